@@ -144,3 +144,19 @@ def test_mat_files_of_objects_and_packed_zeros_are_refused(tmp_path, monkeypatch
     monkeypatch.setattr("lmod_train.arrays.MOST_ARRAY_BYTES", 1_000_000)
     with pytest.raises(ArrayProblem, match="more than 1,000,000 bytes when decompressed"):
         read_array(tmp_path / "z.mat", ["mask"])
+
+
+def test_every_variable_of_a_mat_file_is_measured_and_their_sum(tmp_path, monkeypatch):
+    monkeypatch.setattr("lmod_train.arrays.MOST_ARRAY_BYTES", 1_000_000)
+    small, half, bomb = (np.zeros(n, dtype=np.uint8) for n in (1_000, 600_000, 1_100_000))
+    for name, held in (
+        ("one", {"first": bomb, "mask": small}),
+        ("two", {"mask": small, "second": bomb}),
+        ("three", {"mask": small, "second": small, "third": bomb}),
+        ("sum", {"mask": small, "second": half, "third": half}),
+    ):
+        savemat(tmp_path / f"{name}.mat", held, do_compression=True)
+        with pytest.raises(ArrayProblem, match="more than 1,000,000 bytes when decompressed"):
+            read_array(tmp_path / f"{name}.mat", ["mask"])
+    savemat(tmp_path / "fits.mat", {"first": small, "second": half, "mask": small}, do_compression=True)
+    assert read_array(tmp_path / "fits.mat", ["mask"]).size == 1_000

@@ -4,6 +4,7 @@ import pytest
 
 from lmod_train.artifacts.bert_scores import BertScore, read_bert_scores, text_hash, write_bert_scores
 from lmod_train.errors import ArtifactError
+from tests.tabled import tabled
 
 SCORES = {
     "q/b-zh": BertScore(text_hash("a", "b"), "tiny layer 2 sha256 0", 0.5),
@@ -17,7 +18,7 @@ def test_scores_come_back(tmp_path):
     assert read_bert_scores(tmp_path / "none.json") == {}
 
 
-@pytest.mark.parametrize(
+@tabled(
     "content",
     ["", "[]", "{", '{"a": 1}', '{"a": {"text": "x", "encoder": "y"}}', '{"a": {"text": 1, "encoder": "y", "f1": 0.5}}',
      '{"a": {"text": "x", "encoder": "y", "f1": "0.5"}}', '{"a": {"text": "x", "encoder": "y", "f1": NaN}}'],

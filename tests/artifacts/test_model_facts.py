@@ -14,6 +14,7 @@ import yaml
 
 from lmod_train.artifacts.model_facts import PAPERS, ROUTES, STATES, Cache, ModelFacts, PublishedRow, known_models
 from lmod_train.shipped import configs_folder
+from tests.tabled import tabled
 
 MODELS = list(known_models())
 PRINTED = Path(__file__).parents[2] / "lmod_train" / "report" / "papers" / "model_aliases.csv"
@@ -44,7 +45,7 @@ def test_a_file_is_read_and_one_without_facts_is_left_out(tmp_path: Path):
     assert model.published == {"xpcr": PublishedRow(("Tiny",), "retired", "", {"sex": 0.5})}
 
 
-@pytest.mark.parametrize("line", ["#: hub: a", "#: hob: a", "#: [", "#: text"])
+@tabled("line", ["#: hub: a", "#: hob: a", "#: [", "#: text"])
 def test_incomplete_or_unknown_facts_are_an_error_that_names_the_file(line: str, tmp_path: Path):
     (tmp_path / "tiny.yaml").write_text(f"{line}\nclass_path: a.B\ninit_args: {{}}\n")
     with pytest.raises(ValueError, match=r"tiny\.yaml"):

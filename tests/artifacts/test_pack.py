@@ -8,6 +8,7 @@ import pytest
 from lmod_train.artifacts.pack import HEADER, LINES, Pack, Packed, PackedSource, PackedTask, read_pack, write_pack
 from lmod_train.errors import PackDamaged
 from lmod_train.types import Score
+from tests.tabled import tabled
 
 ROW = Packed(
     "glaucoma/a/1", "glaucoma", "0" * 64, ("1" * 64,), {}, ("I see ", (3, 9), " =1+1"), "stop", 0, {"0": -0.5}, "{}"
@@ -69,7 +70,7 @@ def test_scores_have_settings_only_where_they_are_set(tmp_path):
     assert ["settings" in score for score in stated] == [False, False, True]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("content", "problem"),
     [
         (b"", "no pack that can be read"),

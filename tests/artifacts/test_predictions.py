@@ -26,6 +26,7 @@ from lmod_train.types import (
     Unparsed,
 )
 from tests.artifacts.make import ANSWERS, FULL, OLD, REPLY, of_version_1
+from tests.tabled import tabled
 
 
 def test_the_predictions_of_a_run_of_version_1_are_read(tmp_path: Path):
@@ -36,7 +37,7 @@ def test_the_predictions_of_a_run_of_version_1_are_read(tmp_path: Path):
     assert read == [Prediction(OLD, replace(REPLY, asked=""), "NON-GLAUCOMA")]
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=repr)
+@tabled("answer", ANSWERS)
 def test_answers_of_every_kind_come_back_with_their_type(answer: Answer | Unparsed):
     text = answer_json(answer)
     assert answer_of(text) == answer and type(answer_of(text)) is type(answer)
@@ -79,7 +80,7 @@ def test_the_folder_of_a_run_is_refused_with_its_file(tmp_path: Path):
 LINES = ["视盘 \n\u2028 \x00", 2.0, {3: "optic disc", -1: "cup"}, {}, Unparsed("ambiguous", "yes and no")]
 
 
-@pytest.mark.parametrize("answer", LINES, ids=str)
+@tabled("answer", LINES)
 def test_a_prediction_comes_back_from_its_line(answer: Answer | Unparsed):
     made = Prediction(FULL, replace(REPLY, rendered=""), answer)
     line = prediction_line(made)
@@ -103,7 +104,7 @@ def test_a_stated_confidence_comes_back_and_earlier_files_have_none(tmp_path: Pa
     assert [p.confidence for p in read_predictions(tmp_path / "old.parquet")] == [None] * 3
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("id_", "language", "variant"),
     [
         ("probe/refuge/a/b%201/zh/drusen-none", "zh", "drusen-none"),

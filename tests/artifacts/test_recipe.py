@@ -6,13 +6,13 @@ from dataclasses import asdict, is_dataclass
 from inspect import signature
 from typing import Any
 
-import pytest
 import yaml
 
 from lmod_train.artifacts.recipe import BEST, FINE_TUNING, RECIPES, Recipe, recipe_of
 from lmod_train.callbacks.best_checkpoint import BestCheckpoint
 from lmod_train.modules.fine_tuning import FineTuning
 from lmod_train.shipped import configs_folder
+from tests.tabled import tabled
 
 
 def read(kind: str, name: str) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def test_the_trainers_differ_in_epochs_and_selection_alone():
     assert found == {"metric": ("auroc_macro", ["macro_f1", "auroc_macro", "kappa"])}
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("model", "trainer", "name"),
     [
         ("retfound_faithful", "retfound", "RETFound as in LMOD"),

@@ -20,6 +20,7 @@ from lmod_train.types import (
     Record,
 )
 from tests.artifacts.make import BARE, FULL, OLD, of_version_1
+from tests.tabled import tabled
 
 
 def test_records_come_back_as_they_went(tmp_path: Path):
@@ -75,7 +76,7 @@ def as_lists(value: Any) -> Any:
     return [as_lists(v) for v in value] if isinstance(value, list | tuple) else value
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("table", "named"),
     [
         (pa.table({"id": ["1"]}), "schema version none, expected 2"),

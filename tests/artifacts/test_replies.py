@@ -11,6 +11,7 @@ import pytest
 from lmod_train.artifacts import replies
 from lmod_train.errors import ArtifactError
 from lmod_train.types import Reply
+from tests.tabled import tabled
 
 REPLY = Reply(
     id="a", reply='视盘 "quoted"\r\n\u2028\t{"a": 1}', finish_reason="length", error="", rendered="<s>USER: 图\n",
@@ -52,7 +53,7 @@ def test_the_last_line_of_a_key_wins_and_steps_are_apart(tmp_path: Path):
     }
 
 
-@pytest.mark.parametrize("cut", [1, 2, 20, 10_000])
+@tabled("cut", [1, 2, 20, 10_000])
 def test_a_torn_last_line_is_passed_over_and_cut_before_the_next(cut: int, tmp_path: Path):
     """A kill in the middle of a write; a cut of 1 takes the newline only, and then the reply is still whole."""
     file = tmp_path / "rank-0.jsonl"
@@ -78,9 +79,7 @@ def test_a_character_torn_in_two_is_a_torn_line(tmp_path: Path):
     assert set(replies.read_replies(tmp_path)) == {("a", 0, "")}
 
 
-@pytest.mark.parametrize(
-    "damaged", [b'{"id": "b", "rep', b"[1, 2]", b'{"reply": "no id"}', b'{"id": [1], "reply": "x"}', b"\xff\xfe"]
-)
+@tabled("damaged", [b'{"id": "b", "rep', b"[1, 2]", b'{"reply": "no id"}', b'{"id": [1], "reply": "x"}', b"\xff\xfe"])
 def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(damaged: bytes, tmp_path: Path):
     file = tmp_path / "rank-3.jsonl"
     lines = [replies.reply_line(Reply(i, "x")).encode() for i in "ac"]

@@ -13,6 +13,7 @@ from lmod_train.artifacts.manifest import read_manifest
 from lmod_train.artifacts.run import RENAMED, Run
 from lmod_train.artifacts.scores import SCORE_COLUMNS, read_scores
 from lmod_train.errors import ArtifactError
+from tests.tabled import tabled
 
 OF_TEXT = {"scores.csv": lambda f: read_scores(f), "config.yaml": lambda f: Run(f.parent).read_config(),
            "manifest.json": lambda f: read_manifest(f.parent)}  # fmt: skip
@@ -54,7 +55,7 @@ def test_a_former_class_path_is_read_as_todays(former: str, today: str, tmp_path
     assert getattr(import_module(room), old) is getattr(import_module(place), new)
 
 
-@pytest.mark.parametrize("model", [None, "model/x.yaml", [], {"class_path": ["a"]}, {"class_path": "own.Net"}])
+@tabled("model", [None, "model/x.yaml", [], {"class_path": ["a"]}, {"class_path": "own.Net"}])
 def test_any_other_model_is_read_as_it_is(model: object, tmp_path: Path):
     Run(tmp_path).write_config({"model": model})
     assert Run(tmp_path).read_config() == {"model": model}

@@ -8,6 +8,7 @@ import pytest
 
 from lmod_train.artifacts.run import Run
 from lmod_train.artifacts.series import checkpoint_of, fold_name, is_trained, members, runs_of, seed_name
+from tests.tabled import tabled
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_a_series_stands_for_its_runs_with_scores(series: Path):
     assert runs_of([series]) == ([series], []), "a folder with scores of its own is a run"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("config", "trained"),
     [
         ("", False),

@@ -1,11 +1,11 @@
 import random
 from dataclasses import replace
 
-import pytest
 from sklearn.metrics import accuracy_score
 
 from lmod_train.audit.blind import Blind, blind
 from lmod_train.types import Box, Region
+from tests.tabled import tabled
 from tests.tiny import record
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
@@ -105,9 +105,7 @@ def test_names_are_tried_apart_and_are_no_verdict():
         assert one.names == 1.0 and not one.leaks and one.accuracy == one.prior
 
 
-@pytest.mark.parametrize(
-    ("n", "prior", "tells"), [(1, 0.5, False), (30, 0.5, False), (40, 0.5, True), (40, 1.0, False)]
-)
+@tabled(("n", "prior", "tells"), [(1, 0.5, False), (30, 0.5, False), (40, 0.5, True), (40, 1.0, False)])
 def test_what_cannot_be_found_is_not_told(n, prior, tells):
     """Of a coin, P(X >= 21 of 30) is 0.021 and P(X >= 28 of 40) 0.008; nobody leads a guess that is always right."""
     assert Blind("t", n, 2, prior, 0.0, 1.0, prior, 0.5, 1.0, 0.5).can_tell is tells

@@ -6,6 +6,7 @@ import pytest
 from lmod_train.audit.subset import account, allot, representative, stratum_of, write_subset
 from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.tasks.cascade import chains
+from tests.tabled import tabled
 from tests.tiny import record, write_curated
 
 SIZES = {("glaucoma", "CFP", "GLAUCOMA"): 120, ("glaucoma", "CFP", "NON-GLAUCOMA"): 60, ("stage", "OCT", "Stage: 1"): 3}
@@ -74,8 +75,8 @@ def whole(drawn, everything):
     return together <= ids
 
 
-@pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("n", [1, 2, 7, 30, 100, 399])
+@tabled("named", [True, False])
+@tabled("n", [1, 2, 7, 30, 100, 399])
 def test_a_chain_is_drawn_whole_whatever_its_length_and_the_seed(n, named):
     chained = [r for i in range(80) for r in chain_of(i, 1 + i % 5, chain=named)]
     everything = [*chained, *(record(f"glaucoma/s/{i}") for i in range(160))]

@@ -11,6 +11,7 @@ from lmod_train.curation.accepted import Refusal, named, outdated, read_accepted
 from lmod_train.curation.manifest import read_dropped, write_dropped
 from lmod_train.errors import BadArgument, StrictDrops
 from lmod_train.types import Dropped
+from tests.tabled import tabled
 
 NAMED = ("refuge", "val/V0001", "missing mask")
 drops = st.builds(
@@ -36,7 +37,7 @@ def test_a_copied_listing_lets_itself_pass_and_nothing_more(tmp_path_factory, li
     assert Counter(outdated(new, accepted)) == Counter(map(named, listed)) - Counter(map(named, new))
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "source,key,file,step,reason,extent,detail\nrefuge,val/V0001,.,read,missing mask,part,\n",

@@ -8,6 +8,7 @@ from lmod_train.curation.boxes import box_of, coding_of, read_boxes, values_in
 from lmod_train.curation.components import bounding_box
 from lmod_train.types import OTHER, Box, Cut, Dropped, MaskFile, Outline, Region, Sample
 from tests.curation.world import INVERTED, USUAL, mask_file, truth_of
+from tests.tabled import tabled
 
 CODINGS = (INVERTED, USUAL)
 
@@ -40,7 +41,7 @@ def test_the_inverted_coding_gives_the_boxes_drawn(tmp_path):
     assert boxes(found(sample(tmp_path / "m.bmp"))) == {"optic disc": disc, "optic cup": cup}
 
 
-@pytest.mark.parametrize("mode", ["L", "RGB", "P", "I;16"])
+@tabled("mode", ["L", "RGB", "P", "I;16"])
 def test_the_usual_coding_in_every_file_mode(tmp_path, mode):
     pixels = np.zeros((120, 160), dtype=np.uint8)
     pixels[10:50, 20:60], pixels[20:30, 30:45] = 1, 2
@@ -231,8 +232,8 @@ def test_outlines_become_boxes_and_a_bad_one_costs_the_regions(tmp_path):
     assert box_of(Outline("eye", ((-1.0, 0.0), (101.0, 40.5))), (100, 40)) == Box(0, 0, 100, 40)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
-@pytest.mark.parametrize("span", [(0, 200), (0, 2**24), (-5, 9), (0, 2**30)])
+@tabled("dtype", [np.uint8, np.int32, np.int64])
+@tabled("span", [(0, 200), (0, 2**24), (-5, 9), (0, 2**30)])
 def test_values_are_those_that_occur(dtype, span):
     low, high = max(span[0], np.iinfo(dtype).min), min(span[1], np.iinfo(dtype).max)
     pixels = np.random.default_rng(3).integers(low, high, size=(1100, 1000)).astype(dtype)

@@ -13,6 +13,7 @@ from lmod_train.curation.components import bounding_box, extent_of
 from lmod_train.curation.pipeline import curate
 from lmod_train.types import Box, Outline, Sample
 from tests.curation.world import Discs, Regions, truth_of
+from tests.tabled import tabled
 
 BODY = Box(20, 30, 60, 70)
 
@@ -24,7 +25,7 @@ def drawn(*further, body=BODY):
     return inside
 
 
-@pytest.mark.parametrize("speck", [Box(0, 0, 1, 1), Box(159, 119, 160, 120), Box(62, 50, 63, 51), Box(90, 20, 105, 35)])
+@tabled("speck", [Box(0, 0, 1, 1), Box(159, 119, 160, 120), Box(62, 50, 63, 51), Box(90, 20, 105, 35)])
 def test_a_speck_is_said_and_left_out_by_option_only(speck):
     inside = drawn(speck)
     found = extent_of(inside, "optic disc")
@@ -33,7 +34,7 @@ def test_a_speck_is_said_and_left_out_by_option_only(speck):
     assert cleaned.box == BODY and "40 x 40 is used" in cleaned.far
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("structure", "further"),
     [
         ("optic disc", ()),

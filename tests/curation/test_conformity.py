@@ -11,6 +11,7 @@ from lmod_train.curation.inputs import read_sources
 from lmod_train.errors import BadSample
 from lmod_train.sources.base import Source
 from lmod_train.types import Box, Cut, Dropped, MaskFile, Outline, Patient, Region, Sample
+from tests.tabled import tabled
 
 WHOLE = Sample(
     "clinic",
@@ -48,10 +49,8 @@ def test_what_is_right_passes():
     check(Dropped("clinic", "a", "a", "read", "stray file"), "clinic", "x.Clinic")
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Sample)])
-@pytest.mark.parametrize(
-    "value", [None, 7, np.True_, np.int64(3), b"x", {1: "a"}, [Path("a")], (3, None, "x"), object()]
-)
+@tabled("name", [field.name for field in fields(Sample)])
+@tabled("value", [None, 7, np.True_, np.int64(3), b"x", {1: "a"}, [Path("a")], (3, None, "x"), object()])
 def test_every_field_refuses_values_of_other_kinds(name, value):
     said = wrong_field(replace(WHOLE, **{name: value}))
     if (name, value) == ("image", None):  # a sample may be without an image of its own
@@ -61,7 +60,7 @@ def test_every_field_refuses_values_of_other_kinds(name, value):
     assert "expected " in said and "(" in said
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("changed", "said"),
     [
         ({"labels": {"glaucoma": 1}}, "labels['glaucoma'] is 1 (int), expected str"),
@@ -94,7 +93,7 @@ def test_a_wrong_value_ends_curation_in_one_sentence(tmp_path, changed, said):
     assert f"{__name__}.Clinic" in str(caught.value)
 
 
-@pytest.mark.parametrize("item", [None, {"key": "a"}, "eye1", [WHOLE]])
+@tabled("item", [None, {"key": "a"}, "eye1", [WHOLE]])
 def test_what_is_neither_sample_nor_drop_is_refused(tmp_path, item):
     source = Clinic(tmp_path)
     source.items = (item,)

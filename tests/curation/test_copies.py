@@ -5,6 +5,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.stats import pearsonr
 
 from lmod_train.curation.copies import NEAR, ORIENTATIONS, Copy, find_copies, thumbnail
+from tests.tabled import tabled
 
 TURNS = (
     lambda image: image,
@@ -35,7 +36,7 @@ def alike(images, groups=None):
     return find_copies([thumbnail(i) for i in images], groups or list(range(len(images))))
 
 
-@pytest.mark.parametrize("turn", range(4))
+@tabled("turn", range(4))
 def test_a_turned_shifted_brightened_copy_is_found_with_its_orientation(turn):
     for seed in range(3):
         image = fundus(seed)
@@ -98,7 +99,7 @@ def test_hundreds_of_photographs_of_noise_are_no_copies():
     assert find_copies(thumbnails, list(range(len(thumbnails)))) == []
 
 
-@pytest.mark.parametrize("light", [0.15, 0.25, 1.0])
+@tabled("light", [0.15, 0.25, 1.0])
 def test_an_almost_black_photograph_and_its_mirrored_copy_are_one(light):
     dark = [ImageEnhance.Brightness(fundus(seed)).enhance(light) for seed in range(6)]
     copy = ImageEnhance.Brightness(ImageOps.mirror(fundus(0))).enhance(light * 1.3)

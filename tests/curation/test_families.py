@@ -11,6 +11,7 @@ from lmod_train.curation.families import Likeness, account, contradictions, fami
 from lmod_train.curation.splits import split
 from lmod_train.sources.discovery import discover
 from lmod_train.types import Sample
+from tests.tabled import tabled
 
 
 def pairs_of(alike):
@@ -42,7 +43,7 @@ def test_groups_that_share_a_file_are_one_family():
     assert families(samples, []) == (samples, {})
 
 
-@pytest.mark.parametrize("seed", range(5))
+@tabled("seed", range(5))
 def test_a_family_across_sources_lies_in_one_split(seed):
     samples = [sample(f"{i}", f"{i}", "ab"[i % 2], source) for source in ("one", "two") for i in range(60)]
     alike = [near(("one", f"{i}"), ("two", f"{59 - i}")) for i in range(0, 60, 2)]

@@ -4,13 +4,14 @@ from lmod_train.curation.filters import BoxFilter, cutoff_of, keep_boxes
 from lmod_train.errors import BadArgument
 from lmod_train.types import Sample
 from tests.curation.world import region
+from tests.tabled import tabled
 
 
 def sample(*regions):
     return Sample("s", "k", "CFP", None, "g", "CC0", regions=regions, size=(200, 100))
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("box_filter", "kept"),
     [
         (BoxFilter("side", 0.1), ["at side", "large"]),
@@ -37,7 +38,7 @@ def test_a_percentile_is_of_the_area_fractions():
     assert cutoff_of(BoxFilter("percentile", 10), []) == 0
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("quantity", "threshold", "named"),
     [("width", 0.1, "box_filter.quantity"), ("side", 10, "box_filter.threshold"), ("area", -1, "box_filter.threshold")],
 )

@@ -19,14 +19,13 @@ from lmod_train.errors import BadArgument
 from lmod_train.escaping import from_csv
 from lmod_train.types import Dropped, Sample
 from tests.curation.world import Discs, Glaucoma, Regions
+from tests.tabled import tabled
 
 SAMPLE = Sample("s", "k", "CFP", Path("raw/secret/a.jpg"), "g", "CC0")
 QUIET = {"longest_side": 100, "progress": False, "balance": []}
 
 
-@pytest.mark.parametrize(
-    "error", [KeyError("x"), RecursionError(), MemoryError(), AssertionError("a"), StopIteration()]
-)
+@tabled("error", [KeyError("x"), RecursionError(), MemoryError(), AssertionError("a"), StopIteration()])
 def test_an_error_of_any_kind_costs_the_sample_alone(error):
     def read():
         raise error

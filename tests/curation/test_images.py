@@ -13,6 +13,7 @@ from lmod_train.curation.pipeline import curate
 from lmod_train.curation.workers import run
 from lmod_train.types import Dropped, Sample
 from tests.curation.world import Folders, Glaucoma, photograph, tree
+from tests.tabled import tabled
 
 
 def sample(path):
@@ -41,7 +42,7 @@ def grey(path, most, size=(16, 12), **stated):
     return ramp
 
 
-@pytest.mark.parametrize("bits", [8, 10, 12, 14, 16])
+@tabled("bits", [8, 10, 12, 14, 16])
 def test_the_bits_that_all_images_of_a_source_use_are_the_full_range(tmp_path, bits):
     low, high = (grey(tmp_path / "raw" / "normal" / f"{i}.png", top, size=(32, 24))
                  for i, top in enumerate(((1 << bits) * 2 // 3, (1 << bits) - 1)))  # fmt: skip
@@ -95,7 +96,7 @@ def _stop():
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("size", [(400, 1), (1, 1), (3, 400), (300, 4)])
+@tabled("size", [(400, 1), (1, 1), (3, 400), (300, 4)])
 def test_a_picture_that_no_model_takes_is_listed(tmp_path, size):
     Image.new("RGB", size).save(tmp_path / "a.png")
     dropped = open_image(sample(tmp_path / "a.png"))
@@ -110,7 +111,7 @@ def test_orientation_is_applied(tmp_path):
     assert open_image(sample(tmp_path / "a.jpg")).image.size == (20, 30)
 
 
-@pytest.mark.parametrize("mode", ["L", "1", "P", "CMYK", "LA"])
+@tabled("mode", ["L", "1", "P", "CMYK", "LA"])
 def test_every_mode_becomes_rgb(mode):
     assert to_rgb(Image.new(mode, (3, 3))).mode == "RGB"
 
@@ -125,10 +126,9 @@ def _jpeg():
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(
+@tabled(
     "data",
     [b"", b"not an image", _jpeg()[:2000], b"\x89PNG\r\n\x1a\n" + b"\0" * 50],
-    ids=["empty", "text", "cut", "png"],
 )
 def test_damaged_files_are_dropped_with_what_the_decoder_said(tmp_path, data):
     (tmp_path / "a.jpg").write_bytes(data)
@@ -147,7 +147,7 @@ def test_too_many_pixels_and_floats_and_missing_files_are_dropped(tmp_path, monk
     assert open_image(sample(tmp_path / "none.png")).reason == "image_unreadable"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("size", "side", "expected", "scale"),
     [((2124, 2056), 1024, (1024, 991), 1024 / 2124), ((100, 50), 1024, (100, 50), 1.0), ((9, 4000), 40, (1, 40), 0.01)],
 )

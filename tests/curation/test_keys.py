@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from lmod_train.curation.keys import LONGEST_NAME, key_problem, unusable_key
 from lmod_train.types import ImageFile, Sample
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize("key", ["", "a//b", "/a", "a/../b", ".", "a\\b", "a\0", "x.marked", "x" * (LONGEST_NAME + 1)])
+@tabled("key", ["", "a//b", "/a", "a/../b", ".", "a\\b", "a\0", "x.marked", "x" * (LONGEST_NAME + 1)])
 def test_a_key_that_is_no_path_is_unusable(key):
     reason, detail = key_problem(key)
     assert reason == "key_unusable" and "keys become paths" in detail

@@ -1,13 +1,13 @@
 from itertools import combinations, pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from lmod_train.curation.markers import COLOURS, label_boxes, label_size, mark, place_label
 from lmod_train.types import Box, Region
+from tests.tabled import tabled
 
 TISSUE = (190, 80, 30)
 DEUTERANOPIA = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])  # Machado 2009
@@ -38,7 +38,7 @@ def test_the_frame_lies_round_the_scaled_box_and_hides_nothing_inside():
     assert tuple(marked[300 - stroke - 2 * edge - 1, 590]) == TISSUE
 
 
-@pytest.mark.parametrize("side", [60, 120, 224, 1024])
+@tabled("side", [60, 120, 224, 1024])
 def test_digits_stay_readable_at_224_and_120_pixels(side):
     marked = mark(
         Image.new("RGB", (side, side), TISSUE), [Region("x", Box(side // 3, side // 2, side // 2, side - 9), 8)], 1
@@ -52,7 +52,7 @@ def test_digits_stay_readable_at_224_and_120_pixels(side):
     assert count(marked, label) > 0
 
 
-@pytest.mark.parametrize("box", [(0, 0, 9, 9), (111, 0, 120, 9), (0, 81, 9, 90), (111, 81, 120, 90), (0, 0, 120, 90)])
+@tabled("box", [(0, 0, 9, 9), (111, 0, 120, 9), (0, 81, 9, 90), (111, 81, 120, 90), (0, 0, 120, 90)])
 def test_at_every_edge_the_label_is_inside_the_image(box):
     width, height = label_size(12, 10)
     spot = place_label(Box(*box), [], [], (width, height), 2, (120, 90))

@@ -13,6 +13,7 @@ from lmod_train.curation.orientation import turn
 from lmod_train.errors import BadArgument
 from lmod_train.pixels import orientation_of, upright
 from lmod_train.types import Box, Cut, MaskFile, Outline, Region, Sample
+from tests.tabled import tabled
 
 TURNED = range(2, 9)
 BOX = Box(5, 3, 14, 9)
@@ -44,7 +45,7 @@ def shown(sample, rule=DEFAULT_RULE):
     return all(region.box == truth for region in boxed.regions)
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@tabled("orientation", range(1, 9))
 def test_a_box_is_turned_as_the_pixels_are(orientation):
     image = marked((30, 20), BOX, 255)
     image.info.update({"exif": tagged(image, orientation)["exif"].tobytes()})
@@ -104,7 +105,7 @@ def test_a_mask_of_the_same_orientation_is_turned_with_its_photograph(annotated,
         assert shown(annotated(orientation, size, "stored", "png", kept=orientation)) is True
 
 
-@pytest.mark.parametrize("orientation", TURNED)
+@tabled("orientation", TURNED)
 def test_both_halves_of_a_file_are_turned_alike(tmp_path, orientation):
     picture = Image.new("RGB", (60, 20))
     picture.paste(marked((30, 20), BOX, (250, 250, 250)), (0, 0))

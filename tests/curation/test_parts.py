@@ -16,6 +16,7 @@ from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.stages.stage import STAGE_NAMES
 from lmod_train.types import Box, Patient, Region
+from tests.tabled import tabled
 from tests.tasks.stages.samples import sample
 
 MASKED = sample("A/1", boxes=[("optic disc", 10, 10, 50, 50)], labels={"haemorrhages": "yes"})
@@ -42,7 +43,7 @@ def test_boxes_of_another_size_stay_out():
     assert one.regions == MASKED.regions and one.labels.keys() == {"haemorrhages", "icdr"}
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("other", "how"),
     [
         (GRADED, {"orientation": "mirrored"}),

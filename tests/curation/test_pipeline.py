@@ -203,11 +203,14 @@ def test_small_boxes_are_counted_and_a_sample_without_boxes_still_serves(tmp_pat
         tmp_path / "none",
         box_filter=BoxFilter("side", 1),
         balance=[],
+        workers=1,
         progress=False,
     )
     assert none["counts"]["regions"] == {}
     assert sum(c["records"] for c in none["counts"]["glaucoma"].values()) == 6
-    half = curate([source], [Regions()], tmp_path / "half", box_filter=BoxFilter("percentile", 50), progress=False)
+    half = curate(
+        [source], [Regions()], tmp_path / "half", box_filter=BoxFilter("percentile", 50), workers=1, progress=False
+    )
     assert half["dropped_boxes"] == {"discs": {"optic cup": {"too_small": 6}}}  # every cup is smaller than every disc
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lmod_train.curation.splits import SPLITS, split
 from lmod_train.errors import BadArgument
 from lmod_train.types import Sample
+from tests.tabled import tabled
 
 RATIOS = (0.8, 0.15, 0.05)
 
@@ -48,8 +49,8 @@ def test_groups_stay_whole_shares_hold_and_order_does_not_matter(drawn, seed, ch
                 assert abs(n - ratio * len(members)) <= 3 * largest
 
 
-@pytest.mark.parametrize("rare", [11, 13, 17, 20])
-@pytest.mark.parametrize("seed", [0, 1])
+@tabled("rare", [11, 13, 17, 20])
+@tabled("seed", [0, 1])
 def test_the_rarest_stratum_is_placed_first_whatever_else_there_is(rare, seed):
     few = [sample(f"a{i}", f"a{i}", "few") for i in range(rare)]
     alone = split(few, RATIOS, seed=seed)
@@ -94,7 +95,7 @@ def test_the_published_split_by_image_warns():
     assert len(set(split(samples, RATIOS).values())) == 1
 
 
-@pytest.mark.parametrize("ratios", [(0.8, 0.2), (0.8, 0.15, 0.1), (1.2, -0.1, -0.1)])
+@tabled("ratios", [(0.8, 0.2), (0.8, 0.15, 0.1), (1.2, -0.1, -0.1)])
 def test_ratios_that_are_no_shares_are_refused(ratios):
     with pytest.raises(BadArgument, match="ratios"):
         split([], ratios)

@@ -13,6 +13,7 @@ from lmod_train.sources.discovery import discover, source_classes
 from lmod_train.tasks.base import Task
 from lmod_train.types import Dropped, Question, Sample
 from tests.curation.world import asked
+from tests.tabled import tabled
 
 N = 12
 
@@ -50,7 +51,7 @@ def expected(name):
     return {t.key: t for t in import_module(f"lmod_train.phantom.folders.{name}").truths(N, 3)}
 
 
-@pytest.mark.parametrize("name", list(source_classes()))
+@tabled("name", list(source_classes()))
 def test_records_equal_the_truth(drawn, name):
     records = {r.key: r for r in read_records(drawn / "curated" / "records") if r.source == name}
     truths = expected(name)

@@ -30,6 +30,7 @@ from lmod_train.tasks.stages import al, dd
 from lmod_train.types import Prediction, Reply, Unparsed
 from lmod_train.vocabulary.management import CLASSES
 from tests.drafted import FAULTS, drafting_records, facts_of, good
+from tests.tabled import tabled
 
 ROOMS = (coherence, drafted, duplicates, length, marks, meaning, numbers, options, parts, place, repetition, vocabulary)
 PLANTED = [(check, n, stage, plant) for check, several in FAULTS.items() for n, (stage, plant) in enumerate(several)]
@@ -46,9 +47,7 @@ def test_good_drafts_of_every_stage_and_letter_have_no_fault():
     assert faults_of(drafts) == []
 
 
-@pytest.mark.parametrize(
-    ("check", "stage", "plant"), [p[:1] + p[2:] for p in PLANTED], ids=[f"{p[0]}{p[1]}" for p in PLANTED]
-)
+@tabled(("check", "stage", "plant"), [p[:1] + p[2:] for p in PLANTED])
 def test_a_planted_fault_is_found_by_its_check_whatever_the_letter(check, stage, plant):
     for one in [d for d in all_good(12) if d.stage == stage]:
         bad = plant(one.draft)
@@ -85,8 +84,8 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("stage", OPTIONS)
-@pytest.mark.parametrize("place_", range(4))
+@tabled("stage", OPTIONS)
+@tabled("place_", range(4))
 def test_the_options_of_our_own_chains_are_distinct(stage: str, place_: int):
     one = small(
         stage,

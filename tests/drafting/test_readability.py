@@ -8,6 +8,7 @@ from lmod_train.drafting.example import drafted
 from lmod_train.drafting.readability import HIGHEST, grade, hard_to_read, syllables
 from lmod_train.tasks.drafts.listing import listings
 from tests.drafted import QUESTIONS
+from tests.tabled import tabled
 
 CMU = {
     1: "the is of this in what eye disc cup hole stage grade scale which based best lens size",
@@ -25,7 +26,7 @@ def test_syllables_are_those_of_the_pronouncing_dictionary():
     }
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "words", "sentences", "sounds"),
     [
         ("The cat sat on the mat.", 6, 1, 6),

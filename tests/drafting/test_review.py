@@ -27,6 +27,7 @@ from lmod_train.drafting.review import (
 )
 from lmod_train.types import Prediction, Reply
 from tests.drafted import FAULTS, drafting_records, good
+from tests.tabled import tabled
 
 Readings = dict[str, dict[str, Reading]]
 
@@ -127,7 +128,7 @@ def test_reviewers_who_agree_that_drafts_are_wrong_release_nothing(drafts: list[
     assert stage.why.startswith("kappa_draft:a 0.")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("change", "why"),
     [
         (lambda r: {}, "0 reviewers, two at least"),
@@ -136,7 +137,6 @@ def test_reviewers_who_agree_that_drafts_are_wrong_release_nothing(drafts: list[
         (lambda r: {name: {id: replace(one, answer="A") for id, one in own.items()} for name, own in r.items()},
          "has no value, as all answers are the same"),
     ],
-    ids=["nobody", "one", "a row is missing", "one letter"],
 )  # fmt: skip
 def test_a_stage_that_is_not_reviewed_releases_nothing(drafts: list[Drafted], change, why: str):
     plan = planned(drafts, codes(drafts))
@@ -192,7 +192,7 @@ def test_drafts_with_faults_are_not_reviewed(drafts: list[Drafted]):
     assert {one.id for one in given} - {one.id for one in without_faults(given)} == {bad.id}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@tabled("seed", range(12))
 def test_nothing_is_released_of_a_stage_whose_whole_sample_was_not_read(drafts: list[Drafted], seed: int):
     """Any share, with drafts that have changed or are gone and rows that are missing, wrong or of one reviewer."""
     rng = random.Random(seed)

@@ -9,6 +9,7 @@ from lmod_train.failures.flip import negation_flip
 from lmod_train.failures.rules import failures_of
 from tests.failures.asked import prediction_of, question
 from tests.failures.labelled import Labelled, labelled
+from tests.tabled import tabled
 
 PAIRS = [row for row in labelled() if row.ask.startswith("open ")]
 FINDINGS = {
@@ -101,8 +102,8 @@ def test_mutated_pairs_never_raise(caplog):
     assert not [record for record in caplog.records if "rule" in record.message]
 
 
-@pytest.mark.parametrize("place", ["in the macula", "at the fovea", "within the left eye", "around the disc"])
-@pytest.mark.parametrize("verb", ["is not {}", "was not {}", "not {}", "isn't {}", "cannot be {}"])
+@tabled("place", ["in the macula", "at the fovea", "within the left eye", "around the disc"])
+@tabled("verb", ["is not {}", "was not {}", "not {}", "isn't {}", "cannot be {}"])
 def test_a_finding_denied_behind_it_is_no_flip_of_one_denied_before_it(place, verb):
     for finding in FINDINGS["en"]:
         for seen in ("seen", "visible", "detected", "evident", "found"):

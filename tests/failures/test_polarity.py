@@ -1,11 +1,10 @@
 """The words of an answer with what is denied of it: reach, double negation, prefixes and spelling."""
 
-import pytest
-
 from lmod_train.failures.polarity import polarity
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "words", "denied"),
     [
         ("no drusen but edema", ["drusen", "edema"], [1, 0]),

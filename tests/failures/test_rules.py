@@ -12,6 +12,7 @@ from lmod_train.types import Prediction, Reply, Unparsed
 from scripts.benchmarks.error_rules import HALVES, measured
 from tests.failures.asked import prediction_of, question
 from tests.failures.labelled import LABELS, Labelled, labelled
+from tests.tabled import tabled
 
 FROZEN = {"foreign_structure": 0.933}
 """Precision on the held-out half below 0.95: one reply, whose sentence the parser reads as a region."""
@@ -52,7 +53,7 @@ def test_the_evidence_is_a_part_of_the_reply():
             assert failure.start < failure.end or failure.rule == "empty"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("ask", "reply", "rule", "evidence"),
     [
         ("glaucoma", "GLAUCOMA; Explanation: thin rim.<|im_end|>", "special_tokens", "<|im_end|>"),

@@ -1,12 +1,11 @@
 """Failures are sorted as the papers' own examples are."""
 
-import pytest
-
 from lmod_train.failures.rules import RULES, failures_of
 from lmod_train.failures.sorting import modes_of, type_of
 from lmod_train.vocabulary.error_types import ERROR_LABELS, LMOD_MODES, LMOD_PLUS_TYPES, TITLES, type_called
 from tests.failures.asked import prediction_of
 from tests.failures.labelled import Labelled
+from tests.tabled import tabled
 
 EXAMPLES = [
     ("glaucoma", "GLAUCOMA; Explanation: " + "sign " * 30, "text generation failure"),
@@ -20,13 +19,13 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.parametrize(("ask", "reply", "kind"), EXAMPLES)
+@tabled(("ask", "reply", "kind"), EXAMPLES)
 def test_examples_of_the_table_of_lmod_plus(ask, reply, kind):
     prediction = prediction_of(Labelled(ask, reply, frozenset(), "develop"))
     assert type_of([f.rule for f in failures_of(prediction)]) == kind
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("ask", "reply", "mode"),
     [
         ("macular_hole_stage explained", "Stage: 1; Explanation: there is no visible macular hole.",

@@ -10,6 +10,7 @@ from PIL import Image
 from lmod_train.errors import BadArgument
 from lmod_train.formats.caption_table import copy_images, read_captions, read_keywords
 from lmod_train.formats.spreadsheet import table_bytes
+from tests.tabled import tabled
 
 COLUMNS = ("id", "image", "caption", "group", "modality", "subspecialty", "text_in_image")
 
@@ -31,7 +32,7 @@ def test_rows_are_read_with_their_facts_and_images_copied(tmp_path: Path):
     assert (tmp_path / "DRAFT" / one.image).read_bytes() == (tmp_path / "a" / "1.png").read_bytes()
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("row", "reason"),
     [
         (("1", "a/1.png", "", "", "", "", ""), "no_caption"),

@@ -13,11 +13,12 @@ from lmod_train.errors import BadArgument
 from lmod_train.formats.export import Format, export
 from lmod_train.formats.selection import NotRedistributable
 from tests.formats.conftest import record, write_curated
+from tests.tabled import tabled
 
 FORMATS = get_args(Format)
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@tabled("to", FORMATS)
 def test_nothing_of_a_closed_source_leaves(mixed: Path, tmp_path: Path, to: Format):
     with pytest.raises(NotRedistributable):
         export(mixed, to, tmp_path / "out", images="none")  # the questions belong to the source, too

@@ -24,6 +24,7 @@ from lmod_train.tasks.building import tasks_asked
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.types import Unparsed
 from tests.curation.world import Folders, Glaucoma, photograph
+from tests.tabled import tabled
 
 ORIGIN = Origin("talk", "CC BY-NC 4.0", modality="CFP")
 
@@ -172,7 +173,7 @@ def test_the_task_of_the_records_reads_them(tmp_path: Path, images: Path):
     )
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("change", "named"),
     [
         ({"origin": Origin("two words")}, "--name"),

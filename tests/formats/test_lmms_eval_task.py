@@ -13,12 +13,13 @@ from lmod_train.formats.lmms_eval_task import (
     region_results,
     text_results,
 )
+from tests.tabled import tabled
 
 GLAUCOMA = ["GLAUCOMA", "NON-GLAUCOMA"]
 FOUR = ["cataract", "diabetic retinopathy", "glaucoma", "normal"]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("reply", "choices", "named"),
     [
         ("GLAUCOMA; Explanation: a normal eye would not", GLAUCOMA, "GLAUCOMA"),

@@ -23,6 +23,7 @@ from lmod_train.formats.selection import select
 from lmod_train.formats.spreadsheet import table_bytes
 from lmod_train.types import Prediction, Reply
 from tests.drafted import curated, drafting_records, good
+from tests.tabled import tabled
 
 EVIL = '=HYPERLINK("http://x")<script>alert(1)</script>'
 
@@ -94,7 +95,7 @@ def test_rows_of_changed_drafts_are_counted_and_not_read(tmp_path: Path, drafts:
         assert (found, stale) == ({}, 1), change
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("rows", "message"),
     [
         ([("nosuch", "A")], "an id of the sheet of this review"),
@@ -111,7 +112,7 @@ def test_a_bad_row_is_an_error_with_its_line(tmp_path: Path, drafts: list[Drafte
     assert message in str(error.value) and f"{path}:{len(rows) + 1}" in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", "no json", '{"share": "x", "seed": 0, "drafts": {}, "sample": []}'])
+@tabled("text", ["{}", "[]", "no json", '{"share": "x", "seed": 0, "drafts": {}, "sample": []}'])
 def test_a_damaged_plan_is_an_error(tmp_path: Path, text: str):
     (tmp_path / FILE).write_text(text)
     with pytest.raises(ArtifactError, match=FILE):

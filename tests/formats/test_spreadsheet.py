@@ -9,14 +9,15 @@ from openpyxl import Workbook
 
 from lmod_train.errors import BadArgument
 from lmod_train.formats.spreadsheet import Table, table_bytes, write_table
+from tests.tabled import tabled
 
 TABLE = Table("sheet", "a table with id and answer", ("id", "answer"), ("region",))
 ROWS = [(2, {"id": "a", "answer": "yes, très 左"}), (4, {"id": "b", "answer": "2"})]
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@tabled("delimiter", [",", ";", "\t"])
+@tabled("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@tabled("end", ["\n", "\r\n"])
 def test_text_is_read_as_spreadsheets_save_it(tmp_path: Path, delimiter: str, encoding: str, end: str):
     text = end.join(["id;answer", 'a;"yes, très 左"', ";", "b;2", ""]).replace(";", delimiter)
     (tmp_path / "t.csv").write_bytes(text.encode(encoding))
@@ -34,7 +35,7 @@ def test_a_workbook_is_read_with_its_shown_values(tmp_path: Path):
     assert TABLE.read(tmp_path / "t.xlsx")[-1] == (5, {"id": "c", "answer": "TRUE"})
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("content", "problem"),
     [
         (None, "No such file"),

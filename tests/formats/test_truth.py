@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.formats.truth import Truths
 from tests.formats.conftest import anatomy, record, talk
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("fields", "truth"),
     [
         ({}, "NON-GLAUCOMA"),

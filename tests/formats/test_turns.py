@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Message, Part
 from tests.formats.conftest import WORDS, record, talk
 from tests.growth import growth
+from tests.tabled import tabled
 
 IMAGE = Part("image")
 
@@ -38,7 +38,7 @@ def test_parts_survive_being_one_text(parts: list[Part]):
     assert parts_of(text_of(Message("user", tuple(parts)))) == parted(parts)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("written", "parts"),
     [
         ("<image>\nWhat?", (IMAGE, text("What?"))),
@@ -56,7 +56,7 @@ def test_llava_s_own_ways_of_writing_are_read(written: str, parts: tuple[Part, .
     assert parts_of(written) == parts
 
 
-@pytest.mark.parametrize("unit", ["a", "\n", " ", "<image>", "\n<image>", "a\n", "\n<image>a"])
+@tabled("unit", ["a", "\n", " ", "<image>", "\n<image>", "a\n", "\n<image>a"])
 def test_time_is_linear_and_depth_bounded(unit: str):
     for end in ("", "\n<image>x"):
         assert growth(lambda size, end=end: parts_of(unit * (size // len(unit)) + end), 25_000) < 2.5
@@ -91,7 +91,7 @@ def conversation(*turns: Message, image: tuple[str, ...] = ("a.jpg",)) -> Conver
 USER, SAID, SYSTEM = prompt("Eye?")[0], Message("assistant", (text("Yes"),)), Message("system", (text("Be brief"),))
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("one", "reason"),
     [
         (conversation(USER, SAID), None),

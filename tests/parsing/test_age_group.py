@@ -9,6 +9,7 @@ from lmod_train.parsing.reading import read
 from lmod_train.types import Reply, Unparsed
 from tests.growth import growth
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 GROUPS = ("<18", "18–29", "30–39", "40–49", "50–59", "60–69", "70–79", "80+")
 LISTED = "Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; Group 5: 50–59; Group 6: 60–69"
@@ -124,14 +125,14 @@ LABELLED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), LABELLED)
+@tabled(("text", "wanted"), LABELLED)
 def test_replies(text: str, wanted: str) -> None:
     answer = read(Reply("id", text), parse_age_group, GROUPS)
     assert isinstance(answer, str | Unparsed)
     assert (f"?{answer.reason}" if isinstance(answer, Unparsed) else answer) == wanted
 
 
-@pytest.mark.parametrize(("number", "label"), list(enumerate(GROUPS, 1)))
+@tabled(("number", "label"), list(enumerate(GROUPS, 1)))
 def test_every_group_by_number_and_by_label(number: int, label: str) -> None:
     for text in (
         f"Group {number}",
@@ -142,7 +143,7 @@ def test_every_group_by_number_and_by_label(number: int, label: str) -> None:
         assert parse_age_group(text, GROUPS) == label
 
 
-@pytest.mark.parametrize("age", range(18, 121))
+@tabled("age", range(18, 121))
 def test_every_adult_age(age: int) -> None:
     wanted = GROUPS[1] if age < 30 else GROUPS[min(7, age // 10 - 1)]
     assert parse_age_group(f"The patient is {age} years old.", GROUPS) == wanted
@@ -167,14 +168,14 @@ def test_long_replies_are_read_in_linear_time(piece: str) -> None:
     assert growth(lambda size: parse_age_group(piece * (size // len(piece)), GROUPS), 5_000) < 2.5
 
 
-@pytest.mark.parametrize("unit", ["microns", "um", "µm", "mm", "%", "pixels", "mmHg", "degrees", "微米", "毫米"])
-@pytest.mark.parametrize("bound", ["under 18", "below 18", "less than 18", "over 80", "30-39", "<18"])
+@tabled("unit", ["microns", "um", "µm", "mm", "%", "pixels", "mmHg", "degrees", "微米", "毫米"])
+@tabled("bound", ["under 18", "below 18", "less than 18", "over 80", "30-39", "<18"])
 def test_measurements_are_no_ages(bound: str, unit: str) -> None:
     for text in (f"{bound} {unit}", f"The hole is {bound} {unit} wide."):
         assert isinstance(parse_age_group(text, GROUPS), Unparsed), text
 
 
-@pytest.mark.parametrize(("word", "wanted"), [("Five", "50–59"), ("two", "18–29"), ("EIGHT", "80+")])
+@tabled(("word", "wanted"), [("Five", "50–59"), ("two", "18–29"), ("EIGHT", "80+")])
 def test_a_group_in_words(word: str, wanted: str) -> None:
     assert parse("age_group", f"Age Group: {word}") == wanted == parse("age_group", f"Age Group: {word}; Reason: x")
 

@@ -9,6 +9,7 @@ import pytest
 from lmod_train.parsing.bare_choice import contains_only_choices, is_conclusion, is_isolated, is_option_with_reason
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 NAME = re.compile("glaucoma|cataract", re.IGNORECASE)
 
@@ -18,7 +19,7 @@ def alone(clause: str) -> bool:
     return is_isolated(clause, at, at + len("glaucoma"), [NAME])
 
 
-@pytest.mark.parametrize(
+@tabled(
     "clause",
     [
         "glaucoma",
@@ -40,7 +41,7 @@ def test_isolated_names(clause: str) -> None:
     assert alone(clause)
 
 
-@pytest.mark.parametrize(
+@tabled(
     "clause",
     [
         "glaucoma: 0.3",
@@ -69,7 +70,7 @@ def test_clauses_that_contain_only_choices() -> None:
     assert not contains_only_choices("glaucoma " * 50, [NAME])
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("clause", "wanted"),
     [
         ("GLAUCOMA: The cup is large and pale", True),
@@ -85,14 +86,14 @@ def test_an_option_in_capitals_with_its_reason(clause: str, wanted: bool) -> Non
     assert is_option_with_reason(clause, "GLAUCOMA") is wanted
 
 
-@pytest.mark.parametrize("name", ["cataract", "diabetic retinopathy", "glaucoma", "normal"])
-@pytest.mark.parametrize("lead", ["Based on what is seen,", "Given these features,", "Considering it all,"])
+@tabled("name", ["cataract", "diabetic retinopathy", "glaucoma", "normal"])
+@tabled("lead", ["Based on what is seen,", "Given these features,", "Considering it all,"])
 def test_a_choice_behind_an_opening_phrase(lead: str, name: str) -> None:
     assert parse("four_way", f"{lead} {name}.") == name
 
 
-@pytest.mark.parametrize("name", ["cataract", "diabetic retinopathy", "glaucoma"])
-@pytest.mark.parametrize(
+@tabled("name", ["cataract", "diabetic retinopathy", "glaucoma"])
+@tabled(
     "lead",
     ["Family history,", "You asked about,", "To be excluded,", "Given no cupping,", "Considering the lack of it,"],
 )
@@ -106,21 +107,19 @@ def test_normal_behind_a_colon(lead: str) -> None:
     assert parse("four_way", f"{lead} normal.") == "normal"
 
 
-@pytest.mark.parametrize(
-    "lead", ["You asked about:", "Please check for:", "Question:", "To be excluded:", "Family history:", "Topic:"]
-)
+@tabled("lead", ["You asked about:", "Please check for:", "Question:", "To be excluded:", "Family history:", "Topic:"])
 def test_a_disease_behind_a_colon_may_be_the_question(lead: str) -> None:
     assert not isinstance(parse("glaucoma", f"{lead} glaucoma"), str)
 
 
-@pytest.mark.parametrize("mark", [" ", " - ", ", ", ": "])
-@pytest.mark.parametrize("reason", ["because the rim is lost", "due to the look of the disc", "because of its rim"])
-@pytest.mark.parametrize("name", ["glaucoma", "cataract", "diabetic retinopathy"])
+@tabled("mark", [" ", " - ", ", ", ": "])
+@tabled("reason", ["because the rim is lost", "due to the look of the disc", "because of its rim"])
+@tabled("name", ["glaucoma", "cataract", "diabetic retinopathy"])
 def test_a_name_with_its_reason_is_an_answer(name: str, reason: str, mark: str) -> None:
     assert parse("four_way", f"{name.capitalize()}{mark}{reason}.") == name
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "Glaucoma with a thin rim is a group of diseases.",

@@ -12,13 +12,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from lmod_train.lettering import LETTERS
 from lmod_train.types import Unparsed
 from tests.parsing import bilingual
 from tests.parsing.asked import parse as parse_asked
 from tests.parsing.options import OPTIONS
+from tests.tabled import tabled
 
 OPPOSITES = (("GLAUCOMA", "NON-GLAUCOMA"), ("TRUE", "FALSE"), ("True", "False"), ("对", "错"), ("MALE", "FEMALE"))
 OPPOSITE = dict(OPPOSITES) | {no: yes for yes, no in OPPOSITES}
@@ -69,10 +68,9 @@ def measured(rows: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dic
 BLIND, HELD_OUT, ATTACKS = rows_of("blind.jsonl"), rows_of("held_out.jsonl"), rows_of("attacks.jsonl")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("replies", "kind", "share"),
     [(BLIND, "ordinary", 0.985), (BLIND, "hard", 0.93), (HELD_OUT, "ordinary", 0.985), (HELD_OUT, "hard", 0.895)],
-    ids=["blind-ordinary", "blind-hard", "held_out-ordinary", "held_out-hard"],
 )
 def test_replies_of_unseen_writers_are_read(replies: list[dict[str, Any]], kind: str, share: float) -> None:
     rows = [row for row in replies if row["kind"] == kind]
@@ -101,8 +99,8 @@ EXPLAINED_TWICE = {
 }
 
 
-@pytest.mark.parametrize("between", [". ", "\n", "; ", "。"])
-@pytest.mark.parametrize("ask", EXPLAINED_TWICE)
+@tabled("between", [". ", "\n", "; ", "。"])
+@tabled("ask", EXPLAINED_TWICE)
 def test_two_answers_in_the_requested_format_are_ambiguous(ask: str, between: str) -> None:
     first, second = EXPLAINED_TWICE[ask]
     read = [found({"ask": ask, "reply": between.join(both)}) for both in ((first, second), (second, first))]

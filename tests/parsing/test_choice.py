@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.choice import parse_choice
 from lmod_train.parsing.reading import read
 from lmod_train.types import Reply, Unparsed
+from tests.tabled import tabled
 
 POLAR = ("GLAUCOMA", "NON-GLAUCOMA")
 FOUR = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
@@ -209,7 +208,7 @@ GLAUCOMA_REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), GLAUCOMA_REPLIES)
+@tabled(("text", "wanted"), GLAUCOMA_REPLIES)
 def test_glaucoma_replies(text: str, wanted: str) -> None:
     assert outcome(text, POLAR) == wanted
 
@@ -294,7 +293,7 @@ FOUR_WAY_REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), FOUR_WAY_REPLIES)
+@tabled(("text", "wanted"), FOUR_WAY_REPLIES)
 def test_four_way_replies(text: str, wanted: str) -> None:
     assert outcome(text, FOUR) == wanted
 
@@ -322,12 +321,12 @@ TRUTH_REPLIES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), TRUTH_REPLIES)
+@tabled(("text", "wanted"), TRUTH_REPLIES)
 def test_true_or_false(text: str, wanted: str) -> None:
     assert outcome(text, TRUTH) == wanted
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("Yes, diabetic retinopathy is present in this image", "yes"),  # MedEvalKit: "retinopathy" holds "no"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.clean import clean
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "word"),
     [("**GLAUCOMA**", "GLAUCOMA"), ("`NORMAL`", "NORMAL"), ("# Stage: 4", "Stage: 4"), ("age <18", "<18")],
 )

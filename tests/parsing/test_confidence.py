@@ -12,6 +12,7 @@ from lmod_train.parsing.reading import read
 from lmod_train.types import Reply, Unparsed
 from tests.growth import growth
 from tests.parsing.test_reading import hostile, mutated
+from tests.tabled import tabled
 
 ASKED = "Please rate your confidence from 0 to 100%"
 
@@ -27,18 +28,18 @@ VALUES = {
 """Stated value -> share."""
 
 
-@pytest.mark.parametrize("layout", [
+@tabled("layout", [
     "Answer: B; Confidence: {}", "Confidence: {}; Answer: B", "**Answer:** B\n**Confidence:** {}",
     "Answer: B\nConfidence level: {}\n", "答案：B；置信度：{}", "B. My confidence is {}", "B\n\n# Confidence\n{}",
     '{{"answer": "B", "confidence": "{}"}}',
 ])  # fmt: skip
-@pytest.mark.parametrize("value", VALUES)
+@tabled("value", VALUES)
 def test_labelled_values(value: str, layout: str) -> None:
     wanted = VALUES[value]
     assert parse_confidence(layout.format(value)) == (None if wanted is None else pytest.approx(wanted)), value
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "share"),
     [
         ("Answer: B", None),
@@ -95,8 +96,8 @@ def test_replies(text: str, share: float | None) -> None:
     assert parse_confidence(text, ASKED) == share
 
 
-@pytest.mark.parametrize("text", ["Answer: A (5 %)", "A\n5 %", "A, 5", "A (5%)"])
-@pytest.mark.parametrize("question", ["", "Which share?\nA. 5 %\nB. 10 %", f"Which share?\nA. ５％\nB. 10 %\n{ASKED}"])
+@tabled("text", ["Answer: A (5 %)", "A\n5 %", "A, 5", "A (5%)"])
+@tabled("question", ["", "Which share?\nA. 5 %\nB. 10 %", f"Which share?\nA. ５％\nB. 10 %\n{ASKED}"])
 def test_a_percentage_of_an_option_is_no_confidence(text: str, question: str) -> None:
     assert parse_confidence(text, question) is None
 
@@ -108,7 +109,7 @@ def test_a_percentage_beside_the_letter_counts_where_a_confidence_is_asked_for()
     assert read_confidence(Reply("a", "B (80%)")) is None
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     ["I'm 80% sure it is not A", "I am 80% certain that it isn't A.", "80% confident A is wrong", "我有80%的把握不是A"],
 )
@@ -117,7 +118,7 @@ def test_the_confidence_of_a_denial_is_none_of_the_answer(text: str) -> None:
     assert isinstance(read(Reply("a", text), parse_option, ("disc", "cup")), Unparsed)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "share"),
     [
         ("Answer: B; Confidence: 8", None),

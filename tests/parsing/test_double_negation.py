@@ -7,9 +7,10 @@ import pytest
 from lmod_train.parsing.double_negation import start_of_denied_absence
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     "before",
     ["not free of ", "cannot be said to be free of ", "n't without signs of ", "There is no absence of ", "并非没有"],
 )
@@ -17,9 +18,7 @@ def test_a_denied_absence_is_found(before: str) -> None:
     assert start_of_denied_absence(before, "") == (9 if before.startswith("There") else 0)
 
 
-@pytest.mark.parametrize(
-    "before", ["free of ", "does not rule out ", "not free of haze, with no ", "not without doubt, "]
-)
+@tabled("before", ["free of ", "does not rule out ", "not free of haze, with no ", "not without doubt, "])
 def test_other_negations_are_not_found(before: str) -> None:
     assert start_of_denied_absence(before, "") is None
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.finding import parse_finding
 from lmod_train.parsing.reading import read
 from lmod_train.types import Reply, Unparsed
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.findings import FINDINGS, SIGNS, Finding
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 BY_SHORT = {finding.short: finding for finding in FINDINGS}
 
@@ -136,9 +135,7 @@ LABELLED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("short", "text", "wanted"), [(short, *pair) for short, pairs in LABELLED.items() for pair in pairs]
-)
+@tabled(("short", "text", "wanted"), [(short, *pair) for short, pairs in LABELLED.items() for pair in pairs])
 def test_replies(short: str, text: str, wanted: str) -> None:
     finding = BY_SHORT[short]
     answer = read(Reply("id", text), lambda text, choices: parse_finding(text, choices, finding), ("TRUE", "FALSE"))
@@ -153,36 +150,36 @@ def test_every_finding_has_labelled_replies() -> None:
 DISEASES = [f for f in FINDINGS if f.condition not in SIGNS and "hyper" not in f.condition]
 
 
-@pytest.mark.parametrize("layout", ["The patient has {}. TRUE", "Yes, the patient has {}.", "TRUE. The eye has {}."])
-@pytest.mark.parametrize("asked", FINDINGS, ids=lambda f: f.condition)
+@tabled("layout", ["The patient has {}. TRUE", "Yes, the patient has {}.", "TRUE. The eye has {}."])
+@tabled("asked", FINDINGS)
 def test_a_yes_about_another_disease_is_no_answer(asked: Finding, layout: str) -> None:
     for other in DISEASES:
         read = parse_finding(layout.format(other.condition), ("TRUE", "FALSE"), asked)
         assert (read == "TRUE") == (other == asked), other.condition
 
 
-@pytest.mark.parametrize("asked", [f for f in FINDINGS if not f.structure], ids=lambda f: f.condition)
-@pytest.mark.parametrize("layout", ["{}, no.", "{}, none.", "{}, not seen.", "{}, absent", "{}, no evidence of it."])
+@tabled("asked", [f for f in FINDINGS if not f.structure])
+@tabled("layout", ["{}, no.", "{}, none.", "{}, not seen.", "{}, absent", "{}, no evidence of it."])
 def test_a_no_behind_a_comma_denies(asked: Finding, layout: str) -> None:
     assert parse_finding(layout.format(asked.condition), ("TRUE", "FALSE"), asked) == "FALSE"
 
 
-@pytest.mark.parametrize("asked", [f for f in FINDINGS if not f.structure], ids=lambda f: f.condition)
-@pytest.mark.parametrize("layout", ["{}，否", "{}，无。", "{}，没有", "{}，未见"])
+@tabled("asked", [f for f in FINDINGS if not f.structure])
+@tabled("layout", ["{}，否", "{}，无。", "{}，没有", "{}，未见"])
 def test_a_chinese_no_behind_a_comma_denies(asked: Finding, layout: str) -> None:
     name = next(term.chinese[0] for term in CONDITIONS if term.name == asked.condition)
     assert parse("conditions " + asked.condition, layout.format(name)) == "FALSE"
 
 
-@pytest.mark.parametrize("asked", [f for f in FINDINGS if not f.structure], ids=lambda f: f.condition)
+@tabled("asked", [f for f in FINDINGS if not f.structure])
 def test_an_apposition_between_name_and_verb(asked: Finding) -> None:
     for predicate, wanted in (("noted", "TRUE"), ("absent", "FALSE"), ("not seen", "FALSE")):
         text = f"{asked.condition}, both old and new, is {predicate} here."
         assert parse_finding(text, ("TRUE", "FALSE"), asked) == wanted
 
 
-@pytest.mark.parametrize("what", ["qualified", "trained", "licensed", "permitted", "competent", "equipped"])
-@pytest.mark.parametrize("verb", ["comment on", "diagnose", "judge", "say anything about"])
-@pytest.mark.parametrize("condition", ["drusen", "hypertensive retinopathy", "nevus"])
+@tabled("what", ["qualified", "trained", "licensed", "permitted", "competent", "equipped"])
+@tabled("verb", ["comment on", "diagnose", "judge", "say anything about"])
+@tabled("condition", ["drusen", "hypertensive retinopathy", "nevus"])
 def test_a_writer_who_may_not_judge_denies_nothing(what: str, verb: str, condition: str) -> None:
     assert isinstance(parse(f"conditions {condition}", f"I'm not {what} to {verb} {condition}."), Unparsed)

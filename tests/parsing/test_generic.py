@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.generic import is_generic
 from lmod_train.types import Unparsed
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.findings import FINDINGS, SIGNS
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 GENERAL = (
     "In {x}, the tissue changes.", "In early {x} the tissue changes, whereas in eyes without {x} it keeps its shape.",
@@ -24,7 +23,7 @@ OF_THIS = ("In this eye, {x} is present.", "In my opinion, there is {x}.", "This
 NAMES = [f.condition for f in FINDINGS if f.condition not in SIGNS]
 
 
-@pytest.mark.parametrize("layout", GENERAL)
+@tabled("layout", GENERAL)
 def test_generic_statements_are_no_answer(layout: str) -> None:
     for name in NAMES:
         text = layout.format(x=name, X=name.capitalize())
@@ -32,7 +31,7 @@ def test_generic_statements_are_no_answer(layout: str) -> None:
     assert isinstance(parse("glaucoma", layout.format(x="glaucoma", X="Glaucoma")), Unparsed)
 
 
-@pytest.mark.parametrize("layout", GENERAL_ZH)
+@tabled("layout", GENERAL_ZH)
 def test_chinese_generic_statements_are_no_answer(layout: str) -> None:
     for term in CONDITIONS:
         if term.name in NAMES:
@@ -40,8 +39,8 @@ def test_chinese_generic_statements_are_no_answer(layout: str) -> None:
     assert isinstance(parse("glaucoma", layout.format(x="青光眼")), Unparsed)
 
 
-@pytest.mark.parametrize("bearer", ["eye", "disc", "patient"])
-@pytest.mark.parametrize("name", ["glaucomatous", "non-glaucomatous", "glaucoma", "non-glaucoma"])
+@tabled("bearer", ["eye", "disc", "patient"])
+@tabled("name", ["glaucomatous", "non-glaucomatous", "glaucoma", "non-glaucoma"])
 def test_generic_statements_about_patients_are_no_answer(name: str, bearer: str) -> None:
     for layout in (
         "In {0} {1}s the rim is of a certain kind.",
@@ -52,17 +51,17 @@ def test_generic_statements_about_patients_are_no_answer(name: str, bearer: str)
         assert isinstance(parse("glaucoma", text), Unparsed), text
 
 
-@pytest.mark.parametrize("layout", OF_THIS)
+@tabled("layout", OF_THIS)
 def test_the_same_statement_about_this_eye_is_an_answer(layout: str) -> None:
     for name in NAMES:
         assert parse("conditions " + name, layout.format(x=name)) == "TRUE"
     assert parse("glaucoma", layout.format(x="glaucoma")) == "GLAUCOMA"
 
 
-@pytest.mark.parametrize(
+@tabled(
     "statement", ["In glaucoma, the cup enlarges. ", "A glaucomatous disc shows a thin rim. ", "在青光眼中，视杯扩大。"]
 )
-@pytest.mark.parametrize("answer", ["GLAUCOMA", "NON-GLAUCOMA"])
+@tabled("answer", ["GLAUCOMA", "NON-GLAUCOMA"])
 def test_an_answer_behind_a_generic_statement_is_read(statement: str, answer: str) -> None:
     assert parse("glaucoma", f"{statement}Final answer: {answer}") == answer
     assert parse("glaucoma", f"{statement}{answer}.") == answer
@@ -74,8 +73,8 @@ def test_the_position_of_the_name_decides() -> None:
     assert not is_generic("the image shows ", " eyes")
 
 
-@pytest.mark.parametrize("asked", ["abnormal macula", "abnormal vessels", "increased cup-to-disc ratio"])
-@pytest.mark.parametrize(
+@tabled("asked", ["abnormal macula", "abnormal vessels", "increased cup-to-disc ratio"])
+@tabled(
     "layout",
     ["A normal {x} has a certain look.", "The normal {x} is of a certain kind.", "In glaucoma the {x} is normal.",
      "In AMD, the {x} is normal.", "I can neither call the {x} normal nor abnormal.", "Is the {x} normal or abnormal?"],
@@ -85,8 +84,8 @@ def test_generic_statements_about_a_structure_are_no_answer(asked: str, layout: 
     assert isinstance(parse("conditions " + asked, layout.format(x=name)), Unparsed)
 
 
-@pytest.mark.parametrize("first", ["glaucoma", "non-glaucoma"])
-@pytest.mark.parametrize("layout", ["Neither {0} nor {1} can be chosen.", "I can say neither {0} nor {1}."])
+@tabled("first", ["glaucoma", "non-glaucoma"])
+@tabled("layout", ["Neither {0} nor {1} can be chosen.", "I can say neither {0} nor {1}."])
 def test_neither_choice_is_no_choice(layout: str, first: str) -> None:
     other = "glaucoma" if first != "glaucoma" else "non-glaucoma"
     assert isinstance(parse("glaucoma", layout.format(first, other)), Unparsed)

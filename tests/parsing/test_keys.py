@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.keys import is_probability, kind_of, role_of
 from lmod_train.vocabulary.conditions import CONDITIONS
+from tests.tabled import tabled
 
 ROLES = {
     "answer": ("answer", "final_answer", "isPresent", "Is present?", "结论", "是否存在", "最终答案"),
@@ -19,7 +18,7 @@ ROLES = {
 }
 
 
-@pytest.mark.parametrize("role", ROLES)
+@tabled("role", ROLES)
 def test_roles(role: str) -> None:
     assert {key: role_of(key) for key in ROLES[role]} == dict.fromkeys(ROLES[role], role)
 

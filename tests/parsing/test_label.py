@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.parsing.label import labels_in, parse_label
 from lmod_train.types import Unparsed
+from tests.tabled import tabled
 
 PAIR = ("TRUE", "FALSE")
 THREE = ("correct", "partly correct", "wrong")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "label"),
     [
         ("TRUE", "TRUE"),
@@ -35,7 +35,7 @@ def test_a_label_that_is_stated_is_read(text: str, label: str):
     assert parse_label(text, PAIR) == label
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "reason"),
     [
         ("", "empty"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.keys import is_known, kind_of
 from lmod_train.parsing.layouts import box_lists, fields, pairs, tables, tags
 from lmod_train.parsing.objects import Word
+from tests.tabled import tabled
 
 
 def rows(text: str) -> list[list[tuple[str, str]]]:
@@ -14,7 +13,7 @@ def rows(text: str) -> list[list[tuple[str, str]]]:
     return [[(key, node.text) for key, node in row.members if isinstance(node, Word)] for row in found]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("| AMD | No |\n| DR | Yes |", [[("AMD", "No"), ("DR", "Yes")]]),
@@ -35,7 +34,7 @@ def test_rows(text: str, wanted: list[list[tuple[str, str]]]) -> None:
     assert rows(text) == wanted
 
 
-@pytest.mark.parametrize("text", ["<AMD> <TRUE>", "<b>AMD</b>", "<condition>AMD", "AMD</condition>", "a < b > c"])
+@tabled("text", ["<AMD> <TRUE>", "<b>AMD</b>", "<condition>AMD", "AMD</condition>", "a < b > c"])
 def test_other_marks_are_no_tags(text: str) -> None:
     assert tags(text, is_known) == []
 
@@ -45,7 +44,7 @@ def test_tags_that_stand_apart_are_groups_of_their_own() -> None:
     assert [len(group.members) for group in tags(text, is_known)] == [2, 2]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("☐ A ☑ B", [("A", "off"), ("B", "on")]),
@@ -60,7 +59,7 @@ def test_boxes(text: str, wanted: list[tuple[str, str]]) -> None:
     assert [(one.label, one.state) for boxes in box_lists(text) for one in boxes.choices] == wanted
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("a: x; b: y", [("a", "x"), ("b", "y")]),

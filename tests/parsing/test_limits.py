@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.limits import open_limits
 from lmod_train.parsing.option_signs import OTHERS, mark
 from tests.growth import growth
 from tests.parsing.test_option import outcome
+from tests.tabled import tabled
 
 GRADES = tuple(f"ICDR grade {n}" for n in range(5))
 NPDR = ("Mild NPDR", "Moderate NPDR", "Severe NPDR", "PDR")
 STAGES = ("1级", "2级", "3级", "4级")
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "at least ICDR grade 2", "At most ICDR grade 2.", "below ICDR grade 2", "above ICDR grade 2",
@@ -28,12 +27,12 @@ def test_a_limit_is_ambiguous(text: str) -> None:
     assert outcome(text, GRADES) == "?ambiguous"
 
 
-@pytest.mark.parametrize("text", ["至少2级", "2级以上", "2级及以上", "2级或更严重", "高于2级", "不低于2级"])
+@tabled("text", ["至少2级", "2级以上", "2级及以上", "2级或更严重", "高于2级", "不低于2级"])
 def test_a_limit_in_chinese_is_ambiguous(text: str) -> None:
     assert outcome(text, STAGES) in ("?ambiguous", "?no_match")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("ICDR grade 3, worse than ICDR grade 2", "D"),

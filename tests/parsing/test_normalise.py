@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.parsing.normalise import in_place, normalise
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize("code", [*range(0x2010, 0x2016), 0x2212, 0xFF0D, 0xFE63, 0x2043])
+@tabled("code", [*range(0x2010, 0x2016), 0x2212, 0xFF0D, 0xFE63, 0x2043])
 def test_every_dash_is_a_hyphen(code: int) -> None:
     assert normalise(f"NON{chr(code)}GLAUCOMA") == "NON-GLAUCOMA"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("written", "plain"),
     [
         ("“GLAUCOMA”", '"GLAUCOMA"'),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.numbering import normalise_numbering
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 CUP, DISC = "optic cup", "optic disc"
 BOTH = (("视杯", "视盘", CUP, DISC), ("视盘", "视杯", DISC, CUP))
@@ -27,36 +26,34 @@ ENGLISH = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("numerals", [("1", "2"), ("一", "二"), ("１", "２"), ("①", "②")], ids="".join)
-@pytest.mark.parametrize("layout", LAYOUTS)
+@tabled("numerals", [("1", "2"), ("一", "二"), ("１", "２"), ("①", "②")])
+@tabled("layout", LAYOUTS)
 def test_chinese_boxes(layout: str, numerals: tuple[str, str]) -> None:
     for first, second, *wanted in BOTH:
         text = layout.format(*numerals, a=first, b=second)
         assert parse("anatomy CFP", text) == dict(enumerate(wanted, 1)), text
 
 
-@pytest.mark.parametrize("layout", DIGITS_ONLY)
+@tabled("layout", DIGITS_ONLY)
 def test_a_number_in_front_of_a_chinese_name(layout: str) -> None:
     for first, second, *wanted in BOTH:
         text = layout.format(1, 2, a=first, b=second)
         assert parse("anatomy CFP", text) == dict(enumerate(wanted, 1)), text
 
 
-@pytest.mark.parametrize("layout", ENGLISH)
+@tabled("layout", ENGLISH)
 def test_boxes_in_words(layout: str) -> None:
     for first, second in ((CUP, DISC), (DISC, CUP)):
         assert parse("anatomy CFP", layout.format(a=first, b=second)) == {1: first, 2: second}
 
 
-@pytest.mark.parametrize(
-    "text", ["图中共有2个框", "杯盘比为0.5，视盘边界清", "The cup is 2 mm wide.", "Box: optic disc", ""]
-)
+@tabled("text", ["图中共有2个框", "杯盘比为0.5，视盘边界清", "The cup is 2 mm wide.", "Box: optic disc", ""])
 def test_other_numbers_are_unchanged(text: str) -> None:
     assert normalise_numbering(text) == text
 
 
-@pytest.mark.parametrize("bracket", ["", " (the cup inside the disc)", " (optic cup)", "（视杯）", ", small"])
-@pytest.mark.parametrize("layout", ["Region ID: 1; Type: {}", "1: {}", "1号框：{}", "Region 1 is {}"])
+@tabled("bracket", ["", " (the cup inside the disc)", " (optic cup)", "（视杯）", ", small"])
+@tabled("layout", ["Region ID: 1; Type: {}", "1: {}", "1号框：{}", "Region 1 is {}"])
 def test_abbreviations_are_whole_values(layout: str, bracket: str) -> None:
     for short, wanted in (("OC", CUP), ("oc", CUP)):
         assert parse("anatomy CFP", layout.format(short + bracket)) == {1: wanted}
@@ -72,7 +69,7 @@ LONG = ("Capsulorhexis Cystotome", "Capsulorhexis Forceps", "Incision Knife", "I
         "Lens Injector", "Phacoemulsification Tip", "Spatula")  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LONG)
+@tabled("name", LONG)
 def test_one_misspelt_letter_is_tolerated(name: str) -> None:
     for written in one_letter_off(name):
         assert parse("anatomy SS", f"Region ID: 1; Type: {written}") == {1: name}, written
@@ -84,7 +81,7 @@ BEHIND = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", BEHIND)
+@tabled("layout", BEHIND)
 def test_a_number_behind_its_structure(layout: str) -> None:
     for first, second in ((CUP, DISC), (DISC, CUP)):
         assert parse("anatomy CFP", layout.format(a=first, b=second)) == {1: first, 2: second}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lmod_train.parsing.normalise import in_place
 from lmod_train.parsing.objects import DEEPEST, Group, Node, Word, objects
 from tests.growth import growth
+from tests.tabled import tabled
 
 JSON = st.recursive(
     st.one_of(st.text(alphabet="ab c\"'\\{}[],:\n无", max_size=8), st.booleans(), st.integers(-9, 99)),
@@ -34,7 +35,7 @@ def read(text: str) -> list[object]:
     return [plain(group) for group in objects(in_place(text), text)]
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "{'a': 'x', 'b': None}",
@@ -48,14 +49,12 @@ def test_dialects(text: str) -> None:
     assert read(text) == [{"a": "x", "b": "null"}]
 
 
-@pytest.mark.parametrize(
-    "text", ["The eye {left} shows", "[1] Retina [2] Choroid", "\\boxed{Stage: 2}", "{", "}", "[", "no"]
-)
+@tabled("text", ["The eye {left} shows", "[1] Retina [2] Choroid", "\\boxed{Stage: 2}", "{", "}", "[", "no"])
 def test_other_braces_are_no_objects(text: str) -> None:
     assert read(text) == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "members"),
     [
         ('{"a": "x", "b": "y', {"a": "x"}),

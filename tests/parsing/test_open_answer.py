@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from lmod_train.parsing.open_answer import read_open, read_words
 from lmod_train.types import Reply, Unparsed
+from tests.tabled import tabled
 
 
 def outcome(text: str, finish: Any = "stop", error: str = "") -> str:
@@ -15,7 +14,7 @@ def outcome(text: str, finish: Any = "stop", error: str = "") -> str:
     return f"?{answer.reason}" if isinstance(answer, Unparsed) else answer
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "Macular hole",
@@ -34,7 +33,7 @@ def test_an_answer_keeps_all_its_words(text: str) -> None:
     assert outcome(f"<think>I cannot tell.</think> {text} ") == text
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "I'm sorry, but I can't provide a diagnosis. It is important to consult an ophthalmologist.",
@@ -52,7 +51,7 @@ def test_a_reply_that_only_declines_is_refused(text: str) -> None:
     assert read_words(Reply("a", text)) == text
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "finish", "error", "wanted"),
     [
         ("", "stop", "", "?empty"),

@@ -12,6 +12,7 @@ from lmod_train.parsing.reading import read
 from lmod_train.types import Reply, Unparsed
 from tests.parsing.options import OPTIONS, labelled
 from tests.parsing.test_reading import mutated
+from tests.tabled import tabled
 
 FOUR = ("optic disc", "macula", "superior arcade", "periphery")
 
@@ -58,7 +59,7 @@ def test_the_reasons_of_replies_without_an_answer() -> None:
     assert others == ["Yes and no.", "可能是A，也可能是B"]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("B, A is wrong", "B"),
@@ -109,7 +110,7 @@ def test_replies(text: str, wanted: str) -> None:
     assert outcome(text) == wanted
 
 
-@pytest.mark.parametrize("letter", LETTERS)
+@tabled("letter", LETTERS)
 def test_every_letter_of_a_long_list_is_read(letter: str) -> None:
     options = tuple(f"finding number {name}" for name in (f"{i}{i}" for i in range(26)))
     for form in (
@@ -145,7 +146,7 @@ def test_a_hundred_thousand_mutated_replies_never_raise(seed: int) -> None:
     survive(10_000, seed)
 
 
-@pytest.mark.parametrize("choices", [("a",), ("", ""), ("x", "x"), ("A", "B"), ("(", "[a"), ("a" * 3000, "b")])
+@tabled("choices", [("a",), ("", ""), ("x", "x"), ("A", "B"), ("(", "[a"), ("a" * 3000, "b")])
 def test_strange_options_never_raise(choices: tuple[str, ...]) -> None:
     for text in ("A", "B", "x", "a and b", "(", "Answer: [a", "选B"):
         assert isinstance(parse_option(text, choices), str | Unparsed)

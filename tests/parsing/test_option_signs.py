@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.lettering import LETTERS
 from lmod_train.parsing.option import parse_option
 from lmod_train.parsing.option_signs import OF_LETTER, OF_TEXT, index_of, mark
 from lmod_train.types import Unparsed
+from tests.tabled import tabled
 
 FOUR = ("mild NPDR", "moderate NPDR", "severe NPDR", "retinal tear")
 
@@ -18,7 +17,7 @@ def found(text: str, choices: tuple[str, ...] = FOUR) -> str:
     return "".join(LETTERS[index_of(c)] if ord(c) < OF_TEXT else LETTERS[index_of(c)].lower() for c in signs)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "signs"),
     [
         ("B", "B"),
@@ -84,17 +83,13 @@ def test_signs_of_a_reply_are_not_signs_of_options() -> None:
 GRADES = tuple(f"ICDR grade {n}" for n in range(5))
 
 
-@pytest.mark.parametrize(
-    "between", [" or ", "/", "-", " to ", " and ", " (or ", ", or maybe grade ", " or ICDR grade "]
-)
+@tabled("between", [" or ", "/", "-", " to ", " and ", " (or ", ", or maybe grade ", " or ICDR grade "])
 def test_two_grades_are_not_the_first_one(between: str) -> None:
     text = f"ICDR grade 2{between}3" + (")" if "(" in between else "")
     assert parse_option(text, GRADES) == Unparsed("ambiguous", "states C and D")
 
 
-@pytest.mark.parametrize(
-    "text", ["ICDR grade 2", "ICDR grade 2.", "ICDR grade 2 and 3 haemorrhages", "ICDR grade 2 and 3.5 mm"]
-)
+@tabled("text", ["ICDR grade 2", "ICDR grade 2.", "ICDR grade 2 and 3 haemorrhages", "ICDR grade 2 and 3.5 mm"])
 def test_one_grade_with_other_numbers_counts(text: str) -> None:
     assert parse_option(text, GRADES) == "ICDR grade 2"
 

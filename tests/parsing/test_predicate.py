@@ -7,6 +7,7 @@ import pytest
 from lmod_train.parsing.predicate import as_condition
 from lmod_train.vocabulary.findings import FINDINGS
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 WORDS = {
     "abnormal macula": ("macula", "黄斑", ("abnormal", "normal")),
@@ -28,8 +29,8 @@ DENIES = (
 TWICE = ("I would not call the {x} not {v}.", "It would be wrong to say the {x} {be} not {v}.")
 
 
-@pytest.mark.parametrize("asked", WORDS)
-@pytest.mark.parametrize("layout", (*SAYS, *DENIES))
+@tabled("asked", WORDS)
+@tabled("layout", (*SAYS, *DENIES))
 def test_a_negation_inverts_every_adjective(layout: str, asked: str) -> None:
     name, _, pair = WORDS[asked]
     be = "are" if name == "vessels" else "is"
@@ -39,15 +40,15 @@ def test_a_negation_inverts_every_adjective(layout: str, asked: str) -> None:
         assert parse("conditions " + asked, text) == wanted, text
 
 
-@pytest.mark.parametrize("asked", WORDS)
-@pytest.mark.parametrize("layout", TWICE)
+@tabled("asked", WORDS)
+@tabled("layout", TWICE)
 def test_double_negations_are_never_inverted(layout: str, asked: str) -> None:
     name, _, pair = WORDS[asked]
     for word, wrong in zip(pair, ("FALSE", "TRUE"), strict=True):
         assert parse("conditions " + asked, layout.format(x=name, be="is", v=word)) != wrong
 
 
-@pytest.mark.parametrize("layout", ["{x}{v}", "{x}{n}{v}", "{x}结构{v}", "{x}并非{v}"])
+@tabled("layout", ["{x}{v}", "{x}{n}{v}", "{x}结构{v}", "{x}并非{v}"])
 def test_chinese_predicates(layout: str) -> None:
     for asked, (_, name, _) in list(WORDS.items())[:2]:
         for word, asserted in (("异常", True), ("正常", False)):
@@ -66,7 +67,7 @@ CONTRASTS_EN = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", (*CONTRASTS, *CONTRASTS_EN))
+@tabled("layout", (*CONTRASTS, *CONTRASTS_EN))
 def test_a_contrast_asserts_the_one_and_denies_the_other(layout: str) -> None:
     names = ("黄斑", "血管") if layout in CONTRASTS else ("macula", "vessels")
     asks = ("conditions abnormal macula", "conditions abnormal vessels")
@@ -85,8 +86,8 @@ def test_a_finding_without_a_structure_keeps_its_text() -> None:
 LABELS = ("{x}: {v}", "{x} - {v}", "{x} = {v}", "Disc: normal; {x}: {v}", "Both {x} and disc are {v}.")
 
 
-@pytest.mark.parametrize("layout", LABELS)
-@pytest.mark.parametrize("asked", ["abnormal macula", "abnormal vessels"])
+@tabled("layout", LABELS)
+@tabled("asked", ["abnormal macula", "abnormal vessels"])
 def test_a_structure_as_a_label(asked: str, layout: str) -> None:
     for word, wanted in (("abnormal", "TRUE"), ("normal", "FALSE")):
         assert parse("conditions " + asked, layout.format(x=WORDS[asked][0], v=word)) == wanted
@@ -109,8 +110,8 @@ def test_another_name_of_an_increased_ratio() -> None:
         assert parse("conditions increased cup-to-disc ratio", f"There is no increased {name}.") == "FALSE"
 
 
-@pytest.mark.parametrize("ask", ["conditions abnormal macula", "conditions abnormal vessels"])
-@pytest.mark.parametrize(
+@tabled("ask", ["conditions abnormal macula", "conditions abnormal vessels"])
+@tabled(
     ("text", "wanted"),
     [
         ("Nothing abnormal about the {s}.", "FALSE"),

@@ -29,6 +29,7 @@ from tests.growth import growth
 from tests.parsing import grids
 from tests.parsing.asked import ASKS, parse
 from tests.parsing.test_replies import REPLIES
+from tests.tabled import tabled
 
 POLAR = ("GLAUCOMA", "NON-GLAUCOMA")
 PARSERS = [
@@ -46,7 +47,7 @@ def outcome(text: str, finish: Any = "stop", error: str = "") -> str:
     return f"?{answer.reason}" if isinstance(answer, Unparsed) else str(answer)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "finish", "wanted"),
     [
         ("GLAUCOMA; Explanation: the cup is", "length", "GLAUCOMA"),
@@ -106,8 +107,8 @@ TWO_ANSWERS = {
 }  # what is written and what is read
 
 
-@pytest.mark.parametrize("ask", TWO_ANSWERS)
-@pytest.mark.parametrize("cue", grids.CORRECTIONS)
+@tabled("ask", TWO_ANSWERS)
+@tabled("cue", grids.CORRECTIONS)
 def test_an_announced_correction_replaces_the_answer(cue: str, ask: str) -> None:
     for (first, _), (second, wanted) in (TWO_ANSWERS[ask], TWO_ANSWERS[ask][::-1]):
         for between in (". ", "\n\n", "; Explanations: as seen. ", "; Explanations: as seen.\n\n"):
@@ -115,9 +116,9 @@ def test_an_announced_correction_replaces_the_answer(cue: str, ask: str) -> None
             assert parse(ask, text) == wanted, text
 
 
-@pytest.mark.parametrize("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
-@pytest.mark.parametrize("doubt", ["", " I cannot decide.", " I can't make up my mind.", " 我无法判断。"])
-@pytest.mark.parametrize("join", ["; {b}.", " or {b}.", ". Or rather {b}?", "\n{b}\n"])
+@tabled("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
+@tabled("doubt", ["", " I cannot decide.", " I can't make up my mind.", " 我无法判断。"])
+@tabled("join", ["; {b}.", " or {b}.", ". Or rather {b}?", "\n{b}\n"])
 def test_two_answers_without_a_correction_are_unparsed(join: str, doubt: str, ask: str) -> None:
     for (first, _), (second, _) in (TWO_ANSWERS[ask], TWO_ANSWERS[ask][::-1]):
         read_as = parse(ask, first + join.format(b=second) + doubt)
@@ -125,7 +126,7 @@ def test_two_answers_without_a_correction_are_unparsed(join: str, doubt: str, as
         assert read_as.reason == "ambiguous" or "rather" in join, first + join.format(b=second) + doubt
 
 
-@pytest.mark.parametrize("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
+@tabled("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
 def test_two_explained_answers_are_unparsed(ask: str) -> None:
     (first, _), (second, _) = TWO_ANSWERS[ask]
     for label in ("Explanation", "Explanations", "Reason"):
@@ -141,6 +142,30 @@ def test_an_error_is_failed_whatever_text_came_with_it(text: str, finish: str, e
 @pytest.mark.parametrize("count", [REPEATS - 1, REPEATS])
 def test_a_loop_begins_at_the_measured_count(count: int) -> None:
     assert split_repetition("It is a thin rim. " * count)[1] is (count == REPEATS)
+
+
+LOOPED = ["rim", "disc", "cup", "vein", "macula", "fovea", "artery", "drusen", "scar"]
+
+
+@tabled("unit", range(1, 10))
+def test_a_loop_has_units_of_up_to_eight_words(unit: int) -> None:
+    text = "The image shows: "
+    looped = " ".join(LOOPED[:unit]) + ". "
+    whole = text + looped * 12
+    assert split_repetition(whole) == ((text, True) if unit <= 8 else (whole, False))
+    assert split_repetition(text + looped * 8)[1] is (unit <= 8)
+    assert split_repetition(text + looped * 7) == (text + looped * 7, False)
+
+
+def test_text_ends_before_the_first_of_several_loops() -> None:
+    for first, second in (
+        ("rim disc cup. ", "vein. "),
+        ("vein. ", "rim disc cup. "),
+        ("rim. ", "见见见"),
+        ("见见见", "rim. "),
+    ):
+        text = f"Seen: {first * 9}and {second * 9}"
+        assert split_repetition(text) == ("Seen: ", True), text
 
 
 _PIECES = st.sampled_from(
@@ -191,12 +216,12 @@ def unbounded(tree: Any) -> bool:
     return False
 
 
-@pytest.mark.parametrize("pattern", ["a*", "(?:ab)+?", "x|(?:y(?=z{2,}))", "(?<!q)(?:w{0,3}r+)"])
+@tabled("pattern", ["a*", "(?:ab)+?", "x|(?:y(?=z{2,}))", "(?<!q)(?:w{0,3}r+)"])
 def test_an_unbounded_repeat_is_found(pattern: str) -> None:
     assert unbounded(parse_pattern(pattern))
 
 
-@pytest.mark.parametrize("name", sorted(set(PATTERNS) - CHECKED))
+@tabled("name", sorted(set(PATTERNS) - CHECKED))
 def test_no_pattern_repeats_without_a_bound(name: str) -> None:
     # With a bound on every repeat the work at each place of a reply is bounded, so that time is linear in its length.
     assert not unbounded(parse_pattern(PATTERNS[name].pattern, PATTERNS[name].flags & ~re.UNICODE))
@@ -403,10 +428,8 @@ def test_a_hundred_thousand_mutated_replies_never_raise(seed: int) -> None:
     survive(10_000, seed)  # at the parsers themselves: the gate in `parse_replies` is not on this way
 
 
-@pytest.mark.parametrize(
-    "numeral", ["Ⅶ", "VV", "İ", "ı", "²", "①", "IIII", "VIX", "〇〇", "٣", "ⅻ", "½", "1e9", "9" * 40, "-0", "+2"]
-)
-@pytest.mark.parametrize(
+@tabled("numeral", ["Ⅶ", "VV", "İ", "ı", "²", "①", "IIII", "VIX", "〇〇", "٣", "ⅻ", "½", "1e9", "9" * 40, "-0", "+2"])
+@tabled(
     "layout",
     [
         "{}级",

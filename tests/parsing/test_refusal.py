@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.refusal import declines, is_refusal
 from tests.parsing.asked import ASKS, parse
 from tests.parsing.test_option import outcome
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "I'm sorry, I can't provide a medical diagnosis.",
@@ -36,14 +35,14 @@ MISSING = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("ask", ASKS)
+@tabled("ask", ASKS)
 def test_every_task_reads_a_refusal_as_refused(ask: str) -> None:
     texts = [*(f"{cannot} {do}." for cannot in CANNOT for do in DO), *MISSING]
     read = {text: parse(ask, text) for text in texts}
     assert {text: answer for text, answer in read.items() if getattr(answer, "reason", "") != "refused"} == {}
 
 
-@pytest.mark.parametrize("text", ["GLAUCOMA", "DISEASE: normal", "The optic disc looks abnormal.", "青光眼", ""])
+@tabled("text", ["GLAUCOMA", "DISEASE: normal", "The optic disc looks abnormal.", "青光眼", ""])
 def test_answers_are_not_refusals(text: str):
     assert not is_refusal(text)
 
@@ -51,7 +50,7 @@ def test_answers_are_not_refusals(text: str):
 CARE = ("observe", "review in 12 months", "refer to an eye specialist", "treat now")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("refer to an eye specialist", "C"),

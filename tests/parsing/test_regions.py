@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.regions import parse_regions
 from lmod_train.types import Reply, Unparsed
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 FUNDUS = ("optic disc", "optic cup")
 OCT = ("Choroid", "IRC", "MH", "Retina")
@@ -23,7 +22,7 @@ def outcome(text: str, choices: tuple[str, ...]) -> dict[int, str] | str:
     return answer
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         # the requested format and its variants
@@ -119,7 +118,7 @@ def test_fundus_replies(text: str, wanted: dict[int, str] | str) -> None:
     assert outcome(text, FUNDUS) == wanted
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("Region ID: 1; Type: Retina\nRegion ID: 2; Type: Choroid", {1: "Retina", 2: "Choroid"}),
@@ -142,7 +141,7 @@ def test_oct_replies(text: str, wanted: dict[int, str]) -> None:
     assert outcome(text, OCT) == wanted
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("Region ID: 1; Type: Cornea\nRegion ID: 2; Type: cornea1", {1: "Cornea", 2: "cornea1"}),
@@ -162,12 +161,12 @@ def test_a_type_in_brackets() -> None:
     assert isinstance(parse("anatomy CFP", "Region 1 (left), Region 2 (right)"), Unparsed)
 
 
-@pytest.mark.parametrize("rest", [": a bright disc", " rather than optic cup", ", not optic cup"])
+@tabled("rest", [": a bright disc", " rather than optic cup", ", not optic cup"])
 def test_text_behind_a_type_does_not_change_it(rest: str) -> None:
     assert parse("anatomy CFP", f"Region 1 is the optic disc{rest}") == {1: "optic disc"}
 
 
-@pytest.mark.parametrize("mark", ["/", "|", ";", " /", " |"])
+@tabled("mark", ["/", "|", ";", " /", " |"])
 def test_pairs_on_one_line_end_at_any_mark(mark: str) -> None:
     line = f"Region ID: 1; Type: iris{mark} Region ID: 2; Type: pupil{mark} Region ID: 3; Type: iris"
     assert parse("anatomy LP", line) == {1: "iris", 2: "pupil", 3: "iris"}

@@ -11,10 +11,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from lmod_train.types import Unparsed, status_of
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 REPLIES: list[dict[str, Any]] = [
     json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text("utf-8").splitlines()
@@ -58,7 +57,7 @@ def test_no_reply_without_a_disease_is_read_as_one() -> None:
     assert invented == []
 
 
-@pytest.mark.parametrize("dash", [*map(chr, range(0x2010, 0x2016)), "\u2212", "\uff0d", "\ufe63", "\u2043"])
+@tabled("dash", [*map(chr, range(0x2010, 0x2016)), "\u2212", "\uff0d", "\ufe63", "\u2043"])
 def test_every_dash_is_read_alike(dash: str) -> None:
     asked = [row for row in REPLIES if "-" in row["reply"] and "(-)" not in row["reply"]]
     assert len(asked) > 60

@@ -7,9 +7,10 @@ import pytest
 from lmod_train.parsing.rewriting import expand_coordination, split_contrasts, without_losses, without_parentheses
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("ask", "text", "wanted"),
     [
         ("sex", "This is not a female patient but a male one.", "MALE"),
@@ -24,7 +25,7 @@ def test_the_second_name_is_asserted(ask: str, text: str, wanted: object) -> Non
     assert parse(ask, text) == wanted
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "I am not certain but perhaps glaucoma.",
@@ -39,8 +40,8 @@ def test_hedged_and_denied_names_are_not_asserted(text: str) -> None:
     assert isinstance(answer, Unparsed) or answer == "NON-GLAUCOMA"
 
 
-@pytest.mark.parametrize("than", ["rather than", "instead of", "as opposed to"])
-@pytest.mark.parametrize(("one", "other"), [("male", "female"), ("female", "male"), ("Female", "male")])
+@tabled("than", ["rather than", "instead of", "as opposed to"])
+@tabled(("one", "other"), [("male", "female"), ("female", "male"), ("Female", "male")])
 def test_the_name_before_rather_than_is_asserted(one: str, other: str, than: str) -> None:
     assert parse("sex", f"{one} {than} {other}") == one.upper() == parse("sex", f"{one} {than} {other}.")
 
@@ -54,14 +55,14 @@ TWO = ("diabetic", "hypertensive")
 ASK = {name: f"conditions {name} retinopathy" for name in TWO}
 
 
-@pytest.mark.parametrize("join", [" or ", " and ", " nor ", "/", " and/or ", " rather than ", ", not ", " versus "])
-@pytest.mark.parametrize(("first", "second"), [TWO, TWO[::-1]])
+@tabled("join", [" or ", " and ", " nor ", "/", " and/or ", " rather than ", ", not ", " versus "])
+@tabled(("first", "second"), [TWO, TWO[::-1]])
 def test_both_names_are_expanded(first: str, second: str, join: str) -> None:
     written = expand_coordination(f"signs of {first}{join}{second} retinopathy.")
     assert written == f"signs of {first} retinopathy{join}{second} retinopathy."
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     ["diabetic retinopathy or hypertensive retinopathy", "a diabetic or hypertensive patient", "diabetic"],
 )
@@ -69,16 +70,16 @@ def test_text_without_a_shared_last_word_is_unchanged(text: str) -> None:
     assert expand_coordination(text) == text
 
 
-@pytest.mark.parametrize(("first", "second"), [TWO, TWO[::-1]])
-@pytest.mark.parametrize("layout", ["There is {} rather than {} retinopathy.", "It shows {}, not {} retinopathy."])
+@tabled(("first", "second"), [TWO, TWO[::-1]])
+@tabled("layout", ["There is {} rather than {} retinopathy.", "It shows {}, not {} retinopathy."])
 def test_a_contrast_asserts_the_one_and_denies_the_other(layout: str, first: str, second: str) -> None:
     text = layout.format(first, second)
     assert parse(ASK[first], text) == "TRUE"
     assert parse(ASK[second], text) == "FALSE"
 
 
-@pytest.mark.parametrize(("first", "second"), [TWO, TWO[::-1]])
-@pytest.mark.parametrize("asked", TWO)
+@tabled(("first", "second"), [TWO, TWO[::-1]])
+@tabled("asked", TWO)
 def test_coordinated_names_are_asserted_denied_or_hedged_alike(asked: str, first: str, second: str) -> None:
     assert parse(ASK[asked], f"The image shows {first} and {second} retinopathy.") == "TRUE"
     assert parse(ASK[asked], f"There are no signs of {first} or {second} retinopathy.") == "FALSE"
@@ -86,7 +87,7 @@ def test_coordinated_names_are_asserted_denied_or_hedged_alike(asked: str, first
     assert not isinstance(parse(ASK[asked], f"The image shows {first} or {second} retinopathy."), str)
 
 
-@pytest.mark.parametrize("opening", [". Or rather ", ". Hmm, or rather ", ". Or maybe ", "; or perhaps "])
+@tabled("opening", [". Or rather ", ". Hmm, or rather ", ". Or maybe ", "; or perhaps "])
 def test_a_follow_up_question_adds_an_alternative(opening: str) -> None:
     assert expand_coordination(f"GLAUCOMA{opening}NON-GLAUCOMA?") == "GLAUCOMA or NON-GLAUCOMA."
     assert expand_coordination(f"GLAUCOMA{opening}NON-GLAUCOMA.") == f"GLAUCOMA{opening}NON-GLAUCOMA."
@@ -100,8 +101,8 @@ def test_the_only_name_among_the_choices_is_the_answer() -> None:
 ASIDES = ("however", "in my view", "unfortunately", "I think", "in all likelihood")
 
 
-@pytest.mark.parametrize("aside", ASIDES)
-@pytest.mark.parametrize(("noun", "wanted"), [("glaucoma", "GLAUCOMA"), ("no glaucoma", "NON-GLAUCOMA")])
+@tabled("aside", ASIDES)
+@tabled(("noun", "wanted"), [("glaucoma", "GLAUCOMA"), ("no glaucoma", "NON-GLAUCOMA")])
 def test_a_parenthesis_does_not_change_the_answer(aside: str, noun: str, wanted: str) -> None:
     assert parse("glaucoma", f"There is, {aside}, {noun}.") == wanted == parse("glaucoma", f"There is {noun}.")
 
@@ -129,8 +130,8 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("ask", PAIRS)
-@pytest.mark.parametrize("thought", THOUGHTS)
+@tabled("ask", PAIRS)
+@tabled("thought", THOUGHTS)
 def test_the_later_answer_counts(thought: str, ask: str) -> None:
     for first, second in (PAIRS[ask], PAIRS[ask][::-1]):
         text = thought.format(a=first, b=second)
@@ -145,13 +146,13 @@ def test_a_first_thought_alone_is_no_answer() -> None:
 LOSSES = ("no rim left", "no healthy rim is left", "hardly any neuroretinal rim remains", "not a trace of rim remains")
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("lead", ["GLAUCOMA - {}", "GLAUCOMA: {}.", "Glaucoma – {}", "Glaucoma, {}."])
+@tabled("loss", LOSSES)
+@tabled("lead", ["GLAUCOMA - {}", "GLAUCOMA: {}.", "Glaucoma – {}", "Glaucoma, {}."])
 def test_a_loss_does_not_deny(lead: str, loss: str) -> None:
     assert parse("glaucoma", lead.format(loss)) == "GLAUCOMA"
 
 
-@pytest.mark.parametrize("text", ["Drusen - no drusen left", "GLAUCOMA - no cupping seen", "Glaucoma: no sign remains"])
+@tabled("text", ["Drusen - no drusen left", "GLAUCOMA - no cupping seen", "Glaucoma: no sign remains"])
 def test_denials_are_unchanged(text: str) -> None:
     assert without_losses(text) == text
 
@@ -160,7 +161,7 @@ def test_a_loss_alone_is_no_answer() -> None:
     assert parse("conditions drusen", "Drusen: no drusen left") == "FALSE"
 
 
-@pytest.mark.parametrize(
+@tabled(
     "nothing",
     [
         "I see no evidence of it",
@@ -168,9 +169,7 @@ def test_a_loss_alone_is_no_answer() -> None:
         "There is little sign of it",
     ],
 )
-@pytest.mark.parametrize(
-    ("ask", "name", "wanted"), [("glaucoma", "glaucoma", "NON-GLAUCOMA"), ("conditions drusen", "drusen", "FALSE")]
-)
+@tabled(("ask", "name", "wanted"), [("glaucoma", "glaucoma", "NON-GLAUCOMA"), ("conditions drusen", "drusen", "FALSE")])
 def test_a_denial_of_it_denies_the_named_disease(ask: str, name: str, wanted: str, nothing: str) -> None:
     assert parse(ask, f"The referrer suspected {name}. {nothing}.") == wanted
     assert isinstance(parse(ask, f"{nothing}."), Unparsed)

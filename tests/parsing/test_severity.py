@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 DEGREES = (("mild", "轻度", "1"), ("moderate", "中度", "2"), ("severe", "重度", "3"))
 NAMES = (
@@ -24,41 +23,41 @@ def reason(text: str, ask: str = "icdr") -> str:
     return read.reason
 
 
-@pytest.mark.parametrize("layout", ASSERTING)
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("degree", "_", "level"), DEGREES)
+@tabled("layout", ASSERTING)
+@tabled("name", NAMES)
+@tabled(("degree", "_", "level"), DEGREES)
 def test_a_degree_is_a_level(degree: str, _: str, level: str, name: str, layout: str) -> None:
     assert parse("icdr", layout.format(f"{degree} {name}")) == level
     assert parse("icdr", layout.format(f"{degree.capitalize()} {name}")) == level
 
 
-@pytest.mark.parametrize("name", NAMES_ZH)
-@pytest.mark.parametrize(("_", "degree", "level"), DEGREES)
-@pytest.mark.parametrize("layout", ["{}", "{}。", "分期：{}", "图像显示{}。"])
+@tabled("name", NAMES_ZH)
+@tabled(("_", "degree", "level"), DEGREES)
+@tabled("layout", ["{}", "{}。", "分期：{}", "图像显示{}。"])
 def test_a_chinese_degree_is_a_level(_: str, degree: str, level: str, name: str, layout: str) -> None:
     assert parse("icdr", layout.format(degree + name)) == level
 
 
-@pytest.mark.parametrize("name", HIGHEST)
+@tabled("name", HIGHEST)
 def test_proliferative_names_are_the_highest_level(name: str) -> None:
     assert parse("icdr", f"{name}.") == "4"
     assert parse("icdr", f"Stage: {name}") == "4"
     assert reason(f"no {name}" if name.isascii() else f"未见{name}") == "no_match"
 
 
-@pytest.mark.parametrize("name", ["DR", "diabetic retinopathy", "retinopathy"])
-@pytest.mark.parametrize("layout", ["No {}.", "No signs of {} are seen.", "There is no apparent {}.", "{} is absent."])
+@tabled("name", ["DR", "diabetic retinopathy", "retinopathy"])
+@tabled("layout", ["No {}.", "No signs of {} are seen.", "There is no apparent {}.", "{} is absent."])
 def test_the_disease_denied_is_level_0(layout: str, name: str) -> None:
     assert parse("icdr", layout.format(name)) == "0"
 
 
-@pytest.mark.parametrize("layout", OPEN)
-@pytest.mark.parametrize("name", ["mild NPDR", "severe NPDR", "PDR"])
+@tabled("layout", OPEN)
+@tabled("name", ["mild NPDR", "severe NPDR", "PDR"])
 def test_hedged_names_are_no_level(layout: str, name: str) -> None:
     assert reason(layout.format(name)) in ("no_match", "refused")
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "The image shows diabetic retinopathy.", "non-proliferative diabetic retinopathy", "mild to moderate NPDR",
@@ -75,11 +74,11 @@ def test_numbers_take_precedence_and_two_names_are_ambiguous() -> None:
     assert reason("It shows mild NPDR. It shows PDR.") == "ambiguous"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("ask", "text"),
     [("macular_hole_stage", "Is it stage {}?"), ("sdrg", "Could this be R{}?"), ("age_group", "Is he {}5 years old?")],
 )
-@pytest.mark.parametrize("number", [2, 3, 4])
+@tabled("number", [2, 3, 4])
 def test_a_question_states_nothing(ask: str, text: str, number: int) -> None:
     assert not isinstance(parse(ask, text.format(number)), str)
 
@@ -89,14 +88,14 @@ def test_a_scale_without_words_reads_numbers_alone() -> None:
     assert reason("There is no macular hole.", "macular_hole_stage") == "no_match"
 
 
-@pytest.mark.parametrize("number", ["0", "Zero", "zero"])
-@pytest.mark.parametrize("means", ["means", "stands for", "denotes", "corresponds to"])
+@tabled("number", ["0", "Zero", "zero"])
+@tabled("means", ["means", "stands for", "denotes", "corresponds to"])
 def test_a_definition_of_a_level_is_no_answer(number: str, means: str) -> None:
     assert isinstance(parse("icdr", f"{number} {means} no retinopathy, look closely."), Unparsed)
 
 
-@pytest.mark.parametrize("join", ["to", "up to", "through", "–"])
-@pytest.mark.parametrize("lead", ["The ICDR scale runs from ", "Grades range from ", "It goes from "])
+@tabled("join", ["to", "up to", "through", "–"])
+@tabled("lead", ["The ICDR scale runs from ", "Grades range from ", "It goes from "])
 def test_the_ends_of_a_scale_are_no_answer(lead: str, join: str) -> None:
     legend = f"{lead}0 (no apparent retinopathy) {join} 4 (proliferative retinopathy)."
     assert reason(legend) == "no_match"

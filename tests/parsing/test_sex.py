@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.sex import parse_sex
 from lmod_train.types import Reply, Unparsed
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 LABELLED = [
     ("Sex: MALE; Explanations: the disc is large.", "MALE"),
@@ -72,7 +71,7 @@ LABELLED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), LABELLED)
+@tabled(("text", "wanted"), LABELLED)
 def test_replies(text: str, wanted: str) -> None:
     answer = read(Reply("id", text), parse_sex, ("MALE", "FEMALE"))
     assert isinstance(answer, str | Unparsed)
@@ -83,13 +82,13 @@ def test_the_answer_is_in_the_prompts_spelling() -> None:
     assert parse_sex("Sex: man", ("Male", "Female")) == "Male"
 
 
-@pytest.mark.parametrize("join", [", ", " & ", " and ", " or ", "/", ","])
-@pytest.mark.parametrize(("one", "other"), [("M", "F"), ("F", "M")])
+@tabled("join", [", ", " & ", " and ", " or ", "/", ","])
+@tabled(("one", "other"), [("M", "F"), ("F", "M")])
 def test_both_letters_are_unparsed(one: str, other: str, join: str) -> None:
     assert isinstance(parse("sex", f"Sex: {one}{join}{other}; Explanations: as seen"), Unparsed)
 
 
-@pytest.mark.parametrize("who", ["patients", "people", "individuals", "subjects"])
+@tabled("who", ["patients", "people", "individuals", "subjects"])
 def test_statements_about_groups_are_no_answer(who: str) -> None:
     for one, other in (("Male", "female"), ("Female", "male")):
         text = f"{one} {who} tend to have larger discs, {other} {who} a thicker choroid."

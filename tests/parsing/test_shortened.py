@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.shortened import in_full, plain
 from tests.growth import growth
 from tests.parsing.test_option import outcome
+from tests.tabled import tabled
 
 GRADES = tuple(f"ICDR grade {n}" for n in range(5))
 NPDR = ("Mild NPDR", "Moderate NPDR", "Severe NPDR", "PDR")
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "ICDR grade 2, possibly 3", "ICDR grade 2 (possibly 3)", "ICDR grade 2, maybe even grade 3.",
@@ -23,20 +22,18 @@ def test_a_second_number_is_a_second_option(text: str) -> None:
     assert outcome(text, GRADES) == "?ambiguous"
 
 
-@pytest.mark.parametrize(
-    "text", ["ICDR grade 2 rather than 3", "ICDR grade 2 and 3 haemorrhages", "ICDR grade 2 and 3.5 mm"]
-)
+@tabled("text", ["ICDR grade 2 rather than 3", "ICDR grade 2 and 3 haemorrhages", "ICDR grade 2 and 3.5 mm"])
 def test_other_numbers_are_none(text: str) -> None:
     assert outcome(text, GRADES) == "C"
 
 
-@pytest.mark.parametrize("text", ["Moderate NPDR, possibly severe", "Moderate NPDR or severe.", "mild/moderate NPDR"])
+@tabled("text", ["Moderate NPDR, possibly severe", "Moderate NPDR or severe.", "mild/moderate NPDR"])
 def test_a_second_first_word_is_a_second_option(text: str) -> None:
     assert outcome(text, NPDR) == "?ambiguous"
     assert outcome("Moderate NPDR, not severe", NPDR) == "B"
 
 
-@pytest.mark.parametrize("text", ["2至3级", "2或3级", "2级，可能3级", "2-3级", "2级或3级"])
+@tabled("text", ["2至3级", "2或3级", "2级，可能3级", "2-3级", "2级或3级"])
 def test_numbers_in_front_of_a_shared_word(text: str) -> None:
     assert outcome(text, ("1级", "2级", "3级")) in ("?ambiguous", "?no_match")
     assert outcome("2级", ("1级", "2级", "3级")) == "B"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
-
 from lmod_train.parsing.choice import parse_choice
 from lmod_train.parsing.finding import parse_finding
 from lmod_train.parsing.reading import read
@@ -13,6 +11,7 @@ from lmod_train.parsing.slots import slot_after, value_at
 from lmod_train.types import Reply, Unparsed
 from lmod_train.vocabulary.findings import Finding
 from tests.parsing import grids
+from tests.tabled import tabled
 
 LAYOUTS = (*grids.SIGNED, *grids.LOOSE)
 NAMES: list[tuple[Finding | None, str]] = [*grids.NAMES, (None, "Glaucoma"), (None, "GLAUCOMA")]
@@ -40,7 +39,7 @@ def wrong(
                 yield text, read_as
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@tabled("layout", LAYOUTS)
 def test_answer_words_and_their_opposites(layout: str) -> None:
     pairs = (*grids.PAIRS, *(grids.NUMBERS if layout in grids.SIGNED else ()))
     words = [
@@ -51,13 +50,13 @@ def test_answer_words_and_their_opposites(layout: str) -> None:
     assert list(wrong(NAMES, layout, words)) == []
 
 
-@pytest.mark.parametrize("layout", (*grids.REQUESTED, "{x} ({v})", "{x} ({v}); Explanations: as seen", "{x} {v}."))
+@tabled("layout", (*grids.REQUESTED, "{x} ({v})", "{x} ({v}); Explanations: as seen", "{x} {v}."))
 def test_numbers_and_letters_are_read_as_true_and_false(layout: str) -> None:
     words = [(word, wanted) for pair in grids.NUMBERS for word, wanted in zip(pair, ("yes", "no"), strict=True)]
     assert list(wrong([*NAMES, *NAMES_ZH], layout, words)) == []
 
 
-@pytest.mark.parametrize("layout", (*grids.REQUESTED, *grids.SIGNED))
+@tabled("layout", (*grids.REQUESTED, *grids.SIGNED))
 def test_leftovers_in_a_slot_are_no_answer(layout: str) -> None:
     for finding, name in NAMES:
         for junk in grids.JUNK:
@@ -65,13 +64,13 @@ def test_leftovers_in_a_slot_are_no_answer(layout: str) -> None:
             assert outcome(finding, text) not in ("yes", "no"), text
 
 
-@pytest.mark.parametrize("layout", grids.CHINESE)
+@tabled("layout", grids.CHINESE)
 def test_chinese_answer_words_and_their_opposites(layout: str) -> None:
     words = [(w, wanted) for pair in grids.PAIRS_ZH for w, wanted in zip(pair, ("yes", "no"), strict=True)]
     assert list(wrong(NAMES_ZH, layout, words)) == []
 
 
-@pytest.mark.parametrize("layout", (*LAYOUTS, *grids.REQUESTED))
+@tabled("layout", (*LAYOUTS, *grids.REQUESTED))
 def test_values_that_are_no_answer_are_unparsed(layout: str) -> None:
     left_open = [w for w in grids.OPEN if (layout, w) != ("{x} ({v})", "-")]  # "(-)" is clinical notation for absent
     left_open = left_open[:4] if layout in grids.REQUESTED else left_open
@@ -79,27 +78,25 @@ def test_values_that_are_no_answer_are_unparsed(layout: str) -> None:
     assert list(wrong(NAMES, layout, words)) == []
 
 
-@pytest.mark.parametrize("layout", grids.CHINESE)
+@tabled("layout", grids.CHINESE)
 def test_chinese_values_that_are_no_answer_are_unparsed(layout: str) -> None:
     words = [*((w, "refused") for w in grids.REFUSED_ZH), *((w, "no_match") for w in grids.OPEN_ZH)]
     assert list(wrong(NAMES_ZH, layout, words)) == []
 
 
-@pytest.mark.parametrize(("sign", "wanted"), [("(+)", "yes"), ("(-)", "no"), ("+", "no_match"), ("-", "no_match")])
+@tabled(("sign", "wanted"), [("(+)", "yes"), ("(-)", "no"), ("+", "no_match"), ("-", "no_match")])
 def test_clinical_notation_needs_its_brackets(sign: str, wanted: str) -> None:
     assert list(wrong(NAMES, "{x} {v}", [(sign, wanted)])) == []
 
 
-@pytest.mark.parametrize(
-    "layout", ["{v}", "{v}.", "Answer: {v}", "Final answer: {v}", '{{"answer": "{v}"}}', "Diagnosis: {v}"]
-)
-@pytest.mark.parametrize(("option", "wanted"), [("GLAUCOMA", "yes"), ("NON-GLAUCOMA", "no")])
-@pytest.mark.parametrize("prefix", ["", "A. ", "(B) ", "C) "])
+@tabled("layout", ["{v}", "{v}.", "Answer: {v}", "Final answer: {v}", '{{"answer": "{v}"}}', "Diagnosis: {v}"])
+@tabled(("option", "wanted"), [("GLAUCOMA", "yes"), ("NON-GLAUCOMA", "no")])
+@tabled("prefix", ["", "A. ", "(B) ", "C) "])
 def test_options_of_the_prompt(layout: str, option: str, wanted: str, prefix: str) -> None:
     assert outcome(None, layout.format(v=prefix + option)) == wanted
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("before", "after"),
     [
         ("There is no evidence of ", ""),
@@ -150,7 +147,7 @@ def test_denials_in_free_text(before: str, after: str) -> None:
         assert outcome(finding, f"{before}{name}{after}.") == "no", name
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("before", "after"),
     [
         ("There is evidence of ", ""),
@@ -181,7 +178,7 @@ def test_assertions_in_free_text(before: str, after: str) -> None:
         assert outcome(finding, f"{before}{name}{after}.") == "yes", name
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("before", "after"),
     [
         ("I would not say that there is no ", ""),
@@ -199,7 +196,7 @@ def test_unresolved_double_negations_are_no_statement(before: str, after: str) -
         assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("before", "after"),
     [
         ("The eye is not without ", ""),
@@ -222,7 +219,7 @@ def test_a_denied_absence_is_an_assertion(before: str, after: str) -> None:
         assert outcome(finding, f"{before}{name}{after}.") == "yes", name
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("before", "after"),
     [
         ("", " is possible"),

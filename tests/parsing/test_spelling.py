@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.spelling import correct_labels, correct_spelling
 from lmod_train.types import Unparsed
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("ask", "text", "wanted"),
     [
         ("four_way", "DISAESE: Cataract", "cataract"),
@@ -24,7 +23,7 @@ def test_misspelt_answers_are_corrected(ask: str, text: str, wanted: object) -> 
     assert parse(ask, text) == wanted
 
 
-@pytest.mark.parametrize("text", ["Colour: red", "Comment: glaucmoa", "the cup: large", "GLAUCOMA?", "No glacuoma?"])
+@tabled("text", ["Colour: red", "Comment: glaucmoa", "the cup: large", "GLAUCOMA?", "No glacuoma?"])
 def test_other_words_are_no_answer(text: str) -> None:
     assert isinstance(parse("glaucoma", text), Unparsed)
 

@@ -8,6 +8,7 @@ from lmod_train.parsing.reading import read
 from lmod_train.parsing.stage import parse_stage
 from lmod_train.types import Reply, Unparsed
 from tests.parsing.asked import parse
+from tests.tabled import tabled
 
 HOLE = ("1", "2", "3", "4")
 
@@ -65,12 +66,12 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), GOLDEN)
+@tabled(("text", "wanted"), GOLDEN)
 def test_response_examples_of_the_paper(text: str, wanted: str) -> None:
     assert outcome(text) == wanted
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("Stage: IV", "4"),
@@ -142,9 +143,9 @@ def test_zero_is_a_grade_on_scales_with_it() -> None:
     assert parse_stage("Grade: 0", ("0", "1", "2", "3", "4")) == "0"
 
 
-@pytest.mark.parametrize("low", HOLE)
-@pytest.mark.parametrize("high", HOLE)
-@pytest.mark.parametrize(
+@tabled("low", HOLE)
+@tabled("high", HOLE)
+@tabled(
     "layout",
     [
         "It is between stage {} and stage {}.", "It lies between stages {} and {}.", "Stage: between {} and {}",
@@ -156,7 +157,7 @@ def test_between_two_stages_is_ambiguous(layout: str, low: str, high: str) -> No
         assert outcome(layout.format(low, high)) == "?ambiguous"
 
 
-@pytest.mark.parametrize("bound", ["at least", "at most", "no less than"])
+@tabled("bound", ["at least", "at most", "no less than"])
 def test_a_bound_is_no_stage(bound: str) -> None:
     assert outcome(f"It is {bound} stage 2.") == "?ambiguous"
     assert outcome(f"It is {bound} stage 2. The vitreous is detached: this is stage 4.") == "4"

@@ -13,6 +13,7 @@ from tests.parsing import structured
 from tests.parsing.neutral import CHANGES
 from tests.parsing.test_blind import ATTACKS, BLIND, agrees, found, is_unread
 from tests.parsing.test_replies import REPLIES
+from tests.tabled import tabled
 
 PAIRS = list(structured.pairs())
 WORDS = {"conditions": ("TRUE", "FALSE"), "glaucoma": ("GLAUCOMA", "NON-GLAUCOMA")}
@@ -93,7 +94,7 @@ def test_sixty_thousand_neutral_changes() -> None:
     assert len(unread) <= 0.005 * count
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "slots"),
     [
         ('{"a": "x", "condition": "AMD", "present": false}', [("a", "x"), ("AMD", "false")]),
@@ -136,9 +137,7 @@ def test_extra_keys_stand_beside_the_answer() -> None:
     assert slot.extra == {"confidence": "0.9", "explanation": "flat"}
 
 
-@pytest.mark.parametrize(
-    "lead", ["Example: ", "The format is ", "If it were there I would answer ", "It is not true that "]
-)
+@tabled("lead", ["Example: ", "The format is ", "If it were there I would answer ", "It is not true that "])
 def test_a_quoted_object_is_no_answer(lead: str) -> None:
     assert decode(lead + '{"AMD": true}').slots == ()
     assert decode('So: {"AMD": true}').slots != ()

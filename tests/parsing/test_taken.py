@@ -1,11 +1,10 @@
-import pytest
-
 from lmod_train.parsing.choice import parse_choice
 from lmod_train.parsing.reading import read
 from lmod_train.parsing.regions import parse_regions
 from lmod_train.parsing.stage import parse_stage
 from lmod_train.parsing.taken import LONGEST, taken
 from lmod_train.types import Reply, Unparsed
+from tests.tabled import tabled
 
 PAIR = ("GLAUCOMA", "NON-GLAUCOMA")
 FOUR = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
@@ -22,7 +21,7 @@ def words(text, choices, parser=parse_choice):
     return answer, [text[start:end] for start, end in taken(text, answer, choices, parse)]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "choices", "answer", "expected"),
     [
         ("GLAUCOMA", PAIR, "GLAUCOMA", ["GLAUCOMA"]),

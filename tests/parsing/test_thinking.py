@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.parsing.thinking import strip_thinking, visible_spans
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "left", "closed"),
     [
         ("GLAUCOMA", "GLAUCOMA", True),

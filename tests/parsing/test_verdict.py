@@ -11,6 +11,7 @@ from lmod_train.types import Unparsed
 from tests.growth import growth
 from tests.parsing.bilingual import CHOICES, labelled, measured, outcome, precision_and_recall
 from tests.parsing.test_reading import hostile, mutated
+from tests.tabled import tabled
 
 
 def test_there_are_enough_labelled_replies_half_of_them_chinese() -> None:
@@ -30,7 +31,7 @@ def test_labelled_replies_are_read_as_labelled(half: str) -> None:
     assert read == right == answers
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("True. There is no haemorrhage.", "True"),
@@ -53,7 +54,7 @@ def test_english_replies(text: str, wanted: str) -> None:
     assert outcome("true_false", text) == wanted
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "wanted"),
     [
         ("图中没有出血，因此描述有误。", "错"),

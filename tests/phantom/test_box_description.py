@@ -13,6 +13,7 @@ from lmod_train.phantom.oct import STRUCTURES as LAYERS
 from lmod_train.tasks.anatomy import OPTIONS
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.structures import STRUCTURES
+from tests.tabled import tabled
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["en", "zh"])
@@ -39,7 +40,7 @@ def test_boxes_come_in_the_order_of_their_numbers():
     assert ask_what_boxes_hold({}, "zh").answer == ""
 
 
-@pytest.mark.parametrize(("language", "form"), [(lang, n) for lang, forms in FORMS.items() for n in range(len(forms))])
+@tabled(("language", "form"), [(lang, n) for lang, forms in FORMS.items() for n in range(len(forms))])
 def test_every_form_names_each_number_once_and_its_look_after_it(language: str, form: int):
     held = {2: "gauge", 5: "pupil", 1: "lens"}
     answer = ask_what_boxes_hold(held, language, form).answer

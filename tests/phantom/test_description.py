@@ -14,6 +14,7 @@ from lmod_train.phantom.signs import SIGNS
 from lmod_train.types import Box, Region
 from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.structures import STRUCTURES
+from tests.tabled import tabled
 
 EYES = [draw_eye(seed, diagnosis) for seed in range(25) for diagnosis in DIAGNOSES]
 EYE = draw_eye(0, "normal")
@@ -63,7 +64,7 @@ def test_side_and_ratio_are_those_of_the_eye_in_both_languages():
             assert [abs(float(r) - eye.cup_to_disc) <= 0.05 + 1e-9 for r in re.findall(r"\d\.\d", answer)] == [True]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("ratio", "english", "chinese"),
     [(0.2, "small", "小"), (0.39, "small", "小"), (0.4, "medium", "中等"), (0.54, "medium", "中等"),
      (0.55, "large", "大"), (0.85, "large", "大")],
@@ -74,7 +75,7 @@ def test_the_word_for_the_cup_follows_its_ratio(ratio: float, english: str, chin
     assert f"视杯{chinese}，杯盘比{ratio:.1f}。" in whole(eye, "zh")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("eye", "english", "chinese"),
     [
         (spots(0, 0, 0, 0, 0), "no red dots, no blots above and no below, no yellow and no woolly spots",
@@ -116,7 +117,7 @@ def test_a_laser_scan_is_described_without_colour_spots_and_haze():
     assert [t.question for t in describe(EYE, laser=True)[1:]] == ["Which eye is it?", "How large is the cup?"]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("haze", "english", "chinese"),
     [(0.0, "clear", "清晰"), (0.14, "clear", "清晰"), (0.15, "hazy", "模糊"), (0.59, "hazy", "模糊"),
      (0.6, "very hazy", "非常模糊"), (1.0, "very hazy", "非常模糊")],
@@ -126,7 +127,7 @@ def test_clarity_is_that_of_the_lens(haze: float, english: str, chinese: str):
     assert f"图片{chinese}。" in whole(replace(EYE, haze=haze), "zh")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("regions", "english", "chinese"),
     [
         (NESTED, "Box 1: large, upper left, around 2. Box 2: medium, upper left, inside 1.",

@@ -7,6 +7,7 @@ import pytest
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import DIAGNOSES, draw_eye
 from lmod_train.vocabulary.conditions import CONDITIONS
+from tests.tabled import tabled
 
 EYES = {d: [draw_eye(seed, d) for seed in range(40)] for d in DIAGNOSES}
 ALL = [eye for eyes in EYES.values() for eye in eyes]
@@ -20,7 +21,7 @@ def test_the_same_seed_gives_the_same_eye_and_another_seed_another():
     assert draw_eye(3, "glaucoma") == draw_eye(3, "glaucoma") != draw_eye(4, "glaucoma")
 
 
-@pytest.mark.parametrize("diagnosis", ["cataract", "diabetic retinopathy", "glaucoma"])
+@tabled("diagnosis", ["cataract", "diabetic retinopathy", "glaucoma"])
 def test_a_diagnosis_changes_its_own_signs_and_nothing_else(diagnosis):
     signs = {
         "cataract": ("haze",),

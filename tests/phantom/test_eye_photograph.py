@@ -2,11 +2,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from lmod_train.phantom.eye_photograph import SMALLEST, boxes, draw_eye_photograph, render
 from lmod_train.types import Box
+from tests.tabled import tabled
 
 VIEWS = ("right", "left", "both", "iris")
 
@@ -27,7 +27,7 @@ def sharp(seed, view, cataract=False):
     return replace(taken, blur=0.0, noise=0.0, brightness=1.0, tint=(1.0, 1.0, 1.0), grey=False)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@tabled("view", VIEWS)
 def test_the_same_seed_gives_the_same_pixels_and_another_gives_others(view):
     first = render(draw_eye_photograph(4, view, cataract=False), 72)
     assert first.size == (72, 72) and first.mode == "RGB"
@@ -35,8 +35,8 @@ def test_the_same_seed_gives_the_same_pixels_and_another_gives_others(view):
     assert first.tobytes() != render(draw_eye_photograph(5, view, cataract=False), 72).tobytes()
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("view", ["right", "left", "iris"])
+@tabled("seed", range(6))
+@tabled("view", ["right", "left", "iris"])
 def test_cataract_changes_only_the_pupil(view, seed):
     clear, cloudy = sharp(seed, view), sharp(seed, view, cataract=True)
     pupil = dict(boxes(clear, 128))["pupil"]
@@ -49,7 +49,7 @@ def test_cataract_changes_only_the_pupil(view, seed):
     assert np.median(inside(one, pupil)) < 60 < 90 < np.median(inside(other, pupil))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@tabled("seed", range(6))
 def test_the_iris_box_is_where_a_colour_of_the_iris_shows(seed):
     taken = sharp(seed, "left")
     one, other = (render(replace(taken, colour=c), 128) for c in ((0.2, 0.5, 0.2), (0.6, 0.3, 0.6)))
@@ -58,8 +58,8 @@ def test_the_iris_box_is_where_a_colour_of_the_iris_shows(seed):
         assert abs(got - drawn) <= 2  # its darkest rim hardly shows a colour
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("view", ["right", "left"])
+@tabled("seed", range(6))
+@tabled("view", ["right", "left"])
 def test_the_nasal_side_distinguishes_right_and_left_eyes(view, seed):
     taken = sharp(seed, view)
     picture = render(taken, 160)
@@ -75,7 +75,7 @@ def test_the_nasal_side_distinguishes_right_and_left_eyes(view, seed):
     assert (ends[1].mean() > ends[0].mean()) == (view == "right")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@tabled("seed", range(4))
 def test_the_eye_box_is_where_the_white_shows_between_the_lids(seed):
     taken = replace(sharp(seed, "right"), skin=(0.0, 0.0, 0.0))
     _, box = boxes(taken, 128)[0]
@@ -88,8 +88,8 @@ def test_the_eye_box_is_where_the_white_shows_between_the_lids(seed):
     assert abs(int(rows[-1]) + 1 - box.y1) <= 4
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("view", VIEWS)
+@tabled("seed", range(20))
+@tabled("view", VIEWS)
 def test_boxes_lie_in_the_image_and_in_each_other_at_every_size(view, seed):
     taken = draw_eye_photograph(seed, view, cataract=False)
     for size in (SMALLEST, 128):

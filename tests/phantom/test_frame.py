@@ -5,6 +5,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import disc_mask
+from tests.tabled import tabled
 
 
 def test_disc_is_bright_inside_the_moved_mask():
@@ -45,7 +46,7 @@ def test_the_position_depends_only_on_the_seed():
     assert min(lefts) >= 40 and max(lefts) <= 60
 
 
-@pytest.mark.parametrize("wrong", [(10, 100, 1.0), (100, 100, 1.4), (100, 100, 0.2)])
+@tabled("wrong", [(10, 100, 1.0), (100, 100, 1.4), (100, 100, 0.2)])
 def test_frames_that_cannot_be_drawn_are_refused(wrong):
     with pytest.raises(BadArgument):
         frame_for(wrong[0], wrong[1], 0, wrong[2])

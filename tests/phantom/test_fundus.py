@@ -5,6 +5,7 @@ import pytest
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
+from tests.tabled import tabled
 
 SEEDS = range(10)
 
@@ -55,7 +56,7 @@ def test_the_mask_ratio_is_the_cup_to_disc_ratio():
     assert heights[0] / heights[1] == pytest.approx(eye.cup_to_disc, abs=0.006)
 
 
-@pytest.mark.parametrize("diagnosis", ["normal", "glaucoma", "diabetic retinopathy"])
+@tabled("diagnosis", ["normal", "glaucoma", "diabetic retinopathy"])
 def test_disc_is_brighter_than_its_surroundings_and_cup_brighter_than_the_rim(diagnosis):
     for seed in SEEDS:
         eye, green = draw_eye(seed, diagnosis), photograph(seed, diagnosis)[..., 1]

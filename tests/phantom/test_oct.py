@@ -6,6 +6,7 @@ from PIL import Image
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.oct import STAGES, STRUCTURES, draw_oct_eye, draw_scan, label_map, render
+from tests.tabled import tabled
 
 SIZE = 128
 
@@ -21,7 +22,7 @@ def hole(labels):
     return labels == STRUCTURES.index("macular hole")
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@tabled("stage", STAGES)
 def test_the_same_seed_gives_the_same_scan_and_another_seed_another(stage):
     first, again, other = drawn(stage), drawn(stage), drawn(stage, seed=9)
     assert first[0] == again[0] != other[0]

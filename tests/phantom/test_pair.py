@@ -8,6 +8,7 @@ import pytest
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.oct import label_map
 from lmod_train.phantom.pair import SPAN, SPOT, SPOTS, draw_pair, photograph, section
+from tests.tabled import tabled
 
 SIZE = 192
 PAIRS = [
@@ -20,7 +21,7 @@ def grey(picture):
     return np.asarray(picture.convert("L"), dtype=float)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.eye.seed % 1000}")
+@tabled("pair", PAIRS)
 def test_the_raised_spot_is_where_the_scan_rises(pair):
     """Found in the drawn pixels alone: the place where the inner surface of the retina is highest above its line."""
     labels = label_map(pair.scan, SIZE)

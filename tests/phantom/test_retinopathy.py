@@ -14,6 +14,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.phantom.eye import Eye, LesionKind, draw_eye
 from lmod_train.phantom.fundus import disc_mask, render
 from lmod_train.phantom.retinopathy import grade_eye, lesion_mask
+from tests.tabled import tabled
 
 PLAIN = [draw_eye(seed, "normal") for seed in range(12)]
 KINDS: tuple[LesionKind, ...] = ("microaneurysm", "haemorrhage", "hard exudate", "cotton-wool spot")
@@ -120,9 +121,7 @@ def test_no_number_of_lesions_grows_with_chance_alone() -> None:
     assert counts[0]["haemorrhage"] == 0 < 3 * counts[1]["haemorrhage"] < counts[2]["haemorrhage"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "named"), [({"grade": 5}, "grade=5"), ({"seed": -1}, "seed=-1"), ({"exudates": "x"}, "exudates='x'")]
-)
+@tabled(("wrong", "named"), [({"grade": 5}, "grade=5"), ({"seed": -1}, "seed=-1"), ({"exudates": "x"}, "exudates='x'")])
 def test_bad_arguments_are_named(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(BadArgument, match=named):
         grade_eye(PLAIN[0], **{"grade": 1, "seed": 0, **wrong})

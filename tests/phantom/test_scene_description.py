@@ -14,6 +14,7 @@ from lmod_train.phantom.scene_description import describe_photograph, describe_s
 from lmod_train.phantom.surgery import draw_operation, draw_scene
 from lmod_train.types import Box, Region
 from lmod_train.vocabulary.conditions import CONDITIONS
+from tests.tabled import tabled
 
 REGIONS = (Region("pupil", Box(40, 40, 60, 60), 1), Region("retina", Box(10, 10, 90, 90), 2))
 
@@ -47,7 +48,7 @@ def test_no_answer_contains_a_condition_or_stage(language: str):
         assert found == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("stage", "english", "chinese"),
     [
         ("1", "A narrow gap, closed above. ", "窄缺口，上方闭合。"),

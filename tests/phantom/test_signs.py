@@ -14,6 +14,7 @@ from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask, render
 from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.vocabulary.conditions import CONDITIONS
+from tests.tabled import tabled
 
 SIZE = 160
 SEEDS = range(4)
@@ -47,7 +48,7 @@ def test_names_are_words_of_the_vocabulary() -> None:
     assert set(SIGNS) <= {term.name for term in CONDITIONS}
 
 
-@pytest.mark.parametrize("condition", SIGNS)
+@tabled("condition", SIGNS)
 def test_every_condition_is_visible(condition: str) -> None:
     for seed in SEEDS:
         _, where = change(seed, condition)
@@ -62,7 +63,7 @@ def test_no_condition_changes_nothing() -> None:
     assert paint_signs(picture, eye, [], 1) == picture
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("condition", "reach"), [("drusen", 0.17), ("abnormal macula", 0.12), ("age-related macular degeneration", 0.17)]
 )
 def test_signs_of_the_macula_lie_around_the_fovea(condition: str, reach: float) -> None:
@@ -71,7 +72,7 @@ def test_signs_of_the_macula_lie_around_the_fovea(condition: str, reach: float) 
         assert from_point(eye_of(seed).fovea)[where].max() < reach
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("condition", "has_colour"),
     [
         ("drusen", lambda d: d[..., 1].mean() > 20 and d[..., 0].mean() > 5),  # yellow

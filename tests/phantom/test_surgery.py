@@ -8,6 +8,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.phantom.instruments import INSTRUMENTS, draw_shape, strip
 from lmod_train.phantom.surgery import draw_operation, draw_scene, height_of, outlines, render
 from lmod_train.vocabulary.structures import STRUCTURES
+from tests.tabled import tabled
 
 QUIET = replace(draw_operation(5), noise=0.0)
 
@@ -18,7 +19,7 @@ def changed(one, other, width=256):
     return np.nonzero(np.abs(here - there).max(axis=2) > 8)
 
 
-@pytest.mark.parametrize("kind", INSTRUMENTS)
+@tabled("kind", INSTRUMENTS)
 def test_an_instrument_fills_its_outline_and_nothing_else(kind):
     for seed in range(4):
         scene = draw_scene(seed, QUIET, [kind], lens=False)

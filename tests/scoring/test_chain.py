@@ -9,10 +9,11 @@ from lmod_train.scoring.steps import STEPS, Chains, chains_of
 from lmod_train.types import Patient
 from tests.scoring.chains import chain_items, mean, random_items, rates, step_item, truth_table
 from tests.scoring.make import by_metric, values
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("seed", range(5))
+@tabled("several", [False, True])
+@tabled("seed", range(5))
 def test_rates_of_whole_chains_are_those_of_an_enumeration(seed, several):
     items = random_items(seed, several=several, missing=0.03)
     got = values(chain_scores("chain", items))

@@ -10,6 +10,7 @@ from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.types import Patient, Unparsed
 from tests.scoring.make import by_metric, item, values
+from tests.tabled import tabled
 
 CLASSES = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
 REASONS = ("empty", "refused", "truncated", "no_match")
@@ -30,7 +31,7 @@ def labels(items):
     return [i.truth for i in items], ["(none)" if isinstance(i.answer, Unparsed) else i.answer for i in items]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@tabled("seed", range(5))
 def test_as_scikit_learn_with_missing_answers_as_an_extra_class(seed):
     items = some_items(seed=seed)
     truths, answers = labels(items)
@@ -45,7 +46,7 @@ def test_as_scikit_learn_with_missing_answers_as_an_extra_class(seed):
     assert got["chance"] == 0.25
 
 
-@pytest.mark.parametrize("seed", range(3))
+@tabled("seed", range(3))
 def test_all_answered_as_scikit_learn(seed):
     items = some_items(seed=seed, silent=0)
     truths, answers = labels(items)
@@ -59,7 +60,7 @@ EVERY = {"accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "bala
 EVERY |= {"auroc_macro", "auprc_macro", "accuracy_likeliest", "brier"}
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("measures_of", "more"),
     [
         (lambda items, classes: classification_scores("t", items, classes), set()),
@@ -67,7 +68,7 @@ EVERY |= {"auroc_macro", "auprc_macro", "accuracy_likeliest", "brier"}
         (lambda items, classes: grading_scores("t", items, classes), {"kappa_quadratic", "macro_precision"}),
     ],
 )
-@pytest.mark.parametrize("classes", [("yes", "no"), CLASSES])
+@tabled("classes", [("yes", "no"), CLASSES])
 def test_every_metric_has_an_n_and_an_interval(measures_of, more, classes):
     rng = np.random.default_rng(0)
     items = [
@@ -105,7 +106,7 @@ def test_sensitivity_without_positives_has_no_value():
     assert (got["specificity"].n, got["specificity"].value) == (4, 1.0)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("right", "answered", "asked", "k", "printed"),
     [
         (66, 122, 336, 2, 54.09),  # GPT-4o, glaucoma

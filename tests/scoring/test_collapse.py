@@ -5,6 +5,7 @@ import pytest
 from lmod_train.scoring.collapse import Limits, Signs, histograms, repeated, signs_of, tripped
 from lmod_train.scoring.items import Item
 from lmod_train.types import Reply, Unparsed
+from tests.tabled import tabled
 
 YES, NO = "GLAUCOMA", "NON-GLAUCOMA"
 
@@ -33,7 +34,7 @@ def test_a_healthy_model():
     assert tripped(signs, Limits(), late=True) == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "end", "sign", "words"),
     [
         ("  ", "stop", "empty", "empty"),

@@ -18,11 +18,12 @@ from lmod_train.scoring.reliability import QUARTERS, TENTHS, debiased_ece, ece
 from lmod_train.types import Unparsed
 from tests.scoring.chains import OPTIONS, chain_items, random_items, step_item
 from tests.scoring.make import by_metric, values
+from tests.tabled import tabled
 
 FOUR = ("ece_4", "ece_10", "brier_confidence", "auroc_confidence")
 
 
-@pytest.mark.parametrize("seed", range(3))
+@tabled("seed", range(3))
 def test_every_metric_is_that_of_scikit_learn_or_of_a_plain_function(seed):
     items = random_items(seed, confident=0.8, chains=60)
     own = [i for i in items if i.confidence is not None]
@@ -87,7 +88,7 @@ def test_likelihoods_of_the_answers():
     assert got["ece_10_likelihood"].n == 5 and got["ece_4"].n == 0
 
 
-@pytest.mark.parametrize(
+@tabled(
     "facts",
     [
         {"answer": Unparsed("no_match"), "likelihoods": dict.fromkeys(OPTIONS, -1.0)},
@@ -106,7 +107,7 @@ def some(seed, n):
     return np.round(rng.random(n), 1), rng.random(n) < 0.6
 
 
-@pytest.mark.parametrize("seed", range(4))
+@tabled("seed", range(4))
 def test_selective_accuracy_is_that_of_the_most_confident(seed):
     confidence, right = some(seed, 40)
     curve = selective_accuracy(confidence, right)
@@ -117,7 +118,7 @@ def test_selective_accuracy_is_that_of_the_most_confident(seed):
     assert curve.coverage[-1] == 1 and curve.accuracy[-1] == pytest.approx(right.mean())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@tabled("seed", range(4))
 def test_mean_selective_accuracy_is_the_mean_over_all_orders_of_ties(seed):
     rng = np.random.default_rng(seed)
     confidence, right = rng.choice([0.2, 0.9], size=6), rng.random(6) < 0.5

@@ -6,9 +6,10 @@ from lmod_train.scoring.chain import SWA_MEAN, chain_scores
 from lmod_train.scoring.expertise import ESA, ESA_MEAN
 from tests.scoring.chains import mean, random_items, step_item
 from tests.scoring.make import by_metric, values
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize("seed", range(3))
+@tabled("seed", range(3))
 def test_accuracy_at_each_level(seed):
     items = random_items(seed, several=True)
     scores, levels = chain_scores("chain", items), []
@@ -20,7 +21,7 @@ def test_accuracy_at_each_level(seed):
     assert values(scores)["esa_mean"] == pytest.approx(mean(levels))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@tabled("seed", range(20))
 def test_stages_and_levels_weighted_by_their_questions_give_one_accuracy(seed):
     items = random_items(seed, several=seed % 2 == 0, chains=500 // 20)
     scores = [s for s in chain_scores("chain", items) if s.metric in ("swa", "esa")]

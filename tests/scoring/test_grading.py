@@ -7,6 +7,7 @@ from sklearn.metrics import cohen_kappa_score, mean_absolute_error, precision_re
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric, item, values
+from tests.tabled import tabled
 
 LEVELS = tuple("01234")
 
@@ -22,8 +23,8 @@ def some_items(seed, n=200, silent=0.2):
     ]
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("silent", [0, 0.3])
+@tabled("seed", range(4))
+@tabled("silent", [0, 0.3])
 def test_as_scikit_learn(seed, silent):
     items = some_items(seed, silent=silent)
     scores = grading_scores("icdr", items, LEVELS)

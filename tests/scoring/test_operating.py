@@ -10,6 +10,7 @@ from sklearn.metrics import recall_score, roc_curve
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.operating import FIXED, LEVELS, operating_points, threshold_at
 from tests.scoring.make import by_metric, item
+from tests.tabled import tabled
 
 THREE, TWO = ("a", "b", "c"), ("yes", "no")
 
@@ -30,8 +31,8 @@ def soft(items, choices):
     return softmax([[i.likelihoods[c] for c in choices] for i in items], axis=1)
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("fixed", FIXED)
+@tabled("seed", range(20))
+@tabled("fixed", FIXED)
 def test_the_best_corner_of_scikit_learns_curve_is_taken(seed, fixed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 120))

@@ -6,6 +6,7 @@ from scipy.stats import binomtest
 
 from lmod_train.scoring.comparison import mcnemar_by_patient
 from lmod_train.scoring.power import detectable_difference, effective_pairs, power
+from tests.tabled import tabled
 
 
 def simulated(rng, n, share, difference, draws=2000):
@@ -15,13 +16,13 @@ def simulated(rng, n, share, difference, draws=2000):
     return np.mean([p[a, b] < 0.05 for a, b, _ in wins.tolist()])
 
 
-@pytest.mark.parametrize(("n", "share", "difference"), [(30, 0.4, 0.3), (120, 0.2, 0.1), (600, 0.05, 0.02)])
+@tabled(("n", "share", "difference"), [(30, 0.4, 0.3), (120, 0.2, 0.1), (600, 0.05, 0.02)])
 def test_power_is_that_of_simulated_tests(n, share, difference):
     found = simulated(np.random.default_rng(0), n, share, difference)
     assert power(n, share, difference) == pytest.approx(found, abs=0.03)  # 3 standard errors of 2,000 draws
 
 
-@pytest.mark.parametrize(("n", "share"), [(20, 0.5), (200, 0.2), (1000, 0.02)])
+@tabled(("n", "share"), [(20, 0.5), (200, 0.2), (1000, 0.02)])
 def test_the_detectable_difference_is_detected_4_times_of_5(n, share):
     difference = detectable_difference(n, share)
     found = simulated(np.random.default_rng(1), n, max(share, difference), difference)

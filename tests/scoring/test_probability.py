@@ -17,6 +17,7 @@ from lmod_train.types import Patient, Sample, Unparsed
 from lmod_train.vocabulary.findings import FINDINGS
 from tests.contracts import TaskContract
 from tests.scoring.make import by_metric, item, values
+from tests.tabled import tabled
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 NAMES = ("auroc_macro", "auprc_macro", "accuracy_likeliest", "brier", "ece", "likelihoods_given")
@@ -93,7 +94,7 @@ def test_an_unparsed_reply_with_likelihoods_still_ranks():
     assert got["accuracy_strict"] == 0 and got["auroc_macro"] > 0.6
 
 
-@pytest.mark.parametrize(
+@tabled(
     "likelihoods",
     [
         {},
@@ -132,7 +133,7 @@ def samples(n=16):
         yield Sample("brset", str(i), "CFP", Path("a.jpg"), f"p{i}", "open", labels=labels, patient=patient)
 
 
-@pytest.mark.parametrize("config", sorted(CONFIGS.glob("retfound_*.yaml")), ids=lambda config: config.stem)
+@tabled("config", sorted(CONFIGS.glob("retfound_*.yaml")))
 def test_every_retfound_config_has_the_metric_that_selects_its_checkpoint(config):
     task, rng = task_of(config), np.random.default_rng(0)
     asked = [question for sample in samples() for question in task.ask(sample)]

@@ -7,6 +7,7 @@ import pytest
 from lmod_train.scoring.probing import probe_scores
 from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric, item, values
+from tests.tabled import tabled
 
 
 def of_kind(i):
@@ -79,8 +80,8 @@ def test_open_answers_have_rules_on_words_and_no_chance():
     assert not {"chance", "accuracy_own_image", "share_most_frequent"} & found.keys()
 
 
-@pytest.mark.parametrize("key", ["kind", "stage", "level", "condition"])
-@pytest.mark.parametrize("value", ["integration", "none", "foreign"])
+@tabled("key", ["kind", "stage", "level", "condition"])
+@tabled("value", ["integration", "none", "foreign"])
 def test_a_tag_of_any_name_never_mixes_the_items_of_a_kind(key, value):
     """Questions about several images have a tag ``kind`` of their own."""
     items = [

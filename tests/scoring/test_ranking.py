@@ -6,6 +6,7 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 
 from lmod_train.scoring.ranking import area_difference, area_scores, areas, precision_recall_points, rank, roc_points
 from tests.scoring.make import by_metric
+from tests.tabled import tabled
 
 
 def some(n=200, classes=4, seed=0, digits=2):
@@ -22,7 +23,7 @@ def score(truths, probabilities, classes, groups=None, **options):
     return by_metric(area_scores("t", "all", truths, probabilities, groups, classes, **options))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@tabled("seed", range(4))
 def test_weighted_areas_as_scikit_learn(seed):
     truths, probabilities = some(seed=seed, digits=1)
     weights = np.random.default_rng(seed + 9).integers(0, 4, size=(5, len(truths))).astype(float)
@@ -34,7 +35,7 @@ def test_weighted_areas_as_scikit_learn(seed):
             assert precision[row] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 5])
+@tabled("classes", [2, 3, 5])
 def test_macro_over_classes_as_scikit_learn(classes):
     truths, probabilities = some(classes=classes)
     got = score(truths, probabilities, range(classes))
@@ -116,8 +117,8 @@ def test_the_precision_recall_curve_of_one_class_as_scikit_learn():
     assert {(round(x, 9), round(y, 9)) for x, y in zip(recalls, precisions, strict=True)} <= known
 
 
-@pytest.mark.parametrize("digits", [1, 6])
-@pytest.mark.parametrize("classes", [2, 3, 5])
+@tabled("digits", [1, 6])
+@tabled("classes", [2, 3, 5])
 def test_the_areas_under_the_drawn_curves_are_the_metrics(classes, digits):
     truths, probabilities = some(n=60, classes=classes, digits=digits)
     got = score(truths, probabilities, range(classes))

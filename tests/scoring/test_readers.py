@@ -13,6 +13,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.readers import against_readers, mean_reader, variance_of_mean
 from scripts.benchmarks.readers import Design, covered
+from tests.tabled import tabled
 
 
 def random_merits(seed: int, items: int, readers: int) -> np.ndarray:
@@ -25,7 +26,7 @@ def names(count: int) -> list[str]:
     return [f"p{n}" for n in range(count)]
 
 
-@pytest.mark.parametrize(("seed", "items", "readers"), [(0, 30, 2), (1, 50, 4), (2, 80, 7)])
+@tabled(("seed", "items", "readers"), [(0, 30, 2), (1, 50, 4), (2, 80, 7)])
 def test_the_variance_is_that_of_the_two_way_analysis_of_variance(seed: int, items: int, readers: int):
     """Independent computation: mean squares of statsmodels, (MS(reader) + MS(case) - MS(error)) / (items readers)."""
     merits = random_merits(seed, items, readers)
@@ -95,7 +96,7 @@ def test_without_items_or_patients_there_is_no_interval():
     assert (two.value, two.low) == (0.75, None)
 
 
-@pytest.mark.parametrize("merits", [np.ones(3), np.ones((3, 0)), np.ones((2, 2))])
+@tabled("merits", [np.ones(3), np.ones((3, 0)), np.ones((2, 2))])
 def test_another_shape_is_an_error(merits: np.ndarray):
     with pytest.raises(BadArgument, match="one column per reader"):
         mean_reader("t", merits, names(3))

@@ -12,6 +12,7 @@ from lmod_train.scoring.regimes import SAME_WORDS, asked_alike, chain_difference
 from lmod_train.scoring.steps import STEPS
 from tests.scoring.chains import chain_items, mean, random_items, step_item, truth_table
 from tests.scoring.make import by_metric
+from tests.tabled import tabled
 
 
 def flow(regime, chains=40):
@@ -38,7 +39,7 @@ def test_planted_flow_of_errors_is_recovered():
     assert got["ccr_difference"].value == 0, "a chain that errs is wrong in both"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@tabled("seed", range(3))
 def test_differences_at_each_step(seed):
     first, second = random_items(seed), random_items(seed + 100)
     one, two = ({i.id: i for i in items} for items in (first, second))
@@ -57,7 +58,7 @@ def test_differences_at_each_step(seed):
         assert [d.adjusted for d in given] == pytest.approx(multipletests([d.p for d in given], method="holm")[1])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@tabled("seed", range(3))
 def test_differences_over_whole_chains(seed):
     first, second = (random_items(s, several=True, missing=0.02) for s in (seed, seed + 50))
     pairs = paired_items(first, second)

@@ -7,12 +7,13 @@ from lmod_train.errors import BadArgument
 from lmod_train.scoring.regions import BASELINES, MACRO, OVERALL, image_score, region_scores
 from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric, item, values
+from tests.tabled import tabled
 
 EYE = ("optic disc", "optic cup", "fovea")
 TRUTH = {1: "optic disc", 2: "optic cup"}
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("answer", "precision", "recall", "f1", "hr"),
     [
         ({1: "optic disc", 2: "optic cup"}, 1, 1, 1, 1),
@@ -63,7 +64,7 @@ def some_items(seed, n=120):
     return items
 
 
-@pytest.mark.parametrize("seed", range(4))
+@tabled("seed", range(4))
 def test_many_images_as_the_reference(seed):
     items = some_items(seed)
     scores = region_scores("anatomy", items)
@@ -106,7 +107,7 @@ def test_f1_of_lmod_v1_is_the_harmonic_mean_of_the_printed_means():
         assert math.isclose(math.floor(value * 1e4) / 1e4, printed, abs_tol=1e-4)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("name", "part", "means", "printed"),
     [
         ("precision", "precision", (0.3017, 0.8484, 0.6226, 0.4186, 0.4539), 0.5807),

@@ -6,6 +6,7 @@ from sklearn.calibration import calibration_curve
 
 from lmod_train.errors import BadArgument
 from lmod_train.scoring.reliability import QUARTERS, TENTHS, Edges, debiased_ece, ece, reliability_points
+from tests.tabled import tabled
 
 
 def some(seed=0, n=300):
@@ -29,8 +30,8 @@ def by_hand(confidence, right, edges):
     return gap
 
 
-@pytest.mark.parametrize("edges", [QUARTERS, TENTHS, Edges(10, "lower"), Edges(4, "upper")])
-@pytest.mark.parametrize("seed", range(5))
+@tabled("edges", [QUARTERS, TENTHS, Edges(10, "lower"), Edges(4, "upper")])
+@tabled("seed", range(5))
 def test_ece_is_the_mean_gap_over_bins(edges, seed):
     confidence, right = some(seed)
     if edges != Edges(10, "lower"):
@@ -94,7 +95,7 @@ def test_without_items_there_is_no_error():
     assert reliability_points(*none, QUARTERS).items.tolist() == [0] * 4
 
 
-@pytest.mark.parametrize("wrong", [1.5, -0.1, float("nan"), 80.0])
+@tabled("wrong", [1.5, -0.1, float("nan"), 80.0])
 def test_what_is_no_share_is_an_error(wrong):
     with pytest.raises(BadArgument, match="numbers from 0 to 1"):
         ece(np.array([0.5, wrong]), np.array([True, True]), QUARTERS)

@@ -14,11 +14,12 @@ from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.retfound import retfound_accuracy, retfound_auroc, retfound_f1, retfound_mcc, retfound_measures
 from tests.formula import table
 from tests.scoring.make import item
+from tests.tabled import tabled
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "vision" / "retfound_reference.json").read_text())["metrics"]
 
 
-@pytest.mark.parametrize("case", REFERENCE, ids=lambda case: case["name"])
+@tabled("case", REFERENCE)
 def test_values_equal_those_of_the_original_program(case):
     measures = retfound_measures(*table(case["items"], case["classes"], case["key"], case["never_said"]))
     written = {f"retfound_{name}": np.nan if v is None else v for name, v in case["values"].items() if name != "top1"}
@@ -65,7 +66,7 @@ def test_a_zero_denominator_gives_nan():
     assert all(np.isnan(value) for value in retfound_measures([], np.zeros((0, 3))).values())
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("truths", "probabilities", "message"),
     [
         ([0, 1], [0.2, 0.8], r"probabilities='shape \(2,\)': expected \(items, classes\)"),
@@ -104,7 +105,7 @@ def by_hand(items, order):
     return retfound_measures([order.index(i.truth) for i in items], np.exp(logs) / np.exp(logs).sum(1, keepdims=True))
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("scores_of", "choices", "order", "more"),
     [
         (classification_scores, SIDES, ("FALSE", "TRUE"), {"positive": "TRUE"}),
@@ -112,7 +113,6 @@ def by_hand(items, order):
         (classification_scores, DISEASES, ("glaucoma", *DISEASES[:2], "normal"), {"healthy": "glaucoma"}),
         (grading_scores, LEVELS, LEVELS, {}),
     ],
-    ids=["not the positive", "normal", "named", "first level"],
 )
 def test_scores_follow_ours_with_the_healthy_class_first(scores_of, choices, order, more):
     items = likely(choices)

@@ -17,6 +17,7 @@ from lmod_train.scoring.shares import (
     evidence_of,
     share_interval,
 )
+from tests.tabled import tabled
 
 
 def of_counts(right, sizes):
@@ -29,14 +30,14 @@ def of_counts(right, sizes):
     return share_interval(share, variance, evidence_of(sizes, short))
 
 
-@pytest.mark.parametrize("n", [3, 20, 57, 400])
+@tabled("n", [3, 20, 57, 400])
 def test_independent_items_near_0_and_1_have_the_exact_interval_of_statsmodels(n):
     for wrong in range(min(n, int(EDGE)) + 1):
         expected = np.nan_to_num(proportion_confint(n - wrong, n, method="beta"), nan=1.0)
         assert of_counts([1] * (n - wrong) + [0] * wrong, [1] * n) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("right", "n"), [(10, 20), (30, 57), (390, 400)])
+@tabled(("right", "n"), [(10, 20), (30, 57), (390, 400)])
 def test_independent_items_in_the_middle_have_the_jeffreys_interval_of_statsmodels(right, n):
     assert min(right, n - right) >= MIDDLE
     expected = proportion_confint(right, n, method="jeffreys")

@@ -1,12 +1,11 @@
-import pytest
-
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import age_group, subsets_of
 from lmod_train.types import Patient
 from tests.scoring.make import item
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("age", "group"),
     [(0, "0-18"), (17.9, "0-18"), (18, "18-40"), (40, "40-60"), (59.9, "40-60"), (60, "60+"), (101, "60+"), (None, "")],
 )

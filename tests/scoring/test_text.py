@@ -10,6 +10,7 @@ from sacrebleu.metrics import BLEU
 from lmod_train.scoring.text import bleu_columns, contains, open_scores, signature, token_f1, words_of
 from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric, item, values
+from tests.tabled import tabled
 
 WORDS = {
     "en": [*["the", "optic", "disc", "is", "pale", "and", "macula", "swollen", "no", "hole", "seen"], ",", "."],
@@ -32,8 +33,8 @@ def drawn(language, n=40, seed=0):
     return [asked(k, Unparsed("empty") if k % 9 == 8 else text(0), text(1), language) for k in range(n)]
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("seed", range(3))
+@tabled("language", ["en", "zh"])
+@tabled("seed", range(3))
 def test_bleu_1_is_that_of_sacrebleu_over_the_whole_corpus(language, seed):
     items = drawn(language, seed=seed)
     answers = ["" if isinstance(i.answer, Unparsed) else i.answer for i in items]
@@ -54,7 +55,7 @@ def test_bleu_1_is_that_of_sacrebleu_over_the_whole_corpus(language, seed):
     assert 0 <= low < found["bleu1_corpus"].value < high <= 1
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("answer", "truth", "bleu"),
     [
         ("视盘苍白", "视盘苍白", 1.0),

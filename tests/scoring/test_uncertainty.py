@@ -7,6 +7,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.scoring.uncertainty import CATEGORIES, MEASURES, categories, columns_of, uncertainty_scores, weights_of
 from tests.scoring.chains import chain_items, random_items, step_item
 from tests.scoring.make import by_metric, values
+from tests.tabled import tabled
 
 SCORES = {"cc": 1.0, "cu": 0.7, "iu": 0.3, "ic": -0.5}
 
@@ -32,7 +33,7 @@ def by_hand(items):
     return {name: 100 * total / weight if weight else None for name, (total, weight) in sums.items()}
 
 
-@pytest.mark.parametrize("seed", range(6))
+@tabled("seed", range(6))
 def test_all_weightings_as_by_hand(seed):
     items = random_items(seed, confident=0.7, several=seed % 2 == 0)
     items += [step_item("x", "DD", True, q, confidence=0.4) for q in range(5)]
@@ -65,7 +66,7 @@ def test_categories():
     assert got["uas_flat"] == pytest.approx(100 * sum(SCORES[name] * got[f"share_{name}"] for name in SCORES))
 
 
-@pytest.mark.parametrize(("right", "confidence", "expected"), [(True, 1.0, 100), (False, 1.0, -50), (False, 0.0, 30)])
+@tabled(("right", "confidence", "expected"), [(True, 1.0, 100), (False, 1.0, -50), (False, 0.0, 30)])
 def test_the_range_is_reached(right, confidence, expected):
     items = [i for k in range(5) for i in chain_items(f"c{k}", [right] * 6, level="S", confidence=confidence)]
     got = by_metric(uncertainty_scores("chain", "all", items))
@@ -130,7 +131,7 @@ def test_no_items_no_value():
     assert {s.n for s in uncertainty_scores("chain", "all", [])} == {0}
 
 
-@pytest.mark.parametrize("impact", ["0", "5.1", "high", "nan"])
+@tabled("impact", ["0", "5.1", "high", "nan"])
 def test_an_impact_out_of_range_is_an_error_that_names_the_record(impact):
     with pytest.raises(BadArgument, match=r"impact of a/DD/0.*from 1 to 5"):
         uncertainty_scores("chain", "all", [step_item("a", "DD", True, level="A", impact=impact)])

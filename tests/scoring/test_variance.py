@@ -13,6 +13,7 @@ from scipy.stats import binom
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.variance import between_patients, expected_variance, variance_of
+from tests.tabled import tabled
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "benchmarks" / "coverage_grid.py"
 MEAN = Measure("mean", lambda sums: ratio(sums["right"], sums["items"]), items_in)
@@ -41,7 +42,7 @@ def test_patients_with_equal_numbers_of_items_have_the_jackknife_variance():
         assert expected_variance(share, deviations, held) == pytest.approx(variance_of(deviations))
 
 
-@pytest.mark.parametrize("icc", [0.0, 0.2, 0.6])
+@tabled("icc", [0.0, 0.2, 0.6])
 def test_the_expected_variance_is_that_of_one_correlation_within_patients(icc):
     rng, share = np.random.default_rng(1), 0.3
     held = rng.integers(1, 20, size=40_000)
@@ -70,7 +71,7 @@ def test_patients_without_items_contribute_their_own_squares():
     assert between_patients(0.5, np.zeros(1), np.ones(1), 0.0) == 0
 
 
-@pytest.mark.parametrize("cell", [(20, 0, 0.7, 0.1), (25, 5, 0.3, 0.97), (60, 0, 0.1, 0.5), (20, 1, 0.0, 0.9)])
+@tabled("cell", [(20, 0, 0.7, 0.1), (25, 5, 0.3, 0.97), (60, 0, 0.1, 0.5), (20, 1, 0.0, 0.9)])
 def test_the_intervals_of_many_shares_at_once_are_those_of_compute_scores(script, cell):
     held, right, _ = script.counts(np.random.default_rng(2), script.Cell(*cell), 40)
     ends = np.stack(script.share_intervals(held, right), axis=1)
@@ -104,7 +105,7 @@ UNEVEN = [(50, 0, 0.7, 0.2), (100, 0, 0.7, 0.1), (200, 0, 0.3, 0.05), (200, 0, 0
 EVEN = [(20, 1, 0.0, 0.5), (20, 40, 0.7, 0.8), (50, 2, 0.3, 0.9), (50, 40, 0.7, 0.05), (200, 5, 0.1, 0.35)]
 
 
-@pytest.mark.parametrize("cell", UNEVEN + EVEN)
+@tabled("cell", UNEVEN + EVEN)
 def test_the_intervals_of_shares_contain_the_truth_in_93_of_100_data_sets(script, cell):
     (row,) = script.share_row(script.Cell(*cell), 1000)
     assert row.coverage >= binom.ppf(0.001, 1000, 0.93) / 1000

@@ -7,6 +7,7 @@ import pytest
 from lmod_train.sources.brset_labels import ANATOMY, CONDITION_OF, EXPOSURE, missing_columns, read_row
 from lmod_train.types import Patient
 from lmod_train.vocabulary.conditions import CONDITIONS
+from tests.tabled import tabled
 
 WHOLE = {
     **dict.fromkeys(CONDITION_OF, "0"),
@@ -32,7 +33,7 @@ def test_a_normal_row() -> None:
     assert reading.patient == Patient(48.0, "male", "left", "Canon CR", "Adequate")
 
 
-@pytest.mark.parametrize("column", [*CONDITION_OF, *ANATOMY])
+@tabled("column", [*CONDITION_OF, *ANATOMY])
 def test_one_condition_at_a_time(column: str) -> None:
     reading = read_row({**WHOLE, column: "1" if column in CONDITION_OF else "2"})
     assert [name for name, word in reading.labels.items() if word == "yes"] == [{**CONDITION_OF, **ANATOMY}[column]]
@@ -63,7 +64,7 @@ def test_empty_values_are_unknown() -> None:
     assert set(missing_columns([])) == set(WHOLE)
 
 
-@pytest.mark.parametrize("age", ["nan", "inf", "-3", "120", "4o"])
+@tabled("age", ["nan", "inf", "-3", "120", "4o"])
 def test_invalid_ages_are_reported(age: str) -> None:
     reading = read_row({**WHOLE, "patientage": age})
     assert reading.patient.age is None

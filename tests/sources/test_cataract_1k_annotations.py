@@ -4,6 +4,7 @@ import pytest
 
 from lmod_train.sources.cataract_1k_annotations import Frame, UnreadableAnnotations, read_coco, read_supervisely
 from lmod_train.types import Outline
+from tests.tabled import tabled
 
 STRUCTURES = {"lens": "lens", "slit knife": "slit knife", "gauge": ""}
 SQUARE = [[1, 2], [5, 2], [5, 8]]
@@ -52,7 +53,7 @@ def test_supervisely_objects_are_polygons_or_corners(tmp_path):
     assert second == Outline("slit knife", ((0.0, 1.0), (4.0, 9.5)))
 
 
-@pytest.mark.parametrize("exterior", [[], [[1, 2]], [[1, 2], [3]], [[1, 2], [3, True]], [[1, 2], "x"], None])
+@tabled("exterior", [[], [[1, 2]], [[1, 2], [3]], [[1, 2], [3, True]], [[1, 2], "x"], None])
 def test_invalid_points_are_reported(tmp_path, exterior):
     (tmp_path / "x.json").write_text(
         json.dumps({"objects": [{"classTitle": "Lens", "points": {"exterior": exterior}}]})

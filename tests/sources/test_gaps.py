@@ -12,6 +12,7 @@ from lmod_train.sources.clutter import entries, files_below
 from lmod_train.sources.discovery import discover, source_classes
 from lmod_train.sources.gaps import gaps
 from lmod_train.types import Dropped, Sample
+from tests.tabled import tabled
 
 NAMES = [*source_classes()]
 N = 24
@@ -78,7 +79,7 @@ def without(place: Path):
         hidden.rename(place)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@tabled("name", NAMES)
 def test_complete_phantoms_have_no_gaps(raw, name):
     samples, dropped = read(source_in(raw / f"of {name}"))
     assert len(samples) == len(import_module(f"lmod_train.phantom.folders.{name}").truths(N, 3)) >= N
@@ -86,7 +87,7 @@ def test_complete_phantoms_have_no_gaps(raw, name):
     assert {d.reason for d in dropped} == seeded.get(name, set())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@tabled("name", NAMES)
 def test_every_removed_file_is_listed_and_the_rest_is_read(raw, name):
     source = source_in(raw / f"of {name}")
     samples, before = read(source)

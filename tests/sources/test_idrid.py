@@ -11,6 +11,7 @@ from lmod_train.sources.idrid import Idrid
 from lmod_train.types import Box, Dropped, Sample
 from tests.contracts import SourceContract
 from tests.sources.boxed import boxed
+from tests.tabled import tabled
 
 N, SEED, SIZE = 12, 5, 96
 
@@ -50,9 +51,7 @@ def only(root, name):
     return path
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"lesions": True}, {"disc_size": None, "fovea_side": 500}, {"disc_size": (900, 300)}]
-)
+@tabled("options", [{}, {"lesions": True}, {"disc_size": None, "fovea_side": 500}, {"disc_size": (900, 300)}])
 def test_reading_gives_the_truths_back(drawn_idrid, options):
     source = Idrid(drawn_idrid, **options)
     expected = truths(N, SEED, size=SIZE, **options)

@@ -5,6 +5,7 @@ import pytest
 from lmod_train.curation.boxes import box_of
 from lmod_train.sources.labelme import UnreadableShapes, outlines_of, read_shapes
 from lmod_train.types import Box, Outline
+from tests.tabled import tabled
 
 NAMES = {"disc": "optic disc", "cup": "optic cup", "discloc": ""}
 
@@ -41,7 +42,7 @@ def test_a_circle_has_the_corners_of_its_box_and_other_types_their_own(tmp_path)
     assert box_of(outline, (100, 100)) == Box(45, 35, 55, 45)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("content", "message"),
     [
         (b'{"shapes": [', "not a readable json file"),

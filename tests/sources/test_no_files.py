@@ -11,6 +11,7 @@ from lmod_train.errors import LmodError
 from lmod_train.sources.clutter import files_below
 from lmod_train.sources.discovery import discover, source_classes
 from lmod_train.types import Dropped, Sample
+from tests.tabled import tabled
 
 WORDS = ("readme", "phantom.json", "license", "data_desc")
 KINDS = {"folder": Path.mkdir, "pipe": os.mkfifo, "link to itself": lambda path: path.symlink_to(path.name)}
@@ -50,7 +51,7 @@ def names(source, file, whole):
     return file in files or any(file.name in " ".join(texts) for texts in named)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@tabled("kind", KINDS)
 def test_it_is_listed(source, kind, tmp_path):
     silent, whole = [], read(source)
     for file in one_of_each(source.root):

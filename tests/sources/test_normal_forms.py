@@ -17,6 +17,7 @@ from lmod_train.sources.origa import Origa
 from lmod_train.sources.refuge import Refuge
 from lmod_train.types import Sample
 from tests.curation.world import photograph
+from tests.tabled import tabled
 
 IMAGES = {".jpg", ".jpeg"}
 DRAWN = {
@@ -30,7 +31,7 @@ DRAWN = {
 }
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@tabled("name", DRAWN)
 def test_photographs_keep_their_annotations(tmp_path, name):
     kind, write = DRAWN[name]
     write(tmp_path)

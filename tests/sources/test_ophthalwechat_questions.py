@@ -6,6 +6,7 @@ from lmod_train.sources.ophthalwechat_questions import divided, read_question
 from lmod_train.sources.ophthalwechat_tables import Row
 from lmod_train.sources.ophthalwechat_words import words
 from lmod_train.sources.row_ids import BadRow
+from tests.tabled import tabled
 
 WORDS = words()
 FOUR = ["视盘", "黄斑", "虹膜", "晶状体"]
@@ -15,18 +16,18 @@ def row(question, answer, kind, **more):
     return Row(2, {"question": question, "answer": answer, "type": kind, "image": 1, **more})
 
 
-@pytest.mark.parametrize("true", ["对", "对。", " 正确", "True", "TRUE", True, "答案：对", "√", "Ｔｒｕｅ", "是"])
+@tabled("true", ["对", "对。", " 正确", "True", "TRUE", True, "答案：对", "√", "Ｔｒｕｅ", "是"])
 def test_a_true_statement(true):
     assert read_question(row("视盘苍白", true, "Binary_CN"), WORDS).answer == "对"
 
 
-@pytest.mark.parametrize("false", ["错", "False", False, "不正确", "错误。", "F", "×", "Answer: false"])
+@tabled("false", ["错", "False", False, "不正确", "错误。", "F", "×", "Answer: false"])
 def test_a_false_statement(false):
     asked = read_question(row("No pallor", false, "Binary_EN"), WORDS)
     assert (asked.answer, asked.choices, asked.place) == ("False", ("True", "False"), 1)
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text",
     [
         "哪个？A：视盘 B：黄斑 C：虹膜 D：晶状体",

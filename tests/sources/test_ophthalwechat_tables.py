@@ -9,6 +9,7 @@ from lmod_train.sources.ophthalwechat_tables import NoTable, Row, tables_of
 from lmod_train.sources.ophthalwechat_words import words
 from lmod_train.sources.row_ids import BadRow
 from tests.sources.workbooks import ASKED, ROWS
+from tests.tabled import tabled
 
 WORDS = words()
 
@@ -42,7 +43,7 @@ def test_of_two_headers_of_one_column_the_first_counts(tmp_path):
     assert table.rows[0].text("question") == "one"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("value", "reason"),
     [
         (datetime.datetime(2024, 1, 5), "answer is a date"),

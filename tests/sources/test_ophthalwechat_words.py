@@ -1,7 +1,5 @@
 """Spellings of OphthalWeChat's workbooks."""
 
-import pytest
-
 from lmod_train.sources.ophthalwechat_words import (
     COLUMNS,
     LANGUAGES,
@@ -16,18 +14,19 @@ from lmod_train.sources.ophthalwechat_words import (
 from lmod_train.sources.spellings import plain
 from lmod_train.vocabulary.modalities import MODALITIES
 from lmod_train.vocabulary.subspecialties import SUBSPECIALTIES
+from tests.tabled import tabled
 
 KNOWN = words()
 
 
-@pytest.mark.parametrize("table", [COLUMNS, TYPES, LANGUAGES, MODALITY_NAMES])
+@tabled("table", [COLUMNS, TYPES, LANGUAGES, MODALITY_NAMES])
 def test_no_spelling_stands_for_two_names(table):
     every = [plain(word) for name, others in table.items() for word in {plain(w) for w in (name, *others)}]
     assert len(every) == len(set(every))
     assert table is not MODALITY_NAMES or set(table) <= {modality.name for modality in MODALITIES}
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "found"),
     [
         ("Binary_CN", ("binary_question", "zh")),
@@ -44,7 +43,7 @@ def test_kinds_and_languages(text, found):
     assert kind_and_language(text, KNOWN) == found
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "found"),
     [
         ("Ultrasound B-scan", "B-scan"),

@@ -5,6 +5,7 @@ from openpyxl import Workbook
 
 from lmod_train.sources.refuge_labels import read_labels
 from lmod_train.sources.sheets import UnreadableSheet
+from tests.tabled import tabled
 
 
 def sheet(path, *rows):
@@ -15,8 +16,8 @@ def sheet(path, *rows):
     return path
 
 
-@pytest.mark.parametrize("label", ["Glaucoma Label", "Label(Glaucoma=1)", " GLAUCOMA label "])
-@pytest.mark.parametrize("named", ["ImgName", "imgname", "Img Name "])
+@tabled("label", ["Glaucoma Label", "Label(Glaucoma=1)", " GLAUCOMA label "])
+@tabled("named", ["ImgName", "imgname", "Img Name "])
 def test_the_label_column_is_matched_by_its_word(tmp_path, label, named):
     path = sheet(tmp_path / "x.xlsx", ["ID", named, label, "Fovea_X"], [1, "V0001.jpg", 1, 3.5], [2, "v0002", 0.0, 3])
     assert read_labels(path) == ({"v0001": "yes", "v0002": "no"}, [])
@@ -45,7 +46,7 @@ def test_an_index_is_read_with_and_without_labels(tmp_path, shape):
     assert read_labels(tmp_path / "index.json") == ({"t1": "yes", "t2": "no"}, [])
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("name", "content"),
     [("a.xlsx", b""), ("a.xlsx", b"PK\x03\x04 torn"), ("a.xls", b"\xd0\xcf"), ("a.json", b"{"), ("a.json", b"[1]")],
 )

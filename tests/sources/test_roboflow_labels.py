@@ -3,6 +3,7 @@ import json
 import pytest
 
 from lmod_train.sources.roboflow_labels import Annotation, LabelProblem, read_coco, read_data_yaml, read_yolo
+from tests.tabled import tabled
 
 NAMES = {0: "Iris", 3: "Pupila"}
 
@@ -13,7 +14,7 @@ def refused(read, *arguments):
     return caught.value.reason, caught.value.detail
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "names"),
     [
         ("names: [Iris, Ojo Der]\nnc: 2", {0: "Iris", 1: "Ojo Der"}),
@@ -36,7 +37,7 @@ def test_names_keep_their_accents(tmp_path, encoding):
     assert read_data_yaml(tmp_path / "data.yaml").names == {0: "Córnea"}
 
 
-@pytest.mark.parametrize("text", ["", "nc: 4", "names: 4", "names: []", "names: {a: b}", "names: [", "- a", "\x00\x01"])
+@tabled("text", ["", "nc: 4", "names: 4", "names: []", "names: {a: b}", "names: [", "- a", "\x00\x01"])
 def test_a_data_yaml_without_names_is_refused(tmp_path, text):
     (tmp_path / "data.yaml").write_text(text)
     assert refused(read_data_yaml, tmp_path / "data.yaml")[0] == "unreadable class names"
@@ -53,7 +54,7 @@ def test_boxes_and_polygons_of_yolo_lines(tmp_path):
     assert read_yolo(file, NAMES) == ()
 
 
-@pytest.mark.parametrize(
+@tabled(
     "line",
     ["0 0.5 0.5 0.1", "0 0.5 0.5 0.1 0.1 0.9", "0 0.5 0.5 0 0.1", "0 0.5 0.5 0.1 -0.1", "x 0.5 0.5 0.1 0.1", "0",
      "0 0.5 0.5 0.1 nan", "0 0.5 inf 0.1 0.1", "-1 0.5 0.5 0.1 0.1", "0.5 0.5 0.5 0.1 0.1", "0 0,5 0,5 0,1 0,1"],
@@ -116,8 +117,8 @@ def test_a_first_category_that_is_a_class_stays_one(tmp_path):
     assert read_coco(coco(tmp_path, categories=[], annotations=[])).names == ()
 
 
-@pytest.mark.parametrize("nothing", ["none", "", None])
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+@tabled("nothing", ["none", "", None])
+@tabled("order", [(0, 1, 2), (2, 1, 0)])
 def test_a_group_named_like_one_of_its_classes_drops_no_class(tmp_path, nothing, order):
     categories = [("cataract", nothing), ("cataract", "cataract"), ("normal", "cataract")]
     rows = [{"id": i, "name": categories[i][0], "supercategory": categories[i][1]} for i in order]
@@ -134,7 +135,7 @@ def test_a_class_above_another_that_is_not_first_stays_one(tmp_path):
     assert part.names == ("iris", "pupil", "lens", "nucleus")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("row", "reason", "message"),
     [
         ({"category_id": 0}, "unknown class", "category 0"),
@@ -154,9 +155,7 @@ def test_a_bad_coco_row_drops_only_its_own_photograph(tmp_path, row, reason, mes
     assert problem.reason == reason and message in problem.detail
 
 
-@pytest.mark.parametrize(
-    "changes", [{"images": None}, {"categories": 3}, {"annotations": [{"image_id": 9}]}, {"images": [{"id": 0}]}]
-)
+@tabled("changes", [{"images": None}, {"categories": 3}, {"annotations": [{"image_id": 9}]}, {"images": [{"id": 0}]}])
 def test_a_damaged_coco_file_is_refused(tmp_path, changes):
     assert refused(read_coco, coco(tmp_path, **changes))[0] == "unreadable label"
 

@@ -3,9 +3,10 @@
 import pytest
 
 from lmod_train.sources.row_ids import BadRow, id_of
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("value", "reason"),
     [
         (None, "no id"),

@@ -13,6 +13,7 @@ from openpyxl import Workbook
 
 from lmod_train.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
 from tests.growth import growth
+from tests.tabled import tabled
 
 
 def written(folder: Path, content: bytes | str, name: str = "t.csv") -> Path:
@@ -21,7 +22,7 @@ def written(folder: Path, content: bytes | str, name: str = "t.csv") -> Path:
     return file
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("given", "plain"),
     [
         ("DR_ICDR", "dricdr"),
@@ -36,7 +37,7 @@ def test_headers_keep_letters_and_digits(given: str, plain: str) -> None:
     assert plain_header(given) == plain
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@tabled("delimiter", [",", ";", "\t", "|"])
 def test_the_header_determines_the_delimiter(tmp_path: Path, delimiter: str) -> None:
     table = "Image ID,Age,Note\r\n a ,61,x y\r\n\r\nb,,\r\n".replace(",", delimiter)
     assert read_sheet(written(tmp_path, table)) == [
@@ -45,7 +46,7 @@ def test_the_header_determines_the_delimiter(tmp_path: Path, delimiter: str) -> 
     ]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+@tabled("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
 def test_encodings(tmp_path: Path, encoding: str) -> None:
     assert read_sheet(written(tmp_path, "id,name\n1,João\n".encode(encoding))) == [{"id": "1", "name": "João"}]
 
@@ -58,7 +59,7 @@ def test_quoted_cells_keep_delimiters(tmp_path: Path) -> None:
     assert read_sheet(written(tmp_path, 'id,text\n1, "a, ""b""\nc"\n')) == [{"id": "1", "text": 'a, "b"\nc'}]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("line", "cells"),
     [
         ('2,"a" b,y', ("a b", "y")),
@@ -75,7 +76,7 @@ def test_stray_quotation_marks_are_harmless(tmp_path: Path, line: str, cells: tu
     assert not any(map(misfit, rows))
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("line", "why"),
     [
         ('2,"a,y', "a quotation mark is not closed"),
@@ -86,7 +87,7 @@ def test_stray_quotation_marks_are_harmless(tmp_path: Path, line: str, cells: tu
         ('2,"a, "b", c",y', "'y' has no column"),
     ],
 )
-@pytest.mark.parametrize("below", ['3,x,"y"\r\n4,"x",y\r\n', "3,x,y\r\n4,x,y\r\n", ""])
+@tabled("below", ['3,x,"y"\r\n4,"x",y\r\n', "3,x,y\r\n4,x,y\r\n", ""])
 def test_a_mark_that_is_not_closed_spoils_only_its_own_line(tmp_path: Path, line: str, why: str, below: str) -> None:
     rows = read_sheet(written(tmp_path, f"id,text,last\r\n1,x,y\r\n{line}\r\n{below}"))
     whole = [{"id": str(i), "text": "x", "last": "y"} for i in (1, 3, 4)]
@@ -148,7 +149,7 @@ def test_a_wrong_size_written_in_a_workbook_cuts_nothing(tmp_path: Path) -> None
     assert read_sheet(wrong, column="ImgName") == read_sheet(workbook(tmp_path), column="ImgName")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("content", "message"),
     [
         (b"", "the table is empty"),
@@ -201,7 +202,7 @@ def cell(place, value):
 HEAD = f'<row r="1">{cell("A1", "ImgName")}{cell("B1", "Label")}</row>'
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("sheet", "message"),
     [
         (HEAD + f'<row r="99999999999">{cell("A99999999999", "x")}</row>', "cells"),
@@ -209,7 +210,6 @@ HEAD = f'<row r="1">{cell("A1", "ImgName")}{cell("B1", "Label")}</row>'
         (HEAD + f'<row r="2">{cell("ZZZZZZZZ2", "x")}</row>', "not a readable xlsx"),
         (HEAD + '<row r="2">' + "<a>" * 50_000, "not a readable xlsx"),
     ],
-    ids=["row", "columns", "letters", "deep"],
 )
 def test_a_workbook_with_endless_rows_is_refused(tmp_path, sheet, message):
     with pytest.raises(UnreadableSheet, match=message):

@@ -1,12 +1,11 @@
 import re
 
-import pytest
-
 from lmod_train.sources.discovery import source_classes
 from lmod_train.sources.spelling import YES_NO, plain_name
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("given", "plain"),
     [
         ("Images", "images"),

@@ -24,6 +24,7 @@ from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.stages.stage import STAGE_NAMES
 from lmod_train.types import Dropped, Sample
 from tests.contracts import SourceContract
+from tests.tabled import tabled
 
 N = 20
 
@@ -291,7 +292,7 @@ def damage_pair(rng, row):
     return row
 
 
-@pytest.mark.parametrize("seed", range(4))
+@tabled("seed", range(4))
 def test_each_of_a_thousand_damaged_rows_is_listed_and_the_good_ones_are_read(tmp_path, seed):
     rng = random.Random(seed)
     rows = [GOOD]

@@ -2,12 +2,11 @@
 
 import json
 
-import pytest
-
 from lmod_train.sources.xpcr import Xpcr
 from lmod_train.sources.xpcr_cases import given_away, modalities_in
 from lmod_train.sources.xpcr_questions import Pair
 from lmod_train.types import Dropped, Sample
+from tests.tabled import tabled
 
 PAIRS = [
     {
@@ -72,7 +71,7 @@ def test_several_questions_of_a_kind_are_variants(tmp_path):
     assert sample.asked[3].tags["level"] == "S"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("why", "case", "names"),
     [
         ("unreadable case file", "[", ("a.jpg", "b.png")),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from lmod_train.sources.spellings import folded
 from lmod_train.sources.xpcr_questions import BadPair, listed_options, read_pair
 from lmod_train.sources.xpcr_words import words
+from tests.tabled import tabled
 
 WORDS = words()
 GOOD = {
@@ -36,9 +37,7 @@ def test_a_good_question():
     assert (pair.answer, pair.level, pair.impact, pair.problems) == ("good", "", "", ())
 
 
-@pytest.mark.parametrize(
-    "options", [["a", "b"], ["the eye's lens", 'a "b"'], ["x, y", "[z]"], ["1\n2", "é\\"], ["中", "文"]]
-)
+@tabled("options", [["a", "b"], ["the eye's lens", 'a "b"'], ["x, y", "[z]"], ["1\n2", "é\\"], ["中", "文"]])
 def test_options_as_python_writes_them(options):
     assert listed_options(f" {options}") == options
 
@@ -77,7 +76,7 @@ def test_a_mark_of_the_right_option_is_stripped_only_if_wanted():
         assert (pair.options, pair.answer) == (("surgery.", "drops"), "surgery.")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("why", "changes"),
     [
         ("unknown category", {"category": "treatment plan"}),

@@ -9,6 +9,7 @@ from lmod_train.sources.row_ids import BadRow, id_of
 from lmod_train.sources.xpcr_rows import Reader, patient_of, plain_path
 from lmod_train.sources.xpcr_words import words
 from lmod_train.types import Cut, Need
+from tests.tabled import tabled
 
 PATH = "CFP/12 ODIR-5K/Training Images/2909_right.jpg"
 
@@ -80,7 +81,7 @@ def test_the_drawn_questions_differ_between_rows():
     assert drawn == {"1", "2"}
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("why", "value"),
     [
         ("not a row", ["cfp_1"]),
@@ -120,11 +121,12 @@ def test_questions_as_json_text_and_whole_numbers_as_ids():
     assert id_of(17) == "17"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("place", "group", "side"),
     [
         ("CFP/8 Eyepacs/train/10_left.jpeg", "eyepacs/10", "left"),
         ("CFP/12 ODIR-5K/Testing Images/2909_LEFT.JPG", "odir/2909", "left"),
+        ("CFP/12 ODIR-5K/Testing Images/2909_right", "odir/2909", "right"),  # a name without an ending
         ("CFP/12 ODIR-5K/x.jpg", "cfp/12 odir-5k/x.jpg", None),
         ("OCT/48 OIMHS/Images/7/12.png", "oimhs/7", None),
         ("CFP/9 Other/2909_left.jpg", "cfp/9 other/2909_left.jpg", None),
@@ -139,8 +141,8 @@ SPELLINGS = ("CFP/Eye 1.png", "cfp/eye 1.png", "CFP/eye%201.png", "CFP /eye 1.PN
 """Different files of some file systems that have the same plain path."""
 
 
-@pytest.mark.parametrize("names", [*permutations(SPELLINGS, 2), SPELLINGS])
-@pytest.mark.parametrize("before", ["", "images/"])
+@tabled("names", [*permutations(SPELLINGS, 2), SPELLINGS])
+@tabled("before", ["", "images/"])
 def test_files_whose_names_are_alike_are_told_apart_or_the_row_is_left_out(names, before):
     files = [Path(f"ROOT/{before}{name}") for name in names]
     reader = Reader("xpcr", "none", words(), "drop", {plain_path(f"{before}{names[0]}"): files})

@@ -6,6 +6,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.sources.xpcr_words import KINDS, ROW_FIELDS, STAGES, renamed, unknown_fields, words
 from lmod_train.tasks.stages.stage import STAGE_NAMES
 from lmod_train.tasks.stages.stage import STAGES as CHAIN_STAGES
+from tests.tabled import tabled
 
 
 def test_every_spelling_stands_for_one_name():
@@ -15,9 +16,7 @@ def test_every_spelling_stands_for_one_name():
     assert sum(len(others) + 1 for others in STAGES.values()) == len(known.stages)
 
 
-@pytest.mark.parametrize(
-    ("spelling", "stage"), [("IQA", "IQA"), ("qa", "IQA"), ("Image_Quality", "IQA"), ("PF", "LC"), ("DR", "DD")]
-)
+@tabled(("spelling", "stage"), [("IQA", "IQA"), ("qa", "IQA"), ("Image_Quality", "IQA"), ("PF", "LC"), ("DR", "DD")])
 def test_names_of_the_paper_and_its_figure(spelling, stage):
     known = words(categories={"clinical quality": "IQA"})
     assert known.stages["".join(c for c in spelling.lower() if c.isalnum())] == stage

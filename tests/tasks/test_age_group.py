@@ -15,6 +15,7 @@ from lmod_train.scoring.items import items_of
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.types import Patient, Prediction, Reply, Sample, Unparsed
 from tests.contracts import TaskContract
+from tests.tabled import tabled
 
 SAMPLE = Sample("brset", "img1", "CFP", Path("a.jpg"), "p1", "open", patient=Patient(age=35))
 AGES = (5, 18, 39.5, 40, 59, 60, 79.9, 80)
@@ -82,7 +83,7 @@ def test_merged_scores_as_the_paper_consolidates_and_what_is_ours() -> None:
     assert strict["chance"] == 0.125
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("said", "broader"),
     [
         ("Age Group: 60+", "60+"),

@@ -11,6 +11,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.types import Box, Patient, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
+from tests.tabled import tabled
 
 BOX = Box(1, 2, 30, 40)
 SAMPLE = Sample(
@@ -123,7 +124,7 @@ def test_choices_follow_the_options() -> None:
     assert Anatomy({"CFP": ["optic disc", "fovea"]}).choices == ("optic disc", "fovea")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("task", "sample", "named"),
     [
         (Anatomy(), replace(SAMPLE, modality="MRI"), "options"),

@@ -10,6 +10,7 @@ import pytest
 
 from lmod_train.tasks.asked import asked
 from lmod_train.types import Box, Message, Part, Patient, Record, Region
+from tests.tabled import tabled
 
 RECORD = Record(
     id="t/s/1", task="t", task_class="lmod_train.tasks.t.T", task_version=1, source="s", key="1", modality="CFP",
@@ -50,13 +51,13 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("seen", SEEN)
+@tabled("seen", SEEN)
 def test_what_the_model_sees_changes_it(seen: str):
     hashes = {asked(record, **WHO) for record in (RECORD, *SEEN.values())}
     assert len(hashes) == 1 + len(SEEN) and asked(SEEN[seen], **WHO) in hashes
 
 
-@pytest.mark.parametrize("unseen", UNSEEN)
+@tabled("unseen", UNSEEN)
 def test_what_the_model_does_not_see_does_not(unseen: str):
     assert getattr(RECORD, unseen) != UNSEEN[unseen]
     assert asked(replace(RECORD, **{unseen: UNSEEN[unseen]}), **WHO) == asked(RECORD, **WHO)
@@ -66,7 +67,7 @@ def test_every_column_is_one_or_the_other():
     assert {f.name for f in fields(Record)} == {*UNSEEN, "messages", "image_sha256", "choices"}
 
 
-@pytest.mark.parametrize("other", OTHERS)
+@tabled("other", OTHERS)
 def test_who_is_asked_changes_it(other: str):
     assert asked(RECORD, **WHO | OTHERS[other]) != asked(RECORD, **WHO)
 

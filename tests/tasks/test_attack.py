@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.tasks.attack import ATTACK, AttackedJudgement, attack_id, attacked_id
 from lmod_train.tasks.judgement import JUDGED_TASK, Judgement
 from lmod_train.tasks.judgement_replies import drawn
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Prediction, Reply, Unparsed
 from lmod_train.vocabulary.attacks import ATTACKS
+from tests.tabled import tabled
 from tests.tasks.test_judgement import prediction, words
 
 SHORT = "{question}|{expected}|{given}|{labels}"
@@ -59,7 +58,7 @@ def test_the_label_of_a_right_reply_is_demanded_in_the_judges_own_words():
     assert sent(prediction(1, "Pink."), task=own)["answer_true"].endswith("answer good.")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("answer", "language", "other"),
     [("Glaucoma", "en", "青光眼"), ("白内障。", "zh", "cataract"), ("The disc is pale.", "en", None)],
 )

@@ -14,6 +14,7 @@ from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Prediction, Question, Reply, Sample, Unparsed
 from tests.contracts import TaskContract, record_from
+from tests.tabled import tabled
 
 PRINTED = json.loads((Path(__file__).parent / "ophthalwechat_prompts.json").read_text(encoding="utf-8"))
 OPTIONS = {"zh": ("视盘", "视杯", "黄斑", "虹膜"), "en": ("optic disc", "optic cup", "macula", "iris")}
@@ -60,9 +61,7 @@ class TestBinary(TaskContract):
     perfect = ("accuracy_strict",)
 
 
-@pytest.mark.parametrize(
-    ("printed", "templates"), [("binary", BINARY), ("single_choice", SINGLE_CHOICE), ("open", OPEN)]
-)
+@tabled(("printed", "templates"), [("binary", BINARY), ("single_choice", SINGLE_CHOICE), ("open", OPEN)])
 def test_prompts_are_those_of_the_paper(printed, templates):
     assert templates == {language: PRINTED[f"answer_{printed}_{language}"] for language in ("zh", "en")}
 
@@ -97,7 +96,7 @@ def test_one_language_or_both():
         OpenQuestion("cn")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("language", "reply", "answer"),
     [
         ("zh", "对", "对"),
@@ -120,8 +119,8 @@ def test_statements_are_judged_by_the_reply(language, reply, answer):
     assert (parsed.reason if isinstance(parsed, Unparsed) else parsed) == answer
 
 
-@pytest.mark.parametrize("language", ["zh", "en"])
-@pytest.mark.parametrize(
+@tabled("language", ["zh", "en"])
+@tabled(
     ("reply", "answer"), [("B", 1), ("Ｃ", 2), ("答案：D", 3), ("选A", 0), ("E", "out_of_range"), ("A或B", "ambiguous")]
 )
 def test_a_letter_becomes_the_text_of_its_option(language, reply, answer):
@@ -137,7 +136,7 @@ def test_an_open_answer_is_the_text_without_thinking():
     assert OpenQuestion().parse(Reply("a", "<think>嗯", "length"), record) == Unparsed("truncated")
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@tabled("task", TASKS)
 def test_the_reference_answers_are_right(task):
     predictions = []
     for number, question in enumerate(task.ask(WHOLE)):
@@ -156,8 +155,8 @@ def probed(task, kind):
     return {q.variant: q for q in Probe(task, kinds=[kind]).ask(BOTH)}
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-@pytest.mark.parametrize("kind", ["none", "another", "options", "stem", "other_language"])
+@tabled("task", TASKS)
+@tabled("kind", ["none", "another", "options", "stem", "other_language"])
 def test_the_reference_answer_of_a_probe_is_its_truth(task, kind):
     if kind in ("options", "stem") and task.name != "single_choice_question":
         with pytest.raises(BadArgument, match="kinds"):

@@ -7,6 +7,7 @@ import pytest
 from lmod_train.errors import BadArgument
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
+from tests.tabled import tabled
 from tests.tasks.test_reading import Shout, record
 
 HERE = Shout.__module__
@@ -21,7 +22,7 @@ def test_tasks_are_built_from_their_records_with_the_arguments_of_the_run():
     assert task_arguments({}) == task_arguments({"data": {"tasks": None}}) == []
 
 
-@pytest.mark.parametrize("path", ["no.such.Thing", f"{HERE}.Nothing", "pathlib.Path"])
+@tabled("path", ["no.such.Thing", f"{HERE}.Nothing", "pathlib.Path"])
 def test_a_class_path_that_is_no_task_is_named(path: str):
     with pytest.raises(BadArgument, match=path):
         tasks_asked([record("a", task_class=path)], trust=Trust(("no", HERE, "pathlib")))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.tasks.captioning import CaptionQuestions, CaptionRewriting
 from lmod_train.types import Prediction, Reply, Unparsed
+from tests.tabled import tabled
 
 CAPTION = Caption("a b/1", "images/1.jpg", "Drusen </s> of the left eye.", group="p", phantom=True)
 
@@ -20,7 +19,7 @@ def test_each_kind_is_asked_for_once_without_the_image():
         assert record.id.startswith("caption_questions/captions/a%20b/1/") and record.phantom and record.group == "p"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("reply", "expected"),
     [
         (Reply("", "Q: What?, A: drusen. 问：什么？答：疣。"), None),

@@ -18,6 +18,7 @@ from lmod_train.tasks.chain import Chain
 from lmod_train.tasks.stages.stage import STAGE_NAMES
 from lmod_train.types import Prediction, Reply, Unparsed
 from tests.contracts import record_from
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, sample, scan
 
 TASK = Chain()
@@ -84,7 +85,7 @@ def test_ready_questions_are_asked_instead():
     assert list(PLAIN.ask(chinese)) == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("reply", "answer"),
     [
         ("Answer: B; Confidence: 80%", 1),

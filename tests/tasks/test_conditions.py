@@ -13,6 +13,7 @@ from lmod_train.tasks.conditions import Conditions, variant_of
 from lmod_train.types import Prediction, Reply, Sample
 from lmod_train.vocabulary.findings import FINDINGS
 from tests.contracts import TaskContract, record_from
+from tests.tabled import tabled
 
 TWELVE = [finding.condition for finding in FINDINGS]
 SAMPLE = Sample("brset", "img1", "CFP", Path("a.jpg"), "p1", "open", labels=dict.fromkeys(TWELVE, "yes"))
@@ -57,7 +58,7 @@ def test_each_short_word_is_read_as_its_own_condition() -> None:
             assert (answer == "FALSE") is (asked.variant == other.variant), (asked.variant, other.variant)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("conditions", "named"),
     [(["glaucoma"], r"\['glaucoma'\]"), ([], r"conditions=\[\]"), (["scar", "scar"], "different names")],
 )

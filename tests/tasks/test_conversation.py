@@ -10,6 +10,7 @@ from lmod_train.scoring.text import token_f1, words_of
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Prediction, Record, Reply, Sample, Unparsed
+from tests.tabled import tabled
 
 TASK = Conversation()
 
@@ -39,7 +40,7 @@ def test_it_asks_no_source() -> None:
     assert (TASK.name, TASK.choices) == ("conversation", ())
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("reply", "answer"),
     [
         (Reply("a", "  Pale disc.\n"), "Pale disc."),
@@ -71,7 +72,7 @@ def test_the_reference_is_read_as_itself() -> None:
         assert prediction.answer == answer
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("said", "reference", "f1"),
     [
         ("the disc", "a disc", 1.0),

@@ -5,15 +5,14 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
-import pytest
-
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.demographics import both, label_of_age
 from lmod_train.tasks.sex import Sex
 from lmod_train.types import Patient, Reply, Sample
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("age", "label"),
     [
         (0, "<18"),
@@ -30,7 +29,7 @@ def test_edges(age: float, label: str) -> None:
     assert label_of_age(age) == label
 
 
-@pytest.mark.parametrize(("sex", "age"), list(product(("male", "female"), (5, 18, 39.5, 40, 59, 64, 79.9, 80))))
+@tabled(("sex", "age"), list(product(("male", "female"), (5, 18, 39.5, 40, 59, 64, 79.9, 80))))
 def test_one_image_and_one_prompt_have_one_target_of_which_each_task_reads_its_part(sex: str, age: float) -> None:
     sample = Sample("fairseg", "1", "SLO", Path("a.png"), "1", "open", patient=Patient(sex=sex, age=age))
     tasks = Sex(wording="lmod_v1"), AgeGroup(wording="lmod_v1")

@@ -1,13 +1,12 @@
 """Other forms of a question's words."""
 
-import pytest
-
 from lmod_train.tasks.forms import divided, text_of
+from tests.tabled import tabled
 
 OPTIONS = ("视盘", "黄斑", "视盘和黄斑", "均无")
 
 
-@pytest.mark.parametrize("mark", ["：", ". ", "、", ") ", "） "])
+@tabled("mark", ["：", ". ", "、", ") ", "） "])
 def test_options_are_found_from_the_end_although_the_question_names_them(mark):
     listed = " ".join(f"{letter}{mark}{option}" for letter, option in zip("ABCD", OPTIONS, strict=True))
     assert divided(f"视盘还是黄斑异常？\n{listed}", OPTIONS) == ("视盘还是黄斑异常？", listed)

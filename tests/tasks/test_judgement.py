@@ -29,6 +29,7 @@ from lmod_train.tasks.judgement_replies import given, is_open, to_judge
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Message, Part, Prediction, Record, Reply, Sample, Unparsed
 from lmod_train.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES
+from tests.tabled import tabled
 from tests.tasks.test_conversation import record
 
 TASK = Judgement()
@@ -83,7 +84,7 @@ def test_records_survive_the_disk_and_their_reference_reply_is_the_right_label(t
     assert {r.answer for r in records} == {"right"}
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@tabled("text", HOSTILE)
 def test_a_hostile_reply_stays_between_its_fences(text: str):
     (found,) = TASK.records([prediction(1, text)])
     shown = without_tokens(text.strip())
@@ -94,8 +95,8 @@ def test_a_hostile_reply_stays_between_its_fences(text: str):
     assert not re.search(r"<\|?/?\w|\|>.*<", words(found)), "no token of a template"
 
 
-@pytest.mark.parametrize("name", ["image", "user", "endofturn", "INST", "gMASK", "SYS", "im_end", "start_of_turn"])
-@pytest.mark.parametrize("marks", ["<|{}|>", "<{}>", "</{}>", "[|{}|]", "<<{}>>", "<\uff5c{}\uff5c>", "[{}]", "[/{}]"])
+@tabled("name", ["image", "user", "endofturn", "INST", "gMASK", "SYS", "im_end", "start_of_turn"])
+@tabled("marks", ["<|{}|>", "<{}>", "</{}>", "[|{}|]", "<<{}>>", "<\uff5c{}\uff5c>", "[{}]", "[/{}]"])
 def test_no_token_of_a_chat_template_is_left(marks: str, name: str):
     """Of words in square brackets only those in capitals are tokens: an answer may contain others."""
     token = marks.format(name)
@@ -121,7 +122,7 @@ def test_no_text_of_the_judged_reply_changes_the_verdict_read_from_the_judges_ow
     assert verdicts == {str(TASK.parse(Reply("any", own)))}
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("reply", "verdict"),
     [
         (Reply("a", "TRUE"), "TRUE"),
@@ -164,20 +165,20 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*PROSE, *REFUSALS])
-@pytest.mark.parametrize("reason", ["stop", "length", "content_filter"])
+@tabled("text", [*PROSE, *REFUSALS])
+@tabled("reason", ["stop", "length", "content_filter"])
 def test_prose_and_refusals_are_unjudged_and_never_guessed(text: str, reason: str):
     found = TASK.parse(Reply("a", text, reason))  # type: ignore[arg-type]
     assert isinstance(found, Unparsed)
     assert reason != "stop" or (found.reason == "refused") == (text in REFUSALS)
 
 
-@pytest.mark.parametrize("error", ["timeout: no reply within 60 s", "HTTP 503", "connection reset"])
+@tabled("error", ["timeout: no reply within 60 s", "HTTP 503", "connection reset"])
 def test_a_request_that_failed_has_no_verdict_whatever_was_received(error: str):
     assert TASK.parse(Reply("a", "TRUE", "error", error)) == Unparsed("failed", error)
 
 
-@pytest.mark.parametrize("text", ["回答：TRUE", "最终判断：FALSE。", "ＴＲＵＥ", "**结论**: FALSE"])
+@tabled("text", ["回答：TRUE", "最终判断：FALSE。", "ＴＲＵＥ", "**结论**: FALSE"])
 def test_a_label_stated_in_chinese_is_read(text: str):
     assert TASK.parse(Reply("a", text)) == ("FALSE" if "FALSE" in text else "TRUE")
 
@@ -188,7 +189,7 @@ def test_i_cannot_tell_is_a_refusal_of_the_judge():
     assert found.reason == "refused"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("answer", "text", "sent"),
     [
         ("Pale.", "<think>hm</think> Pale. ", "Pale."),
@@ -256,7 +257,7 @@ def test_a_conversation_is_shown_with_its_earlier_turns_and_without_system_and_i
     assert question_text(turns) == "user: Which eye?\nassistant: The left.\nuser: And its disc?"
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("arguments", "problem"),
     [
         ({"labels": ["one"]}, "at least two different words"),

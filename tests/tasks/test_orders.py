@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import permutations
 from math import factorial
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from lmod_train.tasks.orders import SEPARATORS, count_orders, names_others, perm
 from lmod_train.tasks.ways import Ways, in_every_way
 from lmod_train.types import Message, Part, Reply
 from lmod_train.wording import replies_of
+from tests.tabled import tabled
 from tests.tiny import record
 
 PLACES = ("optic disc", "macula", "upper arcade", "far periphery")
@@ -32,8 +32,8 @@ def text_of(one):
     return one.messages[-1].parts[-1].text
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 5])
-@pytest.mark.parametrize("seed", [0, 7])
+@tabled("count", [2, 3, 4, 5])
+@tabled("seed", [0, 7])
 def test_every_permutation_has_one_number(count, seed):
     found = [permutation(count, number, seed) for number in range(factorial(count))]
     assert sorted(found) == sorted(permutations(range(count)))
@@ -102,7 +102,7 @@ def single_choice(answer="Answer: C", text=LISTED):
     return record(text=text, image=[], choices=PLACES, answer=answer)
 
 
-@pytest.mark.parametrize("number", range(24))
+@tabled("number", range(24))
 def test_letters_stay_in_place_while_texts_move(number):
     one = single_choice()
     made = reordered(one, PLACES, number, 3)
@@ -153,7 +153,7 @@ def test_only_the_last_list_of_the_last_turn_moves():
     assert text_of(twice).startswith(f"Before:\n{LISTED}\n") and options_in(twice.messages)["A"] == "far periphery"
 
 
-@pytest.mark.parametrize(
+@tabled(
     "text", ["A. optic disc\nB. macula", "A. macula\nB. optic disc\nC. upper arcade\nD. far periphery", "A. x\nB. x"]
 )
 def test_another_list_than_that_of_the_choices_has_one_order(text):
@@ -175,8 +175,8 @@ ORDINARY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("place", range(4))
-@pytest.mark.parametrize(("words", "there"), [(OTHERS, 1), (ORDINARY, 24)])
+@tabled("place", range(4))
+@tabled(("words", "there"), [(OTHERS, 1), (ORDINARY, 24)])
 def test_an_option_that_means_others_by_place_or_letter_stays_where_it_is(place, words, there):
     for text in words:
         options = [*PLACES[:place], text, *PLACES[place + 1 :]]

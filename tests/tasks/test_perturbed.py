@@ -26,6 +26,7 @@ from lmod_train.tasks.probe import Probe
 from lmod_train.types import Box, Need, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
 from tests.curation.world import Discs, Regions, tree
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, scan
 from tests.tasks.test_chain import ADDED, DEFECTS, DRAWN, SIZE, STAGES_OF, files, is_right
 
@@ -87,13 +88,13 @@ def test_chains_stay_within_one_perturbation() -> None:
     assert questions[3].needs == (Need("1", "", "crop-1"), Need("a", "other", "x"))
 
 
-@pytest.mark.parametrize("kinds", [[], ["blur", "blur"], ["haze"]])
+@tabled("kinds", [[], ["blur", "blur"], ["haze"]])
 def test_kinds_that_are_none_are_named(kinds) -> None:
     with pytest.raises(BadArgument, match="kinds="):
         Perturbed(Glaucoma(), kinds)
 
 
-@pytest.mark.parametrize("grades", [[], [1, 1], [0], [6]])
+@tabled("grades", [[], [1, 1], [0], [6]])
 def test_grades_that_are_none_are_named(grades) -> None:
     with pytest.raises(BadArgument, match="grades="):
         Perturbed(Glaucoma(), ["blur"], grades)

@@ -19,6 +19,7 @@ from lmod_train.tasks.probe import Probe, question_and_kind
 from lmod_train.tasks.prompt import prompt
 from lmod_train.types import Box, Need, Patient, Question, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
+from tests.tabled import tabled
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})
 HEALTHY = replace(SAMPLE, key="train/b", group="p2", labels={"glaucoma": "no"})
@@ -74,7 +75,7 @@ def test_drawn_boxes_are_probed_with_nothing_drawn_and_never_on_another_image() 
         list(Probe(Anatomy()).ask(MARKED))
 
 
-@pytest.mark.parametrize("kinds", [[], ["none", "none"], ["noise"]])
+@tabled("kinds", [[], ["none", "none"], ["noise"]])
 def test_kinds_that_are_none_are_named(kinds) -> None:
     with pytest.raises(BadArgument, match="kinds="):
         Probe(Glaucoma(), kinds)

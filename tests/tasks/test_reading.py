@@ -11,6 +11,7 @@ from lmod_train.scoring.account import share_failed
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from tests.tabled import tabled
 
 
 class Shout(Task):
@@ -105,7 +106,7 @@ def test_scores_come_task_by_task_and_none_for_a_task_without_predictions():
     assert scores_of([shout, whisper], []) == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("replies", "accuracy", "failed", "not_asked"),
     [
         ({"a": "yes", "b": "yes", "c": "yes"}, (3, 1 / 3), (3, 0.0), None),

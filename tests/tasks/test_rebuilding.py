@@ -15,6 +15,7 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.rebuilding import all_rebuilt, rebuilt
 from lmod_train.tasks.trust import Trust
+from tests.tabled import tabled
 
 
 def stated(task: Task) -> dict:
@@ -23,7 +24,7 @@ def stated(task: Task) -> dict:
     return json.loads(json.dumps(one, sort_keys=True))
 
 
-@pytest.mark.parametrize(
+@tabled(
     "task",
     [
         Glaucoma(sources=["refuge"]),
@@ -31,7 +32,6 @@ def stated(task: Task) -> dict:
         Anatomy(options={"OCT": ["Retina"], "CFP": ["optic disc", "optic cup"]}, lesions=[]),
         Probe(of=Glaucoma(sources=["refuge"]), kinds=["none"]),
     ],
-    ids=lambda task: task.name,
 )
 def test_a_rebuilt_task_has_the_settings_it_was_curated_with(task: Task):
     found = rebuilt(stated(task), Trust())

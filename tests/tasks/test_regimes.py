@@ -9,6 +9,7 @@ from lmod_train.tasks.regimes import in_regime
 from lmod_train.tasks.stages.stage import STAGE_NAMES, STAGES
 from lmod_train.vocabulary.management import CLASSES
 from tests.chained import WORDS, Words, chain_of, words_of
+from tests.tabled import tabled
 from tests.tiny import record, write_curated
 
 TASKS = {"words": Words()}
@@ -121,7 +122,7 @@ def test_they_are_refused_alone_with_two_cures_and_what_only_looks_like_them_is_
     assert in_regime([looks], TASKS, "independent", {}) == [looks]
 
 
-@pytest.mark.parametrize("regime", ["cas_last", "cas_all", "oracle", "planted"])
+@tabled("regime", ["cas_last", "cas_all", "oracle", "planted"])
 def test_a_need_that_is_not_there_is_named(regime):
     with pytest.raises(BadArgument, match=r"data\.regime=.*whole chains; words/phantom/1/IQA is not"):
         in_regime(CHAIN, TASKS, regime, {r.id: r for r in CHAIN[1:]})

@@ -21,6 +21,7 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.settings import plain
 from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from tests.tabled import tabled
 
 
 @dataclass
@@ -105,7 +106,7 @@ def test_what_is_computed_once_does_not_count():
     assert task.settings() == {"option": 1}
 
 
-@pytest.mark.parametrize(
+@tabled(
     "value",
     [
         object(),
@@ -117,7 +118,6 @@ def test_what_is_computed_once_does_not_count():
         Path("nowhere/at/all"),
         [{"x": object()}],
     ],
-    ids=["object", "function", "key", "nan", "inf", "bytes", "path", "nested"],
 )
 def test_what_json_cannot_hold_is_refused_by_name_with_a_cure(value: Any):
     with pytest.raises(BadArgument, match=r"(?s)^Told\.option.*expected.*\nNext: "):

@@ -13,6 +13,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.lettering import lettered
 from lmod_train.tasks.shots import Examples, with_examples
 from lmod_train.types import Message, Part
+from tests.tabled import tabled
 from tests.tiny import record
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
@@ -56,7 +57,7 @@ def test_the_draw_depends_on_seed_and_question_alone():
     assert first[:2] == examples.draw(one, 2)
 
 
-@pytest.mark.parametrize(
+@tabled(
     "other",
     [{"task": "four_way"}, {"source": "refuge"}, {"modality": "OCT"}, {"variant": "drusen"}, {"language": "zh"},
      {"choices": ("GLAUCOMA",)}, {"phantom": True}, {"needs": ("a",), "messages": (Message("user", (Part("text",

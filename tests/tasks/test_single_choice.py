@@ -1,9 +1,8 @@
-import pytest
-
 from lmod_train.lettering import options_in
 from lmod_train.tasks.prompt import prompt
 from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at, worded
 from lmod_train.types import Message, Part, Question
+from tests.tabled import tabled
 
 OPTIONS = ("cup", "cupping", "rim", "disc. A")
 
@@ -13,8 +12,8 @@ def question(truth, stated="letter"):
     return Question("chain", messages, OPTIONS, reply_for(OPTIONS, truth, stated))
 
 
-@pytest.mark.parametrize("truth", OPTIONS)
-@pytest.mark.parametrize("place", range(4))
+@tabled("truth", OPTIONS)
+@tabled("place", range(4))
 def test_the_right_option_moves_and_the_others_keep_their_order(truth, place):
     moved = with_truth_at(question(truth), place)
     listed = list(options_in(moved.messages).values())
@@ -24,8 +23,8 @@ def test_the_right_option_moves_and_the_others_keep_their_order(truth, place):
     assert (before[0], before[5:]) == (after[0], after[5:])
 
 
-@pytest.mark.parametrize("truth", OPTIONS)
-@pytest.mark.parametrize("place", range(4))
+@tabled("truth", OPTIONS)
+@tabled("place", range(4))
 def test_a_reply_that_states_the_text_stays_when_its_option_moves(truth, place):
     moved = with_truth_at(question(truth, "text"), place)
     assert (moved.answer, moved.choices[place]) == (f"Answer: {truth}", truth)

@@ -18,6 +18,7 @@ from lmod_train.tasks.spread import scores_with_spread
 from lmod_train.tasks.ways import Ways, in_every_way
 from lmod_train.types import Reply, Unparsed
 from tests.scoring.make import by_metric
+from tests.tabled import tabled
 from tests.tiny import record
 
 OTHER = {"GLAUCOMA": "NON-GLAUCOMA", "NON-GLAUCOMA": "GLAUCOMA"}
@@ -87,7 +88,7 @@ def test_a_constant_reply_has_no_spread_whatever_requests_failed(failed):
     assert found["same_answer_over_wording"].value == 1
 
 
-@pytest.mark.parametrize("fields", [{}, {"group": ""}, {"group": "", "image": (), "image_sha256": ()}])
+@tabled("fields", [{}, {"group": ""}, {"group": "", "image": (), "image_sha256": ()}])
 def test_the_interval_of_all_ways_is_that_of_the_questions(fields):
     """Asked in six ways with the same outcome, twenty questions know as much as asked once."""
     if "image" in fields:

@@ -19,6 +19,7 @@ from lmod_train.tasks.staging import Staging
 from lmod_train.types import Reply, Sample
 from lmod_train.vocabulary.scales import SCALES
 from tests.contracts import TaskContract, record_from
+from tests.tabled import tabled
 
 SAMPLE = Sample("oimhs", "1/0", "OCT", Path("a.png"), "p1", "open", labels={"macular_hole_stage": "3"})
 FUNDUS = replace(SAMPLE, source="brset", modality="CFP", key="img1")
@@ -44,7 +45,7 @@ class TestContractOfRetinopathy(TaskContract):
     not_asked_of = (SAMPLE, graded("sdrg", "2"))
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("wording", "printed"),
     [
         (  # LMOD+, Ophthalmologic Disease Staging Assessment, <DISEASE> filled in as in LMOD's appendix G

@@ -10,6 +10,7 @@ import pytest
 from lmod_train.errors import Untrusted
 from lmod_train.tasks.building import build, tasks_asked
 from lmod_train.tasks.trust import Trust
+from tests.tabled import tabled
 from tests.tasks.test_reading import record
 
 EVIL = "from pathlib import Path\nPath({mark!r}).write_text('executed')\n"
@@ -46,9 +47,7 @@ def test_nothing_of_a_module_that_is_not_trusted_is_executed(evil: Path, path: s
     assert not (evil / "mark").exists() and module not in sys.modules
 
 
-@pytest.mark.parametrize(
-    "path", ["", "X", ".X", "..X", "os.system", "nowhere.at.all.X", "builtins.print", "a b.c", "\x00.X"]
-)
+@tabled("path", ["", "X", ".X", "..X", "os.system", "nowhere.at.all.X", "builtins.print", "a b.c", "\x00.X"])
 def test_whatever_a_file_names_is_refused_in_words(path: str):
     with pytest.raises(Untrusted, match="\nNext: "):
         build(path, {})

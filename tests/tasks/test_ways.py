@@ -14,6 +14,7 @@ from lmod_train.tasks.glaucoma import PROMPT as GLAUCOMA
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.ways import Ways, in_every_way, is_greedy, summary
 from lmod_train.types import Message, Part
+from tests.tabled import tabled
 from tests.tiny import record
 
 TASKS = {"four_way": FourWay(), "glaucoma": Glaucoma(), "conversation": Conversation()}
@@ -97,7 +98,7 @@ def test_a_task_with_fewer_ways_is_asked_in_those_that_it_has():
     ]
 
 
-@pytest.mark.parametrize("option", [{"wordings": 2}, {"wordings": "all"}, {"orders": 2}, {"orders": "all"}])
+@tabled("option", [{"wordings": 2}, {"wordings": "all"}, {"orders": 2}, {"orders": "all"}])
 def test_a_way_that_no_question_has_is_an_error(option):
     (name,) = option
     with pytest.raises(BadArgument, match=rf"data\.asking\.{name}=.*none has"):
@@ -105,7 +106,7 @@ def test_a_way_that_no_question_has_is_an_error(option):
     assert asked([], **option) == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("option", "message"),
     [
         ({"wordings": 0}, r"data\.asking\.wordings=0: expected a number from 1"),

@@ -2,9 +2,8 @@
 
 import re
 
-import pytest
-
 from lmod_train.vocabulary.attacks import ATTACKS, Attack
+from tests.tabled import tabled
 
 PLACES = {"question", "expected", "given", "label", "other", "diagnoses"}
 
@@ -17,7 +16,7 @@ def test_the_set_holds_every_attack_once():
     assert len({a.name for a in ATTACKS}) == len(ATTACKS)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda a: a.name)
+@tabled("attack", ATTACKS)
 def test_both_languages_have_the_same_places_and_their_own_letters(attack: Attack):
     english, chinese = ({*re.findall(r"\{(\w+)\}", attack.text(language))} for language in ("en", "zh"))
     assert english == chinese <= PLACES

@@ -7,6 +7,7 @@ import pytest
 
 from lmod_train.parsing.cues import any_of
 from lmod_train.vocabulary import flips
+from tests.tabled import tabled
 
 ENGLISH = (flips.DENYING_EN, flips.ASSERTING_EN, flips.NEUTRAL_EN, flips.FRAMES_EN, flips.CONTRASTS_EN)
 CHINESE = (flips.DENYING_ZH, flips.ASSERTING_ZH, flips.NEUTRAL_ZH, flips.FRAMES_ZH, flips.CONTRASTS_ZH)
@@ -18,7 +19,7 @@ def test_a_word_stands_in_one_table(tables):
         assert not set(first) & set(second)
 
 
-@pytest.mark.parametrize("table", [*CHINESE, flips.QUESTIONS_ZH])
+@tabled("table", [*CHINESE, flips.QUESTIONS_ZH])
 def test_a_longer_word_is_found_as_a_whole(table):
     for word in table:
         assert re.match(any_of((), table).removeprefix("(?<![a-z])(?:)(?![a-z])|"), word.replace("\\", ""))[0] == (

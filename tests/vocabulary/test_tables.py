@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-import pytest
-
 from lmod_train.parsing.normalise import normalise
 from lmod_train.vocabulary import (
     answers,
@@ -31,6 +29,7 @@ from lmod_train.vocabulary.scales import SCALES
 from lmod_train.vocabulary.sexes import SEXES
 from lmod_train.vocabulary.structures import STRUCTURES
 from lmod_train.vocabulary.term import Term
+from tests.tabled import tabled
 
 # Terms of LMOD and LMOD+: the twelve BRSET conditions, the four diagnoses, the structures of the five modalities.
 ASKED = {
@@ -48,7 +47,7 @@ def test_all_terms_of_the_benchmarks_are_present() -> None:
     assert ASKED - {term.name for term in (*STRUCTURES, *CONDITIONS)} == set()
 
 
-@pytest.mark.parametrize("table", [STRUCTURES, CONDITIONS, SEXES], ids=["structures", "conditions", "sexes"])
+@tabled("table", [STRUCTURES, CONDITIONS, SEXES])
 def test_every_spelling_belongs_to_one_term(table: tuple[Term, ...]) -> None:
     owners = defaultdict(set)
     for term in table:
@@ -57,7 +56,7 @@ def test_every_spelling_belongs_to_one_term(table: tuple[Term, ...]) -> None:
     assert {form: names for form, names in owners.items() if len(names) > 1} == {}
 
 
-@pytest.mark.parametrize("term", [*STRUCTURES, *CONDITIONS, *SEXES], ids=lambda term: term.name)
+@tabled("term", [*STRUCTURES, *CONDITIONS, *SEXES])
 def test_rows_are_complete(term: Term) -> None:
     assert term.reference
     assert term.name == term.name.strip().lower()
@@ -77,7 +76,7 @@ PHRASES = {
 PHRASES["eye_parts"] = (eye_parts.EYE_PARTS, eye_parts.WHOLE_EYE_AFTER)
 
 
-@pytest.mark.parametrize("name", PHRASES)
+@tabled("name", PHRASES)
 def test_phrases_have_no_groups_and_do_not_match_the_empty_text(name: str) -> None:
     for phrase in PHRASES[name]:
         assert re.compile(phrase).groups == 0, phrase
@@ -163,7 +162,7 @@ TRADITIONAL = (
 )
 
 
-@pytest.mark.parametrize(("traditional", "simplified"), TRADITIONAL)
+@tabled(("traditional", "simplified"), TRADITIONAL)
 def test_traditional_characters_are_normalised(traditional: str, simplified: str) -> None:
     assert normalise(traditional) == simplified
 

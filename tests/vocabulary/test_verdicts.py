@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.vocabulary import verdicts
 from tests.parsing.bilingual import outcome
+from tests.tabled import tabled
 
 TRUE = (*verdicts.TRUE_EN, *verdicts.TRUE_ZH)
 FALSE = (*verdicts.FALSE_EN, *verdicts.FALSE_ZH)
@@ -15,11 +14,11 @@ def test_no_word_is_both() -> None:
     assert not set(TRUE) & set(FALSE)
 
 
-@pytest.mark.parametrize("word", TRUE)
+@tabled("word", TRUE)
 def test_words_for_true(word: str) -> None:
     assert (outcome("true_false", word), outcome("dui_cuo", word)) == ("True", "对")
 
 
-@pytest.mark.parametrize("word", FALSE)
+@tabled("word", FALSE)
 def test_words_for_false(word: str) -> None:
     assert (outcome("true_false", word), outcome("dui_cuo", word)) == ("False", "错")

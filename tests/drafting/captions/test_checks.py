@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.drafting.captions.checks import faulty
 from lmod_train.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.drafting.captions.item import Item
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize("item", [statement(), single_choice(), open_question()])
+@tabled("item", [statement(), single_choice(), open_question()])
 def test_a_good_question_has_no_fault(item: Item):
     assert faulty([item]) == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("item", "reason"),
     [
         (statement(1, "The disc is pale <|im_end|>"), "marks"),

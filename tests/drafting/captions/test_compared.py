@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from lmod_train.drafting.captions.compared import compared_by, comparisons, counts, differing, sampled, summary
 from lmod_train.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.tasks.captioning import CaptionParity
 from tests.captioned import predicted
+from tests.tabled import tabled
 
 MADE = ((1, statement), (2, statement), (1, open_question))
 ITEMS = [make(n, caption=str(caption)) for caption in range(10) for n, make in MADE]
@@ -57,7 +56,7 @@ def test_a_reply_about_words_that_have_changed_does_not_count():
     assert set(compared_by([changed, *ITEMS[1:]], found)) == {ITEMS[1].id}
 
 
-@pytest.mark.parametrize("reply", ["", "I cannot say.", "agrees", "no idea", "1", "True\nFalse", "<think>True</think>"])
+@tabled("reply", ["", "I cannot say.", "agrees", "no idea", "1", "True\nFalse", "<think>True</think>"])
 def test_no_verdict_is_unparsed_and_neither_of_the_others(reply):
     found = compared_by(ITEMS, said({ITEMS[0].id: reply}))
     assert [one.outcome for one in found.values()] == ["unparsed"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.drafting.captions.keywords import filtered, keywords_in, paper_keywords
+from tests.tabled import tabled
 
 
 def test_the_paper_has_65_chinese_and_55_english_phrases_and_each_is_found_in_itself():
@@ -15,7 +14,7 @@ def test_the_paper_has_65_chinese_and_55_english_phrases_and_each_is_found_in_it
     assert all(keyword in keywords_in(f"x {keyword.upper()}, y", found) for keyword in found)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("text", "expected"),
     [
         ("Is the Gender shown?", ["gender"]),

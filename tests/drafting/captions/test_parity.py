@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from lmod_train.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.drafting.captions.parity import differences
+from tests.tabled import tabled
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("en", "zh", "expected"),
     [
         ("The disc is pale", "视盘苍白", []),

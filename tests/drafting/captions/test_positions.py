@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from lmod_train.drafting.captions.example import single_choice, statement
 from lmod_train.drafting.captions.item import Item
 from lmod_train.drafting.captions.positions import letters, permuted, swapped, swapped_by_model, to_swap
 from lmod_train.tasks.captioned.pair import worded
+from tests.tabled import tabled
 
 
 def planted(count: int) -> list[Item]:
@@ -15,7 +14,7 @@ def planted(count: int) -> list[Item]:
     return [statement(), *(single_choice(n, right=(n % 7) % 3) for n in range(count))]
 
 
-@pytest.mark.parametrize("count", [1, 4, 103])
+@tabled("count", [1, 4, 103])
 def test_letters_are_equal_within_one_and_the_right_option_stays_right(count: int):
     before = planted(count)
     after = permuted(before, seed=1)

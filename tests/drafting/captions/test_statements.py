@@ -7,6 +7,7 @@ import pytest
 from lmod_train.drafting.captions.example import open_question, statement
 from lmod_train.drafting.captions.item import Item, without
 from lmod_train.drafting.captions.statements import altered, original, share_true, surplus, to_alter
+from tests.tabled import tabled
 
 
 def planted(true: int, false: int) -> list[Item]:
@@ -38,7 +39,7 @@ def test_nothing_is_altered_where_half_or_more_are_false():
     assert share_true([open_question()]) is None
 
 
-@pytest.mark.parametrize(
+@tabled(
     "reply",
     [
         "",
@@ -63,7 +64,7 @@ def test_a_reply_in_the_form_that_was_sent_is_read():
     assert (after.pair.en.answer, after.pair.zh.answer, after.altered) == ("False", "错", True)
 
 
-@pytest.mark.parametrize(("true", "false"), [(7, 4), (4, 7), (3, 3), (5, 0)])
+@tabled(("true", "false"), [(7, 4), (4, 7), (3, 3), (5, 0)])
 def test_the_surplus_leaves_equal_numbers(true: int, false: int):
     items = planted(true, false)
     left = surplus(items)

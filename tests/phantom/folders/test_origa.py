@@ -5,6 +5,7 @@ from scipy.io import loadmat
 
 from lmod_train.errors import BadArgument
 from lmod_train.phantom.folders.origa import eyes, truths, write
+from tests.tabled import tabled
 
 
 def files(root):
@@ -82,7 +83,7 @@ def test_a_second_write_does_nothing_and_other_options_are_refused(tmp_path, lay
         write(tmp_path, 3, seed=1, size=48, layout=layout, workers=0)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("wrong", "named"),
     [
         ({"n": -1}, "n=-1"),

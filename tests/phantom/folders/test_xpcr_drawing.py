@@ -1,7 +1,6 @@
 """What drawn rows of X-PCR have in common: places, defects that can be seen, and options that give nothing away."""
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from lmod_train.phantom.folders.xpcr import rows
@@ -15,6 +14,7 @@ from lmod_train.phantom.folders.xpcr_drawing import (
     quality_question,
     with_defect,
 )
+from tests.tabled import tabled
 
 OWN = ("SLO", "EP", "SS")
 
@@ -23,7 +23,7 @@ def test_one_of_puts_the_truth_first():
     assert one_of("b", ("a", "b", "c")) == ("b", "a", "c")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("x", "y", "truth"),
     [(0.1, 0.2, "upper left"), (1.2, 0.2, "upper right"), (0.1, 0.9, "lower left"), (1.2, 0.9, "lower right")],
 )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 from lmod_train.tasks.captioned.pair import BINARY, KINDS, OPEN, SINGLE_CHOICE, worded
 from lmod_train.tasks.captioned.reading import Unread, read_pairs, read_statement
+from tests.tabled import tabled
 
 EN, ZH = "Question: The optic disc is pale, Answer: True.", "问：视盘苍白，答：对。"
 OTHER = "Question: The macula is flat, Answer: False.", "问：黄斑平坦，答：错。"
@@ -29,7 +28,7 @@ PALE = ("The optic disc is pale", "True", "视盘苍白", "对")
 FLAT = ("The macula is flat", "False", "黄斑平坦", "错")
 
 
-@pytest.mark.parametrize(
+@tabled(
     "reply",
     [
         f"{EN} {ZH}",
@@ -52,7 +51,7 @@ def test_a_statement_is_read_in_any_layout(reply: str):
     assert reasons(reply) == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     "reply",
     [
         f"1. {EN} {ZH} 2. {OTHER[0]} {OTHER[1]}",
@@ -67,7 +66,7 @@ def test_several_statements_are_joined_with_their_own_translations(reply: str):
     assert reasons(reply) == []
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("reply", "kept", "expected"),
     [
         (EN, [], ["no_translation"]),
@@ -106,7 +105,7 @@ def test_options_are_read_with_their_letters_and_written_as_the_paper_does():
     assert read_pairs(again, SINGLE_CHOICE).pairs == (pair,)
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("old", "new", "expected"),
     [
         ("A: macular hole B: drusen", "(A) macular hole\n(B) drusen", []),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.tasks.drafts.draft import Draft, parts_of, read_draft, shuffled
 from lmod_train.types import Unparsed
+from tests.tabled import tabled
 
 DRAFT = Draft("Which structure?", ("cup", "rim", "macula", "fovea"), "B", "PRESENT. At the\nupper left.")
 
@@ -19,7 +19,7 @@ def test_the_requested_form_is_read_back():
     assert (DRAFT.right, DRAFT.wrong) == ("rim", ("cup", "macula", "fovea"))
 
 
-@pytest.mark.parametrize(
+@tabled(
     "change",
     [
         lambda t: f"<think>Question: hm</think>\n{t}",
@@ -36,7 +36,7 @@ def test_other_layouts_are_read_as_the_same_draft(change):
     assert read_draft(change(DRAFT.text)) == DRAFT
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("reply", "reason", "detail"),
     [
         ("", "empty", ""),

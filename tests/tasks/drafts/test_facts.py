@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pytest
-
 from lmod_train.tasks.drafts import facts, listing
 from lmod_train.types import Box, Region
+from tests.tabled import tabled
 from tests.tiny import record
 
 
@@ -24,7 +23,7 @@ def test_listings_are_verbatim_and_their_labels_are_those_of_the_parts():
     assert "<YES/NO>" in texts["IQA"] and "<PRESENT/ABSENT>" in texts["AL"]
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("fields", "stage", "truth"),
     [
         ({"task": "icdr", "choices": tuple("01234"), "answer": "Stage: 3"}, "SG", "severe NPDR"),

@@ -1,11 +1,10 @@
-import pytest
-
 from lmod_train.tasks.stages import al
 from lmod_train.tasks.stages.posed import Missing
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, frame, lens, sample, scan
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("x", "truth"),
     [
         (160, "left by above 5 %"),
@@ -19,7 +18,7 @@ def test_the_hole_lies_left_or_right_of_the_middle(x, truth):
     assert (posed.truth, posed.level, posed.origin) == (truth, "R", "mask")
 
 
-@pytest.mark.parametrize("x", [180, 199, 200, 201, 220])
+@tabled("x", [180, 199, 200, 201, 220])
 def test_a_hole_on_a_border_is_not_asked_for(x):
     assert al.pose(scan(hole=(x - 10, 100, x + 10, 160))) == Missing("too close to a border between two places")
 
@@ -28,7 +27,7 @@ def test_a_scan_beside_the_hole_has_no_place():
     assert al.pose(scan(hole=None)) == Missing("no box of a macular hole")
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("x", "y", "disc", "fovea"),
     [
         (100, 80, "upper left quarter", "right of it, below"),
@@ -43,7 +42,7 @@ def test_the_disc_in_the_photograph_and_the_fovea_from_the_disc(x, y, disc, fove
     assert al.pose(sample(boxes=[*boxes, ("fovea", 190, 150, 210, 170)])).truth == fovea
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("view", "words", "origin"),
     [
         (

@@ -1,11 +1,10 @@
-import pytest
-
 from lmod_train.tasks.stages.case import Case, case_of, cup_grade, retinopathy
 from lmod_train.tasks.stages.posed import Missing
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, sample, scan
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("asked", "case"),
     [
         (scan(stage="2"), Case("macular hole", "Gass 2")),
@@ -25,7 +24,7 @@ def test_diagnosis_and_grade_are_those_of_labels_and_masks(asked, case):
     assert case_of(asked) == case
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("asked", "reason"),
     [
         (scan(hole=None), "the mask shows no hole"),

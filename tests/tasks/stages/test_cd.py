@@ -1,12 +1,11 @@
-import pytest
-
 from lmod_train.tasks.stages.cd import impact_of, pose
 from lmod_train.tasks.stages.posed import Missing
 from lmod_train.vocabulary.management import CLASSES
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, sample, scan
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("asked", "truth", "impact"),
     [
         (flagged("0"), "observe, routine screening", 1),

@@ -2,10 +2,11 @@ import pytest
 
 from lmod_train.tasks.stages.cup import cup_to_disc
 from lmod_train.tasks.stages.posed import Missing
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, sample
 
 
-@pytest.mark.parametrize("ratio", [0.2, 0.41, 0.6, 0.99])
+@tabled("ratio", [0.2, 0.41, 0.6, 0.99])
 def test_it_is_the_ratio_of_the_heights(ratio):
     assert cup_to_disc(cupped(ratio), (0.5,)) == pytest.approx(ratio)
 

@@ -1,7 +1,6 @@
-import pytest
-
 from lmod_train.tasks.stages.dd import CATARACT, DIAGNOSES, GLAUCOMA, HOLES, OTHERS, pose
 from lmod_train.tasks.stages.posed import Missing
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, lens, sample, scan
 
 
@@ -11,7 +10,7 @@ def test_options_have_one_length():
     ]
 
 
-@pytest.mark.parametrize("diagnosis", DIAGNOSES)
+@tabled("diagnosis", DIAGNOSES)
 def test_four_classes(diagnosis):
     assert pose(sample(labels={"diagnosis": diagnosis})).truth == DIAGNOSES[diagnosis]
 

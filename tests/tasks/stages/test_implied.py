@@ -2,12 +2,11 @@
 
 from itertools import product
 
-import pytest
-
 from lmod_train.tasks.stages.implied import IMPLIED, implied_options
 from lmod_train.tasks.stages.posed import Posed
 from lmod_train.tasks.stages.poses import poses
 from lmod_train.tasks.stages.stage import STAGE_NAMES
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, sample, scan
 
 GASS = tuple(f"Gass stage {n}" for n in range(1, 5))
@@ -25,7 +24,7 @@ SWOLLEN, DRY = (
 )
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("answer", "options", "implied"),
     [
         ("impending hole only", GASS, GASS[:1]),
@@ -46,7 +45,7 @@ def test_a_diagnosis_implies_grades_of_its_disease(answer, options, implied):
     assert implied_options("sg", {"DR": answer}, options) == implied
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("diagnosis", "severity", "implied"),
     [
         ("full-thickness hole", "Gass stage 1", NEXT[1:2]),

@@ -1,14 +1,13 @@
 from collections import Counter
 
-import pytest
-
 from lmod_train.perturbations import parse_perturbation
 from lmod_train.tasks.stages.iqa import CLEAN, DEFECTS, GRADES, KINDS, perturbation_of, pose
 from lmod_train.tasks.stages.posed import Missing
+from tests.tabled import tabled
 from tests.tasks.stages.samples import sample
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("quality", "noted"),
     [
         ("Adequate", []),
@@ -30,7 +29,7 @@ def test_each_defect_that_is_asked_for_is_there_if_and_only_if_it_is_noted(quali
         assert one.truth in one.options and one.level == "R"
 
 
-@pytest.mark.parametrize("quality", ["Inadequate", "Adequate (dust)", "3"])
+@tabled("quality", ["Inadequate", "Adequate (dust)", "3"])
 def test_what_names_no_defect_is_missing(quality):
     assert isinstance(pose(sample(quality=quality), 0.5), Missing)
 

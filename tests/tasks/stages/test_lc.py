@@ -1,8 +1,7 @@
-import pytest
-
 from lmod_train.phantom import instruments
 from lmod_train.tasks.stages.lc import INSTRUMENTS, KINDS, RATIOS, pose
 from lmod_train.tasks.stages.posed import Missing
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, frame, sample, scan
 
 
@@ -40,7 +39,7 @@ def test_haemorrhages_of_retinopathy_are_no_denied_hemorrhage():
     assert not any(isinstance(pose(flagged("2", key=f"k{i}", hemorrhage="yes")), Missing) for i in range(60))
 
 
-@pytest.mark.parametrize(("ratio", "truth"), list(zip((0.2, 0.4, 0.6, 0.8), RATIOS, strict=True)))
+@tabled(("ratio", "truth"), list(zip((0.2, 0.4, 0.6, 0.8), RATIOS, strict=True)))
 def test_classes_of_the_cup(ratio, truth):
     assert (pose(cupped(ratio)).truth, pose(cupped(ratio)).level) == (truth, "A")
 

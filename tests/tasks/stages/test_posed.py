@@ -1,13 +1,12 @@
 from itertools import product
 
-import pytest
-
 from lmod_train.tasks.stages.posed import box_of, drawn, pair, structures_in
 from lmod_train.types import Box
+from tests.tabled import tabled
 from tests.tasks.stages.samples import sample
 
 
-@pytest.mark.parametrize(("has_one", "has_other"), list(product((False, True), repeat=2)))
+@tabled(("has_one", "has_other"), list(product((False, True), repeat=2)))
 def test_a_pair_knows_its_truth(has_one, has_other):
     posed = pair("Which?", [("drusen", has_one), ("scar", has_other)], "labels")
     expected = {

@@ -1,11 +1,10 @@
 from itertools import product
 
-import pytest
-
 from lmod_train.tasks.stages import lc
 from lmod_train.tasks.stages.posed import Missing, Posed
 from lmod_train.tasks.stages.poses import POSES, poses
 from lmod_train.tasks.stages.stage import STAGE_NAMES
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, frame, lens, sample, scan
 
 
@@ -63,7 +62,7 @@ VARIANTS = {
 }
 
 
-@pytest.mark.parametrize("source", VARIANTS)
+@tabled("source", VARIANTS)
 def test_question_and_options_do_not_depend_on_the_truth(source):
     """Samples of one key that differ in what is annotated are asked in the same words, where they are asked at all."""
     asked = [poses(one, 0.5) for one in VARIANTS[source]]

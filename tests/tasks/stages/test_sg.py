@@ -1,11 +1,10 @@
-import pytest
-
 from lmod_train.tasks.stages.posed import Missing
 from lmod_train.tasks.stages.sg import pose
+from tests.tabled import tabled
 from tests.tasks.stages.samples import cupped, flagged, sample, scan
 
 
-@pytest.mark.parametrize(
+@tabled(
     ("asked", "truth", "options"),
     [
         (scan(stage="4"), "Gass stage 4", 4),
