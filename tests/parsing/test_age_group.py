@@ -150,19 +150,11 @@ def test_every_adult_age(age: int) -> None:
     assert parse_age_group(f"Age Group: {age}", GROUPS) == wanted
 
 
+OTHERS = ["Group 3 ", "30-39 ", "the patient is 4", "age " * 3, "12", "<", "over 6 ", "Group 2: 18-29; "]
+
+
 @pytest.mark.parametrize(
-    "piece",
-    [
-        "Group 3 ",
-        "30-39 ",
-        "the patient is 4",
-        "age " * 3,
-        "12",
-        "<",
-        "over 6 ",
-        "Group 2: 18-29; ",
-        "Age Group: 3; 18-29, ",
-    ],
+    "piece", ["Age Group: 3; 18-29, ", *(pytest.param(piece, marks=pytest.mark.slow) for piece in OTHERS)]
 )
 def test_long_replies_are_read_in_linear_time(piece: str) -> None:
     assert growth(lambda size: parse_age_group(piece * (size // len(piece)), GROUPS), 5_000) < 2.5

@@ -91,28 +91,38 @@ def as_text(value: object) -> object:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    value=st.dictionaries(
-        st.text("abcXY", min_size=1),
-        st.one_of(st.text("abc d", min_size=1), st.booleans(), st.lists(st.text("abc", min_size=1), min_size=1)),
-        min_size=1,
-    )
+FLAT = st.dictionaries(
+    st.text("abcXY", min_size=1),
+    st.one_of(st.text("abc d", min_size=1), st.booleans(), st.lists(st.text("abc", min_size=1), min_size=1)),
+    min_size=1,
 )
-def test_json_is_read_as_json_is(value: dict[str, object]) -> None:
+
+
+@pytest.mark.parametrize("examples", [25, pytest.param(150, marks=pytest.mark.slow)])
+def test_json_is_read_as_json_is(examples: int) -> None:
+    settings(max_examples=examples)(given(value=FLAT)(read_as_json))()
+
+
+def read_as_json(value: dict[str, object]) -> None:
     (found,) = read(json.dumps(value))
     assert str(found).replace("  ", " ").split() == str(as_text(value)).replace("  ", " ").split()
 
 
-@settings(max_examples=200, deadline=None)
-@given(value=JSON, cut=st.integers(0, 60), before=st.text(max_size=5))
-def test_nothing_raises(value: object, cut: int, before: str) -> None:
+@pytest.mark.parametrize("examples", [25, pytest.param(200, marks=pytest.mark.slow)])
+def test_nothing_raises(examples: int) -> None:
+    settings(max_examples=examples)(given(value=JSON, cut=st.integers(0, 60), before=st.text(max_size=5))(survives))()
+
+
+def survives(value: object, cut: int, before: str) -> None:
     text = before + json.dumps(value, ensure_ascii=False)
     for part in (text, text[:cut], text[cut:]):
         for group in objects(in_place(part), part):
             assert 0 <= group.start < group.end <= len(part)
 
 
-@pytest.mark.parametrize("unit", ["{", "[{", '{"a":', '{"a":"', '{"', "{a:", '{"a": "b", ', '"a": {', '["', "[("])
+OTHERS = ["{", "[{", '{"a":', '{"a":"', '{"', "{a:", '"a": {', '["', "[("]
+
+
+@pytest.mark.parametrize("unit", ['{"a": "b", ', *(pytest.param(unit, marks=pytest.mark.slow) for unit in OTHERS)])
 def test_time_is_linear(unit: str) -> None:
     assert growth(lambda size: objects((unit * size)[:size], (unit * size)[:size]), 10_000) < 2.5

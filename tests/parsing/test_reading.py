@@ -7,7 +7,7 @@ import pkgutil
 import random
 import re
 import string
-from itertools import cycle
+from itertools import cycle, product
 from re._constants import MAXREPEAT
 from re._parser import SubPattern
 from re._parser import parse as parse_pattern
@@ -107,13 +107,26 @@ TWO_ANSWERS = {
 }  # what is written and what is read
 
 
+BETWEEN = (". ", "\n\n", "; Explanations: as seen. ", "; Explanations: as seen.\n\n")
+
+
 @tabled("ask", TWO_ANSWERS)
 @tabled("cue", grids.CORRECTIONS)
 def test_an_announced_correction_replaces_the_answer(cue: str, ask: str) -> None:
-    for (first, _), (second, wanted) in (TWO_ANSWERS[ask], TWO_ANSWERS[ask][::-1]):
-        for between in (". ", "\n\n", "; Explanations: as seen. ", "; Explanations: as seen.\n\n"):
-            text = first + between + cue.format(b=second)
-            assert parse(ask, text) == wanted, text
+    """Both orders, each with one of the texts between; the slow test has all of them."""
+    shift = grids.CORRECTIONS.index(cue) + [*TWO_ANSWERS].index(ask)
+    for i, ((first, _), (second, wanted)) in enumerate((TWO_ANSWERS[ask], TWO_ANSWERS[ask][::-1])):
+        text = first + BETWEEN[(shift + 3 * i) % len(BETWEEN)] + cue.format(b=second)
+        assert parse(ask, text) == wanted, text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ask", TWO_ANSWERS)
+def test_an_announced_correction_replaces_the_answer_with_any_text_between(ask: str) -> None:
+    for cue, between, turn in product(grids.CORRECTIONS, BETWEEN, (1, -1)):
+        (first, _), (second, wanted) = TWO_ANSWERS[ask][::turn]
+        text = first + between + cue.format(b=second)
+        assert parse(ask, text) == wanted, text
 
 
 @tabled("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
@@ -179,7 +192,7 @@ _PIECES = st.sampled_from(
 
 
 @pytest.mark.parametrize(("parser", "choices"), PARSERS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(text=st.one_of(st.text(), st.lists(_PIECES, max_size=40).map("".join)), cut=st.booleans())
 def test_nothing_raises_and_answers_are_legal(parser: Any, choices: tuple[str, ...], text: str, cut: bool) -> None:
     answer = read(Reply("id", text, "length" if cut else "stop"), parser, choices)
@@ -364,16 +377,41 @@ def growth_of(ask: str, unit: str, size: int, times: int) -> float:
     return growth(lambda long: [parse(ask, text) for text in texts[long]], size, times)
 
 
-@pytest.mark.parametrize(("ask", "unit"), zip(cycle(READ_BY), UNITS, strict=False))
+@pytest.mark.parametrize(
+    ("ask", "unit"),
+    [
+        ("glaucoma", "no "),
+        ("conditions abnormal macula", "Yes/no, "),
+        ("icdr", "stage "),
+        ("sex", '"'),
+        ("age_group", "30-39 "),
+        ("anatomy SS", "Region ID: 1; Type: "),
+        ("option al", "A or "),
+    ],
+)
 def test_adversarial_text_is_read_in_linear_time(ask: str, unit: str) -> None:
-    """One parser a unit; the slow test reads every unit with each of them."""
+    """One unit a parser; the slow test reads every unit with each of them."""
     assert growth_of(ask, unit, SIZE // 8, 8) < 2.5
 
 
-@pytest.mark.parametrize("unit", ["(", "{", "[", "-", ":", "|", "?", "\n", '"', "~", "optic ", "optic disc, "])
-def test_a_model_that_loops_is_read_in_linear_time(unit: str) -> None:
+@tabled(("ask", "unit"), zip(cycle(READ_BY), UNITS, strict=False))
+def test_adversarial_text_never_raises(ask: str, unit: str) -> None:
+    assert status_of(parse(ask, hostile(unit, SIZE // 8)[1])) in ("answered", "unparsed", "refused", "truncated")
+
+
+def looped_in_linear_time(unit: str) -> None:
     for ask in ("glaucoma", "conditions drusen", "macular_hole_stage", "sex", "age_group", "anatomy CFP"):
         assert growth(lambda size, ask=ask: parse(ask, (unit * size)[:size]), 12_500) < 2.5, ask
+
+
+def test_a_model_that_loops_is_read_in_linear_time() -> None:
+    looped_in_linear_time("optic disc, ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["(", "{", "[", "-", ":", "|", "?", "\n", '"', "~", "optic "])
+def test_a_model_that_loops_on_anything_is_read_in_linear_time(unit: str) -> None:
+    looped_in_linear_time(unit)
 
 
 @pytest.mark.slow
@@ -418,8 +456,8 @@ def survive(count: int, seed: int) -> None:
             assert not isinstance(answer, Unparsed) or answer.reason != "parser_error"
 
 
-def test_a_thousand_mutated_replies_never_raise() -> None:
-    survive(1_000, seed=0)
+def test_mutated_replies_never_raise() -> None:
+    survive(300, seed=0)
 
 
 @pytest.mark.slow
@@ -428,25 +466,34 @@ def test_a_hundred_thousand_mutated_replies_never_raise(seed: int) -> None:
     survive(10_000, seed)  # at the parsers themselves: the gate in `parse_replies` is not on this way
 
 
-@tabled("numeral", ["Ⅶ", "VV", "İ", "ı", "²", "①", "IIII", "VIX", "〇〇", "٣", "ⅻ", "½", "1e9", "9" * 40, "-0", "+2"])
-@tabled(
-    "layout",
-    [
-        "{}级",
-        "Stage: {}",
-        "stage {}",
-        "Age Group: {}",
-        "Group {}",
-        "第{}组",
-        "{}岁",
-        "{}0s",
-        "R{}",
-        "Region ID: {}; Type: Iris",
-    ],
-)
+NUMERALS = ["Ⅶ", "VV", "İ", "ı", "²", "①", "IIII", "VIX", "〇〇", "٣", "ⅻ", "½", "1e9", "9" * 40, "-0", "+2"]
+NUMBERED = [
+    "{}级",
+    "Stage: {}",
+    "stage {}",
+    "Age Group: {}",
+    "Group {}",
+    "第{}组",
+    "{}岁",
+    "{}0s",
+    "R{}",
+    "Region ID: {}; Type: Iris",
+]
+
+
+@tabled("numeral", NUMERALS)
+@tabled("layout", NUMBERED)
 def test_strange_numerals_never_raise(numeral: str, layout: str) -> None:
+    """Each text by every parser, and by the tasks in turn; the slow test has every task."""
     text = layout.format(numeral)
     for parser, choices in PARSERS:
         parser(text, choices)
-    for ask in ASKS:
+    for ask in ASKS[(len(layout) + len(numeral)) % 8 :: 8]:
         parse(ask, text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ask", ASKS)
+def test_strange_numerals_never_raise_in_any_task(ask: str) -> None:
+    for numeral, layout in product(NUMERALS, NUMBERED):
+        parse(ask, layout.format(numeral))

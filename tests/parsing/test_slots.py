@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pytest
 
 from lmod_train.parsing.choice import parse_choice
 from lmod_train.parsing.finding import parse_finding
@@ -16,6 +18,7 @@ from tests.tabled import tabled
 LAYOUTS = (*grids.SIGNED, *grids.LOOSE)
 NAMES: list[tuple[Finding | None, str]] = [*grids.NAMES, (None, "Glaucoma"), (None, "GLAUCOMA")]
 NAMES_ZH: list[tuple[Finding | None, str]] = [*grids.NAMES_ZH, (None, "青光眼")]
+IN_TEXT: list[tuple[Finding | None, str]] = [*((f, n) for f, n in NAMES if n.islower()), (None, "glaucoma")]
 
 
 def outcome(finding: Finding | None, text: str) -> str:
@@ -29,64 +32,88 @@ def outcome(finding: Finding | None, text: str) -> str:
     return "yes" if answer in ("GLAUCOMA", "TRUE") else "no"
 
 
-def wrong(
-    names: list[tuple[Finding | None, str]], layout: str, words: list[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
-    for finding, name in names:
-        for word, wanted in words:
-            text = layout.format(x=name, v=word)
-            if (read_as := outcome(finding, text)) != wanted:
-                yield text, read_as
+Names = Sequence[tuple[Finding | None, str]]
+Words = Sequence[Sequence[tuple[str, str]]]
+"""Words that belong together, as a word and its opposite, each with yes, no, or why it is no answer."""
 
 
-@tabled("layout", LAYOUTS)
-def test_answer_words_and_their_opposites(layout: str) -> None:
+def opposites(pairs: Sequence[Sequence[str]]) -> Words:
+    return [list(zip(pair, ("yes", "no"), strict=True)) for pair in pairs]
+
+
+def each_once(names: Names, words: Words, shift: int) -> Iterator[tuple[Finding | None, str, str, str]]:
+    """Yield every name and all words, a name not with each of them; `shift` says with which.
+
+    Over the layouts of a grid every name meets every word; the slow tests have all three together.
+    """
+    for i in range(max(len(names), len(words))):
+        finding, name = names[i % len(names)]
+        for word, wanted in words[(i + shift) % len(words)]:
+            yield finding, name, word, wanted
+
+
+def wrong(asked: Iterable[tuple[Finding | None, str, str, str]], layout: str) -> list[tuple[str, str]]:
+    """Return the replies of a layout that are not read as wanted, `unread` standing for any reason, and the reading."""
+    found = []
+    for finding, name, word, wanted in asked:
+        text = layout.format(x=name, v=word)
+        read_as = outcome(finding, text)
+        if read_as in ("yes", "no") if wanted == "unread" else read_as != wanted:
+            found.append((text, read_as))
+    return found
+
+
+def answer_words(layout: str) -> Words:
     pairs = (*grids.PAIRS, *(grids.NUMBERS if layout in grids.SIGNED else ()))
-    words = [
-        (grids.cases(w)[i % len(grids.cases(w))], wanted)
-        for i, p in enumerate(pairs)
-        for w, wanted in zip(p, ("yes", "no"), strict=True)
-    ]
-    assert list(wrong(NAMES, layout, words)) == []
+    cased = [[grids.cases(w)[i % len(grids.cases(w))] for w in pair] for i, pair in enumerate(pairs)]
+    return opposites(cased)
 
 
-@tabled("layout", (*grids.REQUESTED, "{x} ({v})", "{x} ({v}); Explanations: as seen", "{x} {v}."))
-def test_numbers_and_letters_are_read_as_true_and_false(layout: str) -> None:
-    words = [(word, wanted) for pair in grids.NUMBERS for word, wanted in zip(pair, ("yes", "no"), strict=True)]
-    assert list(wrong([*NAMES, *NAMES_ZH], layout, words)) == []
-
-
-@tabled("layout", (*grids.REQUESTED, *grids.SIGNED))
-def test_leftovers_in_a_slot_are_no_answer(layout: str) -> None:
-    for finding, name in NAMES:
-        for junk in grids.JUNK:
-            text = layout.format(x=name, v=junk)
-            assert outcome(finding, text) not in ("yes", "no"), text
-
-
-@tabled("layout", grids.CHINESE)
-def test_chinese_answer_words_and_their_opposites(layout: str) -> None:
-    words = [(w, wanted) for pair in grids.PAIRS_ZH for w, wanted in zip(pair, ("yes", "no"), strict=True)]
-    assert list(wrong(NAMES_ZH, layout, words)) == []
-
-
-@tabled("layout", (*LAYOUTS, *grids.REQUESTED))
-def test_values_that_are_no_answer_are_unparsed(layout: str) -> None:
+def values_left_open(layout: str) -> Words:
     left_open = [w for w in grids.OPEN if (layout, w) != ("{x} ({v})", "-")]  # "(-)" is clinical notation for absent
     left_open = left_open[:4] if layout in grids.REQUESTED else left_open
-    words = [*((w, "refused") for w in grids.REFUSED), *((w, "no_match") for w in left_open)]
-    assert list(wrong(NAMES, layout, words)) == []
+    return [[(w, "refused")] for w in grids.REFUSED] + [[(w, "no_match")] for w in left_open]
 
 
-@tabled("layout", grids.CHINESE)
-def test_chinese_values_that_are_no_answer_are_unparsed(layout: str) -> None:
-    words = [*((w, "refused") for w in grids.REFUSED_ZH), *((w, "no_match") for w in grids.OPEN_ZH)]
-    assert list(wrong(NAMES_ZH, layout, words)) == []
+NUMBERED = (*grids.REQUESTED, "{x} ({v})", "{x} ({v}); Explanations: as seen", "{x} {v}.")
+NO_ANSWER_ZH = [[(w, "refused")] for w in grids.REFUSED_ZH] + [[(w, "no_match")] for w in grids.OPEN_ZH]
+GRIDS: dict[str, tuple[Sequence[str], Names, Callable[[str], Words]]] = {
+    "answer words": (LAYOUTS, NAMES, answer_words),
+    "numbers and letters": (NUMBERED, [*NAMES, *NAMES_ZH], lambda layout: opposites(grids.NUMBERS)),
+    "leftovers": ((*grids.REQUESTED, *grids.SIGNED), NAMES, lambda layout: [[(w, "unread")] for w in grids.JUNK]),
+    "Chinese answer words": (grids.CHINESE, NAMES_ZH, lambda layout: opposites(grids.PAIRS_ZH)),
+    "no answer": ((*LAYOUTS, *grids.REQUESTED), NAMES, values_left_open),
+    "no answer in Chinese": (grids.CHINESE, NAMES_ZH, lambda layout: NO_ANSWER_ZH),
+}
+"""What is read -> layouts, names, and the words of a layout."""
+
+
+@pytest.mark.parametrize("what", GRIDS)
+def test_every_name_and_word_is_read_in_every_layout(what: str) -> None:
+    layouts, names, words_of = GRIDS[what]
+    asked = [(layout, each_once(names, words_of(layout), i)) for i, layout in enumerate(layouts)]
+    assert [misread for layout, words in asked for misread in wrong(words, layout)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", GRIDS)
+def test_every_name_with_every_word_is_read_in_every_layout(what: str) -> None:
+    layouts, names, words_of = GRIDS[what]
+    for layout in layouts:
+        asked = [(f, name, w, wanted) for f, name in names for words in words_of(layout) for w, wanted in words]
+        assert wrong(asked, layout) == []
+
+
+def test_the_grids_have_every_name_with_every_word() -> None:
+    for what, (layouts, names, words_of) in GRIDS.items():
+        met = {(name, w) for i, one in enumerate(layouts) for _, name, w, _ in each_once(names, words_of(one), i)}
+        used = {w for layout in layouts for words in words_of(layout) for w, _ in words}
+        assert met == {(name, w) for _, name in names for w in used}, what
 
 
 @tabled(("sign", "wanted"), [("(+)", "yes"), ("(-)", "no"), ("+", "no_match"), ("-", "no_match")])
 def test_clinical_notation_needs_its_brackets(sign: str, wanted: str) -> None:
-    assert list(wrong(NAMES, "{x} {v}", [(sign, wanted)])) == []
+    assert wrong([(finding, name, sign, wanted) for finding, name in NAMES], "{x} {v}") == []
 
 
 @tabled("layout", ["{v}", "{v}.", "Answer: {v}", "Final answer: {v}", '{{"answer": "{v}"}}', "Diagnosis: {v}"])
@@ -142,8 +169,7 @@ def test_options_of_the_prompt(layout: str, option: str, wanted: str, prefix: st
     ],
 )
 def test_denials_in_free_text(before: str, after: str) -> None:
-    names = [(finding, name) for finding, name in NAMES if name.islower()]
-    for finding, name in [*names, (None, "glaucoma")]:
+    for finding, name in IN_TEXT:
         assert outcome(finding, f"{before}{name}{after}.") == "no", name
 
 
@@ -174,7 +200,7 @@ def test_denials_in_free_text(before: str, after: str) -> None:
     ],
 )
 def test_assertions_in_free_text(before: str, after: str) -> None:
-    for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
+    for finding, name in IN_TEXT:
         assert outcome(finding, f"{before}{name}{after}.") == "yes", name
 
 
@@ -192,7 +218,7 @@ def test_assertions_in_free_text(before: str, after: str) -> None:
     ],
 )
 def test_unresolved_double_negations_are_no_statement(before: str, after: str) -> None:
-    for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
+    for finding, name in IN_TEXT:
         assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
 
 
@@ -215,7 +241,7 @@ def test_unresolved_double_negations_are_no_statement(before: str, after: str) -
     ],
 )
 def test_a_denied_absence_is_an_assertion(before: str, after: str) -> None:
-    for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
+    for finding, name in IN_TEXT:
         assert outcome(finding, f"{before}{name}{after}.") == "yes", name
 
 
@@ -259,7 +285,7 @@ def test_a_denied_absence_is_an_assertion(before: str, after: str) -> None:
     ],
 )
 def test_hedges_in_free_text(before: str, after: str) -> None:
-    for finding, name in [(f, n) for f, n in NAMES if n.islower()] + [(None, "glaucoma")]:
+    for finding, name in IN_TEXT:
         assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
 
 
