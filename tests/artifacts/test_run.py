@@ -20,7 +20,7 @@ OF_TEXT = {"scores.csv": lambda f: read_scores(f), "config.yaml": lambda f: Run(
 
 
 @pytest.mark.parametrize("name", OF_TEXT)
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(held=st.one_of(st.binary(max_size=80), st.text(alphabet="[]{}:,-&*!'\"a1 \n\t", max_size=80).map(str.encode)))
 @example(held=b"")
 @example(held=b"[1]")

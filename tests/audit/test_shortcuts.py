@@ -116,8 +116,16 @@ def test_regions_free_text_and_missing_facts_are_left_out(world):
     assert {(r.n, r.value) for r in only} == {(0, None)}
 
 
-@pytest.mark.parametrize("told", ["border_mask", "thumbnail", "file_facts", "nothing"])
-@pytest.mark.parametrize("images", [2, 3])
+SLOW = [("border_mask", 2), ("thumbnail", 3), ("file_facts", 2), ("nothing", 2), ("nothing", 3)]
+
+
+@pytest.mark.parametrize(
+    ("told", "images"),
+    [
+        *(("border_mask", 3), ("thumbnail", 2), ("file_facts", 3)),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in SLOW),
+    ],
+)
 def test_what_any_of_several_images_gives_away_is_found(world, told, images):
     """The last image gives the answer away; those before it are another question's and give nothing away."""
     folder, records = world(told)

@@ -46,17 +46,17 @@ GEMMA = transformers.Gemma3ImageProcessor(size={"height": 896, "width": 896})
     ("processor", "pad", "size", "kept", "resolution", "tiles"),
     [
         # LLaVA crops the centre of 336: a square of the shorter side is left
-        pytest.param(LLAVA, False, (1024, 768), 768 / 1024, (448, 336), 1, id="crop-4:3"),
+        pytest.param(LLAVA, False, (1024, 768), 768 / 1024, (448, 336), 1, id="crop-4:3", marks=pytest.mark.slow),
         pytest.param(LLAVA, False, (1024, 496), 496 / 1024, (336 * 1024 / 496, 336), 1, id="crop-oct"),
         pytest.param(LLAVA, False, (496, 1024), 496 / 1024, (336, 336 * 1024 / 496), 1, id="crop-upright"),
         # padded to a square of the longer side
-        pytest.param(LLAVA, True, (1024, 768), 1, (336, 252), 1, id="pad-4:3"),
+        pytest.param(LLAVA, True, (1024, 768), 1, (336, 252), 1, id="pad-4:3", marks=pytest.mark.slow),
         pytest.param(LLAVA, True, (1024, 496), 1, (336, 162.75), 1, id="pad-oct"),
         # 672 x 672 keeps most of a 4:3 image: 4 tiles and an overview; 1008 x 336 of an OCT: 3 and an overview
         pytest.param(NEXT, False, (1024, 768), 1, (672, 504), 5, id="anyres-4:3"),
         pytest.param(NEXT, False, (1024, 496), 1, (336 * 1024 / 496, 336), 4, id="anyres-oct"),
         # 4 x 3 tiles have the aspect ratio of 4:3, 2 x 1 are nearest to an OCT, which is stretched to them
-        pytest.param(INTERNVL, False, (1024, 768), 1, (1792, 1344), 13, id="tiles-4:3"),
+        pytest.param(INTERNVL, False, (1024, 768), 1, (1792, 1344), 13, id="tiles-4:3", marks=pytest.mark.slow),
         pytest.param(INTERNVL, False, (1024, 496), 1, (896, 448), 3, id="tiles-oct"),
         # sides become multiples of 28, and 980 x 980 pixels are the largest square below 28 x 28 x 1280
         pytest.param(QWEN, False, (560, 300), 1, (560, 308), 1, id="patches"),

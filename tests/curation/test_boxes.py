@@ -232,8 +232,21 @@ def test_outlines_become_boxes_and_a_bad_one_costs_the_regions(tmp_path):
     assert box_of(Outline("eye", ((-1.0, 0.0), (101.0, 40.5))), (100, 40)) == Box(0, 0, 100, 40)
 
 
-@tabled("dtype", [np.uint8, np.int32, np.int64])
-@tabled("span", [(0, 200), (0, 2**24), (-5, 9), (0, 2**30)])
+SPANS = {np.uint8: (0, 200), np.int32: (0, 2**24), np.int64: (-5, 9)}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "span"),
+    [
+        *SPANS.items(),
+        (np.int32, (0, 2**30)),
+        *(
+            pytest.param(dtype, span, marks=pytest.mark.slow)
+            for dtype in SPANS
+            for span in [(0, 200), (0, 2**24), (-5, 9), (0, 2**30)]
+        ),
+    ],
+)
 def test_values_are_those_that_occur(dtype, span):
     low, high = max(span[0], np.iinfo(dtype).min), min(span[1], np.iinfo(dtype).max)
     pixels = np.random.default_rng(3).integers(low, high, size=(1100, 1000)).astype(dtype)

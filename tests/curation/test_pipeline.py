@@ -334,7 +334,7 @@ def test_keys_that_cannot_be_files_are_dropped(tmp_path):
     assert manifest["dropped"] == {"folders": {"read": {"key_repeated": 1, "key_unusable": 1}}}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_killed_at_any_moment_it_goes_on_and_ends_the_same(raw, curated, tmp_path, workers):
     out = tmp_path / "out"
     rng = np.random.default_rng(workers)

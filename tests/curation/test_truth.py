@@ -15,7 +15,7 @@ from lmod_train.types import Dropped, Question, Sample
 from tests.curation.world import asked
 from tests.tabled import tabled
 
-N = 12
+N = 8
 
 
 class Tell(Task):
@@ -43,7 +43,7 @@ def drawn(tmp_path_factory):
     found = discover(folder / "raw")
     assert sorted(s.name for s in found.sources) == sorted(source_classes())
     assert found.skipped == ()
-    curate(found.sources, [Tell()], folder / "curated", balance=(), workers=2, box_filter=BoxFilter(threshold=0))
+    curate(found.sources, [Tell()], folder / "curated", balance=(), workers=1, box_filter=BoxFilter(threshold=0))
     return folder
 
 

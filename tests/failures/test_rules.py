@@ -116,15 +116,28 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("number", range(len(HOSTILE)))
-def test_hostile_replies_never_need_the_gate(number, caplog):
-    reply = HOSTILE[number]
+HOSTILE_ASKS = ("glaucoma", "macular_hole_stage explained", "anatomy OCT 3", "age_group", "conditions drusen")
+
+
+def survive(number, ask, caplog):
     with caplog.at_level(logging.ERROR):
-        for ask in ("glaucoma", "macular_hole_stage explained", "anatomy OCT 3", "age_group", "conditions drusen"):
-            _, record = question(ask)
-            answer = Unparsed("no_match") if number % 2 else record.choices[0]
-            failures_of(Prediction(record, Reply("a", reply), answer))
-    assert not caplog.records
+        _, record = question(ask)
+        answer = Unparsed("no_match") if number % 2 else record.choices[0]
+        failures_of(Prediction(record, Reply("a", HOSTILE[number]), answer))
+    assert not caplog.records, (number, ask)
+
+
+def test_hostile_replies_never_need_the_gate(caplog):
+    """Each reply to one question, the questions in turn; the slow test has each reply to every question."""
+    for number in range(len(HOSTILE)):
+        survive(number, HOSTILE_ASKS[number % len(HOSTILE_ASKS)], caplog)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_replies_to_any_question_never_need_the_gate(number, caplog):
+    for ask in HOSTILE_ASKS:
+        survive(number, ask, caplog)
 
 
 def test_the_work_is_bounded_by_the_first_characters():
@@ -139,7 +152,7 @@ def test_mutated_replies_never_need_the_gate(caplog):
     rows = labelled()
     signs = "<>()[]{}|:;.,\n \"'`*_#-–：；。无未否\u202e\ud800\0９５"
     with caplog.at_level(logging.ERROR):
-        for row in rng.choices(rows, k=600):
+        for row in rng.choices(rows, k=200):
             text = list(row.reply[:400])
             for _ in range(rng.randrange(1, 8)):
                 at = rng.randrange(len(text) + 1)

@@ -136,9 +136,19 @@ def test_what_cannot_be_read_is_refused_with_its_line(
     assert not run.judgements.exists()
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+ENCODINGS, DELIMITERS, ENDINGS = ("utf-8", "utf-8-sig", "utf-16"), ",;\t", ("\n", "\r\n", "\r")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "delimiter", "ending"),
+    [
+        # every two of them together in the quick tests, all three in the slow ones
+        pytest.param(e, d, ENDINGS[n], marks=() if (i + j + n) % 3 == 0 else pytest.mark.slow)
+        for i, e in enumerate(ENCODINGS)
+        for j, d in enumerate(DELIMITERS)
+        for n in range(3)
+    ],
+)
 def test_a_sheet_is_read_as_spreadsheets_save_it(run: Run, tmp_path: Path, encoding: str, delimiter: str, ending: str):
     path = tmp_path / "sheet.csv"
     write_sheet(path, read_predictions(run.predictions))

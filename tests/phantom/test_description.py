@@ -154,9 +154,9 @@ def test_no_answer_contains_a_diagnosis(language: str):
     """No word of the vocabulary for a condition occurs in the descriptions."""
     words = {word.lower() for t in CONDITIONS for word in (t.name, *t.english, *t.chinese)}
     assert {"glaucoma", "青光眼", "cataract", "normal"} <= words
-    for eye in EYES:
-        for turn in describe(eye, NESTED, language, LOOKS):
-            assert [w for w in words if spoken(w, turn.question + " " + turn.answer)] == []
+    said = {f"{turn.question} {turn.answer}" for eye in EYES for turn in describe(eye, NESTED, language, LOOKS)}
+    assert len(said) > len(EYES) / 2
+    assert [(w, text) for text in said for w in words if spoken(w, text)] == []
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

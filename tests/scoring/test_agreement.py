@@ -50,9 +50,10 @@ def same(score, expected):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_agreement_of_two_is_that_of_scikit_learn_on_1000_tables():
+@pytest.mark.parametrize("tables", [150, pytest.param(1000, marks=pytest.mark.slow)])
+def test_agreement_of_two_is_that_of_scikit_learn(tables):
     rng = np.random.default_rng(1)
-    for _ in range(1000):
+    for _ in range(tables):
         found, groups = drawn(rng, 2)
         a, b = found.T
         scores = named(pair_scores("t", a, b, groups, positive="0"))
@@ -63,9 +64,10 @@ def test_agreement_of_two_is_that_of_scikit_learn_on_1000_tables():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_kappa_of_several_is_that_of_statsmodels_on_1000_tables():
+@pytest.mark.parametrize("tables", [150, pytest.param(1000, marks=pytest.mark.slow)])
+def test_kappa_of_several_is_that_of_statsmodels(tables):
     rng = np.random.default_rng(2)
-    for _ in range(1000):
+    for _ in range(tables):
         found, groups = drawn(rng, int(rng.integers(2, 6)))
         counts = np.array([[np.sum(row == label) for label in "0123"] for row in found])
         assert same(named(fleiss_scores("t", found, groups))["kappa_fleiss"], fleiss_kappa(counts))

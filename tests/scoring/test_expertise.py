@@ -21,7 +21,7 @@ def test_accuracy_at_each_level(seed):
     assert values(scores)["esa_mean"] == pytest.approx(mean(levels))
 
 
-@tabled("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 20))])
 def test_stages_and_levels_weighted_by_their_questions_give_one_accuracy(seed):
     items = random_items(seed, several=seed % 2 == 0, chains=500 // 20)
     scores = [s for s in chain_scores("chain", items) if s.metric in ("swa", "esa")]

@@ -1,8 +1,11 @@
 """Fixtures: phantoms written once for all tests of the sources; tests that damage files use a copy."""
 
+from importlib import import_module
+
 import pytest
 
 from lmod_train.phantom.folders import eye_diseases, refuge
+from lmod_train.sources.discovery import source_classes
 
 LAYOUTS = ("challenge", "refuge2", "kaggle")
 
@@ -14,4 +17,13 @@ def drawn(tmp_path_factory):
     eye_diseases.write(raw / "eyes", 8, seed=11, size=48, workers=0)
     for layout in LAYOUTS:
         refuge.write(raw / layout, 12, seed=12, size=64, layout=layout, workers=0)
+    return raw
+
+
+@pytest.fixture(scope="session")
+def eight(tmp_path_factory):
+    """A raw folder for each source, with eight phantoms in it; tests that change files use a copy."""
+    raw = tmp_path_factory.mktemp("eight")
+    for name in source_classes():
+        import_module(f"lmod_train.phantom.folders.{name}").write(raw / f"of {name}", 8, seed=4, size=64, workers=0)
     return raw

@@ -15,7 +15,7 @@ from lmod_train.types import Dropped, Sample
 from tests.tabled import tabled
 
 NAMES = [*source_classes()]
-N = 24
+N = 16
 NOT_READ = {"LICENSE.txt", "README.dataset.txt", "README.roboflow.txt", "ReadMe", "data_summary.csv"}
 NO_LIST_NAMES_IT = {
     "eye_diseases": "dataset/*/*.jpg",  # the folders are all there is

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,8 @@ KINDS = {"folder": Path.mkdir, "pipe": os.mkfifo, "link to itself": lambda path:
 
 
 @pytest.fixture(scope="module", params=[*source_classes()])
-def source(request, tmp_path_factory):
-    raw = tmp_path_factory.mktemp("raw")
-    import_module(f"lmod_train.phantom.folders.{request.param}").write(raw, 8, seed=4, size=64, workers=0)
+def source(request, eight, tmp_path_factory):
+    raw = shutil.copytree(eight / f"of {request.param}", tmp_path_factory.mktemp("raw") / "raw")
     (found,) = discover(raw).sources
     return found
 

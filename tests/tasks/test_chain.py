@@ -19,24 +19,19 @@ from lmod_train.tasks.stages.stage import STAGE_NAMES
 from lmod_train.types import Prediction, Reply, Unparsed
 from tests.contracts import record_from
 from tests.tabled import tabled
+from tests.tasks.conftest import DRAWN, SIZE
 from tests.tasks.stages.samples import cupped, flagged, sample, scan
 
 TASK = Chain()
-DRAWN = {"oimhs": 32, "brset": 40, "idrid": 16, "refuge": 12, "origa": 10, "g1020": 10}
 STAGES_OF = {"fairseg": "IQA AL LC SG", "cataract_detection_2": "IQA AL DD", "cataract_1k": "IQA AL LC"}
-DRAWN |= {"fairseg": 10, "cataract_detection_2": 10, "cataract_1k": 16}
-SIZE = 128
 
 
 @pytest.fixture(scope="module")
-def curated(tmp_path_factory):
+def curated(drawn, tmp_path_factory):
     """Chains of the phantoms of every source, as `curate` writes them."""
     root = tmp_path_factory.mktemp("chains")
-    sources = []
-    for name, n in DRAWN.items():
-        import_module(f"lmod_train.phantom.folders.{name}").write(root / name, n, 3, size=SIZE, workers=0)
-        options = {"lesions": True} if name == "idrid" else {}
-        sources.append(source_classes()[name](root / name, **options))
+    options = {name: {"lesions": True} if name == "idrid" else {} for name in DRAWN}
+    sources = [source_classes()[name](drawn / name, **options[name]) for name in DRAWN]
     curate(sources, [TASK], root / "out", ratios=(0.6, 0.2, 0.2), longest_side=48, workers=1, progress=False)
     return root / "out"
 

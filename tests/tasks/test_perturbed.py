@@ -27,8 +27,9 @@ from lmod_train.types import Box, Need, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
 from tests.curation.world import Discs, Regions, tree
 from tests.tabled import tabled
+from tests.tasks.conftest import DRAWN, SIZE
 from tests.tasks.stages.samples import cupped, scan
-from tests.tasks.test_chain import ADDED, DEFECTS, DRAWN, SIZE, STAGES_OF, files, is_right
+from tests.tasks.test_chain import ADDED, DEFECTS, STAGES_OF, files, is_right
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})
 HEALTHY = replace(SAMPLE, key="train/b", group="p2", labels={"glaucoma": "no"})
@@ -219,16 +220,6 @@ def test_a_chain_whose_image_has_an_added_defect_is_asked_of_the_image_without_i
 
 
 @pytest.fixture(scope="module")
-def raw(tmp_path_factory):
-    """Phantoms of every source of chains."""
-    root = tmp_path_factory.mktemp("perturbed")
-    for name, n in DRAWN.items():
-        import_module(f"lmod_train.phantom.folders.{name}").write(root / name, n, 3, size=SIZE, workers=0)
-    import_module("lmod_train.phantom.folders.xpcr").write(root / "xpcr", 10, 3, size=SIZE, workers=0)
-    return root
-
-
-@pytest.fixture(scope="module")
 def truths():
     found = {}
     for name, n in DRAWN.items():
@@ -238,12 +229,12 @@ def truths():
     return found
 
 
-@pytest.mark.parametrize("share", [0, 0.5])
-def test_no_truth_of_any_source_is_made_false_by_a_perturbation(tmp_path, raw, truths, share) -> None:
+@pytest.mark.parametrize("share", [pytest.param(0, marks=pytest.mark.slow), 0.5])
+def test_no_truth_of_any_source_is_made_false_by_a_perturbation(tmp_path, drawn, truths, share) -> None:
     """Each answer is true of the drawn eye whatever is done to its picture, and no question is about the picture."""
     of = Chain(perturbed=share)
     task = Perturbed(of, ["blur", "crop"], [4])
-    roots = {name: raw / name for name in DRAWN} | {"xpcr": raw / "xpcr" / "X-PCR"}
+    roots = {name: drawn / name for name in DRAWN} | {"xpcr": drawn / "xpcr" / "X-PCR"}
     options = {name: {"lesions": True} if name == "idrid" else {} for name in roots}
     sources = [source_classes()[name](root, **options[name]) for name, root in roots.items()]
     curate(sources, [task], tmp_path / "out", longest_side=48, workers=1, progress=False)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmod_train.metrics.prediction import PredictionMetric
@@ -74,6 +74,7 @@ def test_wordings_are_compared_on_the_questions_that_have_a_reply_in_each():
     assert found["accuracy_strict_over_wording_sd"].n == 5 and found["accuracy_strict"].n == 15
 
 
+@settings(max_examples=25)
 @given(st.sets(st.integers(0, 29)))
 def test_a_constant_reply_has_no_spread_whatever_requests_failed(failed):
     """A failed request is in no score, and is no difference between two wordings."""

@@ -1,0 +1,17 @@
+"""Phantoms of every source of chains, drawn once; curated in several ways, and never changed."""
+
+from importlib import import_module
+
+import pytest
+
+DRAWN = {"oimhs": 32, "brset": 40, "idrid": 16, "refuge": 12, "origa": 10, "g1020": 10}
+DRAWN |= {"fairseg": 10, "cataract_detection_2": 10, "cataract_1k": 16}
+SIZE = 128
+
+
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory):
+    root = tmp_path_factory.mktemp("chains")
+    for name, n in {**DRAWN, "xpcr": 10}.items():
+        import_module(f"lmod_train.phantom.folders.{name}").write(root / name, n, 3, size=SIZE, workers=0)
+    return root
