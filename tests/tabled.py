@@ -14,15 +14,23 @@ LONGEST = 200
 """Signs of a value or message that are shown."""
 
 
-def tabled(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+Rows = Iterable[Any] | Callable[[], Iterable[Any]]
+
+
+def tabled(names: str | Sequence[str], rows: Rows) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run the test for every row, all of them even where one fails, and name each row that fails with its values.
 
     Several tables above each other are combined, each row with each. For tests that take microseconds a row and leave
     nothing behind: fixtures are made once for all rows, but `tmp_path` is a folder of its own for each.
+    `rows` may be a function, which is called when the test runs.
     """
     single = isinstance(names, str) and "," not in names
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    table = [dict(zip(listed, (row,) if single else row, strict=True)) for row in rows]
+    listed_rows = None if callable(rows) else list(rows)
+
+    def table() -> list[dict[str, Any]]:
+        found = rows() if callable(rows) else listed_rows
+        return [dict(zip(listed, (row,) if single else row, strict=True)) for row in found or ()]
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         tables = [table, *getattr(test, "tables", [])]
@@ -31,7 +39,8 @@ def tabled(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Callabl
         @functools.wraps(body)
         def whole(*args: Any, **fixtures: Any) -> None:
             wrong: list[tuple[dict[str, Any], BaseException]] = []
-            given = [{name: value for part in parts for name, value in part.items()} for parts in product(*tables)]
+            every = product(*(one() for one in tables))
+            given = [{name: value for part in parts for name, value in part.items()} for parts in every]
             assert given, "no rows"
             for number, values in enumerate(given):
                 try:

@@ -60,3 +60,15 @@ def test_a_table_without_rows_fails():
 
     with pytest.raises(AssertionError, match="no rows"):
         body()
+
+
+def test_rows_of_a_function_are_made_when_the_test_runs():
+    ran, made = [], []
+
+    @tabled("number", lambda: made.append("made") or [1, 2])
+    def body(number):
+        ran.append(number)
+
+    assert made == []
+    body()
+    assert made == ["made"] and ran == [1, 2]

@@ -6,6 +6,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,16 @@ from lmod_train.artifacts.model_facts import PAPERS, ROUTES, STATES, Cache, Mode
 from lmod_train.shipped import configs_folder
 from tests.tabled import tabled
 
-MODELS = list(known_models())
 PRINTED = Path(__file__).parents[2] / "lmod_train" / "report" / "papers" / "model_aliases.csv"
 """Names of the models in the tables of the five papers, as printed."""
 
-EVERY = pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
+
+@cache
+def models() -> list[ModelFacts]:
+    return list(known_models())
+
+
+EVERY = tabled("model", models)
 BACKENDS = {"huggingface.HuggingFace": "NCK", "openai.OpenAI": "SA", "": "X"}
 
 
@@ -73,13 +79,13 @@ def suppress_naming(file: str) -> Iterator[None]:
 def test_every_published_row_is_one_of_a_model():
     with PRINTED.open(encoding="utf-8", newline="") as file:
         printed = {(row["paper"], row["printed_name"]) for row in csv.DictReader(file)}
-    covered = Counter((paper, name) for m in MODELS for paper, row in m.published.items() for name in row.rows)
+    covered = Counter((paper, name) for m in models() for paper, row in m.published.items() for name in row.rows)
     assert covered.keys() == printed
     assert [row for row, times in covered.items() if times > 1] == []
 
 
 def test_every_hub_id_appears_once():
-    assert [hub for hub, times in Counter(m.hub for m in MODELS).items() if times > 1] == []
+    assert [hub for hub, times in Counter(m.hub for m in models()).items() if times > 1] == []
 
 
 @EVERY
@@ -115,5 +121,5 @@ def test_the_config_names_the_model_of_the_facts(model: ModelFacts):
 
 def test_no_other_config_of_a_model_repeats_a_hub_id_as_a_fact():
     files = {file.stem for file in (configs_folder() / "model").glob("*.yaml")}
-    assert {m.name for m in MODELS} < files
-    assert not {m.name for m in MODELS if m.name.endswith(("_lora", "_full"))}
+    assert {m.name for m in models()} < files
+    assert not {m.name for m in models() if m.name.endswith(("_lora", "_full"))}

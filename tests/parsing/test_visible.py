@@ -49,7 +49,7 @@ def test_a_short_reply_is_read_whole() -> None:
 
 
 def test_the_opening_and_the_final_answer_of_a_long_reply_count() -> None:
-    words = prose(1_000_000)
+    words = prose(300_000)
     for text in (f"Answer: B\n{words}", f"{words}\nFinal answer: B; Confidence: 80%", f"A\n{words}\nFinal answer: B"):
         assert read(Reply("a", text), parse_option, FOUR) == "macula"
     assert parse_confidence(f"{words}\nFinal answer: B; Confidence: 80%") == 0.8
@@ -57,5 +57,5 @@ def test_the_opening_and_the_final_answer_of_a_long_reply_count() -> None:
 
 
 def test_time_does_not_grow_with_long_replies() -> None:
-    texts = {size: prose(size) for size in (50_000, 800_000)}
-    assert growth(lambda size: read(Reply("a", texts[size]), parse_option, FOUR), 50_000, 16) < 1
+    texts = {size: prose(size) for size in (50_000, 400_000)}
+    assert growth(lambda size: read(Reply("a", texts[size]), parse_option, FOUR), 50_000, 8) < 1

@@ -224,13 +224,13 @@ def test_a_workbook_of_packed_blanks_is_refused(tmp_path):
 
 
 def test_a_text_table_is_read_in_linear_time_and_within_limits(tmp_path):
-    for rows in (12_500, 100_000):
+    for rows in (4_000, 32_000):
         (tmp_path / f"{rows}.csv").write_text("a,b\n" + '"x\n' * rows)
     (tmp_path / "long.csv").write_text("a,b\n" + "1,2\n" * 400_000)
     (tmp_path / "wide.csv").write_text(",".join(f"c{n}" for n in range(5000)) + "\n1\n")
     (tmp_path / "padded.csv").write_text(",".join(f"c{n}" for n in range(1500)) + "\n" + "1\n" * 10_000)
-    assert len(read_sheet(tmp_path / "100000.csv")) == 100_000
-    assert growth(lambda rows: read_sheet(tmp_path / f"{rows}.csv"), 12_500) < 2.5
+    assert len(read_sheet(tmp_path / "32000.csv")) == 32_000
+    assert growth(lambda rows: read_sheet(tmp_path / f"{rows}.csv"), 4_000) < 2.5
     for name in ("long", "wide", "padded"):
         with pytest.raises(UnreadableSheet, match=r"columns|more than"):
             read_sheet(tmp_path / f"{name}.csv")

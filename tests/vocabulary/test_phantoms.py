@@ -15,7 +15,7 @@ from lmod_train.vocabulary.phantoms import LICENCE, NOTE
 
 
 def test_every_drawn_source_is_marked_as_a_phantom(tmp_path: Path):
-    assert main(["phantom", "--out", str(tmp_path), "--n", "4", "--sources", "all"]) == 0
+    assert main(["phantom", "--out", str(tmp_path), "--n", "2", "--sources", "all"]) == 0
     found = discover(tmp_path).sources
     assert len(found) > 5 and [s.name for s in found if not s.is_phantom] == []
     for file in tmp_path.rglob(NOTE):
@@ -24,7 +24,7 @@ def test_every_drawn_source_is_marked_as_a_phantom(tmp_path: Path):
 
 
 def test_phantoms_have_the_phantom_licence_and_other_sources_their_own(tmp_path: Path):
-    assert main(["phantom", "--out", str(tmp_path / "raw"), "--n", "12", "--sources", "eye_diseases,refuge"]) == 0
+    assert main(["phantom", "--out", str(tmp_path / "raw"), "--n", "8", "--sources", "eye_diseases,refuge"]) == 0
     (note_of,) = (tmp_path / "raw").glob(f"eye*/{NOTE}")
     note_of.unlink()
     assert main(["curate", "--raw", str(tmp_path / "raw"), "--out", str(tmp_path / "curated")]) == 0
