@@ -118,7 +118,7 @@ def test_a_worker_that_crashes_is_killed_or_hangs_costs_that_sample(tmp_path):
     assert {r.key for r in read_records(tmp_path / "out" / "records")} == set(keys) - set(rows)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_hostile_files_are_listed_and_the_rest_is_curated(tmp_path, workers):
     source = Discs.write(tmp_path / "raw", 24)
     files = {s.key: s.image for s in source.samples() if isinstance(s, Sample)}

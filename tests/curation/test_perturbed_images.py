@@ -105,6 +105,7 @@ def test_a_cut_field_keeps_the_coordinates(source, tmp_path):
     assert Prepared.of(json.loads(json.dumps(done.row()))) == done
 
 
+@pytest.mark.slow
 def test_workers_and_another_start_give_the_same_bytes(source, curated, tmp_path):
     curate([source], TASKS, tmp_path / "two", **QUIET | {"workers": 2})
     assert tree(tmp_path / "two") == tree(curated)

@@ -140,6 +140,7 @@ def test_the_manifest_counts_what_is_shown(curated):
     assert Counter(r.task for r in read_records(curated / "records"))["glaucoma_probe"] == 48
 
 
+@pytest.mark.slow
 def test_two_workers_give_the_same_bytes(raw, curated, tmp_path):
     make(raw, tmp_path / "out", workers=2)
     assert tree(tmp_path / "out") == tree(curated)

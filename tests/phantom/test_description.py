@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -16,7 +17,12 @@ from lmod_train.vocabulary.conditions import CONDITIONS
 from lmod_train.vocabulary.structures import STRUCTURES
 from tests.tabled import tabled
 
-EYES = [draw_eye(seed, diagnosis) for seed in range(25) for diagnosis in DIAGNOSES]
+
+@cache
+def eyes():
+    return [draw_eye(seed, diagnosis) for seed in range(25) for diagnosis in DIAGNOSES]
+
+
 EYE = draw_eye(0, "normal")
 DISC, CUP = Box(10, 10, 50, 60), Box(20, 20, 40, 45)
 NESTED = (Region("optic cup", CUP, 2), Region("optic disc", DISC, 1))
@@ -36,7 +42,7 @@ def spots(dots: int, above: int, below: int, yellow: int, woolly: int, radius: f
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_first_turn_has_all_answers_and_every_turn_a_question(language: str):
-    for eye in EYES[:8]:
+    for eye in eyes()[:8]:
         first, *findings = describe(eye, NESTED, language, ["nevus"])
         assert len(findings) == 7
         assert first.answer == (" " if language == "en" else "").join(f.answer for f in findings)
@@ -53,8 +59,8 @@ def test_without_boxes_there_is_no_turn_about_boxes(language: str):
 
 
 def test_side_and_ratio_are_those_of_the_eye_in_both_languages():
-    assert {eye.laterality for eye in EYES} == {"left", "right"}
-    for eye in EYES:
+    assert {eye.laterality for eye in eyes()} == {"left", "right"}
+    for eye in eyes():
         english, chinese = whole(eye, "en"), whole(eye, "zh")
         assert f"A {eye.laterality} eye." in english
         assert ({"left": "左眼", "right": "右眼"}[eye.laterality] in chinese) and len(
@@ -154,8 +160,8 @@ def test_no_answer_contains_a_diagnosis(language: str):
     """No word of the vocabulary for a condition occurs in the descriptions."""
     words = {word.lower() for t in CONDITIONS for word in (t.name, *t.english, *t.chinese)}
     assert {"glaucoma", "青光眼", "cataract", "normal"} <= words
-    said = {f"{turn.question} {turn.answer}" for eye in EYES for turn in describe(eye, NESTED, language, LOOKS)}
-    assert len(said) > len(EYES) / 2
+    said = {f"{turn.question} {turn.answer}" for eye in eyes() for turn in describe(eye, NESTED, language, LOOKS)}
+    assert len(said) > len(eyes()) / 2
     assert [(w, text) for text in said for w in words if spoken(w, text)] == []
 
 
@@ -163,7 +169,7 @@ def test_no_answer_contains_a_diagnosis(language: str):
 def test_no_answer_contains_the_structure_in_a_box(language: str):
     words = {word.lower() for t in STRUCTURES for word in (t.name, *t.english, *t.chinese)}
     assert {"optic disc", "cup", "视盘", "视杯"} <= words
-    for eye in EYES[:8]:
+    for eye in eyes()[:8]:
         boxes = describe(eye, NESTED, language)[-1]
         assert [w for w in words if spoken(w, boxes.question + " " + boxes.answer)] == []
 
@@ -179,5 +185,5 @@ def test_the_search_for_words_finds_them():
 
 
 def test_the_description_does_not_depend_on_the_diagnosis_field():
-    for eye in EYES[:8]:
+    for eye in eyes()[:8]:
         assert describe(eye) == describe(replace(eye, diagnosis="something else"))

@@ -1,6 +1,7 @@
 """Paired phantoms: what is said of an eye is in the pixels of both images."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,17 +12,21 @@ from lmod_train.phantom.pair import SPAN, SPOT, SPOTS, draw_pair, photograph, se
 from tests.tabled import tabled
 
 SIZE = 192
-PAIRS = [
-    draw_pair(100 + n, list(SPOTS)[n % 4], retinopathy=n % 2 == 0, hole=n % 3 == 0, dark_photograph=n % 5 == 0)
-    for n in range(24)
-]
+
+
+@cache
+def pairs():
+    return [
+        draw_pair(100 + n, list(SPOTS)[n % 4], retinopathy=n % 2 == 0, hole=n % 3 == 0, dark_photograph=n % 5 == 0)
+        for n in range(24)
+    ]
 
 
 def grey(picture):
     return np.asarray(picture.convert("L"), dtype=float)
 
 
-@tabled("pair", PAIRS)
+@tabled("pair", pairs)
 def test_the_raised_spot_is_where_the_scan_rises(pair):
     """Found in the drawn pixels alone: the place where the inner surface of the retina is highest above its line."""
     labels = label_map(pair.scan, SIZE)
@@ -38,7 +43,7 @@ def test_the_raised_spot_is_where_the_scan_rises(pair):
 
 
 def test_every_spot_is_pale_in_the_photograph_and_the_line_between_is_not():
-    for pair in PAIRS:
+    for pair in pairs():
         pixels = grey(photograph(pair, SIZE))
         row = round(pair.eye.fovea[1] * SIZE)
         at = {name: pixels[row, round(x * SIZE)] for name, (x, _) in pair.spots.items()}

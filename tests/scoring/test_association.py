@@ -17,18 +17,20 @@ def drawn(rng, groups):
     return rng.binomial(sizes, rng.random(groups) ** rng.choice([0.2, 1, 4])), sizes
 
 
-def test_two_groups_are_those_of_scipy_on_1000_tables():
+@pytest.mark.parametrize("tables", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_two_groups_are_those_of_scipy(tables):
     rng = np.random.default_rng(0)
-    for _ in range(1000):
+    for _ in range(tables):
         right, sizes = drawn(rng, 2)
         found = independence(right, sizes)
         assert found.p_fisher == pytest.approx(fisher_exact([right, sizes - right]).pvalue, rel=1e-6)
 
 
-def test_chi_square_is_that_of_scipy_and_statsmodels_on_1000_tables():
+@pytest.mark.parametrize("tables", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_chi_square_is_that_of_scipy_and_statsmodels(tables):
     rng = np.random.default_rng(1)
     chosen = set()
-    for _ in range(1000):
+    for _ in range(tables):
         right, sizes = drawn(rng, int(rng.integers(2, 4)))
         table, found = np.stack([right, sizes - right]), independence(right, sizes)
         if 0 in table.sum(axis=1):

@@ -19,9 +19,10 @@ from lmod_train.scoring.comparison import (
 )
 
 
-def test_mcnemar_as_statsmodels_on_1000_tables():
+@pytest.mark.parametrize("tables", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_mcnemar_as_statsmodels(tables):
     rng = np.random.default_rng(0)
-    for _ in range(1000):
+    for _ in range(tables):
         n, (often, rarely) = int(rng.integers(1, 80)), rng.random(2)
         a, b = rng.random(n) < often, rng.random(n) < rarely
         table = [[np.sum(a & b), np.sum(a & ~b)], [np.sum(~a & b), np.sum(~a & ~b)]]
@@ -73,9 +74,10 @@ def test_mcnemar_without_differences_and_without_items():
         mcnemar([True], [])
 
 
-def test_cochran_q_as_statsmodels_on_1000_tables():
+@pytest.mark.parametrize("tables", [200, pytest.param(1000, marks=pytest.mark.slow)])
+def test_cochran_q_as_statsmodels(tables):
     rng = np.random.default_rng(2)
-    for _ in range(1000):
+    for _ in range(tables):
         n, models = rng.integers(2, 60), rng.integers(2, 7)
         right = rng.random((n, models)) < rng.random(models)
         if (right.all(axis=1) | ~right.any(axis=1)).all():

@@ -1,6 +1,7 @@
 """Questions about phantoms: what is said is what is drawn, in both languages, and the words do not give it away."""
 
 from collections import Counter
+from functools import cache
 
 import pytest
 
@@ -9,7 +10,12 @@ from lmod_train.phantom.folders.ophthalwechat import images
 from lmod_train.phantom.folders.ophthalwechat_questions import CHINESE, findings_of
 from lmod_train.phantom.oct import Scan
 
-DRAWN = images(400, 5)
+
+@cache
+def every_image():
+    return images(400, 5)
+
+
 ENGLISH = {chinese: name for name, chinese in CHINESE.items()}
 
 
@@ -29,7 +35,7 @@ def facts(shown):
 
 
 def of(task):
-    return [(shown, question) for shown in DRAWN for question in shown.questions if question.task == task]
+    return [(shown, question) for shown in every_image() for question in shown.questions if question.task == task]
 
 
 def test_statements_say_what_is_drawn_in_both_languages():

@@ -1,6 +1,7 @@
 """Laser scans drawn for X-PCR: the truth of each stage is what the drawn masks and pixels show."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -8,7 +9,12 @@ from lmod_train.phantom.folders.xpcr_laser import draw_laser
 from lmod_train.phantom.slo import CUP, RIM, structures
 from tests.phantom.folders.seen import defect_seen, quarter_of
 
-DRAWN = [draw_laser(seed) for seed in range(40)]
+
+@cache
+def lasers():
+    return [draw_laser(seed) for seed in range(40)]
+
+
 STEPS = {"0": "Routine", "1": "Review", "2": "Refer", "3": "Start"}
 
 
@@ -19,7 +25,7 @@ def extent(inside):
 
 def test_every_truth_is_that_of_the_mask_of_disc_and_cup():
     seen = set()
-    for laser in DRAWN:
+    for laser in lasers():
         truth = {question.category: question.options[0] for question in laser.questions}
         codes = structures(laser.eye, 512)
         disc, cup = extent(codes >= RIM), extent(codes == CUP)
@@ -36,14 +42,14 @@ def test_every_truth_is_that_of_the_mask_of_disc_and_cup():
 
 
 def test_the_defect_is_in_the_image():
-    for laser in DRAWN[:16]:
+    for laser in lasers()[:16]:
         clean = replace(laser, defect="").picture(192)
         assert defect_seen(clean, laser.picture(192)) == laser.questions[0].options[0]
         assert clean.mode == "RGB" and clean.size == (249, 192)
 
 
 def test_the_cup_stays_inside_the_disc():
-    for laser in DRAWN:
+    for laser in lasers():
         eye = laser.eye
         away = np.hypot(*((np.subtract(eye.cup, eye.disc)) / eye.disc_radii))
         assert away + max(np.divide(eye.cup_radii, eye.disc_radii)) <= 1
@@ -51,4 +57,4 @@ def test_the_cup_stays_inside_the_disc():
 
 
 def test_a_seed_draws_one_truth():
-    assert draw_laser(3) == DRAWN[3] != DRAWN[4]
+    assert draw_laser(3) == lasers()[3] != lasers()[4]
