@@ -182,16 +182,14 @@ def test_a_task_of_the_working_folder_goes_the_whole_way_by_the_user_s_word(tmp_
     assert refused.returncode == 2 and "`python -m lmod_train rescore run --trust mine`" in refused.stderr
 
 
-@pytest.mark.parametrize("command", [*BUILDS, "rescore", "report", "export", "import", "list", "merge"])
-@pytest.mark.parametrize("trusting", [[], ["--trust", "x"], ["--trust=x"]])
-def test_the_working_folder_is_on_the_path_last_and_only_where_the_user_s_classes_are_built(
-    command, trusting, tmp_path, monkeypatch
-):
+def test_the_working_folder_is_on_the_path_last_and_only_where_the_user_s_classes_are_built(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = list(sys.path)
-    with own_classes([command, *trusting]):
-        assert sys.path == ([*before, str(tmp_path)] if command in BUILDS or trusting else before)
-    assert sys.path == before
+    for command in (*BUILDS, "rescore", "report", "export", "import", "list", "merge"):
+        for trusting in ([], ["--trust", "x"], ["--trust=x"], ["--family=x"]):
+            with own_classes([command, *trusting]):
+                assert sys.path == ([*before, str(tmp_path)] if command in BUILDS or trusting else before), command
+            assert sys.path == before
 
 
 @pytest.mark.parametrize(

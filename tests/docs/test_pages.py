@@ -55,8 +55,6 @@ SERIES = ("--seeds", "--folds")
 OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
 """Programs that the pages start beside this package's own command; what is known of their arguments is tested below."""
 
-EVERY = pytest.mark.parametrize("page", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
-
 
 def expected(line: str) -> str:
     """Return the pattern of a line: its numbers may differ, with the spaces before them, and ``...`` is anything."""
@@ -254,7 +252,7 @@ def parse(arguments: list[str], lightning: Any) -> None:
         lightning.parse_args(["fit" if command == "doctor" else command, *single])
 
 
-@EVERY
+@pytest.mark.parametrize("page", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_every_command_of_ours_parses(page: Path, lightning: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     (tmp_path / "configs").symlink_to(configs_folder())
     written(tmp_path)
@@ -274,12 +272,12 @@ def test_a_wrong_option_does_not_parse(wrong: str, lightning: Any, monkeypatch: 
         parse(wrong.split(), lightning)
 
 
-@EVERY
-def test_every_other_command_names_what_exists(page: Path):
-    for words in commands(read(page)):
-        if ours(words) is None and words[0] not in ("srun", "torchrun"):
-            assert words[0] in OTHERS, words
-            assert list(absent(words)) == [], words
+def test_every_other_command_names_what_exists():
+    for page in pages():
+        for words in commands(read(page)):
+            if ours(words) is None and words[0] not in ("srun", "torchrun"):
+                assert words[0] in OTHERS, (page, words)
+                assert list(absent(words)) == [], (page, words)
 
 
 def absent(words: list[str]) -> Iterator[str]:
@@ -317,38 +315,40 @@ def options_known(lightning: Any) -> set[str]:
     return known.union(others, *map(options_of, lightning._subcommands_action.choices.values()))
 
 
-@EVERY
-def test_every_option_that_is_named_exists(page: Path, options_known: set[str]):
+def test_every_option_that_is_named_exists(options_known: set[str]):
     """Options in running text are those of some command."""
-    named = {word for inline in code(read(page)) for word in re.findall(r"(?<![\w.-])--[a-z][\w.-]*", inline)}
-    beginnings = ("--model.init_args.", "--trainer.logger", "--roots.")  # continued by a class, a source
-    chosen = {name for name in named if name.startswith(beginnings) or name.endswith(".KEY")}
-    assert sorted(named - chosen - options_known) == []
+    for page in pages():
+        named = {word for inline in code(read(page)) for word in re.findall(r"(?<![\w.-])--[a-z][\w.-]*", inline)}
+        beginnings = ("--model.init_args.", "--trainer.logger", "--roots.")  # continued by a class, a source
+        chosen = {name for name in named if name.startswith(beginnings) or name.endswith(".KEY")}
+        assert sorted(named - chosen - options_known) == [], page
 
 
 def options_of(parser: Any) -> set[str]:
     return {option for action in parser._actions for option in action.option_strings}
 
 
-@EVERY
-def test_every_file_that_is_named_exists(page: Path):
-    text = prose(read(page))
-    named = set(re.findall(r"`((?:configs|lmod_train|tests|scripts)/[\w/.]+\.\w+)`", text)) | {"LICENSE", "Dockerfile"}
-    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
-    linked = set(re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text))
-    assert [link for link in sorted(linked) if not (page.parent / link).exists()] == []
+def test_every_file_that_is_named_exists():
+    for page in pages():
+        text = prose(read(page))
+        named = set(re.findall(r"`((?:configs|lmod_train|tests|scripts)/[\w/.]+\.\w+)`", text))
+        named |= {"LICENSE", "Dockerfile"}
+        assert [name for name in sorted(named) if not (ROOT / name).exists()] == [], page
+        linked = set(re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text))
+        assert [link for link in sorted(linked) if not (page.parent / link).exists()] == [], page
 
 
-@EVERY
-def test_every_link_to_a_heading_leads_to_one(page: Path):
-    for name, anchor in re.findall(r"\]\(([^)#:\s]*)#([\w-]+)\)", prose(read(page))):
-        headings = re.findall(r"^#+ (.+)$", prose(read(page.parent / name if name else page)), re.M)
-        assert anchor in {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings}, (name, anchor)
+def test_every_link_to_a_heading_leads_to_one():
+    for page in pages():
+        for name, anchor in re.findall(r"\]\(([^)#:\s]*)#([\w-]+)\)", prose(read(page))):
+            headings = re.findall(r"^#+ (.+)$", prose(read(page.parent / name if name else page)), re.M)
+            known = {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings}
+            assert anchor in known, (page, name, anchor)
 
 
-@EVERY
-def test_every_class_and_module_that_is_named_exists(page: Path):
-    for name in {inline for inline in code(read(page)) if re.fullmatch(r"lmod_train(?:\.\w+)+", inline)}:
+def test_every_class_and_module_that_is_named_exists():
+    inline = {word for page in pages() for word in code(read(page))}
+    for name in sorted(word for word in inline if re.fullmatch(r"lmod_train(?:\.\w+)+", word)):
         module, _, last = name.rpartition(".")
         try:
             importlib.import_module(name)

@@ -83,7 +83,7 @@ RULES = {
 
 def test_tables_and_page_show_the_spread_and_say_that_scores_are_over_all_ways(run, tmp_path):
     lines: list[str] = []
-    page = report([run], tmp_path / "report", log=lines.append).read_text(encoding="utf-8")
+    page = report([run], tmp_path / "report", sections=[Ways()], log=lines.append).read_text(encoding="utf-8")
     tables = (tmp_path / "report" / "tables.md").read_text(encoding="utf-8")
     assert "base: the questions were asked in these ways, and the scores are over all: wording 0, 1, 2" in lines
     assert "## Spread over ways of asking" in tables and ">Spread over ways of asking</h3>" in page
