@@ -12,8 +12,8 @@ from lmod_train.cli.ended import INCOMPLETE
 from lmod_train.report.results import read_run_scores
 from lmod_train.scoring.account import Account
 from lmod_train.shipped import configs_folder
-from tests.cli.test_captions import here as captioned  # noqa: F401 - a fixture
-from tests.cli.test_captions import scripted
+from tests.cli.test_captions import captioned, scripted  # noqa: F401 - a fixture
+from tests.cli.test_captions import here as captions_here  # noqa: F401 - a fixture
 from tests.cli.test_drafts import QUIET, all_good, model_file
 from tests.cli.test_drafts import here as drafted  # noqa: F401 - a fixture
 from tests.cli.test_judge import IDS, VERDICTS, judge_file
@@ -143,7 +143,7 @@ def test_judgements(tmp_path: Path, monkeypatch, missing: int, capsys):
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_captions_and_their_judge(captioned: Path, missing: int):  # noqa: F811
+def test_captions_and_their_judge(captions_here: Path, missing: int):  # noqa: F811
     lines = Path("model.jsonl").read_text(encoding="utf-8").splitlines()
     Path("model.jsonl").write_text("\n".join(lines[missing:]), encoding="utf-8")
     options = ["--model", "model.yaml", "--out", "DRAFT", *QUIET]
