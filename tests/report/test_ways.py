@@ -52,7 +52,15 @@ def test_the_table_has_the_spread_of_scores_csv_and_cochrans_test(run):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("ways", [{"repeats": 2}, {"repeats": 5}, {"orders": 2}, {"orders": 2, "repeats": 3}])
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param({"repeats": 2}, marks=pytest.mark.slow),
+        pytest.param({"repeats": 5}, marks=pytest.mark.slow),
+        {"orders": 2},
+        {"orders": 2, "repeats": 3},
+    ],
+)
 def test_asking_again_with_the_same_outcome_is_no_more_evidence(ways, tmp_path):
     """No p value changes if each question is asked in further ways that have the same reply."""
 
