@@ -63,19 +63,20 @@ def parsed(parser: Any, command: str, *arguments: str | Path) -> Namespace:
 
 def test_every_config_is_parsed_by_a_test():
     text = Path(__file__).read_text(encoding="utf-8")
-    parametrised = set(re.findall(r'^@pytest.mark.parametrize\("file", of\("(\w*)"\)', text, flags=re.MULTILINE))
-    assert parametrised == set(KINDS)
+    looped = set(re.findall(r'^    for file in (?:of|few)\("(\w*)"', text, flags=re.MULTILINE))
+    assert looped == set(KINDS)
     assert sorted(file for kind in KINDS for file in of(kind)) == sorted(CONFIGS.rglob("*.yaml"))
     assert all(of(kind) for kind in KINDS)
 
 
-@pytest.mark.parametrize("file", sorted(CONFIGS.rglob("*.yaml")), ids=lambda f: f.relative_to(CONFIGS).as_posix())
-def test_configs_are_short_and_name_parts_that_exist(file: Path):
-    lines = file.read_text(encoding="utf-8").splitlines()
-    left_out = ("#", "- class_path: lmod_train.report.sections.") if file.parent.name == "report" else ("#",)
-    assert 0 < sum(bool(line.strip()) and not line.lstrip().startswith(left_out) for line in lines) <= LINES
-    for name in paths(read(file)):
-        assert any((place / name).is_file() for place in (file.parent, CONFIGS.parent)), f"{file} names {name}"
+def test_configs_are_short_and_name_parts_that_exist():
+    for file in sorted(CONFIGS.rglob("*.yaml")):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        left_out = ("#", "- class_path: lmod_train.report.sections.") if file.parent.name == "report" else ("#",)
+        held = sum(bool(line.strip()) and not line.lstrip().startswith(left_out) for line in lines)
+        assert 0 < held <= LINES, file
+        for name in paths(read(file)):
+            assert any((place / name).is_file() for place in (file.parent, CONFIGS.parent)), f"{file} names {name}"
 
 
 def paths(value: Any) -> Iterator[str]:
@@ -92,60 +93,77 @@ def test_paths_are_found_wherever_they_stand():
     assert list(paths({"a": "b.yaml", "c": [{"d": "e.yaml"}, "f.txt", 3]})) == ["b.yaml", "e.yaml"]
 
 
-@pytest.mark.parametrize("file", of("curate"), ids=lambda f: f.stem)
-def test_curation_configs_build_their_tasks(file: Path):
-    parser = parser_of(PLAIN["curate"], "curate")
-    values = parser.instantiate(parser.parse_args(["--config", str(file), "--out", "curated"]))
-    written = read(file)
-    assert values.protocol == written["protocol"]
-    for part in ("tasks", "sources"):
-        named = [part if isinstance(part, dict) else read(file.parent / part) for part in written.get(part, [])]
-        built = [f"{type(one).__module__}.{type(one).__qualname__}" for one in getattr(values, part) or []]
-        assert built == [one["class_path"] for one in named]
+EVERY = pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["few", "every"])
+"""Over a few configs of a kind, or over all: a parse takes a tenth of a second, and most differ in a value alone."""
 
 
-@pytest.mark.parametrize("file", of("report"), ids=lambda f: f.stem)
-def test_reports_build_their_sections(file: Path):
+def few(folder: str, every: bool = False) -> list[Path]:
+    """Return the first two configs of a kind and the last two, or every one."""
+    files = of(folder)
+    return files if every or len(files) < 5 else [*files[:2], *files[-2:]]
+
+
+@pytest.fixture(scope="module")
+def curation() -> Any:
+    return parser_of(PLAIN["curate"], "curate")
+
+
+def path_of(built: object) -> str:
+    return f"{type(built).__module__}.{type(built).__qualname__}"
+
+
+def test_curation_configs_build_their_tasks(curation: Any):
+    for file in of("curate"):
+        values = curation.instantiate(curation.parse_args(["--config", str(file), "--out", "curated"]))
+        written = read(file)
+        assert values.protocol == written["protocol"], file
+        for part in ("tasks", "sources"):
+            named = [part if isinstance(part, dict) else read(file.parent / part) for part in written.get(part, [])]
+            built = [path_of(one) for one in getattr(values, part) or []]
+            assert built == [one["class_path"] for one in named], (file, part)
+
+
+def test_reports_build_their_sections():
     parser = parser_of(PLAIN["report"], "report")
-    values = parser.instantiate(parser.parse_args(["RUN", "--config", str(file), "--out", "report"]))
-    built = [f"{type(one).__module__}.{type(one).__qualname__}" for one in values.sections]
-    assert built == [one["class_path"] for one in read(file)["sections"]]
+    for file in of("report"):
+        values = parser.instantiate(parser.parse_args(["RUN", "--config", str(file), "--out", "report"]))
+        assert [path_of(one) for one in values.sections] == [one["class_path"] for one in read(file)["sections"]], file
 
 
-@pytest.mark.parametrize("file", of("source"), ids=lambda f: f.stem)
-def test_sources_are_built_with_their_options_and_still_to_be_found(file: Path):
-    parser = parser_of(PLAIN["curate"], "curate")
-    values = parser.instantiate(parser.parse_args(["--out", "curated", "--sources", f"[{file}]"]))
-    (source,) = values.sources
-    assert (source.name, source.root) == (file.stem, UNPLACED)
-    assert f"{type(source).__module__}.{type(source).__qualname__}" == read(file)["class_path"]
+def test_sources_are_built_with_their_options_and_still_to_be_found(curation: Any):
+    for file in of("source"):
+        values = curation.instantiate(curation.parse_args(["--out", "curated", "--sources", f"[{file}]"]))
+        (source,) = values.sources
+        assert (source.name, source.root) == (file.stem, UNPLACED)
+        assert path_of(source) == read(file)["class_path"]
 
 
 def test_every_source_has_its_config():
     assert [f.stem for f in of("source")] == sorted(source_classes())
 
 
-@pytest.mark.parametrize("file", of(""), ids=lambda f: f.stem)
-def test_experiments_parse_into_the_parts_they_name(file: Path, parser: Any):
-    config, written = parsed(parser, "fit", "--config", file), read(file)
-    model = written["model"] if isinstance(written["model"], dict) else read(file.parent / written["model"])
-    tasks = [read(file.parent / name) for name in written["data"]["tasks"]]
-    trainer = read(file.parent / written["trainer"])
-    assert config.model.class_path == model["class_path"]
-    assert [t.class_path for t in config.data.tasks] == [t["class_path"] for t in tasks]
-    stated = [key for key in ("accelerator", "devices") if key in trainer]
-    assert stated and {key: config.trainer[key] for key in stated} == {key: trainer[key] for key in stated}
-    assert str(config.data.curated) == written["data"]["curated"]
+@EVERY
+def test_experiments_parse_into_the_parts_they_name(parser: Any, every: bool):
+    for file in few("", every):
+        config, written = parsed(parser, "fit", "--config", file), read(file)
+        model = written["model"] if isinstance(written["model"], dict) else read(file.parent / written["model"])
+        tasks = [read(file.parent / name) for name in written["data"]["tasks"]]
+        trainer = read(file.parent / written["trainer"])
+        assert config.model.class_path == model["class_path"], file
+        assert [t.class_path for t in config.data.tasks] == [t["class_path"] for t in tasks], file
+        stated = [key for key in ("accelerator", "devices") if key in trainer]
+        assert stated and {key: config.trainer[key] for key in stated} == {key: trainer[key] for key in stated}, file
+        assert str(config.data.curated) == written["data"]["curated"], file
 
 
-@pytest.mark.parametrize("file", of(""), ids=lambda f: f.stem)
-def test_experiments_ask_what_their_protocol_curates(file: Path):
-    data = read(file)["data"]
-    folder = Path(data["curated"])  # curated/PROTOCOL, PROTOCOL/curated, or any
-    protocol = folder.parent.name if folder.name == "curated" and folder.parent.name else folder.name
-    protocol = "default" if protocol == "curated" else protocol
-    curation = CONFIGS / "curate" / f"{protocol}.yaml"
-    assert asked(file, data["tasks"]) <= asked(curation, read(curation)["tasks"])
+def test_experiments_ask_what_their_protocol_curates():
+    for file in of(""):
+        data = read(file)["data"]
+        folder = Path(data["curated"])  # curated/PROTOCOL, PROTOCOL/curated, or any
+        protocol = folder.parent.name if folder.name == "curated" and folder.parent.name else folder.name
+        protocol = "default" if protocol == "curated" else protocol
+        curation = CONFIGS / "curate" / f"{protocol}.yaml"
+        assert asked(file, data["tasks"]) <= asked(curation, read(curation)["tasks"]), file
 
 
 def asked(file: Path, tasks: list[Any]) -> set[tuple[str, str]]:
@@ -154,47 +172,47 @@ def asked(file: Path, tasks: list[Any]) -> set[tuple[str, str]]:
     return {(part["class_path"], part.get("init_args", {}).get("scale", "")) for part in parts}
 
 
-@pytest.mark.parametrize("file", of("sweep"), ids=lambda f: f.stem)
-def test_a_sweep_compares_a_figure_of_a_task_that_its_experiment_asks(file: Path):
-    sweep = read(file)
-    experiment = CONFIGS.parent / next(part for part in sweep["command"] if part.endswith(".yaml"))
-    tasks = {class_path.split(".")[-2] for class_path, _ in asked(experiment, read(experiment)["data"]["tasks"])}
-    assert sweep["metric"]["name"].split("/")[:2] in [["val", task] for task in tasks]
+def test_a_sweep_compares_a_figure_of_a_task_that_its_experiment_asks():
+    for file in of("sweep"):
+        sweep = read(file)
+        experiment = CONFIGS.parent / next(part for part in sweep["command"] if part.endswith(".yaml"))
+        tasks = {class_path.split(".")[-2] for class_path, _ in asked(experiment, read(experiment)["data"]["tasks"])}
+        assert sweep["metric"]["name"].split("/")[:2] in [["val", task] for task in tasks], file
 
 
-@pytest.mark.parametrize("file", of("model"), ids=lambda f: f.stem)
-def test_models_parse_as_their_class(file: Path, parser: Any):
-    config = parsed(parser, "validate", *PARTS, "--model", file)
-    assert config.model.class_path == read(file)["class_path"]
-    arguments = {k: config.model.init_args[k] for k in plain(read(file)["init_args"])}
-    folders = {k: str(v) for k, v in arguments.items() if isinstance(v, Path)}
-    assert arguments | folders == plain(read(file)["init_args"])
+@EVERY
+def test_models_parse_as_their_class(parser: Any, every: bool):
+    for file in few("model", every):
+        config = parsed(parser, "validate", *PARTS, "--model", file)
+        assert config.model.class_path == read(file)["class_path"], file
+        arguments = {k: config.model.init_args[k] for k in plain(read(file)["init_args"])}
+        folders = {k: str(v) for k, v in arguments.items() if isinstance(v, Path)}
+        assert arguments | folders == plain(read(file)["init_args"]), file
 
 
 def plain(arguments: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in arguments.items() if not isinstance(v, dict)}
 
 
-@pytest.mark.parametrize("file", of("server"), ids=lambda f: f.stem)
-def test_servers_state_how_they_are_launched_and_asked_and_whether_that_was_tried(file: Path, parser: Any):
-    written = read(file)
-    assert list(written) == ["install", "launch", "ask", "state", "limits"]
-    assert written["state"].startswith(("tried", "untried")) and written["limits"]
-    options = shlex.split(written["ask"])
-    config = parsed(
-        parser, "validate", *PARTS, *[o if o != "openai" else CONFIGS / "model/openai.yaml" for o in options]
-    )
-    backend = config.model.init_args.backend.init_args
-    assert backend.model and "8000" in written["launch"] and ":8000" in backend.base_url
+@EVERY
+def test_servers_state_how_they_are_launched_and_asked_and_whether_that_was_tried(parser: Any, every: bool):
+    for file in few("server", every):
+        written = read(file)
+        assert list(written) == ["install", "launch", "ask", "state", "limits"], file
+        assert written["state"].startswith(("tried", "untried")) and written["limits"], file
+        options = [o if o != "openai" else CONFIGS / "model/openai.yaml" for o in shlex.split(written["ask"])]
+        backend = parsed(parser, "validate", *PARTS, *options).model.init_args.backend.init_args
+        assert backend.model and "8000" in written["launch"] and ":8000" in backend.base_url, file
 
 
-@pytest.mark.parametrize("file", of("task"), ids=lambda f: f.stem)
-def test_tasks_parse_as_their_class(file: Path, parser: Any):
+@EVERY
+def test_tasks_parse_as_their_class(parser: Any, every: bool):
     model = CONFIGS / "model" / "scripted.yaml"
-    config = parsed(parser, "validate", "--data.curated", "c", "--data.tasks", f"[{file}]", "--model", model)
-    (task,) = config.data.tasks
-    assert task.class_path == read(file)["class_path"]
-    assert written_in(task.as_dict(), read(file))
+    for file in few("task", every):
+        config = parsed(parser, "validate", "--data.curated", "c", "--data.tasks", f"[{file}]", "--model", model)
+        (task,) = config.data.tasks
+        assert task.class_path == read(file)["class_path"], file
+        assert written_in(task.as_dict(), read(file)), file
 
 
 def written_in(parsed: Any, written: Any) -> bool:
@@ -204,16 +222,18 @@ def written_in(parsed: Any, written: Any) -> bool:
     return bool(parsed == written)
 
 
-@pytest.mark.parametrize("file", of("trainer"), ids=lambda f: f.stem)
-def test_trainers_parse(file: Path, parser: Any):
+@EVERY
+def test_trainers_parse(parser: Any, every: bool):
     model = CONFIGS / "model" / "scripted.yaml"
-    config = parsed(parser, "validate", *PARTS, "--model", model, "--trainer", file)
-    written = plain(read(file))
-    lists = {k for k, v in written.items() if isinstance(v, list)}
-    assert {k: config.trainer[k] for k in written.keys() - lists} == {k: written[k] for k in written.keys() - lists}
-    assert [c.class_path for k in lists for c in config.trainer[k]] == [
-        c["class_path"] for k in lists for c in written[k]
-    ]
+    for file in few("trainer", every):
+        config = parsed(parser, "validate", *PARTS, "--model", model, "--trainer", file)
+        written = plain(read(file))
+        lists = {k for k, v in written.items() if isinstance(v, list)}
+        single = written.keys() - lists
+        assert {k: config.trainer[k] for k in single} == {k: written[k] for k in single}, file
+        assert [c.class_path for k in lists for c in config.trainer[k]] == [
+            c["class_path"] for k in lists for c in written[k]
+        ], file
 
 
 PUBLISHED = "# published: "
@@ -222,11 +242,12 @@ REPLACES = "# replaces: "
 """Comment of a default in a config that is merged into an experiment's, of which it replaces the value."""
 
 
+@EVERY
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"report", "server", "sweep"}))
 def test_a_config_holds_no_default_but_those_that_are_published_or_replace_a_value(
-    kind: str, parser: Any, tmp_path: Path
+    kind: str, every: bool, parser: Any, tmp_path: Path
 ):
-    files = distinct(kind)
+    files = distinct(kind) if every else few(kind)
     found = {f"{file.name}:{line}": text for file in files for line, text in repeated(kind, file, parser, tmp_path)}
     assert [place for place, text in found.items() if PUBLISHED not in text and REPLACES not in text] == []
 

@@ -6,8 +6,6 @@ import inspect
 import pickle
 from pathlib import Path
 
-import pytest
-
 from lmod_train import errors
 from lmod_train.errors import (
     ArtifactError,
@@ -120,12 +118,12 @@ def test_every_error_of_the_project_is_tried_here():
     assert ours == {type(error) for error, _ in CASES}
 
 
-@pytest.mark.parametrize(("error", "parts"), CASES, ids=[type(error).__name__ for error, _ in CASES])
-def test_errors_name_the_value_what_was_expected_and_what_comes_next(error: LmodError, parts: list[str]):
-    said = str(error)
-    assert [part for part in parts if part not in said] == []
-    last = said.splitlines()[-1]
-    assert last.startswith("Next: ") and len(last) > len("Next: ") and said.count("\nNext: ") == 1
+def test_errors_name_the_value_what_was_expected_and_what_comes_next():
+    for error, parts in CASES:
+        said = str(error)
+        assert [part for part in parts if part not in said] == [], said
+        last = said.splitlines()[-1]
+        assert last.startswith("Next: ") and len(last) > len("Next: ") and said.count("\nNext: ") == 1, said
 
 
 def test_long_lists_of_weights_are_cut_and_counted():
@@ -139,8 +137,8 @@ def test_a_value_that_is_a_text_is_told_from_one_that_is_not():
     assert "n='1'" in str(BadArgument("n", "1", "a number", "x")) and "n=1:" in str(BadArgument("n", 1, "two", "x"))
 
 
-@pytest.mark.parametrize(("error", "said"), CASES, ids=lambda value: type(value).__name__)
-def test_errors_travel_between_processes_as_they_are(error: LmodError, said: list[str]):
+def test_errors_travel_between_processes_as_they_are():
     """A worker's error must come back as it was: one that cannot be unpickled breaks the whole pool."""
-    back = pickle.loads(pickle.dumps(error))
-    assert type(back) is type(error) and str(back) == str(error)
+    for error, _ in CASES:
+        back = pickle.loads(pickle.dumps(error))
+        assert type(back) is type(error) and str(back) == str(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lmod_train.errors import BadArgument
@@ -18,7 +18,9 @@ def asked(*texts: str) -> list[Message]:
 _WORDS = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp", "Zs")), min_size=1, max_size=12)
 
 
+@settings(max_examples=25)
 @given(options=st.lists(_WORDS, min_size=2, max_size=26, unique=True))
+@example(options=[f"option {n}" for n in range(26)])
 def test_what_is_written_is_read_back(options: list[str]) -> None:
     text = f"Which is it?\n{lettered(options)}\nAnswer with the letter of one option."
     assert list(options_in(asked(text)).values()) == options

@@ -2,6 +2,7 @@ import json
 import math
 import os
 import socket
+from contextlib import suppress
 
 import pytest
 
@@ -105,23 +106,25 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_yaml_that_is_deep_or_odd_is_a_value_error(tmp_path, text):
-    (tmp_path / "a.yaml").write_text(text)
-    with pytest.raises(ValueError):
-        read_yaml(tmp_path / "a.yaml")
+def test_yaml_that_is_deep_or_odd_is_a_value_error(tmp_path):
+    read = []
+    for name, text in ODD.items():
+        (tmp_path / "a.yaml").write_text(text)
+        with suppress(ValueError):
+            read.append((name, read_yaml(tmp_path / "a.yaml")))
+    assert read == []
 
 
 CHINESE = "编号,诊断\n1,糖尿病视网膜病变\n2,正常\n"
 PORTUGUESE = "id,nome\n1,alteração\n2,CORAÇÃO\n3,opções\n"
 
 
-@pytest.mark.parametrize("text", [CHINESE, PORTUGUESE, "id,name\n1,x\n"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
-def test_texts_in_unicode(text, encoding):
-    assert decoded(text.encode(encoding)) == text
-    assert decoded(("\ufeff" + text).encode(encoding)) in (text, "\ufeff" + text)
-    assert raw.start_of(text.encode(encoding)[:-1]).startswith(text[:5])
+def test_texts_in_unicode(encoding):
+    for text in (CHINESE, PORTUGUESE, "id,name\n1,x\n"):
+        assert decoded(text.encode(encoding)) == text
+        assert decoded(("\ufeff" + text).encode(encoding)) in (text, "\ufeff" + text)
+        assert raw.start_of(text.encode(encoding)[:-1]).startswith(text[:5])
 
 
 def test_national_encodings_are_told_apart_or_refused():

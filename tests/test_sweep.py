@@ -208,7 +208,7 @@ def check(name: str, run: Path, number: int) -> None:
     assert list(run.glob("wandb/offline-run-*/run-*.wandb")), "what `wandb sync` sends"
 
 
-@pytest.mark.parametrize("name", ["quickstart", "cnn"])
+@pytest.mark.parametrize("name", [pytest.param("quickstart", marks=pytest.mark.slow), "cnn"])
 def test_a_command_of_the_grid_trains_offline(name: str, curated: Path, tiny: Path, tmp_path: Path):
     check(name, start(name, 0, curated, tiny, tmp_path), 0)
 

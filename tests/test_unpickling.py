@@ -31,11 +31,11 @@ def read(value, protocol=4):
 
 
 @pytest.mark.parametrize("protocol", range(6))
-@pytest.mark.parametrize("array", PLAIN, ids=lambda a: f"{a.dtype}{a.shape}")
-def test_arrays_come_back_in_every_protocol(array, protocol):
-    back = read(array, protocol)
-    assert (back.dtype, back.shape) == (array.dtype, array.shape) and np.array_equal(back, array)
-    assert back.flags.writeable
+def test_arrays_come_back_in_every_protocol(protocol):
+    for array in PLAIN:
+        back = read(array, protocol)
+        assert (back.dtype, back.shape) == (array.dtype, array.shape) and np.array_equal(back, array)
+        assert back.flags.writeable
 
 
 @pytest.mark.parametrize("protocol", range(6))
@@ -77,15 +77,18 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("protocol", range(2, 6))
-@pytest.mark.parametrize("name", HOSTILE)
-def test_what_is_not_data_or_does_not_fit_is_refused(name, protocol):
-    with pytest.raises(ArrayProblem):
-        read(HOSTILE[name], protocol)
+def test_what_is_not_data_or_does_not_fit_is_refused(protocol):
+    taken = []
+    for name, held in HOSTILE.items():
+        with contextlib.suppress(ArrayProblem):
+            taken.append((name, read(held, protocol)))
+    assert taken == []
 
 
 def test_no_pickle_takes_more_memory_than_it_has(monkeypatch):
     assert unpickling._Counted.left == unpickling.MOST_INSTRUCTIONS
-    monkeypatch.setattr(unpickling._Counted, "left", 300_000)
+    monkeypatch.setattr(unpickling._Counted, "left", 60_000)  # millions take seconds
+    monkeypatch.setattr(unpickling, "MOST_VALUES", 100_000)
     grown: list = []
     for _ in range(60):
         grown = [grown] * 10
@@ -94,9 +97,9 @@ def test_no_pickle_takes_more_memory_than_it_has(monkeypatch):
     small = {
         "a bytearray of a terabyte": b"\x80\x05\x96" + struct.pack("<Q", 2**40) + b".",
         "bytes of a terabyte": b"\x80\x04\x8e" + struct.pack("<Q", 2**40) + b".",
-        "lists without end": b"\x80\x04" + b"]" * 300_010 + b".",
+        "lists without end": b"\x80\x04" + b"]" * 60_010 + b".",
         "a list of lists of one list": pickle.dumps(grown),
-        "nested": b"\x80\x04" + b"]" * 100_000 + b"a" * 99_999 + b".",
+        "nested": b"\x80\x04" + b"]" * 20_000 + b"a" * 19_999 + b".",
     }
     for name, data in small.items():
         with pytest.raises(ArrayProblem):
@@ -123,9 +126,20 @@ def test_no_state_changes_what_the_next_pickle_finds():
     assert read(np.arange(3)).tolist() == [0, 1, 2]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_damage_gives_an_array_or_a_problem(data):
+    damage_is_a_problem(data)
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_much_damage_gives_arrays_or_problems(data):
+    damage_is_a_problem(data)
+
+
+def damage_is_a_problem(data):
     whole = bytearray(
         pickle.dumps(np.array({"a": np.arange(4), "b": "x"}, dtype=object), protocol=data.draw(st.integers(0, 5)))
     )

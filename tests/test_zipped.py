@@ -24,7 +24,7 @@ def test_a_whole_file_has_no_damage_and_its_own_hash(file):
 def test_a_hole_of_zeros_is_seen_wherever_testzip_sees_it(file):
     content, random = file.read_bytes(), np.random.default_rng(0)
     seen = 0
-    for start in random.integers(0, len(content) - 64, 60):
+    for start in random.integers(0, len(content) - 64, 30):
         file.write_bytes(content[:start] + bytes(64) + content[start + 64 :])
         try:
             theirs = zipfile.ZipFile(file).testzip() is not None
@@ -35,7 +35,7 @@ def test_a_hole_of_zeros_is_seen_wherever_testzip_sees_it(file):
         assert digest == hashlib.sha256(file.read_bytes()).hexdigest()
         assert theirs or damage(file) == ""
         seen += theirs
-    assert seen > 40, "most of the file is the large tensor"
+    assert seen > 20, "most of the file is the large tensor"
 
 
 def test_a_file_that_was_not_copied_to_its_end_is_cut_off(file):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -36,10 +37,25 @@ FROZEN, SCRIPTED = "lmod_train.modules.frozen.Frozen", "lmod_train.backends.scri
 QUIET = ["--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def captioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of captions with images, and a scripted model that answers every request about them."""
+    folder = tmp_path_factory.mktemp("captioned")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        write_captions()
+    return folder
+
+
+@pytest.fixture
+def here(captioned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder, in which the test stands."""
+    shutil.copytree(captioned, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_captions() -> None:
     drawn = eyes(COUNT)
     captions = {eye.caption.key: eye.caption for eye in drawn}
     noise = np.random.default_rng(0)
@@ -59,7 +75,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     settings = replace(settings, positions="model")  # its requests contain those of positions by the seed
     by_id |= rewritten(requests(before, captions, settings), before, settings)
     scripted("model.yaml", by_id)
-    return tmp_path
 
 
 def scripted(path: str, texts: Mapping[str, str]) -> None:

@@ -75,9 +75,10 @@ def written(node: ast.AST) -> str:
     return ""
 
 
-SNIPPETS = list(snippets())
-COMMANDS = sorted({(place, s) for place, s in SNIPPETS if s.startswith(OURS) and "VALUE --help" not in s})
-OPTIONS = sorted({(place, s) for place, s in SNIPPETS if s.startswith("--")})
+@pytest.fixture(scope="module")
+def printed() -> list[tuple[str, str]]:
+    """The snippets, in order and each once: reading the package takes seconds."""
+    return sorted(set(snippets()))
 
 
 @cache
@@ -100,35 +101,34 @@ def is_option(name: str, command: str) -> bool:
     }  # fmt: skip
 
 
-def test_there_are_cures_to_try():
-    assert len(COMMANDS) > 20 and len(OPTIONS) > 20
+def test_a_printed_command_is_one(printed: list[tuple[str, str]]):
+    cures = [(place, s) for place, s in printed if s.startswith(OURS) and "VALUE --help" not in s]
+    assert len(cures) > 20
+    for place, cure in cures:
+        command, *rest = shlex.split(cure.removeprefix(OURS))
+        if command in ("COMMAND", "VALUE", "--help"):
+            continue
+        assert command in {*PLAIN, *LIGHTNING, *LATE}, place
+        assert "..." not in rest, f"{place}: what stands for the dots?"
+        for name in (word for word in rest if word.startswith("--")):
+            assert is_option(name, command), f"{place}: {name} is no option of {command}"
 
 
-@pytest.mark.parametrize(("place", "cure"), COMMANDS)
-def test_a_printed_command_is_one(place: str, cure: str):
-    command, *rest = shlex.split(cure.removeprefix(OURS))
-    if command in ("COMMAND", "VALUE", "--help"):
-        return
-    assert command in {*PLAIN, *LIGHTNING, *LATE}, place
-    assert "..." not in rest, f"{place}: what stands for the dots?"
-    for name in (word for word in rest if word.startswith("--")):
-        assert is_option(name, command), f"{place}: {name} is no option of {command}"
+def test_a_printed_option_is_one_of_some_command(printed: list[tuple[str, str]]):
+    cures = [(place, s) for place, s in printed if s.startswith("--")]
+    assert len(cures) > 20
+    for place, cure in cures:
+        for name in (word for word in shlex.split(cure) if word.startswith("--")):
+            known = name in FOREIGN or "VALUE" in name or any(is_option(name, c) for c in [*PLAIN, "fit"])
+            assert known, f"{place}: {name} is an option of no command"
 
 
-@pytest.mark.parametrize(("place", "cure"), OPTIONS)
-def test_a_printed_option_is_one_of_some_command(place: str, cure: str):
-    names = [word for word in shlex.split(cure) if word.startswith("--")]
-    for name in names:
-        known = name in FOREIGN or "VALUE" in name or any(is_option(name, c) for c in [*PLAIN, "fit"])
-        assert known, f"{place}: {name} is an option of no command"
-
-
-def test_model_options_that_cures_print_are_parameters_of_a_module():
+def test_model_options_that_cures_print_are_parameters_of_a_module(printed: list[tuple[str, str]]):
     modules = ("conversation.VisionLanguageModel", "fine_tuning.FineTuning", "classifier.Classifier",
                "linear_probe.LinearProbe")  # fmt: skip
     known = {name for path in modules for name in parameters_of(f"lmod_train.modules.{path}") or ()}
-    printed = {m for _, s in snippets() for m in re.findall(r"--model\.init_args\.(\w+)", s)} - {"X", "KEY", "VALUE"}
-    assert printed and printed <= known
+    named = {m for _, s in printed for m in re.findall(r"--model\.init_args\.(\w+)", s)} - {"X", "KEY", "VALUE"}
+    assert named and named <= known
 
 
 def cure_of(refused: pytest.ExceptionInfo[LmodError], **put_in: object) -> list[str]:

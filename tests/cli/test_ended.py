@@ -12,8 +12,8 @@ from lmod_train.cli.ended import INCOMPLETE
 from lmod_train.report.results import read_run_scores
 from lmod_train.scoring.account import Account
 from lmod_train.shipped import configs_folder
-from tests.cli.test_captions import here as captioned  # noqa: F401 - a fixture
-from tests.cli.test_captions import scripted
+from tests.cli.test_captions import captioned, scripted  # noqa: F401 - a fixture
+from tests.cli.test_captions import here as captions_here  # noqa: F401 - a fixture
 from tests.cli.test_drafts import QUIET, all_good, model_file
 from tests.cli.test_drafts import here as drafted  # noqa: F401 - a fixture
 from tests.cli.test_judge import IDS, VERDICTS, judge_file
@@ -47,6 +47,12 @@ def run(command: str, answered: int, *options: str) -> int:
     return cli.main([command, "--model", model, *data, "--run", "RUN", *QUIET, *options])
 
 
+def brief_report() -> int:
+    """Report the scores alone, without the figures of thirty sections."""
+    Path("brief.yaml").write_text("sections: [lmod_train.report.sections.scores.Scores]\n")
+    return cli.main(["report", "RUN", "--out", "REPORT", "--config", "brief.yaml"])
+
+
 @pytest.mark.parametrize("command", SPLITS)
 def test_the_status_is_that_of_the_records_that_were_to_be_asked(asked: Path, command: str, capsys):
     assert run(command, 3) == INCOMPLETE
@@ -56,14 +62,14 @@ def test_the_status_is_that_of_the_records_that_were_to_be_asked(asked: Path, co
     assert "WHOLE: 4 of 4 records have a reply" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", SPLITS)
+@pytest.mark.parametrize("command", ["validate", pytest.param("test", marks=pytest.mark.slow), "predict"])
 def test_a_run_without_any_reply_ends_with_its_account_and_no_score(asked: Path, command: str, capsys):
     assert run(command, 0) == INCOMPLETE
     assert "RUN: 0 of 4 records have a reply, 4 failed" in capsys.readouterr().out
     if command != "predict":
         (scores,) = read_run_scores([Path("RUN")])
         assert scores.account("glaucoma") == Account(0, 4) and scores.find("glaucoma", "accuracy_strict").value is None
-        assert cli.main(["report", "RUN", "--out", "REPORT"]) == 0 == cli.main(["rescore", "RUN"])
+        assert brief_report() == 0 == cli.main(["rescore", "RUN"])
         printed = capsys.readouterr().out
         assert "RUN is incomplete" in printed or "scripted is incomplete" in printed
 
@@ -72,7 +78,7 @@ def test_rescore_and_report_of_an_incomplete_run_end_with_0_and_mark_it(asked: P
     assert run("test", 2) == INCOMPLETE
     assert cli.main(["rescore", "RUN"]) == 0
     assert "incomplete: 2 requests failed" in capsys.readouterr().out
-    assert cli.main(["report", "RUN", "--out", "REPORT"]) == 0
+    assert brief_report() == 0
     printed = capsys.readouterr().out
     assert (
         "is incomplete: 2 of 4 records have a reply, 2 failed" in printed
@@ -89,7 +95,7 @@ def test_the_other_shard_is_not_to_be_asked(asked: Path, capsys):
     assert sorted(statuses) == [0, INCOMPLETE], "of the record that failed"
 
 
-@pytest.mark.parametrize("lost", [0, 1, None])
+@pytest.mark.parametrize("lost", [0, 1, pytest.param(None, marks=pytest.mark.slow)])
 def test_a_series_goes_on_and_ends_with_the_worst_status(asked: Path, lost: int | None, capsys, monkeypatch):
     from lmod_train.backends.scripted import Scripted
 
@@ -137,7 +143,7 @@ def test_judgements(tmp_path: Path, monkeypatch, missing: int, capsys):
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_captions_and_their_judge(captioned: Path, missing: int):  # noqa: F811
+def test_captions_and_their_judge(captions_here: Path, missing: int):  # noqa: F811
     lines = Path("model.jsonl").read_text(encoding="utf-8").splitlines()
     Path("model.jsonl").write_text("\n".join(lines[missing:]), encoding="utf-8")
     options = ["--model", "model.yaml", "--out", "DRAFT", *QUIET]

@@ -109,12 +109,12 @@ def test_other_ways_of_asking_continue_a_run_and_its_config_states_them(command,
         run("--data.asking.shots", "-1")
 
 
-@pytest.mark.parametrize("name", ["fit", "validate", "test", "predict"])
-def test_a_run_that_another_process_writes_is_not_touched(command, tmp_path, name):
+def test_a_run_that_another_process_writes_is_not_touched(command, tmp_path):
     other = hold(tmp_path / "here")
-    with pytest.raises(FolderBusy, match=f"process {other.pid} on"):
-        command(name, "cnn_glaucoma.yaml" if name == "fit" else "scripted.yaml", "--run", "here")
-    assert [f.name for f in (tmp_path / "here").iterdir()] == [".lock"]
+    for name in ("fit", "validate", "test", "predict"):
+        with pytest.raises(FolderBusy, match=f"process {other.pid} on"):
+            command(name, "cnn_glaucoma.yaml" if name == "fit" else "scripted.yaml", "--run", "here")
+        assert [f.name for f in (tmp_path / "here").iterdir()] == [".lock"]
     end(other)
 
 
@@ -231,23 +231,38 @@ def test_a_last_checkpoint_that_cannot_be_read_gives_way_to_the_one_before_and_i
         experiment.continued(last)
 
 
-@pytest.mark.parametrize("fault", ["truncated", "missing", "killed between two renames"])
-def test_a_training_goes_on_from_the_checkpoint_before_the_last_as_if_nothing_had_happened(
-    command, tmp_path, monkeypatch, fault
-):
-    small = ["--model.init_args.side", "16", "--data.batch_size", "2", "--checkpoint.every_n_train_steps", "1"]
-    small += ["--trainer.max_steps", "4", "--trainer.max_epochs", "9"]
-    command("fit", "cnn_glaucoma.yaml", *small, "--run", "whole")
-    kept = tmp_path / "here" / "checkpoints"
-    last, before = kept / "last.ckpt", kept / "last.ckpt.before"
+FOUR_STEPS = ["--model.init_args.side", "16", "--data.batch_size", "2", "--checkpoint.every_n_train_steps", "1"]
+FOUR_STEPS += ["--trainer.max_steps", "4", "--trainer.max_epochs", "9"]
+
+
+@pytest.fixture(scope="module")
+def stopped(curated, tmp_path_factory):
+    """The folders `whole` of a complete training, and `here` of one that was stopped before its last step."""
+    folder = tmp_path_factory.mktemp("stopped")
 
     def stop(self, batch, batch_idx):
         if self.global_step == 3:
             raise RuntimeError("the machine is gone")
 
-    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="gone"):
+    chosen = ["--config", str(CONFIGS / "cnn_glaucoma.yaml"), "--data.curated", str(curated), *QUIET, *FOUR_STEPS]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        experiment.run(["fit", *chosen, "--run", "whole"])
         patched.setattr(LmodModule, "on_train_batch_start", stop)
-        command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+        with pytest.raises(RuntimeError, match="gone"):
+            experiment.run(["fit", *chosen, "--run", "here"])
+    return folder
+
+
+@pytest.mark.parametrize(
+    "fault", ["truncated", pytest.param("missing", marks=pytest.mark.slow), "killed between two renames"]
+)
+def test_a_training_goes_on_from_the_checkpoint_before_the_last_as_if_nothing_had_happened(
+    command, stopped, tmp_path, fault
+):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
+    kept = tmp_path / "here" / "checkpoints"
+    last, before = kept / "last.ckpt", kept / "last.ckpt.before"
     if fault == "truncated":
         last.write_bytes(last.read_bytes()[:-60])
     elif fault == "missing":
@@ -256,7 +271,7 @@ def test_a_training_goes_on_from_the_checkpoint_before_the_last_as_if_nothing_ha
         before.unlink()
         shutil.copy(last, kept / "last.ckpt.partial")
         last.rename(before)
-    command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    command("fit", "cnn_glaucoma.yaml", *FOUR_STEPS, "--run", "here")
     ended, whole = (torch.load(tmp_path / run / "checkpoints" / "last.ckpt") for run in ("here", "whole"))
     assert ended["global_step"] == whole["global_step"] == 4
     assert all(torch.equal(ended["state_dict"][name], tensor) for name, tensor in whole["state_dict"].items())

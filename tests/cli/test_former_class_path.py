@@ -1,6 +1,7 @@
 """A run of an earlier version, whose ``config.yaml`` holds a former class path, is used as any other run."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,27 @@ QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false", 
 SHORT = ["--trainer.max_epochs", "1", "--trainer.check_val_every_n_epoch", "1", "--data.limit", "2"]
 
 
-@pytest.fixture
-def fit(curated: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+@pytest.fixture(scope="module")
+def trained(curated: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Path]:
     """A short training in the run folder ``old``, whose config then holds the former class path."""
-    monkeypatch.chdir(tmp_path)
     config = ["--config", str(configs_folder() / "quickstart.yaml"), "--data.curated", str(curated)]
     typed = ["fit", *config, "--model.init_args.checkpoint", str(tiny), *SHORT, *WORDS, *QUIET, "--run", "old"]
-    assert cli.main(typed) == 0
-    written = Path("old/config.yaml")
+    folder = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        assert cli.main(typed) == 0
+    written = folder / "old" / "config.yaml"
     assert TODAY in written.read_text()
     written.write_text(written.read_text().replace(TODAY, FORMER))
-    return typed
+    return typed, folder / "old"
+
+
+@pytest.fixture
+def fit(trained: tuple[list[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command of that training, and a copy of its run folder ``old`` in the folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(trained[1], tmp_path / "old")
+    return trained[0]
 
 
 def test_it_is_continued_by_the_command_that_began_it(fit: list[str]):

@@ -47,13 +47,14 @@ def foreign(lines: list[str]) -> list[str]:
     return [line for line in lines if not any(re.fullmatch(pattern, line) for pattern in OURS)]
 
 
+@pytest.mark.parametrize("imported", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_redirected_run_prints_no_foreign_line_and_states_step_loss_rate_and_time(
-    curated: Path, tiny: Path, tmp_path: Path
+    imported: bool, curated: Path, tiny: Path, tmp_path: Path
 ):
     model = ["--model.init_args.checkpoint", tiny, "--doctor.refuse", "false", "--tripwires.stop", "false"]
     fit = printed(
         "fit", "--config", "quickstart", "--data.curated", curated, *model, "--run", "FIT", "--trainer.max_epochs", 1,
-        "--trainer.check_val_every_n_epoch", 1, folder=tmp_path, imported=False,
+        "--trainer.check_val_every_n_epoch", 1, folder=tmp_path, imported=imported,
     )  # fmt: skip
     assert foreign(fit) == []
     (last,) = [line for line in fit if line.startswith("validated at step")]

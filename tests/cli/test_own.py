@@ -21,6 +21,7 @@ from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.own import BUILDS, own_classes
 from lmod_train.formats.export import Format
 from lmod_train.shipped import PACKAGE
+from tests import forks
 from tests.report.make import run as write_run
 
 OPTIONAL = (
@@ -81,6 +82,11 @@ def started(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+def forked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as `started` does, where nothing has to be imported under the eyes of the test."""
+    return forks.run(["-m", "lmod_train", *arguments], folder)
+
+
 COMMANDS = {
     "report": ["report", "run", "--out", "report"],
     "rescore": ["rescore", "run"],
@@ -88,7 +94,11 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+QUICK = ("rescore", "export hugging_face")
+"""The commands with the fewest and the most imports; each is an interpreter that starts anew."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[] if n in QUICK else pytest.mark.slow) for n in COMMANDS])
 def test_nothing_of_the_working_folder_is_executed_by_a_command_that_reads(received, name):
     """With ``-m`` Python itself puts the working folder first: a ``yaml.py`` in it would be ours."""
     done = started(received / "here", *COMMANDS[name])
@@ -138,12 +148,12 @@ def test_a_class_that_a_file_names_is_not_imported_wherever_it_lies(
 def test_the_command_that_the_message_asks_for_works_from_the_working_folder_and_not_from_the_run_s(received, tmp_path):
     here = evil(received, tmp_path / "here")
     (here / "evil.py").write_text(EVIL.format(mark=str(tmp_path / "mark")))
-    assert started(here, "rescore", "run").returncode == 2 and not (tmp_path / "mark").exists()
-    done = started(here, "rescore", "run", "--trust", "json", "--trust", "evil")
+    assert forked(here, "rescore", "run").returncode == 2 and not (tmp_path / "mark").exists()
+    done = forked(here, "rescore", "run", "--trust", "json", "--trust", "evil")
     assert done.returncode == 0 and (tmp_path / "mark").read_text() == "evil\n", done.stderr
     (tmp_path / "mark").unlink()
     (here / "evil.py").rename(here / "run" / "evil.py")
-    within = started(here / "run", "rescore", ".", "--trust", "evil")
+    within = forked(here / "run", "rescore", ".", "--trust", "evil")
     assert within.returncode == 2 and "is never run" in within.stderr and not (tmp_path / "mark").exists()
 
 
@@ -182,16 +192,14 @@ def test_a_task_of_the_working_folder_goes_the_whole_way_by_the_user_s_word(tmp_
     assert refused.returncode == 2 and "`python -m lmod_train rescore run --trust mine`" in refused.stderr
 
 
-@pytest.mark.parametrize("command", [*BUILDS, "rescore", "report", "export", "import", "list", "merge"])
-@pytest.mark.parametrize("trusting", [[], ["--trust", "x"], ["--trust=x"]])
-def test_the_working_folder_is_on_the_path_last_and_only_where_the_user_s_classes_are_built(
-    command, trusting, tmp_path, monkeypatch
-):
+def test_the_working_folder_is_on_the_path_last_and_only_where_the_user_s_classes_are_built(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = list(sys.path)
-    with own_classes([command, *trusting]):
-        assert sys.path == ([*before, str(tmp_path)] if command in BUILDS or trusting else before)
-    assert sys.path == before
+    for command in (*BUILDS, "rescore", "report", "export", "import", "list", "merge"):
+        for trusting in ([], ["--trust", "x"], ["--trust=x"], ["--family=x"]):
+            with own_classes([command, *trusting]):
+                assert sys.path == ([*before, str(tmp_path)] if command in BUILDS or trusting else before), command
+            assert sys.path == before
 
 
 @pytest.mark.parametrize(

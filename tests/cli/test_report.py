@@ -25,6 +25,13 @@ def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "curated"
 
 
+@pytest.fixture
+def brief(tmp_path: Path) -> list[str]:
+    """The option of a report of the scores alone, without the figures of thirty sections."""
+    (tmp_path / "brief.yaml").write_text("sections: [lmod_train.report.sections.scores.Scores]\n")
+    return ["--config", str(tmp_path / "brief.yaml")]
+
+
 def run_of(curated: Path, run: Path, wrong: int) -> Path:
     """A run that gave the reference reply to every record but the first `wrong` of each task, where it said nothing."""
     records = read_records(curated / "records")
@@ -38,7 +45,7 @@ def run_of(curated: Path, run: Path, wrong: int) -> Path:
 
 
 def test_reference_replies_score_one_and_silence_is_counted(
-    curated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    curated: Path, tmp_path: Path, brief: list[str], capsys: pytest.CaptureFixture[str]
 ):
     runs = [run_of(curated, tmp_path / "perfect", 0), run_of(curated, tmp_path / "silent", 2)]
     n = {f.stem: len(found) for f in (curated / "records").iterdir() if (found := read_records(f))}
@@ -52,7 +59,7 @@ def test_reference_replies_score_one_and_silence_is_counted(
     assert scores[0]["anatomy", "f1_lmod_plus"].value == 1.0
     assert scores[1]["anatomy", "f1_lmod_plus"].value == pytest.approx(1 - 2 / n["anatomy"], abs=1e-6)
     capsys.readouterr()
-    assert cli.main(["report", *map(str, runs), "--out", str(tmp_path / "report")]) == 0
+    assert cli.main(["report", *map(str, runs), "--out", str(tmp_path / "report"), *brief]) == 0
     said = capsys.readouterr().out
     phantoms = "phantoms, drawn, not eyes: the scores of anatomy, four_way, glaucoma say nothing about eyes"
     results = read_results(runs)
@@ -70,12 +77,14 @@ def test_reference_replies_score_one_and_silence_is_counted(
     assert {(run, model) for run, model, _ in joined} == {("perfect", "by hand"), ("silent", "by hand")}
 
 
-def test_images_come_from_the_named_folder_and_every_prediction_is_on_a_page(curated: Path, tmp_path: Path):
+def test_images_come_from_the_named_folder_and_every_prediction_is_on_a_page(
+    curated: Path, tmp_path: Path, brief: list[str]
+):
     """The runs by hand have no config.yaml, so that the images are only found where the command says."""
     run = run_of(curated, tmp_path / "perfect", 0)
     pages = {}
     for name, more in (("bare", []), ("images", ["--curated", str(curated)]), ("one", ["--one_file", "true"])):
-        assert cli.main(["report", str(run), "--out", str(tmp_path / name), *more]) == 0
+        assert cli.main(["report", str(run), "--out", str(tmp_path / name), *brief, *more]) == 0
         files = [tmp_path / name / "index.html", *sorted((tmp_path / name).glob("pages/*"))]
         pages[name] = "".join(file.read_text(encoding="utf-8") for file in files)
     assert ['src="../images/' in pages[name] for name in ("bare", "images")] == [False, True]
@@ -91,9 +100,9 @@ def test_folders_of_no_curated_set_are_refused(tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "report").exists()
 
 
-def test_one_file_has_no_folder_of_data(curated: Path, tmp_path: Path):
+def test_one_file_has_no_folder_of_data(curated: Path, tmp_path: Path, brief: list[str]):
     run = run_of(curated, tmp_path / "run", 1)
-    assert cli.main(["report", str(run), "--out", str(tmp_path / "report"), "--one_file", "true"]) == 0
+    assert cli.main(["report", str(run), "--out", str(tmp_path / "report"), *brief, "--one_file", "true"]) == 0
     assert not (tmp_path / "report" / "data").exists()
     assert "data-replies-0" in (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
 

@@ -20,10 +20,20 @@ IMAGES = 12
 DRAFT, CURATED = Path("DRAFT"), Path("CURATED")
 
 
+@pytest.fixture(scope="module")
+def drafted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Record]]:
+    """The folder with the drafts and the curated photographs, which tests copy, and its records."""
+    folder = tmp_path_factory.mktemp("drafted")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        return folder, make_drafts(DRAFT, curated(CURATED, IMAGES), IMAGES)
+
+
 @pytest.fixture
-def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Record]:
+def records(drafted: tuple[Path, list[Record]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Record]:
+    shutil.copytree(drafted[0], tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    return make_drafts(DRAFT, curated(CURATED, IMAGES), IMAGES)
+    return drafted[1]
 
 
 def review(*arguments: str) -> int:

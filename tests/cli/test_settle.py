@@ -3,6 +3,7 @@
 import copy
 import os
 import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -23,7 +24,7 @@ QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
 CONFIG = configs_folder() / "scripted.yaml"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def options(curated):
     return ["validate", "--config", str(CONFIG), "--data.curated", str(curated), "--data.split", "all", *QUIET]
 
@@ -36,10 +37,12 @@ def lines(run):
     return [line for file in Run(run).replies.iterdir() for line in file.read_text().splitlines()]
 
 
-@pytest.fixture
-def whole(options, tmp_path):
-    experiment.run([*options, "--run", str(tmp_path / "whole")])
-    return tmp_path / "whole"
+@pytest.fixture(scope="module")
+def whole(options, tmp_path_factory):
+    """A run of one process, to be compared with and not to be changed."""
+    folder = tmp_path_factory.mktemp("one process") / "whole"
+    experiment.run([*options, "--run", str(folder)])
+    return folder
 
 
 def test_shards_in_turn_give_the_scores_of_one_process_and_ask_each_record_once(options, tmp_path, whole, capsys):
@@ -233,10 +236,11 @@ def test_a_value_that_a_run_has_does_not_change_to_its_default(tmp_path):
 
 
 def test_the_defaults_of_a_command_are_those_of_its_parser(options, tmp_path, whole):
-    config = Run(whole).read_config()
+    own = shutil.copytree(whole, tmp_path / "own")
+    config = Run(own).read_config()
     for key in ("tripwires", "evaluation", "checkpoint"):
         config.pop(key)
-    Run(whole).write_config({**config, "data": {k: v for k, v in config["data"].items() if k != "regime"}})
-    experiment.run([*options, "--run", str(whole)])
+    Run(own).write_config({**config, "data": {k: v for k, v in config["data"].items() if k != "regime"}})
+    experiment.run([*options, "--run", str(own)])
     with pytest.raises(RunConflict, match=r"tripwires\.limits\.empty: None -> 0\.9"):
-        experiment.run([*options, "--run", str(whole), "--tripwires.limits.empty", "0.9"])
+        experiment.run([*options, "--run", str(own), "--tripwires.limits.empty", "0.9"])

@@ -45,7 +45,11 @@ def test_the_defaults_are_those_of_the_classes():
     assert "--data.balance {none,class,modality,class_modality}\n" in text
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+SLOW = {"test", "predict"}
+"""Commands whose short help differs from that of `validate` in its name alone."""
+
+
+@pytest.mark.parametrize("command", [pytest.param(c, marks=pytest.mark.slow if c in SLOW else []) for c in COMMANDS])
 def test_the_commands_that_it_prints_can_be_typed(command: str, capsys: pytest.CaptureFixture[str]):
     typed = re.findall(r"^  python -m lmod_train (.+?)  +", short_help(command, ""), re.M)
     assert len(typed) == 3 and typed[-1] == f"{command} {WHOLE}"

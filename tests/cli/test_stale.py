@@ -114,8 +114,9 @@ def test_what_has_changed_is_asked_again_and_scored_alone(again, what, capsys, c
     assert {line["id"]: line["asked"] for line in after[3:]} == today
     assert not set(today.values()) & {line["asked"] for line in before}
     assert [p.reply.asked for p in read_predictions(again / "run" / "predictions.parquet")] == list(today.values())
-    assert validate(again, *([f"{BACKEND}.max_new_tokens", "3"] if what == "settings" else [])) == 0
-    assert lines(again) == after, "nothing is asked a third time"
+    if what in ("words", "settings"):  # one of the records, and one of the model
+        assert validate(again, *([f"{BACKEND}.max_new_tokens", "3"] if what == "settings" else [])) == 0
+        assert lines(again) == after, "nothing is asked a third time"
 
 
 def test_where_nothing_has_changed_nothing_is_asked_and_nothing_said(again, capsys, caplog):

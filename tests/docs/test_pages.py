@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ from lmod_train.cli.judge import parted
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.shipped import by_name
 from lmod_train.scoring.items import Item
-from lmod_train.shipped import PACKAGE, configs_folder
+from lmod_train.shipped import configs_folder
 from lmod_train.sources.discovery import source_classes
 from lmod_train.types import Box, Dropped, Sample, Unparsed
 from tests import forks
@@ -54,8 +52,6 @@ SERIES = ("--seeds", "--folds")
 """Options of several runs, which the command line turns into commands of single runs before they are parsed."""
 OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
 """Programs that the pages start beside this package's own command; what is known of their arguments is tested below."""
-
-EVERY = pytest.mark.parametrize("page", pages(), ids=lambda p: p.relative_to(ROOT).as_posix())
 
 
 def expected(line: str) -> str:
@@ -129,11 +125,7 @@ def test_a_dataset_is_added_as_the_page_says(tmp_path: Path):
 def contract_is_kept(test: str, folder: Path) -> None:
     """Run a test that a page shows, in the folder of the files that the pages show."""
     (folder / "pyproject.toml").write_text("[tool.pytest.ini_options]\n", encoding="utf-8")
-    path = f"{PACKAGE.parent}{os.pathsep}{folder}"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
-    )
+    done = forks.run(["-m", "pytest", "-q", "-p", "no:cacheprovider", test], folder)
     assert done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr
 
 
@@ -204,7 +196,15 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return prepared(tmp_path_factory.mktemp("pages") / "earlier")
 
 
-@pytest.mark.parametrize("page", [p for p in pages() if blocks(p)], ids=lambda p: p.relative_to(ROOT).as_posix())
+QUICK = ("index.md", "python.md", "extend.md")
+"""Pages whose commands train nothing; those of the others are tested one by one in tests/cli too."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=[] if p.name in QUICK else pytest.mark.slow) for p in pages() if blocks(p)],
+    ids=lambda p: p.relative_to(ROOT).as_posix(),
+)
 def test_marked_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, earlier: Path):
     """A page is run in a folder of its own, with what commands of earlier pages have made."""
     folder = prepared(tmp_path / "page")
@@ -234,6 +234,11 @@ def lightning() -> Any:
     return Parsed(ExitStack(), **options(), args=arguments).parser
 
 
+@cache
+def plain_parser(command: str) -> Any:
+    return parser_of(cli.PLAIN[command], command)
+
+
 def parse(arguments: list[str], lightning: Any) -> None:
     """Parse the arguments of one of our commands, down to its last option.
 
@@ -244,17 +249,21 @@ def parse(arguments: list[str], lightning: Any) -> None:
     rest = by_name(command, rest)
     if command in ("judge", "ask-questions", "captions", "judge-captions"):
         own, others = parted(rest)
-        parser_of(cli.PLAIN[command], command).parse_args(own)
+        plain_parser(command).parse_args(own)
         given = ["--data.curated", "c", "--data.tasks", "[]", "--model", str(configs_folder() / "model/openai.yaml")]
         lightning.parse_args(["fit", *given, *others])
     elif command in cli.PLAIN:
-        parser_of(cli.PLAIN[command], command).parse_args(rest)
+        plain_parser(command).parse_args(rest)
     else:
         single = [w for before, w in zip(["", *rest], rest, strict=False) if not {before, w} & {*SERIES}]
         lightning.parse_args(["fit" if command == "doctor" else command, *single])
 
 
-@EVERY
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(p, marks=pytest.mark.slow if p.name == "baselines.md" else []) for p in pages()],
+    ids=lambda p: p.relative_to(ROOT).as_posix(),
+)
 def test_every_command_of_ours_parses(page: Path, lightning: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     (tmp_path / "configs").symlink_to(configs_folder())
     written(tmp_path)
@@ -274,20 +283,17 @@ def test_a_wrong_option_does_not_parse(wrong: str, lightning: Any, monkeypatch: 
         parse(wrong.split(), lightning)
 
 
-@EVERY
-def test_every_other_command_names_what_exists(page: Path):
-    for words in commands(read(page)):
-        if ours(words) is None and words[0] not in ("srun", "torchrun"):
-            assert words[0] in OTHERS, words
-            assert list(absent(words)) == [], words
+def test_every_other_command_names_what_exists():
+    for page in pages():
+        for words in commands(read(page)):
+            if ours(words) is None and words[0] not in ("srun", "torchrun"):
+                assert words[0] in OTHERS, (page, words)
+                assert list(absent(words)) == [], (page, words)
 
 
 def absent(words: list[str]) -> Iterator[str]:
     """Yield what a command of another program names and what is not there: scripts, options, extras, configs."""
     extras = re.findall(r"^(\w+) = \[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
-    checkpoints = [yaml.safe_load(read(f))["init_args"] for f in configs_folder().glob("model/*.yaml")]
-    folders = {str(value.get("checkpoint")) for value in checkpoints}
-    folders |= {str(Path(str(value.get("weights"))).parent) for value in checkpoints}
     for word in words[1:]:
         if re.fullmatch(r"(?:scripts|configs|tests)/[\w./-]+", word) and not (ROOT / word).exists():
             yield word
@@ -295,8 +301,16 @@ def absent(words: list[str]) -> Iterator[str]:
     if words[0] == "python" and words[1].endswith(".py"):
         text = read(ROOT / words[1])
         yield from (word for word in words[2:] if word.startswith("--") and f'"{word}"' not in text)
-    if words[0] == "hf" and words[words.index("--local-dir") + 1] not in folders:
+    if words[0] == "hf" and words[words.index("--local-dir") + 1] not in weight_folders():
         yield words[-1]
+
+
+@cache
+def weight_folders() -> set[str]:
+    """Return the folders of weights that the configs name."""
+    checkpoints = [yaml.safe_load(read(f))["init_args"] for f in configs_folder().glob("model/*.yaml")]
+    folders = {str(value.get("checkpoint")) for value in checkpoints}
+    return folders | {str(Path(str(value.get("weights"))).parent) for value in checkpoints}
 
 
 def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
@@ -309,7 +323,7 @@ def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
 @pytest.fixture(scope="module")
 def options_known(lightning: Any) -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
-    known = {option for name, function in cli.PLAIN.items() for option in options_of(parser_of(function, name))}
+    known = {option for name in cli.PLAIN for option in options_of(plain_parser(name))}
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.backends.openai.OpenAI"):
@@ -317,38 +331,40 @@ def options_known(lightning: Any) -> set[str]:
     return known.union(others, *map(options_of, lightning._subcommands_action.choices.values()))
 
 
-@EVERY
-def test_every_option_that_is_named_exists(page: Path, options_known: set[str]):
+def test_every_option_that_is_named_exists(options_known: set[str]):
     """Options in running text are those of some command."""
-    named = {word for inline in code(read(page)) for word in re.findall(r"(?<![\w.-])--[a-z][\w.-]*", inline)}
-    beginnings = ("--model.init_args.", "--trainer.logger", "--roots.")  # continued by a class, a source
-    chosen = {name for name in named if name.startswith(beginnings) or name.endswith(".KEY")}
-    assert sorted(named - chosen - options_known) == []
+    for page in pages():
+        named = {word for inline in code(read(page)) for word in re.findall(r"(?<![\w.-])--[a-z][\w.-]*", inline)}
+        beginnings = ("--model.init_args.", "--trainer.logger", "--roots.")  # continued by a class, a source
+        chosen = {name for name in named if name.startswith(beginnings) or name.endswith(".KEY")}
+        assert sorted(named - chosen - options_known) == [], page
 
 
 def options_of(parser: Any) -> set[str]:
     return {option for action in parser._actions for option in action.option_strings}
 
 
-@EVERY
-def test_every_file_that_is_named_exists(page: Path):
-    text = prose(read(page))
-    named = set(re.findall(r"`((?:configs|lmod_train|tests|scripts)/[\w/.]+\.\w+)`", text)) | {"LICENSE", "Dockerfile"}
-    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
-    linked = set(re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text))
-    assert [link for link in sorted(linked) if not (page.parent / link).exists()] == []
+def test_every_file_that_is_named_exists():
+    for page in pages():
+        text = prose(read(page))
+        named = set(re.findall(r"`((?:configs|lmod_train|tests|scripts)/[\w/.]+\.\w+)`", text))
+        named |= {"LICENSE", "Dockerfile"}
+        assert [name for name in sorted(named) if not (ROOT / name).exists()] == [], page
+        linked = set(re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text))
+        assert [link for link in sorted(linked) if not (page.parent / link).exists()] == [], page
 
 
-@EVERY
-def test_every_link_to_a_heading_leads_to_one(page: Path):
-    for name, anchor in re.findall(r"\]\(([^)#:\s]*)#([\w-]+)\)", prose(read(page))):
-        headings = re.findall(r"^#+ (.+)$", prose(read(page.parent / name if name else page)), re.M)
-        assert anchor in {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings}, (name, anchor)
+def test_every_link_to_a_heading_leads_to_one():
+    for page in pages():
+        for name, anchor in re.findall(r"\]\(([^)#:\s]*)#([\w-]+)\)", prose(read(page))):
+            headings = re.findall(r"^#+ (.+)$", prose(read(page.parent / name if name else page)), re.M)
+            known = {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings}
+            assert anchor in known, (page, name, anchor)
 
 
-@EVERY
-def test_every_class_and_module_that_is_named_exists(page: Path):
-    for name in {inline for inline in code(read(page)) if re.fullmatch(r"lmod_train(?:\.\w+)+", inline)}:
+def test_every_class_and_module_that_is_named_exists():
+    inline = {word for page in pages() for word in code(read(page))}
+    for name in sorted(word for word in inline if re.fullmatch(r"lmod_train(?:\.\w+)+", word)):
         module, _, last = name.rpartition(".")
         try:
             importlib.import_module(name)

@@ -14,6 +14,7 @@ import pytest
 import lmod_train
 from tests.docs.pages import DOCS, ROOT, pages
 
+pytestmark = pytest.mark.slow  # the site is built once, which takes a quarter of a minute
 BUILDER = ("mkdocs", "material", "mkdocstrings")
 NOWHERE = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
 """A proxy that refuses every connection: a build that asks the network for anything fails."""

@@ -133,8 +133,19 @@ def in_way(run, tags):
     return run
 
 
-@pytest.mark.parametrize("factor", FACTORS)
-@pytest.mark.parametrize(("test", "val"), [("2", "3"), ("2", ""), ("", "2"), ("2", "2")])
+PAIRS = [("2", "3"), ("2", ""), ("", "2"), ("2", "2")]
+WAYS = [(factor, *pair) for factor in FACTORS for pair in PAIRS]
+"""Factor of asking, its value in the test run and in the validation run; empty for a run without."""
+
+
+def is_quick(factor, test, val):
+    """Every pair of one factor and of the one that changes nothing, and a pair that differs of each other one."""
+    return factor in (FACTORS[0], "repeat") or (test, val) == PAIRS[0]
+
+
+@pytest.mark.parametrize(
+    ("factor", "test", "val"), [pytest.param(*w, marks=[] if is_quick(*w) else pytest.mark.slow) for w in WAYS]
+)
 def test_validation_items_asked_in_another_way_serve_no_test_items(tmp_path, factor, test, val):
     runs = [
         in_way(evaluate(tmp_path / split, (split,)), {factor: way} if way else {})

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.report.curves import rankings
+from lmod_train.report.curves import curve_rows, rankings
+from lmod_train.report.figures.curves import CHANCE
 from lmod_train.report.report import report
 from lmod_train.report.results import labels, read_outcomes, read_run_scores
 from lmod_train.scoring.calibration import reliability
@@ -49,6 +50,29 @@ def test_what_is_drawn_encloses_the_areas_of_the_scores(two, task):
         gaps = curve.items * np.abs(curve.confidence - curve.right)
         assert np.nansum(gaps) / curve.items.sum() == pytest.approx(one.find("ece").value, abs=1e-6)
     assert found[0].find("auroc_macro").n == 60 > found[1].find("auroc_macro").n == len(found[1].truths)
+
+
+@pytest.mark.parametrize("task", ["glaucoma", "macular_hole_stage"])
+def test_a_line_has_its_ends_and_the_area_of_its_points_whatever_corners_are_left_out(two, task):
+    figures = read_run_scores(two[0])
+    outcomes = [read_outcomes(path) for path in two[0]]
+    classes = outcomes[0].choices[task]
+    found = rankings(figures, labels(figures), [o.items for o in outcomes], task, classes)
+    lines = {}
+    for curve, model, area, x, y in curve_rows(found, classes):
+        points = lines.setdefault((curve, model), [])
+        assert (area is None) == bool(points), "the area stands once, at the beginning"
+        points.append((x, y))
+    assert lines["ROC", CHANCE] == [(0, 0), (1, 1)]
+    for one in found:
+        points = lines["ROC", one.name]
+        assert (points[0], points[-1]) == ((0, 0), (1, 1))
+        x, y = np.transpose(points)
+        assert np.trapezoid(y, x) == pytest.approx(one.find("auroc_macro").value, abs=1e-6)
+        points = lines["precision-recall", one.name]
+        assert (points[0][0], points[-1][0]) == (0, 1) and points[0][1] == points[1][1], "it begins with a step"
+        x, y = np.transpose(points)
+        assert np.trapezoid(y, x) == pytest.approx(one.find("auprc_macro").value, abs=1e-6)
 
 
 def test_the_curves_are_in_the_colours_of_their_runs(two):

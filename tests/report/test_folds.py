@@ -17,6 +17,9 @@ from lmod_train.errors import ArtifactError
 from lmod_train.report.folds import pool
 from lmod_train.report.report import report
 from lmod_train.report.rescore import rescore
+from lmod_train.report.sections.operating_points import OperatingPoints
+from lmod_train.report.sections.provenance import Provenance
+from lmod_train.report.sections.scores import Scores
 from lmod_train.report.seeds import seeds_text
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Reply
@@ -77,7 +80,7 @@ def test_the_report_shows_one_run_and_no_deviation_over_folds(folds, tmp_path):
     folder, *_ = folds
     pool(folder)
     printed = []
-    report([folder], tmp_path / "out", log=printed.append)
+    report([folder], tmp_path / "out", sections=[Scores(), Provenance(), OperatingPoints()], log=printed.append)
     text = (tmp_path / "out" / "tables.md").read_text()
     assert printed[0].count("glaucoma") == 1 and "fold_" not in printed[0]
     assert "3 folds, each record answered by the model that was not trained on its patient" in "\n".join(printed)

@@ -30,7 +30,7 @@ def test_runs_of_one_modality_each_are_one_row_and_their_mean(tmp_path):
         assert list(row.values.values()) == pytest.approx(scored, abs=1e-6)
         assert row.macro.value == pytest.approx(np.mean(scored), abs=1e-6)
         assert row.macro.low < row.macro.value < row.macro.high
-    report(runs, tmp_path / "out")
+    report(runs, tmp_path / "out", sections=[Modalities()])
     text = (tmp_path / "out" / "tables.md").read_text()
     part = text[text.index("Macro over modalities") :].split("##")[0]
     assert f"{own['anatomy'].macro.value:.3f}" in part

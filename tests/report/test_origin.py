@@ -14,6 +14,8 @@ from lmod_train.report.origin import origin_of, phantom_tasks, remarks
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
 from lmod_train.report.sections.provenance import Provenance
+from lmod_train.report.sections.published import PublishedScores
+from lmod_train.report.sections.scores import Scores
 from tests.report.make import curate, run
 from tests.report.shown import shown
 
@@ -67,10 +69,11 @@ def test_what_the_files_do_not_tell_is_said_to_be_so_and_random_weights_are_call
 
 
 def test_phantoms_are_called_so_on_every_surface_and_nothing_published_stands_beside_them(tuned: Path, tmp_path: Path):
-    before = report([tuned], tmp_path / "before").read_text()
+    sections = [Scores(), Provenance(), PublishedScores()]
+    before = report([tuned], tmp_path / "before", sections=sections).read_text()
     assert ">Published</h3>" in before and "drawn, not eyes" not in before
     change(tuned, phantom=True)
-    after = report([tuned], tmp_path / "after").read_text()
+    after = report([tuned], tmp_path / "after", sections=sections).read_text()
     tables = (tmp_path / "after" / "tables.md").read_text()
     for text in (after, tables):
         assert "phantoms, drawn, not eyes" in text and ">Published</h3>" not in text and "## Published" not in text
@@ -94,5 +97,5 @@ def test_runs_of_other_records_do_not_stand_side_by_side_without_a_word(tuned: P
     said = remarks({"base": read_outcomes(tuned), "other": read_outcomes(other)})
     assert said[0] == ("four_way: the runs answer different records (base test 24; other val 20; at most 20 in common)")
     assert len(said) == 3 and remarks({"a": read_outcomes(tuned), "b": read_outcomes(tuned)}) == []
-    report([tuned, other], tmp_path / "out")
+    report([tuned, other], tmp_path / "out", sections=[Scores()])
     assert said[0] in (tmp_path / "out" / "tables.md").read_text()

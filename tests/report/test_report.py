@@ -54,7 +54,7 @@ def test_a_report_is_not_written_over_a_run(three, tmp_path):
 def test_a_copied_run_is_called_by_its_own_folder(three, tmp_path):
     copy = shutil.copytree(three[0][1], tmp_path / "copy")
     assert {row.run for row in headline([three[0][1], copy])} == {"tuned", "copy"}
-    report([three[0][1], copy], tmp_path / "out")
+    report([three[0][1], copy], tmp_path / "out", sections=[Scores()])
     assert {run for run, _, _ in read_scores(tmp_path / "out" / "scores.csv")} == {"tuned", "copy"}
 
 
@@ -72,7 +72,7 @@ def test_a_folder_of_something_else_is_not_written_into(holds, allowed, three, t
     out.mkdir()
     (out / holds).write_text("")
     if allowed:
-        assert report(three[0], out) == out / "index.html"
+        assert report(three[0], out, sections=[Scores()]) == out / "index.html"
         return
     with pytest.raises(BadArgument, match=r"--out=.*expected a new or empty folder, or one of an earlier report"):
         report(three[0], out)

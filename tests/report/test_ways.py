@@ -52,7 +52,15 @@ def test_the_table_has_the_spread_of_scores_csv_and_cochrans_test(run):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("ways", [{"repeats": 2}, {"repeats": 5}, {"orders": 2}, {"orders": 2, "repeats": 3}])
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param({"repeats": 2}, marks=pytest.mark.slow),
+        pytest.param({"repeats": 5}, marks=pytest.mark.slow),
+        {"orders": 2},
+        {"orders": 2, "repeats": 3},
+    ],
+)
 def test_asking_again_with_the_same_outcome_is_no_more_evidence(ways, tmp_path):
     """No p value changes if each question is asked in further ways that have the same reply."""
 
@@ -83,7 +91,7 @@ RULES = {
 
 def test_tables_and_page_show_the_spread_and_say_that_scores_are_over_all_ways(run, tmp_path):
     lines: list[str] = []
-    page = report([run], tmp_path / "report", log=lines.append).read_text(encoding="utf-8")
+    page = report([run], tmp_path / "report", sections=[Ways()], log=lines.append).read_text(encoding="utf-8")
     tables = (tmp_path / "report" / "tables.md").read_text(encoding="utf-8")
     assert "base: the questions were asked in these ways, and the scores are over all: wording 0, 1, 2" in lines
     assert "## Spread over ways of asking" in tables and ">Spread over ways of asking</h3>" in page

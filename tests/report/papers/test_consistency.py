@@ -3,7 +3,6 @@
 from collections import Counter
 
 import numpy as np
-import pytest
 
 from lmod_train.report.papers.models import canonical_names
 from lmod_train.report.papers.printed import find, printed
@@ -27,7 +26,24 @@ def test_every_line_of_the_list_is_recomputed_below():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("row", checks("average"), ids=lambda r: f"{r['paper']} {r['where']}")
+def each(check):
+    """One test of all rows of a check; a failing row is shown."""
+
+    def of(test):
+        def rows():
+            assert checks(check)
+            for row in checks(check):
+                try:
+                    test(row)
+                except AssertionError as error:
+                    raise AssertionError(f"{row}: {error}") from error
+
+        return rows
+
+    return of
+
+
+@each("average")
 def test_averages(row):
     task, metric = row["where"].split(" ")
     cells = [c for c in find(row["paper"], row["table"], task=task, metric=metric) if c.value]
@@ -41,7 +57,7 @@ def test_averages(row):
         assert f"{np.mean(values):.{cell.decimals}f}" == cell.value
 
 
-@pytest.mark.parametrize("row", checks("macro average"), ids=lambda r: r["paper"])
+@each("macro average")
 def test_macro_averages_of_the_cnn(row):
     cells = list(find(row["paper"], row["table"], dataset_or_subset="anatomical_recognition"))
     (macro,) = [c.value for c in cells if c.modality == "macro_avg"]
@@ -49,7 +65,7 @@ def test_macro_averages_of_the_cnn(row):
     assert (macro, f"{mean:.5f}") == (row["printed"], row["recomputed"])
 
 
-@pytest.mark.parametrize("row", checks("F1 = 2PR/(P+R)"), ids=lambda r: f"{r['paper']} {r['where']}")
+@each("F1 = 2PR/(P+R)")
 def test_f1_against_precision_and_recall(row):
     model, _, stage = row["where"].partition(" icdr_staging " if "icdr" in row["where"] else " sdrg_staging ")
     task = "icdr_staging" if "icdr" in row["where"] else "sdrg_staging" if stage else "anatomical_recognition"
@@ -74,7 +90,7 @@ def test_eight_of_304_triples_of_table_5_do_not_fit_their_f1():
     assert (len(wrong), len(triples)) == (8, 304)
 
 
-@pytest.mark.parametrize("row", checks("sum of images"), ids=lambda r: r["paper"])
+@each("sum of images")
 def test_sums_of_images(row):
     total = sum(int(c.value) for c in find(row["paper"], row["table"], metric="num_images"))
     stated = {c.value for c in find(row["paper"], "text", metric="num_images") if c.dataset_or_subset == "LMOD"}
@@ -82,7 +98,7 @@ def test_sums_of_images(row):
     assert (stated == {str(total)}) == (row["verdict"] == "agrees")
 
 
-@pytest.mark.parametrize("row", checks("same quantity printed twice"), ids=lambda r: r["where"])
+@each("same quantity printed twice")
 def test_quantities_printed_twice(row):
     model, metric = row["where"].rsplit(" ", 1)
     own = {"model": model, "metric": metric, "task": "anatomical_recognition"}
@@ -111,9 +127,7 @@ def test_only_one_f1_of_table_4_lies_above_the_harmonic_mean():
     assert above == [(row["where"], row["printed"], row["recomputed"])]
 
 
-@pytest.mark.parametrize(
-    "row", checks("staging accuracy from Table 5 (weights 3859/390/665)"), ids=lambda r: r["where"]
-)
+@each("staging accuracy from Table 5 (weights 3859/390/665)")
 def test_staging_is_consistent_with_macro_recall(row):
     model, total = row["where"], sum(WEIGHTS.values())
     macro = sum(n * np.mean(recalls(model, d)) for d, n in WEIGHTS.items()) / total
@@ -125,7 +139,7 @@ def test_staging_is_consistent_with_macro_recall(row):
     assert (abs(right - number) <= 1e-3 and not fits) == (row["verdict"] == "agrees with accuracy")
 
 
-@pytest.mark.parametrize("row", checks("same model in both versions"), ids=lambda r: r["where"])
+@each("same model in both versions")
 def test_models_of_both_versions(row):
     model, metric = row["where"].rsplit(" ", 1)
     name = canonical_names()["lmod_naacl", model]

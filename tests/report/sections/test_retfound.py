@@ -1,12 +1,13 @@
 from lmod_train.report.headline import headline_rows
 from lmod_train.report.report import report
 from lmod_train.report.results import read_run_scores
+from lmod_train.report.sections.retfound import RetFound
 from tests.report.make import classify
 
 
 def test_the_measures_of_retfound_stand_beside_ours_and_the_headline_is_ours(tmp_path):
     runs = [classify(tmp_path / "cnn", 1.5, n=40), classify(tmp_path / "some", 0.7, n=40, given=0.7)]
-    report(runs, tmp_path / "out")
+    report(runs, tmp_path / "out", sections=[RetFound()])
     (figures, some), text = read_run_scores(runs), (tmp_path / "out" / "tables.md").read_text()
     assert {r.metric for r in headline_rows([figures])} == {"accuracy_strict"}
     part = text[text.index("Metrics of the RETFound program") :].split("\n## ")[0]

@@ -16,6 +16,7 @@ from lmod_train.errors import BadArgument
 from lmod_train.report.contents import Chapter, Contents, Figure, Text, table
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
+from lmod_train.report.sections.scores import Scores
 from lmod_train.report.viewer.store import Inside
 from lmod_train.report.writers import html
 from lmod_train.report.writers.html import figure_task, task_column
@@ -133,16 +134,16 @@ def test_one_file_holds_all_data_and_small_images(three, one_file, tmp_path):
 
 def test_one_file_replaces_the_folder_of_an_earlier_report(tmp_path):
     one = run(tmp_path / "one", 0.9, n=4, curated=curate(tmp_path / "curated", n=4))
-    report([one], tmp_path / "out")
+    report([one], tmp_path / "out", sections=[Scores()])
     assert (tmp_path / "out" / "data").is_dir()
-    report([one], tmp_path / "out", one_file=True)
+    report([one], tmp_path / "out", sections=[Scores()], one_file=True)
     assert not any((tmp_path / "out" / name).exists() for name in ("data", "images", "pages"))
 
 
 def test_too_many_predictions_for_one_file_are_an_error(three, tmp_path, monkeypatch):
     monkeypatch.setattr(html, "MOST_INSIDE", 215)
     with pytest.raises(BadArgument, match="at most 215 predictions for a page in one file, not 216"):
-        report(three[0], tmp_path / "out", one_file=True)
+        report(three[0], tmp_path / "out", sections=[Scores()], one_file=True)
 
 
 def test_what_must_stay_is_said_and_what_may_go_is_not(three, tmp_path):
@@ -150,14 +151,14 @@ def test_what_must_stay_is_said_and_what_may_go_is_not(three, tmp_path):
     assert warning in (three[1] / "index.html").read_text()
     free = curate(tmp_path / "free", n=4)
     one = run(tmp_path / "one", 0.9, n=4, curated=free)
-    assert warning not in report([one], tmp_path / "out").read_text()
+    assert warning not in report([one], tmp_path / "out", sections=[Scores()]).read_text()
     (free / "manifest.json").unlink()
-    assert warning in report([one], tmp_path / "out").read_text(), "not known means it stays"
+    assert warning in report([one], tmp_path / "out", sections=[Scores()]).read_text(), "not known means it stays"
 
 
 def test_a_missing_image_is_said(tmp_path):
     one = run(tmp_path / "one", 0.9, n=4)
-    report([one], tmp_path / "out")
+    report([one], tmp_path / "out", sections=[Scores()])
     assert "Image not found: images/phantoms/0.jpg" in (tmp_path / "out" / "pages" / "000001.html").read_text()
 
 
