@@ -11,7 +11,9 @@ from lmod_train.chat.checkpoint import load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.types import Batch
-from tests.families import TINY, write_tiny
+from tests.chat.quick import some_kin, two_kin
+from tests.chat.written_once import write_tiny
+from tests.families import TINY
 from tests.tiny import record
 
 NEW = 6
@@ -56,6 +58,7 @@ def told(kin, ids):
     return kin.dialect.tokenizer.decode(ids, skip_special_tokens=True).strip()
 
 
+@some_kin
 def test_a_mixed_batch_gives_the_tokens_of_one_record_at_a_time(kin, eyes):
     expected = [alone(kin, eyes, one) for one in RECORDS]
     batch = kin.dialect(RECORDS, eyes)
@@ -68,6 +71,7 @@ def test_a_mixed_batch_gives_the_tokens_of_one_record_at_a_time(kin, eyes):
     assert again[0].reply == replies[1].reply, "what the last image left behind must not reach a text"
 
 
+@two_kin
 def test_generation_stops_where_an_answer_ends(kin, eyes, monkeypatch):
     new = alone(kin, eyes, RECORDS[0])[1]
     assert new[1] not in new[:1]

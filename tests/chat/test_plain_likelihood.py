@@ -12,7 +12,8 @@ from lmod_train.chat.plain_likelihood import choice_likelihoods
 from lmod_train.chat.prompting import Prompting
 from lmod_train.types import Box, Region
 from tests.chat.plain_reference import plain_inputs
-from tests.other_classes import OTHERS, write_other
+from tests.chat.written_once import write_other
+from tests.other_classes import OTHERS
 from tests.tiny import record
 
 RECORDS = [

@@ -15,7 +15,9 @@ from lmod_train.chat.family import family_of
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.sequences import pack
 from lmod_train.chat.shared_prefix import share
-from tests.families import MODEL_TYPES, TINY, write_tiny
+from tests.chat.quick import few
+from tests.chat.written_once import write_tiny
+from tests.families import TINY
 
 QUESTIONS = [  # (image, text, answer)
     (0, "Does this eye have glaucoma?", "NON-GLAUCOMA"),
@@ -124,7 +126,7 @@ def difference(first, second):
     return (torch.stack([(first[n] - second[n]).norm() for n in first]).norm() / length).item()
 
 
-@pytest.fixture(scope="module", params=MODEL_TYPES)
+@pytest.fixture(scope="module", params=few())
 def case(request, tmp_path_factory):
     return Case(tmp_path_factory.mktemp(request.param), request.param)
 
@@ -223,7 +225,7 @@ def test_a_sliding_window_counts_places(tmp_path, model_type):
     assert wide.loss(rows).item() != pytest.approx(case.loss(rows).item(), rel=1e-3), "the window is narrow enough"
 
 
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
+@pytest.mark.parametrize("model_type", few(("gemma3", "qwen3_vl")))
 def test_scores_to_which_masks_are_added(tmp_path, model_type):
     case = Case(tmp_path, model_type)
     case.network.set_attn_implementation("eager")

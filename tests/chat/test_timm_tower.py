@@ -1,8 +1,6 @@
 """A network of timm as a tower: its tokens are timm's own map, and every path of the conversation agrees about it."""
 
 import json
-import subprocess
-import sys
 from copy import deepcopy
 from types import SimpleNamespace
 
@@ -21,6 +19,7 @@ from lmod_train.chat.tower_features import TowerFeatures
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.merging import merge
+from tests import forks
 from tests.behind_timm import ARCHITECTURE, SIDE, TOKENS, WIDTH, network, write_behind
 from tests.chat.reference import generated, loss_of_transformers
 from tests.chat.test_generation_families import RECORDS
@@ -145,8 +144,15 @@ def test_stored_features_give_the_same_replies_and_losses_and_the_tower_is_spare
         assert isinstance(features, TowerFeatures) and features.computed == computed and features.found
 
 
-@pytest.mark.parametrize("lora", [None, Lora(2, 4, 0.0)])
-@pytest.mark.parametrize("tune_tower", [False, True])
+@pytest.mark.parametrize(
+    ("lora", "tune_tower"),
+    [
+        (None, True),
+        (Lora(2, 4, 0.0), False),
+        pytest.param(None, False, marks=pytest.mark.slow),
+        pytest.param(Lora(2, 4, 0.0), True, marks=pytest.mark.slow),
+    ],
+)
 def test_a_merged_folder_replies_as_the_tuned_model(folder, tmp_path, lora, tune_tower):
     tuned = module(folder, lora=lora, tune_language_model=lora is None, tune_tower=tune_tower)
     curated = write_curated(tmp_path / "curated", RECORDS, side=90)
@@ -253,7 +259,7 @@ def test_code_in_a_folder_is_not_run(folder, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_it_is_registered_when_a_folder_names_it_and_not_before(folder, tiny):
+def test_it_is_registered_when_a_folder_names_it_and_not_before(folder, tiny, tmp_path):
     code = f"""
 from pathlib import Path
 from transformers import CONFIG_MAPPING
@@ -265,7 +271,8 @@ for folder in ({str(tiny)!r}, {str(folder)!r}, {str(folder)!r}):
     seen.append("timm_tokens" in CONFIG_MAPPING)
 assert seen == [False, False, True, True], seen
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+    ended = forks.run(["-c", code], tmp_path)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_timm_would_take_an_address_that_is_refused_here():

@@ -29,7 +29,9 @@ from lmod_train.errors import LmodError, WeightsMismatch
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
-from tests.families import MODEL_TYPES, write_tiny
+from tests.chat.quick import few
+from tests.chat.written_once import write_tiny
+from tests.families import MODEL_TYPES
 from tests.tiny import record, write_curated
 
 WORDS = ("NON-GLAUCOMA", "GLAUCOMA")
@@ -102,8 +104,14 @@ def test_healthy_trainings_pass(checkpoint, curated, options):
     assert not [f for f in found if f.level == "skip"]
 
 
-@pytest.mark.parametrize("images", [1, 2])
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
+@pytest.mark.parametrize(
+    ("model_type", "images"),
+    [
+        *((model_type, 2) for model_type in MODEL_TYPES),
+        ("qwen2_5_vl", 1),
+        *(pytest.param(one, 1, marks=pytest.mark.slow) for one in MODEL_TYPES if one != "qwen2_5_vl"),
+    ],
+)
 def test_every_family_passes(tmp_path, curated, model_type, images):
     (tmp_path / "tiny").mkdir()
     if images == 2:
@@ -256,7 +264,7 @@ def test_logits_that_are_not_finite_fail(checkpoint, curated):
     assert "NaN" in failed(subject(checkpoint, curated))["load_report"].what
 
 
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
+@pytest.mark.parametrize("model_type", few(("gemma3", "internvl", "llava_onevision", "qwen2_vl")))
 def test_records_that_are_too_long_are_found_among_all_whatever_the_family(tmp_path, curated, model_type):
     (tmp_path / "tiny").mkdir()
     made = subject(write_tiny(tmp_path / "tiny", model_type), curated)

@@ -222,8 +222,16 @@ def test_a_killed_run_goes_on_with_the_same_pictures_and_losses(folder, tmp_path
     assert killed.seen + resumed.seen == steady.seen
 
 
-@pytest.mark.parametrize("every", [1, 2, 5])
-@pytest.mark.parametrize("kills", [(5, 10), (7, 12), (6, 7, 11)])
+QUICKLY = [(2, (5, 10)), (1, (7, 12)), (5, (6, 7, 11))]
+
+
+@pytest.mark.parametrize(
+    ("every", "kills"),
+    [
+        pytest.param(*chosen, marks=[] if chosen in QUICKLY else pytest.mark.slow)
+        for chosen in itertools.product((1, 2, 5), ((5, 10), (7, 12), (6, 7, 11)))
+    ],
+)
 def test_a_run_that_is_killed_repeatedly_makes_the_steps_of_one_that_was_not(folder, tmp_path, every, kills):
     def run(name, watch, **options):
         saved = ModelCheckpoint(tmp_path / name, save_last=True, every_n_train_steps=every)
