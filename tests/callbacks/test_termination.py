@@ -49,7 +49,7 @@ def last(run):
     return torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
 
 
-@pytest.mark.parametrize("accumulated", [1, 2])
+@pytest.mark.parametrize("accumulated", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_fit_saves_the_step_it_is_in_and_goes_on_to_the_same_end(curated, tmp_path, monkeypatch, accumulated):
     options = [*SMALL, "--data.batch_size", 1, "--trainer.accumulate_grad_batches", accumulated, "--run"]
     experiment.run(arguments("fit", "cnn_glaucoma.yaml", curated, *options, tmp_path / "quiet"))

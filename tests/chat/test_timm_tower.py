@@ -1,5 +1,6 @@
 """A network of timm as a tower: its tokens are timm's own map, and every path of the conversation agrees about it."""
 
+import functools
 import json
 from copy import deepcopy
 from types import SimpleNamespace
@@ -38,9 +39,15 @@ def behind(folder):
     return SimpleNamespace(model_type="llava", network=checkpoint.load(folder).eval(), dialect=Dialect(folder))
 
 
+@functools.cache
+def own(architecture=ARCHITECTURE):
+    """The network of timm, for tests that do not change it."""
+    return network(architecture)
+
+
 def tower(architecture=ARCHITECTURE, side=SIDE, width=WIDTH):
     made = TimmTokens(TimmTokensConfig(architecture=architecture, image_size=side, hidden_size=width))
-    made.network.load_state_dict(network(architecture).state_dict())
+    made.network.load_state_dict(own(architecture).state_dict())
     return made.eval()
 
 
@@ -50,9 +57,9 @@ def noise(n=3, side=SIDE):
 
 @pytest.mark.parametrize(("architecture", "side"), [(ARCHITECTURE, 96), (ARCHITECTURE, 224), ("test_byobnet", 160)])
 def test_the_mean_of_the_tokens_is_the_pooled_feature_of_timm_and_each_a_place_of_its_map(architecture, side):
-    made, own = tower(architecture, side), network(architecture)
+    made, theirs = tower(architecture, side), own(architecture)
     with torch.no_grad():
-        out, pooled, places = made(noise(2, side)), own(noise(2, side)), own.forward_features(noise(2, side))
+        out, pooled, places = made(noise(2, side)), theirs(noise(2, side)), theirs.forward_features(noise(2, side))
     tokens = out.last_hidden_state
     assert tokens.shape == (2, (side // 32) ** 2, WIDTH) and out.hidden_states[-1] is tokens
     torch.testing.assert_close(tokens.mean(1), pooled, rtol=0, atol=1e-5)
@@ -84,7 +91,7 @@ def test_a_folder_is_opened_by_the_ordinary_path(behind, eyes):
     batch = behind.dialect([record(image=["a.png"])], eyes)
     encoded = encode(behind.network, batch.images)
     assert encoded.tokens == batch.images.tokens == [TOKENS]
-    saved = network().state_dict()
+    saved = own().state_dict()
     loaded = behind.network.model.vision_tower.network.state_dict()
     assert saved.keys() == loaded.keys() and all(torch.equal(saved[n], loaded[n]) for n in saved)
 

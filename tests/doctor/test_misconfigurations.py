@@ -89,10 +89,17 @@ HEALTHY = {
     "no warm-up": {"optimisation": Optimisation(warmup=0.0)},
     "the lab's rate": {"lora": None, "tune_language_model": True, "optimisation": Optimisation(2e-3, 2e-3)},
     "rank one": {"lora": Lora(1, 1, 0.0)},
+    "several": {"lora": None, "loss_over": "token", "max_new_tokens": 8, "optimisation": Optimisation(warmup=0.0)},
 }
 
 
-@pytest.mark.parametrize("options", HEALTHY.values(), ids=HEALTHY)
+QUICKLY = ("lora", "full", "tower", "bfloat16", "several")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(o, id=n, marks=[] if n in QUICKLY else pytest.mark.slow) for n, o in HEALTHY.items()],
+)
 def test_healthy_trainings_pass(checkpoint, curated, options):
     found = examine(subject(checkpoint, curated, **options))
     assert not failures(found), failures(found)
@@ -425,7 +432,9 @@ def test_a_new_projector_at_its_usual_rate_passes(checkpoint, curated):
 
 def test_another_template_than_the_checkpoints_own_warns(checkpoint, curated):
     for template, warned in (("vicuna_v1", True), (str(checkpoint / "chat_template.jinja"), False)):
-        found = examine(subject(checkpoint, curated, prompt=Prompting(template)))
+        made = subject(checkpoint, curated, prompt=Prompting(template))
+        made.module.configure_model()
+        found = list(WITH_NETWORK["template"](made))
         assert any("replaces the checkpoint's own" in f.what for f in found if f.level == "warn") == warned
 
 
