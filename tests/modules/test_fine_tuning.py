@@ -609,7 +609,7 @@ def taught(request):
     raise AssertionError(f"not learned: {loss.item():.3f}")
 
 
-def shown(place, module, square, n=24):
+def shown(place, module, square, n=48):
     """Save held-out pictures, and return the batch of those with a square that decides, and where it is."""
     shape, corner, patch = SEEN[square]
     pictures, places = squares(n, shape, corner, patch, seed=9)
@@ -633,31 +633,34 @@ def hits(batch, maps, places, square):
 
 
 MAPS = [
-    ("mean", "pad", torch.float32),
-    ("cls", "crop", torch.float32),
-    ("mean", "pad", torch.bfloat16),
+    ("mean", "pad", torch.float32, 12),
+    ("cls", "crop", torch.float32, 12),
+    ("mean", "pad", torch.bfloat16, 6),
     *(
-        pytest.param(*chosen, marks=pytest.mark.slow)
-        for chosen in (
-            ("cls", "pad", torch.float32),
-            ("mean", "crop", torch.float32),
-            ("cls", "pad", torch.bfloat16),
-        )
+        pytest.param(pooling, square, dtype, 48, marks=pytest.mark.slow)
+        for pooling in ("mean", "cls")
+        for square, dtype in (("pad", torch.float32), ("crop", torch.float32), ("pad", torch.bfloat16))
     ),
 ]
+"""Pooling, way to a square and type of the network, and how many pictures are looked at; a third has no square."""
 
 
-@pytest.mark.parametrize(("taught", "square", "dtype"), MAPS, indirect=["taught"])
-def test_a_map_s_peak_is_on_the_square_that_decides(taught, tmp_path, square, dtype):
+@pytest.mark.parametrize(("taught", "square", "dtype", "n"), MAPS, indirect=["taught"])
+def test_a_map_s_peak_is_on_the_square_that_decides(taught, tmp_path, square, dtype, n):
     pooling, weights = taught
     module = looking(pooling, square, dtype)
     module.load_state_dict(weights)
-    batch, places = shown(tmp_path, module, square)
+    batch, places = shown(tmp_path, module, square, n)
     told = {reply.id: reply.reply for reply in module.respond(batch)}
-    assert len(batch) == 16 and np.mean([told[own.id] == own.answer for own in batch.records]) >= 0.9
+    assert len(batch) == n // 3 * 2 and np.mean([told[own.id] == own.answer for own in batch.records]) >= 0.9
     with torch.inference_mode():
         maps = module.saliency(batch)
-    assert maps.shape == (16, 64, 64) and maps.dtype == torch.float32 and maps.min() >= 0 and 0.99 < maps.max() <= 1
+    assert (
+        maps.shape == (len(batch), 64, 64)
+        and maps.dtype == torch.float32
+        and maps.min() >= 0
+        and 0.99 < maps.max() <= 1
+    )
     assert hits(batch, maps, places, square) >= 0.9
     seen = (maps.amax(dim=0) > 0).nonzero()
     side = 64 if square == "pad" else round(64 * 64 / 73 / 2)  # 64 of 73 px of the half that the shorter side is
@@ -667,7 +670,7 @@ def test_a_map_s_peak_is_on_the_square_that_decides(taught, tmp_path, square, dt
 @pytest.mark.parametrize("pooling", ["mean", pytest.param("cls", marks=pytest.mark.slow)])
 def test_a_network_that_has_learned_nothing_does_not_find_it(tmp_path, pooling):
     module = looking(pooling, "pad")
-    batch, places = shown(tmp_path, module, "pad")
+    batch, places = shown(tmp_path, module, "pad", 24)
     assert hits(batch, module.saliency(batch), places, "pad") < 0.7
 
 

@@ -19,6 +19,7 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Batch, Identity, Reply
 from lmod_train.vision.batch import CropBatch, FeatureBatch, PictureBatch
 from lmod_train.vision.feature_table import Encoder
+from tests import forks
 from tests.tiny import record, trainer, write_curated
 
 RECORDS = [record(f"glaucoma/p/{i}", image=["a.png"], split="val") for i in range(5)]
@@ -81,7 +82,7 @@ def test_a_batch_passes_the_precision_plugins_untouched(precision, batch):
 
 
 def test_every_batch_travels_from_another_process_and_keeps_its_kind():
-    received = DataLoader(KINDS, batch_size=None, num_workers=1, multiprocessing_context="spawn")
+    received = DataLoader(KINDS, batch_size=None, num_workers=1, multiprocessing_context=forks.FORKING)
     for there, batch in zip(received, KINDS, strict=True):
         assert type(there) is type(batch) and vars(there).keys() == vars(batch).keys() and there.records == RECORDS
         for name, value in vars(batch).items():

@@ -40,11 +40,11 @@ ASKED = [
     ("model_type", "names"),
     [
         *((model_type, "server") for model_type in MODEL_TYPES),
-        *((model_type, "transformers") for model_type in ("gemma3", "llava_next")),
+        ("gemma3", "transformers"),
         *(
             pytest.param(model_type, "transformers", marks=pytest.mark.slow)
             for model_type in MODEL_TYPES
-            if model_type not in ("gemma3", "llava_next")
+            if model_type != "gemma3"
         ),
     ],
 )

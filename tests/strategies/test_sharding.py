@@ -4,6 +4,7 @@ import functools
 import json
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +18,7 @@ from lmod_train.strategies import sharding, sharding_deepspeed
 from lmod_train.strategies.saved import by_number, read
 from lmod_train.strategies.sharding import Sharded, load_whole, shape_of, whole_tensors
 from lmod_train.strategies.sharding_fsdp import FullyShard
+from tests import forks
 from tests.modules import sharded
 from tests.tiny import record, write_tiny
 
@@ -40,7 +42,7 @@ for folder in folders:
         out = model.generate(**inputs, do_sample=False, max_new_tokens=5)[0, inputs["input_ids"].shape[1]:]
     print(json.dumps({"logits": logits, "reply": processor.tokenizer.decode(out, skip_special_tokens=True).strip()}))
 """
-"""Loads merged folders in a process that does not import this package."""
+"""Loads merged folders; it does not import this package."""
 
 
 def test_whole_tensors_are_copies_and_load_again():
@@ -252,16 +254,28 @@ def test_every_strategy_trains_resumes_loads_and_merges_the_same(place, alone, n
     assert merged["replies"] == one["replies"]
 
 
-def test_transformers_loads_merged_folders_in_another_process(place, alone):
-    lasts, outs = {}, {kind: place / f"merged-{kind}" for kind in KINDS}
+def anew(arguments):
+    """Run in an interpreter that starts anew, which takes seconds."""
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def forked(arguments):
+    """Run in a process in which this package is imported already, though the program does not ask for it."""
+    done = forks.run(arguments, Path.cwd())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("run", [forked, pytest.param(anew, marks=pytest.mark.slow)])
+def test_transformers_loads_merged_folders_in_another_process(place, alone, run):
+    lasts, outs = {}, {kind: place / f"merged-{run.__name__}-{kind}" for kind in KINDS}
     for kind, out in outs.items():
         alone(kind)
         lasts[kind] = place / f"one-{kind}" / "last.ckpt"
         merge(lasts[kind], out, str(place / "tiny"))
     one = record("glaucoma/v/x", "Does it? ", ["0.png"])
     arguments = [str(place / "curated" / "0.png"), "Does it? ", *map(str, outs.values())]
-    done = subprocess.run([sys.executable, "-c", PLAIN, *arguments], capture_output=True, text=True, check=True)
-    printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    printed = [json.loads(line) for line in run(["-c", PLAIN, *arguments]).splitlines() if line.startswith("{")]
     for (kind, out), theirs in zip(outs.items(), printed, strict=True):
         module = sharded.module(place / "tiny", kind)
         module.configure_model()
