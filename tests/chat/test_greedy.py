@@ -15,7 +15,7 @@ from lmod_train.chat.key_values import KeyValues
 from lmod_train.chat.prefixes import Asked
 from lmod_train.datamodules.order import ImageBatches, by_image
 from lmod_train.types import Message, Part
-from tests.chat.quick import some_kin, two_kin
+from tests.chat.quick import two_kin
 from tests.chat.reference import generated, inputs_of
 from tests.tiny import record
 
@@ -67,7 +67,7 @@ def batched(kin, eyes, size, rank=0, ranks=1):
     return {one.id: reply for batch in chosen for one, reply in zip(batch, replies(kin, eyes, batch), strict=True)}
 
 
-@some_kin
+@two_kin
 def test_batches_of_one_and_of_eight_and_two_processes_give_the_same_tokens(kin, eyes):
     wanted = dict(zip([one.id for one in RECORDS], expected(kin, eyes), strict=True))
     assert len(set(wanted.values())) >= len(RECORDS) - 1, "replies that depend on nothing prove nothing"

@@ -9,7 +9,7 @@ from lmod_train.chat import likelihood
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.likelihood import choice_likelihoods
 from lmod_train.types import Box, Region
-from tests.chat.quick import some_kin, two_kin
+from tests.chat.quick import two_kin
 from tests.chat.reference import loss_of_transformers
 from tests.tiny import record
 
@@ -42,7 +42,7 @@ def written(one, choice):
     return f"{label}{colon}{choice}"
 
 
-@some_kin
+@two_kin
 @pytest.mark.parametrize("kind", ["sum", "mean"])
 def test_they_are_those_of_transformers_own_loss(kin, eyes, kind):
     found = found_by(kin, eyes, RECORDS, kind)
@@ -61,7 +61,7 @@ def test_how_many_share_a_sequence_changes_nothing(kin, eyes, monkeypatch, longe
         assert row == pytest.approx(other, abs=2e-4)
 
 
-@some_kin
+@two_kin
 def test_the_end_token_tells_one_from_ten(kin, eyes):
     """Without the end token "10" could never beat "1", whose token begins it."""
     (found,) = found_by(kin, eyes, RECORDS[:1])

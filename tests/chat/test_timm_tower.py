@@ -55,7 +55,10 @@ def noise(n=3, side=SIDE):
     return torch.randn(n, 3, side, side, generator=torch.Generator().manual_seed(1))
 
 
-@pytest.mark.parametrize(("architecture", "side"), [(ARCHITECTURE, 96), (ARCHITECTURE, 224), ("test_byobnet", 160)])
+@pytest.mark.parametrize(
+    ("architecture", "side"),
+    [(ARCHITECTURE, 96), pytest.param(ARCHITECTURE, 224, marks=pytest.mark.slow), ("test_byobnet", 160)],
+)
 def test_the_mean_of_the_tokens_is_the_pooled_feature_of_timm_and_each_a_place_of_its_map(architecture, side):
     made, theirs = tower(architecture, side), own(architecture)
     with torch.no_grad():
