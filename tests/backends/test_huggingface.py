@@ -15,8 +15,8 @@ from lmod_train.chat.pictures import Pictures
 from lmod_train.chat.prompting import Prompting
 from lmod_train.errors import WeightsMismatch, WeightsNotFound
 from lmod_train.tasks.asked import asked
-from tests import families
-from tests.other_classes import write_other
+from tests.chat import written_once
+from tests.chat.written_once import write_other
 from tests.tiny import record, write_curated
 
 RECORDS = [record("1", image=["a.png"]), record("2", "What is an eye?", image=[])]
@@ -62,7 +62,7 @@ OPTIONS = {
 
 def test_every_option_is_part_of_what_is_asked(tmp_path):
     """Each of them can change a reply, so that replies of two settings are never taken for one another."""
-    folder = families.write_tiny(tmp_path, "llava")
+    folder = written_once.write_tiny(tmp_path, "llava")
 
     def hashed(**options):
         who = HuggingFace(str(folder), **options).identity()
@@ -71,7 +71,7 @@ def test_every_option_is_part_of_what_is_asked(tmp_path):
     found = {name: hashed(**options) for name, options in OPTIONS.items()}
     assert len({*found.values(), hashed()}) == len(OPTIONS) + 1
     assert hashed(prompt=Prompting(), images=Pictures(), decoding="papers", seed=0, attention=None) == hashed()
-    other = families.write_tiny(tmp_path, "qwen2_5_vl")
+    other = written_once.write_tiny(tmp_path, "qwen2_5_vl")
     limits = [HuggingFace(str(other), images=Pictures(max_pixels=n)).identity() for n in (48 * 48, 64 * 64)]
     assert limits[0] != limits[1] != HuggingFace(str(other)).identity()
 
@@ -81,7 +81,7 @@ def test_an_option_changes_what_is_asked_or_replied(name, tmp_path):
     write_curated(tmp_path, RECORDS, side=30)
     Image.effect_noise((90, 30), 99).convert("RGB").save(tmp_path / "a.png")
     (tmp_path / "model").mkdir()
-    folder = str(families.write_tiny(tmp_path / "model", "llava"))
+    folder = str(written_once.write_tiny(tmp_path / "model", "llava"))
     bare, other = (_replies(HuggingFace(folder, 12, **o), tmp_path) for o in ({}, _known(name, folder, tmp_path)))
     assert bare[0].reply != other[0].reply
     assert (bare[0].rendered != other[0].rendered) == (name in ("template", "system_prompt"))
@@ -99,7 +99,7 @@ def _known(name, folder, curated):
 def test_the_processor_of_huatuogpt_vision_is_repaired(state, tmp_path):
     """Its -hf checkpoints state no patch size, and one of them no number of tokens that the tower adds."""
     write_curated(tmp_path, RECORDS, side=90)
-    folder = families.write_tiny(tmp_path, "llava")
+    folder = written_once.write_tiny(tmp_path, "llava")
     options = {"max_new_tokens": 6, "prompt": Prompting(template="huatuogpt_vision")}
     whole = _replies(HuggingFace(str(folder), **options), tmp_path)
     file = folder / "processor_config.json"
@@ -137,7 +137,7 @@ def _replies(backend, folder):
 def test_other_families_answer_too(model_type, tmp_path):
     write_curated(tmp_path, RECORDS, side=90)
     (tmp_path / "model").mkdir()
-    backend = HuggingFace(str(families.write_tiny(tmp_path / "model", model_type)), max_new_tokens=3)
+    backend = HuggingFace(str(written_once.write_tiny(tmp_path / "model", model_type)), max_new_tokens=3)
     backend.prepare("cpu")
     replies = backend.respond(backend.collate(RECORDS, tmp_path))
     assert [(r.id, r.tokens_out) for r in replies] == [("1", 3), ("2", 3)] and replies[0].reply != replies[1].reply

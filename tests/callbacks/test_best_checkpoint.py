@@ -73,7 +73,7 @@ def test_a_run_that_cannot_tell_the_best_is_refused(tmp_path):
         fit(tmp_path / "c", [*train, other], BestCheckpoint(), Scripted([2]), [Glaucoma(), FourWay()])
 
 
-@pytest.mark.parametrize("spelled", ["run", "../here/run", "{}/run"])
+@pytest.mark.parametrize("spelled", [pytest.param("run", marks=pytest.mark.slow), "../here/run", "{}/run"])
 def test_a_run_under_another_spelling_of_its_folder_keeps_its_best_score(tmp_path, monkeypatch, spelled):
     here = tmp_path / "here"
     here.mkdir()

@@ -57,7 +57,7 @@ def trained():
     torch.manual_seed(0)
     module = Classifier(Glaucoma.choices, lr=3e-3, side=32)
     module.configure_model()
-    crops, targets, _ = patches(192)
+    crops, targets, _ = patches(96)
     optimiser = module.configure_optimizers()
     for _ in range(40):
         optimiser.zero_grad()

@@ -1,5 +1,6 @@
 """SIGTERM ends a run whole, with status 143, and the same command goes on."""
 
+import functools
 import os
 import signal
 import subprocess
@@ -49,38 +50,53 @@ def last(run):
     return torch.load(run / "checkpoints" / "last.ckpt", weights_only=True)
 
 
-@pytest.mark.parametrize("accumulated", [1, 2])
-def test_a_fit_saves_the_step_it_is_in_and_goes_on_to_the_same_end(curated, tmp_path, monkeypatch, accumulated):
-    options = [*SMALL, "--data.batch_size", 1, "--trainer.accumulate_grad_batches", accumulated, "--run"]
-    experiment.run(arguments("fit", "cnn_glaucoma.yaml", curated, *options, tmp_path / "quiet"))
+def fitting(accumulated):
+    sizes = ["--data.batch_size", 1, "--data.eval_batch_size", 2]
+    return [*SMALL, *sizes, "--trainer.accumulate_grad_batches", accumulated, "--run"]
+
+
+@pytest.fixture(scope="module")
+def quiet(curated, tmp_path_factory):
+    """Return a function from the number of batches of a step to the folder of a run that nothing disturbed."""
+
+    @functools.cache
+    def run(accumulated):
+        folder = tmp_path_factory.mktemp("undisturbed") / "quiet"
+        experiment.run(arguments("fit", "cnn_glaucoma.yaml", curated, *fitting(accumulated), folder))
+        return folder
+
+    return run
+
+
+@pytest.mark.parametrize("accumulated", [pytest.param(1, marks=pytest.mark.slow), 2])
+def test_a_fit_saves_the_step_it_is_in_and_goes_on_to_the_same_end(curated, tmp_path, monkeypatch, quiet, accumulated):
+    options = fitting(accumulated)
     with monkeypatch.context() as patched, pytest.raises(Terminated) as ended:
         ask_to_end(patched, "on_train_batch_start", 3)
         experiment.run(arguments("fit", "cnn_glaucoma.yaml", curated, *options, tmp_path / "ended"))
     assert ended.value.code == 143
     assert last(tmp_path / "ended")["global_step"] == {1: 3, 2: 2}[accumulated]
     experiment.run(arguments("fit", "cnn_glaucoma.yaml", curated, *options, tmp_path / "ended"))
-    quiet, went_on = (last(tmp_path / name) for name in ("quiet", "ended"))
-    assert quiet["global_step"] == went_on["global_step"] > 3
-    assert all(torch.equal(quiet["state_dict"][k], v) for k, v in went_on["state_dict"].items()), "to the bit"
-    replies = [read_replies(tmp_path / name / "replies") for name in ("quiet", "ended")]
+    undisturbed, went_on = (last(run) for run in (quiet(accumulated), tmp_path / "ended"))
+    assert undisturbed["global_step"] == went_on["global_step"] > 3
+    assert all(torch.equal(undisturbed["state_dict"][k], v) for k, v in went_on["state_dict"].items()), "to the bit"
+    replies = [read_replies(run / "replies") for run in (quiet(accumulated), tmp_path / "ended")]
     assert {k: r.reply for k, r in replies[0].items()} == {k: r.reply for k, r in replies[1].items()}
 
 
-def test_a_validation_inside_fit_begins_again(curated, tmp_path, monkeypatch):
-    options = [*SMALL, "--data.eval_batch_size", 2, "--run"]
-    experiment.run(arguments("fit", "cnn_glaucoma.yaml", curated, *options, tmp_path / "quiet"))
+def test_a_validation_inside_fit_begins_again(curated, tmp_path, monkeypatch, quiet):
+    options = fitting(2)
     with monkeypatch.context() as patched, pytest.raises(Terminated):
         ask_to_end(patched, "validation_step", 1)
         experiment.run(arguments("fit", "cnn_glaucoma.yaml", curated, *options, tmp_path / "ended"))
     half = read_replies(tmp_path / "ended" / "replies")
     experiment.run(arguments("fit", "cnn_glaucoma.yaml", curated, *options, tmp_path / "ended"))
-    quiet, ended = (read_replies(tmp_path / name / "replies") for name in ("quiet", "ended"))
-    assert 0 < len(half) < len(quiet) and {k: r.reply for k, r in quiet.items()} == {
+    whole, ended = (read_replies(run / "replies") for run in (quiet(2), tmp_path / "ended"))
+    assert 0 < len(half) < len(whole) and {k: r.reply for k, r in whole.items()} == {
         k: r.reply for k, r in ended.items()
     }
-    assert (tmp_path / "quiet" / "scores.csv").read_text().replace("quiet", "ended") == (
-        tmp_path / "ended" / "scores.csv"
-    ).read_text()
+    scores, again = ((run / "scores.csv").read_text() for run in (quiet(2), tmp_path / "ended"))
+    assert scores.replace("quiet", "ended") == again
 
 
 @pytest.mark.parametrize("command", ["validate", "test", "predict"])

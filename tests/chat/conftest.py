@@ -7,7 +7,8 @@ from PIL import Image
 
 from lmod_train.chat.checkpoint import load
 from lmod_train.chat.dialect import Dialect
-from tests.families import MODEL_TYPES, write_tiny
+from tests.chat.written_once import write_tiny
+from tests.families import MODEL_TYPES
 
 
 @pytest.fixture(scope="session")

@@ -8,10 +8,11 @@ from lmod_train.chat.checkpoint import load
 from lmod_train.chat.encoding import Images, encode
 from lmod_train.chat.family import family_of
 from lmod_train.errors import BadArgument
-from tests.families import MODEL_TYPES, write_tiny
+from tests.chat.quick import few
+from tests.chat.written_once import write_tiny
 
 
-@pytest.fixture(scope="module", params=MODEL_TYPES)
+@pytest.fixture(scope="module", params=few())
 def any_family(request, tmp_path_factory):
     return write_tiny(tmp_path_factory.mktemp(request.param), request.param)
 

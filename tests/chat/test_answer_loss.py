@@ -9,7 +9,8 @@ from lmod_train.chat.answer_loss import batch_loss, too_long, weight_of
 from lmod_train.chat.checkpoint import load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
-from tests.families import MODEL_TYPES, write_tiny
+from tests.chat.quick import TWO, few
+from tests.chat.written_once import write_tiny
 from tests.tiny import record, write_curated
 
 RECORDS = [
@@ -63,7 +64,7 @@ class Tuned:
         return {n: p.grad for n, p in learns.items()}
 
 
-@pytest.fixture(scope="module", params=MODEL_TYPES)
+@pytest.fixture(scope="module", params=few(TWO))
 def tuned(request, tmp_path_factory):
     return Tuned(tmp_path_factory.mktemp(request.param), request.param)
 

@@ -15,7 +15,7 @@ from lmod_train.chat.checkpoint_files import SETTINGS
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.plain_dialect import PlainDialect
 from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
-from tests.families import write_tiny as write_family
+from tests.chat.written_once import write_tiny as write_family
 from tests.tiny import record
 
 PROJECTOR = "multi_modal_projector.linear_1.bias"

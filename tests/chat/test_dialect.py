@@ -13,7 +13,9 @@ from lmod_train.chat.answer_loss import batch_loss
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.errors import BadArgument, WeightsMismatch
-from tests.families import TINY, write_tiny
+from tests.chat.quick import some_kin
+from tests.chat.written_once import write_tiny
+from tests.families import TINY
 from tests.tiny import record
 
 ODD = "Two  spaces, a brace {x}, 视盘 or CUP?\nFollow: <JUSTIFICATION>."
@@ -52,6 +54,7 @@ def test_each_picture_has_as_many_places_as_its_shape_gives(kin, eyes):
     assert places == [*TINY[kin.model_type].places]
 
 
+@some_kin
 def test_a_record_that_cannot_be_asked_or_learnt_costs_itself(kin, eyes, tmp_path):
     shutil.copytree(eyes, tmp_path, dirs_exist_ok=True)
     for name, size in (("thin.png", (400, 1)), ("dot.png", (1, 1))):

@@ -6,6 +6,7 @@ import torch
 from lmod_train.chat.encoding import Images, encode, verify_tokens
 from lmod_train.chat.family import family_of
 from lmod_train.errors import WeightsMismatch
+from tests.chat.quick import some_kin, two_kin
 from tests.tiny import record
 
 RECORDS = [record("1", image=["a.png"]), record("2", "Is it?", ["tall.png"]), record("3", "Name it.", ["a.png"])]
@@ -54,6 +55,7 @@ def test_images_are_selected_in_the_order_asked(kin, batch):
     assert encoded.select([]) == {} and len(encode(kin.network, None)) == 0
 
 
+@some_kin
 def test_the_projector_learns_through_it(kin, batch):
     encoded = encode(kin.network, batch.images).select([0, 1])["image"]
     total = torch.cat(list(encoded.pooler_output)).square().sum()
@@ -63,6 +65,7 @@ def test_the_projector_learns_through_it(kin, batch):
     assert all(g is not None and g.abs().sum() > 0 for g in made)
 
 
+@two_kin
 def test_a_projector_that_learns_in_float32_meets_a_tower_in_bfloat16(kin, batch):
     network = type(kin.network)(kin.network.config).to(torch.bfloat16)
     for name, parameter in network.named_parameters():
@@ -72,6 +75,7 @@ def test_a_projector_that_learns_in_float32_meets_a_tower_in_bfloat16(kin, batch
         assert encode(network, batch.images).tokens == batch.images.tokens
 
 
+@some_kin
 def test_places_and_embeddings_must_be_as_many(kin, batch):
     images = batch.images
     assert [family_of(kin.network).image_tokens(item) for item in images.items] == images.tokens
@@ -83,6 +87,7 @@ def test_places_and_embeddings_must_be_as_many(kin, batch):
         verify_tokens(kin.network.config, wrong)
 
 
+@some_kin
 def test_grids_stay_whole_numbers(kin, batch):
     moved = batch.to("cpu", torch.bfloat16).images
     assert moved.tokens == batch.images.tokens

@@ -11,7 +11,9 @@ from lmod_train.chat.checkpoint import load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.types import Batch
-from tests.families import TINY, write_tiny
+from tests.chat.quick import few, two_kin
+from tests.chat.written_once import write_tiny
+from tests.families import TINY
 from tests.tiny import record
 
 NEW = 6
@@ -56,6 +58,7 @@ def told(kin, ids):
     return kin.dialect.tokenizer.decode(ids, skip_special_tokens=True).strip()
 
 
+@two_kin
 def test_a_mixed_batch_gives_the_tokens_of_one_record_at_a_time(kin, eyes):
     expected = [alone(kin, eyes, one) for one in RECORDS]
     batch = kin.dialect(RECORDS, eyes)
@@ -68,6 +71,7 @@ def test_a_mixed_batch_gives_the_tokens_of_one_record_at_a_time(kin, eyes):
     assert again[0].reply == replies[1].reply, "what the last image left behind must not reach a text"
 
 
+@two_kin
 def test_generation_stops_where_an_answer_ends(kin, eyes, monkeypatch):
     new = alone(kin, eyes, RECORDS[0])[1]
     assert new[1] not in new[:1]
@@ -82,7 +86,7 @@ def other(tmp_path, model_type, **text):
     return SimpleNamespace(model_type=model_type, network=load(tmp_path).eval(), dialect=Dialect(tmp_path))
 
 
-@pytest.mark.parametrize("window", [30, 50])
+@pytest.mark.parametrize("window", [30, pytest.param(50, marks=pytest.mark.slow)])
 def test_beyond_a_sliding_window_nothing_is_lost(window, tmp_path, eyes):
     kin = other(tmp_path, "gemma3", sliding_window=window)
     expected = [alone(kin, eyes, one, 12)[1] for one in RECORDS]
@@ -93,7 +97,9 @@ def test_beyond_a_sliding_window_nothing_is_lost(window, tmp_path, eyes):
     assert [r.reply for r in replies] == [told(kin, new) for new in expected]
 
 
-@pytest.mark.parametrize("model_type", [name for name, tiny in TINY.items() if tiny.windowed])
+@pytest.mark.parametrize(
+    "model_type", few(("gemma3", "qwen2_5_vl"), [name for name, tiny in TINY.items() if tiny.windowed])
+)
 def test_a_window_shorter_than_the_image(model_type, tmp_path, eyes):
     kin = other(tmp_path, model_type, **TINY[model_type].windowed)
     assert kin.dialect.family.sliding_window == 12
@@ -116,8 +122,15 @@ def test_two_grids_of_as_many_tokens_keep_their_own_positions(eyes, tmp_path):
     assert [r.reply for r in replies] == [told(kin, alone(kin, tmp_path, one)[1]) for one in asked]
 
 
-@pytest.mark.parametrize("model_type", ["qwen2_5_vl", "qwen3_vl"])
-@pytest.mark.parametrize("order", [(0, 1, 0, 1), (1, 0, 0, 1), (0, 1, 1, 0, 0)])
+@pytest.mark.parametrize(
+    ("model_type", "order"),
+    [
+        ("qwen2_5_vl", (1, 0, 0, 1)),
+        ("qwen3_vl", (0, 1, 1, 0, 0)),
+        *(pytest.param("qwen2_5_vl", order, marks=pytest.mark.slow) for order in ((0, 1, 0, 1), (0, 1, 1, 0, 0))),
+        *(pytest.param("qwen3_vl", order, marks=pytest.mark.slow) for order in ((0, 1, 0, 1), (1, 0, 0, 1))),
+    ],
+)
 def test_each_question_continues_from_where_its_own_image_ends(eyes, tmp_path, model_type, order):
     """Grids of 2 x 8 and 4 x 4 hold as many tokens and end at other positions; questions come in any order."""
     write_tiny(tmp_path, model_type)

@@ -15,6 +15,7 @@ from lmod_train.chat.key_values import KeyValues
 from lmod_train.chat.prefixes import Asked
 from lmod_train.datamodules.order import ImageBatches, by_image
 from lmod_train.types import Message, Part
+from tests.chat.quick import two_kin
 from tests.chat.reference import generated, inputs_of
 from tests.tiny import record
 
@@ -66,6 +67,7 @@ def batched(kin, eyes, size, rank=0, ranks=1):
     return {one.id: reply for batch in chosen for one, reply in zip(batch, replies(kin, eyes, batch), strict=True)}
 
 
+@two_kin
 def test_batches_of_one_and_of_eight_and_two_processes_give_the_same_tokens(kin, eyes):
     wanted = dict(zip([one.id for one in RECORDS], expected(kin, eyes), strict=True))
     assert len(set(wanted.values())) >= len(RECORDS) - 1, "replies that depend on nothing prove nothing"
@@ -74,12 +76,14 @@ def test_batches_of_one_and_of_eight_and_two_processes_give_the_same_tokens(kin,
     assert first and second and first | second == wanted
 
 
+@two_kin
 def test_a_text_model_of_unknown_masks_is_asked_one_prompt_at_a_time(kin, eyes, monkeypatch):
     wanted = expected(kin, eyes)
     monkeypatch.setattr(type(kin.dialect.family), "masks", {})
     assert replies(kin, eyes) == wanted
 
 
+@two_kin
 def test_eager_attention_takes_the_masks_too(kin, eyes):
     wanted = expected(kin, eyes)
     kin.network.set_attn_implementation("eager")

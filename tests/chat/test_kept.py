@@ -12,6 +12,7 @@ from lmod_train.chat.generation import Decoding, respond
 from lmod_train.chat.kept import Kept
 from lmod_train.chat.masks import unshareable
 from lmod_train.types import Message, Part
+from tests.chat.quick import two_kin
 from tests.chat.test_generation_families import alone, told
 from tests.tiny import record
 
@@ -41,6 +42,7 @@ def asked(kin, eyes, rounds, kept, **options):
     return found
 
 
+@two_kin
 def test_rounds_give_the_tokens_of_one_record_at_a_time(kin, eyes):
     rounds = in_rounds()
     replies = asked(kin, eyes, rounds, Kept(), likelihoods="sum")
@@ -51,6 +53,7 @@ def test_rounds_give_the_tokens_of_one_record_at_a_time(kin, eyes):
         assert one.likelihoods == pytest.approx(other.likelihoods, abs=2e-4)
 
 
+@two_kin
 def test_each_image_is_computed_once_for_all_rounds(kin, eyes, monkeypatch):
     if unshareable(kin.network):
         pytest.skip("its prompts are computed one by one")
@@ -75,6 +78,7 @@ def test_each_image_is_computed_once_for_all_rounds(kin, eyes, monkeypatch):
     assert counted["tokens"] > 3 * sum(shown.values()) and counted["images"] == 1 + len(rounds)
 
 
+@two_kin
 def test_two_images_of_a_question_and_rounds_of_other_images(kin, eyes):
     pairs = [("a.png", "b.png"), ("tall.png", "a.png")]
     rounds = [[record(f"{n}/{s}", text, pair) for n, pair in enumerate(pairs)] for s, text in enumerate(WORDS[1][:2])]

@@ -9,6 +9,7 @@ from lmod_train.chat import likelihood
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.likelihood import choice_likelihoods
 from lmod_train.types import Box, Region
+from tests.chat.quick import two_kin
 from tests.chat.reference import loss_of_transformers
 from tests.tiny import record
 
@@ -41,6 +42,7 @@ def written(one, choice):
     return f"{label}{colon}{choice}"
 
 
+@two_kin
 @pytest.mark.parametrize("kind", ["sum", "mean"])
 def test_they_are_those_of_transformers_own_loss(kin, eyes, kind):
     found = found_by(kin, eyes, RECORDS, kind)
@@ -50,6 +52,7 @@ def test_they_are_those_of_transformers_own_loss(kin, eyes, kind):
             assert row[choice] == pytest.approx(expected(kin, eyes, one, written(one, choice), kind), abs=2e-4)
 
 
+@two_kin
 @pytest.mark.parametrize("longest", [1, 30, 100_000])
 def test_how_many_share_a_sequence_changes_nothing(kin, eyes, monkeypatch, longest):
     together = found_by(kin, eyes, RECORDS[:3])
@@ -58,6 +61,7 @@ def test_how_many_share_a_sequence_changes_nothing(kin, eyes, monkeypatch, longe
         assert row == pytest.approx(other, abs=2e-4)
 
 
+@two_kin
 def test_the_end_token_tells_one_from_ten(kin, eyes):
     """Without the end token "10" could never beat "1", whose token begins it."""
     (found,) = found_by(kin, eyes, RECORDS[:1])
@@ -65,11 +69,13 @@ def test_the_end_token_tells_one_from_ten(kin, eyes):
     assert one[-1] == kin.dialect.end_id and len(set(found.values())) == len(LEVELS)
 
 
+@two_kin
 def test_the_reference_s_own_choice_is_not_used(kin, eyes):
     other = replace(RECORDS[0], answer="Stage: 9")
     assert found_by(kin, eyes, RECORDS[:1]) == found_by(kin, eyes, [other])
 
 
+@two_kin
 def test_regions_open_answers_and_nothing_asked_have_none(kin, eyes):
     regions = record("r", "Name it.", ["a.png"], "Region ID: 1; Type: cup", choices=("cup", "disc"))
     asked = [

@@ -14,8 +14,9 @@ from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.look import look_of
 from lmod_train.chat.pictures import Pictures
 from tests.chat.real_sizes import REAL, write_processor
-from tests.families import MODEL_TYPES, write_tiny
-from tests.other_classes import OTHERS, write_other
+from tests.chat.written_once import write_other, write_tiny
+from tests.families import MODEL_TYPES
+from tests.other_classes import OTHERS
 
 FACTS = {model.name: model for model in known_models()}
 MODELS = {

@@ -9,8 +9,7 @@ from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.pictures import Pictures, crops
 from lmod_train.chat.plain_dialect import PlainDialect
 from lmod_train.errors import BadArgument
-from tests.families import write_tiny
-from tests.other_classes import write_other
+from tests.chat.written_once import write_other, write_tiny
 
 WIDE = Image.new("RGB", (192, 64))
 WIDE.paste((255, 0, 0), (0, 0, 20, 64))  # at the left edge, which a crop of the centre loses

@@ -8,7 +8,7 @@ from lmod_train.chat.plain_dialect import PlainDialect
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.types import Message, Part
 from tests.chat.plain_reference import plain_inputs
-from tests.other_classes import write_other
+from tests.chat.written_once import write_other
 from tests.tiny import record
 
 RECORDS = [record("1", "Is it ill?", ["a.png"]), record("2", "Which of all these?", ["tall.png"])]

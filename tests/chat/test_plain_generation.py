@@ -17,8 +17,9 @@ from lmod_train.errors import BadArgument
 from lmod_train.parsing.thinking import strip_thinking
 from lmod_train.types import Message, Part
 from tests.chat.plain_reference import plain_reply
-from tests.families import write_tiny
-from tests.other_classes import OTHERS, write_other
+from tests.chat.quick import few
+from tests.chat.written_once import write_other, write_tiny
+from tests.other_classes import OTHERS
 from tests.tiny import record
 
 NEW = 6
@@ -74,6 +75,7 @@ def test_replies_of_a_batch_are_those_of_each_record_alone(other, eyes):
     assert [r.id for r in replies] == [r.id for r in records]
 
 
+@pytest.mark.parametrize("other", few(("gemma4", "mllama"), OTHERS), indirect=True)
 def test_rows_that_cannot_be_padded_are_generated_one_at_a_time(other, eyes, monkeypatch, caplog):
     monkeypatch.setattr(plain_generation, "_CLOSE", {torch.float32: -1.0})
     with caplog.at_level(logging.INFO):
@@ -104,6 +106,7 @@ def test_a_processor_that_takes_one_record_at_a_time_is_noticed(tmp_path, eyes, 
     assert not backend._together and len({r.reply for r in replies}) == 2
 
 
+@pytest.mark.parametrize("other", few(("gemma4",), OTHERS), indirect=True)
 def test_nothing_asked_is_nothing_answered(other, eyes):
     assert asked(other.folder, [], eyes, other.prompt)[1] == []
 
@@ -126,7 +129,7 @@ def sampled(folder, records, eyes, **options):
     return [r.reply for r in asked(folder, records, eyes, decoding="model", **options)[1]]
 
 
-@pytest.mark.parametrize("model_type", ["deepseek_vl", "llava"])
+@pytest.mark.parametrize("model_type", few(("deepseek_vl",), ("deepseek_vl", "llava")))
 def test_sampling_of_the_model_s_own_is_the_same_again_whatever_stands_beside(model_type, tmp_path, eyes, tiny):
     folder = tmp_path
     if model_type == "llava":  # a known family
@@ -149,7 +152,7 @@ def test_sampling_of_the_model_s_own_is_the_same_again_whatever_stands_beside(mo
     assert sampled(folder, RECORDS, eyes, seed=1) != found
 
 
-@pytest.mark.parametrize("model_type", ["llava", "llava_onevision", "qwen2_5_vl", "gemma3"])
+@pytest.mark.parametrize("model_type", few(("llava_onevision",), ("llava", "llava_onevision", "qwen2_5_vl", "gemma3")))
 def test_a_known_family_replies_the_same_in_both_ways(model_type, tmp_path, eyes):
     """Its generation_config is greedy here, so that `decoding: model` is plain `generate` of the same tokens."""
     folder = write_tiny(tmp_path, model_type)

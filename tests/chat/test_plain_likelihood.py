@@ -12,11 +12,12 @@ from lmod_train.chat.plain_likelihood import choice_likelihoods
 from lmod_train.chat.prompting import Prompting
 from lmod_train.types import Box, Region
 from tests.chat.plain_reference import plain_inputs
-from tests.other_classes import OTHERS, write_other
+from tests.chat.written_once import write_other
+from tests.other_classes import OTHERS
 from tests.tiny import record
 
 RECORDS = [
-    record("0", "Which stage?", ["a.png"], "Stage: 3", choices=tuple(str(level) for level in range(11))),
+    record("0", "Which stage?", ["a.png"], "Stage: 3", choices=("0", "1", "3", "10")),
     record("1", "What is it?", ["a.png", "tall.png"], "Diagnosis: NORMAL", choices=("NORMAL", "CATARACT")),
 ]
 

@@ -6,7 +6,7 @@ from transformers import AutoModelForImageTextToText
 
 from lmod_train.chat.positions import three_axes
 from lmod_train.chat.sequences import pack
-from tests.families import write_tiny
+from tests.chat.written_once import write_tiny
 
 
 @pytest.mark.parametrize("model_type", ["qwen2_5_vl", "qwen3_vl"])

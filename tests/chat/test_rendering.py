@@ -10,8 +10,7 @@ from lmod_train.chat.prompting import Prompting
 from lmod_train.chat.rendering import Rendering
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.types import Message, Part
-from tests.families import write_tiny
-from tests.other_classes import write_other
+from tests.chat.written_once import write_other, write_tiny
 from tests.tiny import base, record
 
 ONE = record("1", "Is it ill?", ["a.png"])

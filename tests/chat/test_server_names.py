@@ -10,7 +10,8 @@ from safetensors import safe_open
 from lmod_train.chat.checkpoint import load
 from lmod_train.chat.family import family_class
 from lmod_train.chat.server_names import rename_for_servers
-from tests.families import MODEL_TYPES, TINY, write_tiny
+from tests.chat.written_once import write_tiny
+from tests.families import MODEL_TYPES, TINY
 
 
 def names(folder):
@@ -21,11 +22,8 @@ def names(folder):
     return found
 
 
-@pytest.mark.parametrize("kind", MODEL_TYPES)
-@pytest.mark.parametrize("sharded", [False, True])
+@pytest.mark.parametrize(("kind", "sharded"), [*((kind, False) for kind in MODEL_TYPES), ("llava", True)])
 def test_servers_find_the_published_names_and_transformers_the_same_weights(tmp_path, kind, sharded):
-    if sharded and kind != "llava":
-        pytest.skip("the same code for all families")
     folder = write_tiny(tmp_path, kind)
     before = load(folder)
     if sharded:

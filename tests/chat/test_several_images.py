@@ -15,6 +15,7 @@ from lmod_train.chat.encoding import encode
 from lmod_train.chat.generation import Decoding, respond
 from lmod_train.errors import BadArgument
 from lmod_train.types import Message, Part
+from tests.chat.quick import some_kin, two_kin
 from tests.chat.reference import generated, loss_of_transformers
 from tests.tiny import base, record
 
@@ -108,6 +109,7 @@ def test_loss_and_gradients_are_those_of_transformers(tuned, eyes):
         assert torch.stack([(ours[n] - g).norm() for n, g in theirs.items()]).norm() / length < 1e-5
 
 
+@two_kin
 def test_the_comparison_sees_images_in_another_order(tuned, eyes, monkeypatch):
     squares = [record("s", QUESTIONS[0], ["a.png", "b.png"], "The first.")]  # of one size: only their order differs
     right = batch_loss(tuned.network, tuned.dialect(squares, eyes), 0, 2048, True).item()
@@ -118,11 +120,13 @@ def test_the_comparison_sees_images_in_another_order(tuned, eyes, monkeypatch):
     assert wrong != pytest.approx(right, rel=1e-4)
 
 
+@some_kin
 def test_plain_prompts_are_the_prompts_that_are_learnt(kin, eyes):
     for one, ids in zip(RECORDS, kin.dialect(RECORDS, eyes).prompt_ids, strict=True):
         assert kin.dialect.plain_prompt(one, eyes) == ids
 
 
+@two_kin
 @pytest.mark.parametrize("places", [1, 3])
 def test_as_many_image_parts_as_images(kin, eyes, places):
     parts = (*[Part("image")] * places, Part("text", "Which?"))

@@ -15,7 +15,9 @@ from lmod_train.chat.family import family_of
 from lmod_train.chat.masks import unshareable
 from lmod_train.chat.sequences import pack
 from lmod_train.chat.shared_prefix import share
-from tests.families import MODEL_TYPES, TINY, write_tiny
+from tests.chat.quick import TWO, few
+from tests.chat.written_once import write_tiny
+from tests.families import TINY
 
 QUESTIONS = [  # (image, text, answer)
     (0, "Does this eye have glaucoma?", "NON-GLAUCOMA"),
@@ -124,7 +126,7 @@ def difference(first, second):
     return (torch.stack([(first[n] - second[n]).norm() for n in first]).norm() / length).item()
 
 
-@pytest.fixture(scope="module", params=MODEL_TYPES)
+@pytest.fixture(scope="module", params=few(TWO))
 def case(request, tmp_path_factory):
     return Case(tmp_path_factory.mktemp(request.param), request.param)
 
@@ -214,7 +216,7 @@ def test_without_a_record_the_loss_is_nothing_and_hangs_on_the_network(case):
 WINDOWED = {model_type: tiny.windowed for model_type, tiny in TINY.items() if tiny.windowed}
 
 
-@pytest.mark.parametrize("model_type", WINDOWED)
+@pytest.mark.parametrize("model_type", few(("gemma3", "qwen2_5_vl"), tuple(WINDOWED)))
 def test_a_sliding_window_counts_places(tmp_path, model_type):
     case = Case(tmp_path, model_type, **WINDOWED[model_type])
     rows = case.rows(EVERY)
@@ -223,7 +225,7 @@ def test_a_sliding_window_counts_places(tmp_path, model_type):
     assert wide.loss(rows).item() != pytest.approx(case.loss(rows).item(), rel=1e-3), "the window is narrow enough"
 
 
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
+@pytest.mark.parametrize("model_type", few(TWO))
 def test_scores_to_which_masks_are_added(tmp_path, model_type):
     case = Case(tmp_path, model_type)
     case.network.set_attn_implementation("eager")

@@ -1,8 +1,7 @@
 """A network of timm as a tower: its tokens are timm's own map, and every path of the conversation agrees about it."""
 
+import functools
 import json
-import subprocess
-import sys
 from copy import deepcopy
 from types import SimpleNamespace
 
@@ -21,6 +20,7 @@ from lmod_train.chat.tower_features import TowerFeatures
 from lmod_train.errors import BadArgument, WeightsMismatch
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.merging import merge
+from tests import forks
 from tests.behind_timm import ARCHITECTURE, SIDE, TOKENS, WIDTH, network, write_behind
 from tests.chat.reference import generated, loss_of_transformers
 from tests.chat.test_generation_families import RECORDS
@@ -39,9 +39,15 @@ def behind(folder):
     return SimpleNamespace(model_type="llava", network=checkpoint.load(folder).eval(), dialect=Dialect(folder))
 
 
+@functools.cache
+def own(architecture=ARCHITECTURE):
+    """The network of timm, for tests that do not change it."""
+    return network(architecture)
+
+
 def tower(architecture=ARCHITECTURE, side=SIDE, width=WIDTH):
     made = TimmTokens(TimmTokensConfig(architecture=architecture, image_size=side, hidden_size=width))
-    made.network.load_state_dict(network(architecture).state_dict())
+    made.network.load_state_dict(own(architecture).state_dict())
     return made.eval()
 
 
@@ -49,11 +55,14 @@ def noise(n=3, side=SIDE):
     return torch.randn(n, 3, side, side, generator=torch.Generator().manual_seed(1))
 
 
-@pytest.mark.parametrize(("architecture", "side"), [(ARCHITECTURE, 96), (ARCHITECTURE, 224), ("test_byobnet", 160)])
+@pytest.mark.parametrize(
+    ("architecture", "side"),
+    [(ARCHITECTURE, 96), pytest.param(ARCHITECTURE, 224, marks=pytest.mark.slow), ("test_byobnet", 160)],
+)
 def test_the_mean_of_the_tokens_is_the_pooled_feature_of_timm_and_each_a_place_of_its_map(architecture, side):
-    made, own = tower(architecture, side), network(architecture)
+    made, theirs = tower(architecture, side), own(architecture)
     with torch.no_grad():
-        out, pooled, places = made(noise(2, side)), own(noise(2, side)), own.forward_features(noise(2, side))
+        out, pooled, places = made(noise(2, side)), theirs(noise(2, side)), theirs.forward_features(noise(2, side))
     tokens = out.last_hidden_state
     assert tokens.shape == (2, (side // 32) ** 2, WIDTH) and out.hidden_states[-1] is tokens
     torch.testing.assert_close(tokens.mean(1), pooled, rtol=0, atol=1e-5)
@@ -85,7 +94,7 @@ def test_a_folder_is_opened_by_the_ordinary_path(behind, eyes):
     batch = behind.dialect([record(image=["a.png"])], eyes)
     encoded = encode(behind.network, batch.images)
     assert encoded.tokens == batch.images.tokens == [TOKENS]
-    saved = network().state_dict()
+    saved = own().state_dict()
     loaded = behind.network.model.vision_tower.network.state_dict()
     assert saved.keys() == loaded.keys() and all(torch.equal(saved[n], loaded[n]) for n in saved)
 
@@ -145,8 +154,15 @@ def test_stored_features_give_the_same_replies_and_losses_and_the_tower_is_spare
         assert isinstance(features, TowerFeatures) and features.computed == computed and features.found
 
 
-@pytest.mark.parametrize("lora", [None, Lora(2, 4, 0.0)])
-@pytest.mark.parametrize("tune_tower", [False, True])
+@pytest.mark.parametrize(
+    ("lora", "tune_tower"),
+    [
+        (None, True),
+        (Lora(2, 4, 0.0), False),
+        pytest.param(None, False, marks=pytest.mark.slow),
+        pytest.param(Lora(2, 4, 0.0), True, marks=pytest.mark.slow),
+    ],
+)
 def test_a_merged_folder_replies_as_the_tuned_model(folder, tmp_path, lora, tune_tower):
     tuned = module(folder, lora=lora, tune_language_model=lora is None, tune_tower=tune_tower)
     curated = write_curated(tmp_path / "curated", RECORDS, side=90)
@@ -253,7 +269,7 @@ def test_code_in_a_folder_is_not_run(folder, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_it_is_registered_when_a_folder_names_it_and_not_before(folder, tiny):
+def test_it_is_registered_when_a_folder_names_it_and_not_before(folder, tiny, tmp_path):
     code = f"""
 from pathlib import Path
 from transformers import CONFIG_MAPPING
@@ -265,7 +281,8 @@ for folder in ({str(tiny)!r}, {str(folder)!r}, {str(folder)!r}):
     seen.append("timm_tokens" in CONFIG_MAPPING)
 assert seen == [False, False, True, True], seen
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+    ended = forks.run(["-c", code], tmp_path)
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_timm_would_take_an_address_that_is_refused_here():

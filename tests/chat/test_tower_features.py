@@ -20,7 +20,9 @@ from lmod_train.errors import BadArgument
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.chat import sharded_tower
-from tests.families import MODEL_TYPES, write_tiny
+from tests.chat.quick import few
+from tests.chat.written_once import write_tiny
+from tests.families import MODEL_TYPES
 from tests.tiny import record, trainer, write_curated
 
 INSIDE = [t for t in MODEL_TYPES if family_class(t).projector[0].startswith(f"{family_class(t).tower}.")]
@@ -86,7 +88,7 @@ def projector_of(network):
     return network.get_submodule(family_of(network).projector[0])
 
 
-@pytest.mark.parametrize("model_type", SEPARATE)
+@pytest.mark.parametrize("model_type", few(("gemma3", "idefics3", "llava"), SEPARATE))
 def test_the_folder_answers_as_the_tower_does_and_spares_its_forward(folders, tmp_path, model_type):
     network = load(folders(model_type))
     images, more = pixels(network, 1, 2, 3), pixels(network, 3, 4, 1)
@@ -104,7 +106,7 @@ def test_the_folder_answers_as_the_tower_does_and_spares_its_forward(folders, tm
     assert features.computed == tiles + len(joined(network, pixels(network, 4))["pixel_values"].flatten(0, -4))
 
 
-@pytest.mark.parametrize("model_type", SEPARATE)
+@pytest.mark.parametrize("model_type", few(("gemma3", "idefics3", "llava"), SEPARATE))
 def test_another_run_finds_them_and_gradients_reach_the_projector_alike(folders, tmp_path, model_type):
     gradients = []
     for kept in (False, True, True):

@@ -2,8 +2,6 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from lmod_train.doctor.answers import answers, leaking
 from lmod_train.doctor.subject import Subject
 from tests.tiny import record
@@ -37,11 +35,15 @@ LEAKING = {
 }
 
 
-@pytest.mark.parametrize("words", LEAKING.values(), ids=LEAKING)
-@pytest.mark.parametrize(("share", "level"), [(1.0, "fail"), (0.6, "fail"), (0.2, "warn")])
-def test_prompts_that_contain_their_answer_are_found(words, share, level):
-    (only,) = found(asked(words, given=share))
-    assert only.level == level and f"the prompts of {round(40 * share)} of 40 records" in only.what
+def test_prompts_that_contain_their_answer_are_found():
+    wrong = []
+    for name, words in LEAKING.items():
+        for share, level in ((1.0, "fail"), (0.6, "fail"), (0.2, "warn")):
+            results = found(asked(words, given=share))
+            said = f"the prompts of {round(40 * share)} of 40 records"
+            if [r.level for r in results] != [level] or said not in results[0].what:
+                wrong.append((name, share, results))
+    assert not wrong
 
 
 HEALTHY = {
@@ -61,9 +63,9 @@ HEALTHY = {
 }
 
 
-@pytest.mark.parametrize("records", HEALTHY.values(), ids=HEALTHY)
-def test_prompts_without_a_leak_pass(records):
-    assert [f.level for f in found(records)] == ["ok"]
+def test_prompts_without_a_leak_pass():
+    results = {name: found(records) for name, records in HEALTHY.items()}
+    assert {name: made for name, made in results.items() if [f.level for f in made] != ["ok"]} == {}
 
 
 def test_a_constant_answer_fails_alone_and_warns_beside_other_tasks():
@@ -79,10 +81,13 @@ def test_without_data_the_check_is_skipped():
     assert [f.level for f in answers(Subject({}))] == ["skip"]
 
 
-@pytest.mark.parametrize("n", [4, 40, 400])
-@pytest.mark.parametrize(("naming", "leak"), [(4, False), (3, False), (2, False), (1, True), (0, True)])
-def test_an_answer_is_part_of_the_question_by_the_prompts_of_other_answers_however_many_are_its_own(n, naming, leak):
-    own = [record(f"glaucoma/{i:03}", "Is it GLAUCOMA?", answer="GLAUCOMA", choices=()) for i in range(n)]
-    words = ["Is it GLAUCOMA?"] * naming + ["What is it?"] * (4 - naming)
-    others = [record(f"glaucoma/x{i}", text, answer="HEALTHY", choices=()) for i, text in enumerate(words)]
-    assert leaking([*own, *others]) == (own if leak else [])
+def test_an_answer_is_part_of_the_question_by_the_prompts_of_other_answers_however_many_are_its_own():
+    wrong = []
+    for n in (4, 40, 400):
+        own = [record(f"glaucoma/{i:03}", "Is it GLAUCOMA?", answer="GLAUCOMA", choices=()) for i in range(n)]
+        for naming, leak in ((4, False), (3, False), (2, False), (1, True), (0, True)):
+            words = ["Is it GLAUCOMA?"] * naming + ["What is it?"] * (4 - naming)
+            others = [record(f"glaucoma/x{i}", text, answer="HEALTHY", choices=()) for i, text in enumerate(words)]
+            if leaking([*own, *others]) != (own if leak else []):
+                wrong.append((n, naming))
+    assert not wrong

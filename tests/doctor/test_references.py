@@ -65,7 +65,7 @@ def test_a_parser_that_raises_is_reported():
     assert "KeyError" in misread(SimpleNamespace(parse=parse), RECORDS[0])
 
 
-@pytest.mark.parametrize(("stop", "level"), [(["-"], "fail"), (["###"], None), ([], None)])
+@pytest.mark.parametrize(("stop", "level"), [(["-"], "fail"), (["###", "-"], "fail"), (["###"], None), ([], None)])
 def test_a_stop_word_inside_the_answers_is_found(stop, level):
     cut = [f for f in found(stop=stop) if "stop word" in f.what]
     assert [f.level for f in cut] == ([level] if level else [])

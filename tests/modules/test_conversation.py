@@ -28,7 +28,7 @@ from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.merging import merge
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
-from tests import families
+from tests.chat import written_once
 from tests.tiny import record, trainer, write_curated, write_tiny
 
 RECORDS = [
@@ -182,7 +182,7 @@ def test_the_prompt_of_training_and_replies_follows_the_options_and_is_saved(tin
 
 
 def test_limits_of_pictures_are_saved(folder, tmp_path):
-    base = families.write_tiny(tmp_path, "qwen2_5_vl")
+    base = written_once.write_tiny(tmp_path, "qwen2_5_vl")
     module = VisionLanguageModel(str(base), images=Pictures(min_pixels=64 * 64))
     module.configure_model()
     checkpoint = {"state_dict": module.state_dict(), "global_step": 1}
@@ -371,8 +371,17 @@ def test_the_adapter_folder_is_one_that_peft_loads(tiny, folder, fitted):
     assert theirs != [r.reply for r in respond(load(tiny).eval(), module.collate, batch, Decoding(6), "base")]
 
 
-@pytest.mark.parametrize("over", ["answer", "token"])
-@pytest.mark.parametrize(("size", "accumulated"), [(1, 2), (2, 3), (2, 2), (5, 1)])
+QUICKLY = [("answer", 2, 3), ("answer", 5, 1), ("token", 1, 2), ("token", 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("over", "size", "accumulated"),
+    [
+        pytest.param(over, *steps, marks=[] if (over, *steps) in QUICKLY else pytest.mark.slow)
+        for over in ("answer", "token")
+        for steps in ((1, 2), (2, 3), (2, 2), (5, 1))
+    ],
+)
 def test_a_step_has_the_gradient_of_one_batch_that_holds_all_it_accumulates(tiny, tmp_path, over, size, accumulated):
     """Seven records: the last step of an epoch accumulates fewer batches, and its last batch is smaller."""
     words = ["No.", "A large cup and a thin rim below, as is often seen.", "Stage 3"]
@@ -424,7 +433,7 @@ def test_a_checkpoint_of_another_base_is_refused_though_every_tensor_fits(tiny, 
 @pytest.mark.parametrize("model_type", [t for t in MODEL_TYPES if family_class(t).projector_parameters])
 def test_the_newline_of_llava_next_learns_and_is_saved_with_its_projector(folder, tmp_path, model_type):
     (tmp_path / "base").mkdir()
-    module = conversation(families.write_tiny(tmp_path / "base", model_type))
+    module = conversation(written_once.write_tiny(tmp_path / "base", model_type))
     newline = next(p for n, p in module.named_parameters() if n.endswith("image_newline"))
     assert newline.requires_grad and any(n.endswith("image_newline") for n in module.state_dict())
     stirred(module)

@@ -222,8 +222,16 @@ def test_a_killed_run_goes_on_with_the_same_pictures_and_losses(folder, tmp_path
     assert killed.seen + resumed.seen == steady.seen
 
 
-@pytest.mark.parametrize("every", [1, 2, 5])
-@pytest.mark.parametrize("kills", [(5, 10), (7, 12), (6, 7, 11)])
+QUICKLY = [(2, (5, 10)), (1, (7, 12)), (5, (6, 7, 11))]
+
+
+@pytest.mark.parametrize(
+    ("every", "kills"),
+    [
+        pytest.param(*chosen, marks=[] if chosen in QUICKLY else pytest.mark.slow)
+        for chosen in itertools.product((1, 2, 5), ((5, 10), (7, 12), (6, 7, 11)))
+    ],
+)
 def test_a_run_that_is_killed_repeatedly_makes_the_steps_of_one_that_was_not(folder, tmp_path, every, kills):
     def run(name, watch, **options):
         saved = ModelCheckpoint(tmp_path / name, save_last=True, every_n_train_steps=every)
@@ -583,7 +591,7 @@ def looking(pooling, square, dtype=torch.float32):
     return module.to(dtype).eval()
 
 
-@pytest.fixture(scope="module", params=["mean", "cls"])
+@pytest.fixture(scope="module")
 def taught(request):
     """Pooling, and the weights of a small module that tells a red square in noise from a green one and from none."""
     module = looking(request.param, "pad")
@@ -624,29 +632,45 @@ def hits(batch, maps, places, square):
     return np.mean(found)
 
 
-@pytest.mark.parametrize(
-    ("square", "dtype"), [("pad", torch.float32), ("crop", torch.float32), ("pad", torch.bfloat16)]
-)
-def test_a_map_s_peak_is_on_the_square_that_decides(taught, tmp_path, square, dtype):
+MAPS = [
+    ("mean", "pad", torch.float32, 12),
+    ("cls", "crop", torch.float32, 12),
+    ("mean", "pad", torch.bfloat16, 6),
+    *(
+        pytest.param(pooling, square, dtype, 48, marks=pytest.mark.slow)
+        for pooling in ("mean", "cls")
+        for square, dtype in (("pad", torch.float32), ("crop", torch.float32), ("pad", torch.bfloat16))
+    ),
+]
+"""Pooling, way to a square and type of the network, and how many pictures are looked at; a third has no square."""
+
+
+@pytest.mark.parametrize(("taught", "square", "dtype", "n"), MAPS, indirect=["taught"])
+def test_a_map_s_peak_is_on_the_square_that_decides(taught, tmp_path, square, dtype, n):
     pooling, weights = taught
     module = looking(pooling, square, dtype)
     module.load_state_dict(weights)
-    batch, places = shown(tmp_path, module, square)
+    batch, places = shown(tmp_path, module, square, n)
     told = {reply.id: reply.reply for reply in module.respond(batch)}
-    assert len(batch) == 32 and np.mean([told[own.id] == own.answer for own in batch.records]) >= 0.9
+    assert len(batch) == n // 3 * 2 and np.mean([told[own.id] == own.answer for own in batch.records]) >= 0.9
     with torch.inference_mode():
         maps = module.saliency(batch)
-    assert maps.shape == (32, 64, 64) and maps.dtype == torch.float32 and maps.min() >= 0 and 0.99 < maps.max() <= 1
+    assert (
+        maps.shape == (len(batch), 64, 64)
+        and maps.dtype == torch.float32
+        and maps.min() >= 0
+        and 0.99 < maps.max() <= 1
+    )
     assert hits(batch, maps, places, square) >= 0.9
     seen = (maps.amax(dim=0) > 0).nonzero()
     side = 64 if square == "pad" else round(64 * 64 / 73 / 2)  # 64 of 73 px of the half that the shorter side is
     assert (seen.amax(dim=0) - seen.amin(dim=0) + 1).max() <= side and isinstance(module, Explaining)
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
+@pytest.mark.parametrize("pooling", ["mean", pytest.param("cls", marks=pytest.mark.slow)])
 def test_a_network_that_has_learned_nothing_does_not_find_it(tmp_path, pooling):
     module = looking(pooling, "pad")
-    batch, places = shown(tmp_path, module, "pad")
+    batch, places = shown(tmp_path, module, "pad", 24)
     assert hits(batch, module.saliency(batch), places, "pad") < 0.7
 
 

@@ -19,6 +19,7 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.types import Batch, Identity, Reply
 from lmod_train.vision.batch import CropBatch, FeatureBatch, PictureBatch
 from lmod_train.vision.feature_table import Encoder
+from tests import forks
 from tests.tiny import record, trainer, write_curated
 
 RECORDS = [record(f"glaucoma/p/{i}", image=["a.png"], split="val") for i in range(5)]
@@ -80,14 +81,14 @@ def test_a_batch_passes_the_precision_plugins_untouched(precision, batch):
     assert all(vars(batch)[name] is value for name, value in before.items())
 
 
-@pytest.mark.parametrize("batch", KINDS, ids=lambda batch: type(batch).__name__)
-def test_a_batch_travels_from_another_process_and_keeps_its_kind(batch):
-    (there,) = DataLoader([batch], batch_size=None, num_workers=1, multiprocessing_context="spawn")
-    assert type(there) is type(batch) and vars(there).keys() == vars(batch).keys() and there.records == RECORDS
-    for name, value in vars(batch).items():
-        assert type(vars(there)[name]) is type(value), name
-        if isinstance(value, torch.Tensor):
-            assert torch.equal(vars(there)[name], value), name
+def test_every_batch_travels_from_another_process_and_keeps_its_kind():
+    received = DataLoader(KINDS, batch_size=None, num_workers=1, multiprocessing_context=forks.FORKING)
+    for there, batch in zip(received, KINDS, strict=True):
+        assert type(there) is type(batch) and vars(there).keys() == vars(batch).keys() and there.records == RECORDS
+        for name, value in vars(batch).items():
+            assert type(vars(there)[name]) is type(value), (type(batch), name)
+            if isinstance(value, torch.Tensor):
+                assert torch.equal(vars(there)[name], value), (type(batch), name)
 
 
 @pytest.mark.parametrize("batch", KINDS, ids=lambda batch: type(batch).__name__)

@@ -10,7 +10,8 @@ from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.generation import Decoding, end_tokens, respond
 from lmod_train.modules.conversation import VisionLanguageModel
 from lmod_train.modules.merging import merge
-from tests.families import MODEL_TYPES, write_tiny
+from tests.chat.written_once import write_tiny
+from tests.families import MODEL_TYPES
 from tests.tiny import record, write_curated
 
 
@@ -35,8 +36,18 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize("names", ["transformers", "server"])
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
+@pytest.mark.parametrize(
+    ("model_type", "names"),
+    [
+        *((model_type, "server") for model_type in MODEL_TYPES),
+        ("gemma3", "transformers"),
+        *(
+            pytest.param(model_type, "transformers", marks=pytest.mark.slow)
+            for model_type in MODEL_TYPES
+            if model_type != "gemma3"
+        ),
+    ],
+)
 def test_a_merged_model_of_every_family_answers_as_the_tuned_one(tmp_path, model_type, names):
     (tmp_path / "base").mkdir()
     tuned = VisionLanguageModel(str(write_tiny(tmp_path / "base", model_type)), Lora(2, 4, 0.0), max_new_tokens=6)

@@ -19,8 +19,9 @@ from lmod_train.modules.frozen import Frozen
 from lmod_train.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.ways import Ways
+from tests.chat.quick import few
 from tests.chat.reference import generated, loss_of_transformers
-from tests.families import MODEL_TYPES, write_tiny
+from tests.chat.written_once import write_tiny
 from tests.tiny import record, trainer, write_curated
 
 NEW = 5
@@ -57,7 +58,7 @@ def replies(model, curated):
     return [model.dialect.tokenizer.decode(ids, skip_special_tokens=True).strip() for ids in made]
 
 
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
+@pytest.mark.parametrize("model_type", few(("gemma3", "internvl", "llava_next", "qwen3_vl")))
 def test_fit_on_two_images_has_the_losses_and_replies_of_transformers(tmp_path, model_type):
     for name in ("base", "curated"):
         (tmp_path / name).mkdir()
@@ -88,7 +89,7 @@ def test_fit_on_two_images_has_the_losses_and_replies_of_transformers(tmp_path, 
         assert [quoted["reply"] for quoted in line["e.g."]] == told and line["n"] == len(HELD)
 
 
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
+@pytest.mark.parametrize("model_type", few(("idefics3", "llava_onevision", "qwen2_5_vl")))
 def test_few_shot_replies_are_those_of_transformers(tmp_path, model_type):
     """Examples are earlier turns with an image each; every family reads them as its own template and processor do."""
     for name in ("base", "curated"):

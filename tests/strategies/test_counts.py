@@ -39,8 +39,18 @@ def fit(model, folder, every, after=None):
     return loop.current_epoch, loop.global_step
 
 
-@pytest.mark.parametrize("every", [1, 2, 3])
-@pytest.mark.parametrize("stops", [(2,), (3, 5), (3, 4, 6), (3, 5, 7), (2, 2, 7)])
+STOPS = {(2,): 3, (3, 5): 2, (3, 4, 6): 1, (3, 5, 7): 2, (2, 2, 7): 3}
+"""After which steps a training is stopped, and every how many it saves, in a quick run."""
+
+
+@pytest.mark.parametrize(
+    ("stops", "every"),
+    [
+        pytest.param(stops, every, marks=[] if every == quick else pytest.mark.slow)
+        for stops, quick in STOPS.items()
+        for every in (1, 2, 3)
+    ],
+)
 def test_stops_add_no_step(tmp_path, every, stops):
     for after in stops:
         with pytest.raises(Stopped):

@@ -4,6 +4,7 @@ import functools
 import json
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +18,7 @@ from lmod_train.strategies import sharding, sharding_deepspeed
 from lmod_train.strategies.saved import by_number, read
 from lmod_train.strategies.sharding import Sharded, load_whole, shape_of, whole_tensors
 from lmod_train.strategies.sharding_fsdp import FullyShard
+from tests import forks
 from tests.modules import sharded
 from tests.tiny import record, write_tiny
 
@@ -27,19 +29,20 @@ from pathlib import Path
 from transformers import AutoModelForImageTextToText, AutoProcessor
 from PIL import Image
 import torch
-folder, picture, question = sys.argv[1:]
-model = AutoModelForImageTextToText.from_pretrained(folder, dtype="float32").eval()
-processor = AutoProcessor.from_pretrained(folder)
+picture, question, *folders = sys.argv[1:]
 turns = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}]
-prompt = processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
 images = [Image.open(picture).convert("RGB")]
-inputs = processor(text=prompt, images=images, return_tensors="pt", add_special_tokens=False)
-with torch.no_grad():
-    logits = model(**inputs).logits[0, -1].tolist()
-    out = model.generate(**inputs, do_sample=False, max_new_tokens=5)[0, inputs["input_ids"].shape[1]:]
-print(json.dumps({"logits": logits, "reply": processor.tokenizer.decode(out, skip_special_tokens=True).strip()}))
+for folder in folders:
+    model = AutoModelForImageTextToText.from_pretrained(folder, dtype="float32").eval()
+    processor = AutoProcessor.from_pretrained(folder)
+    prompt = processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
+    inputs = processor(text=prompt, images=images, return_tensors="pt", add_special_tokens=False)
+    with torch.no_grad():
+        logits = model(**inputs).logits[0, -1].tolist()
+        out = model.generate(**inputs, do_sample=False, max_new_tokens=5)[0, inputs["input_ids"].shape[1]:]
+    print(json.dumps({"logits": logits, "reply": processor.tokenizer.decode(out, skip_special_tokens=True).strip()}))
 """
-"""Loads a merged folder in a process that does not import this package."""
+"""Loads merged folders; it does not import this package."""
 
 
 def test_whole_tensors_are_copies_and_load_again():
@@ -145,7 +148,7 @@ def test_fsdp2_gives_the_losses_and_replies_of_one_process(place, alone):
     assert min(f["compared"] for f in found) > 0, "its first checkpoint was read back as it is"
 
 
-@pytest.mark.parametrize("over", ["answer", "token"])
+@pytest.mark.parametrize("over", [pytest.param("answer", marks=pytest.mark.slow), "token"])
 def test_two_ranks_with_gradient_accumulation_give_the_losses_of_one_process_without(place, over):
     """Twelve records, eight a step: the last step of an epoch accumulates one batch instead of two."""
     options = {"loss_over": over}
@@ -200,7 +203,7 @@ def same(first, second):
 @pytest.mark.parametrize(
     ("batch", "at_once"),
     [
-        pytest.param(3, 3, id="the last step has one batch of three"),
+        pytest.param(3, 3, marks=pytest.mark.slow, id="the last step has one batch of three"),
         pytest.param(5, 2, id="the last step has one batch, and that is smaller"),
         pytest.param(2, 5, id="the last step has one batch of five"),
     ],
@@ -251,29 +254,41 @@ def test_every_strategy_trains_resumes_loads_and_merges_the_same(place, alone, n
     assert merged["replies"] == one["replies"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_transformers_loads_a_merged_folder_in_another_process(place, alone, kind):
-    alone(kind)
-    last, out = place / f"one-{kind}" / "last.ckpt", place / f"merged-{kind}"
-    merge(last, out, str(place / "tiny"))
+def anew(arguments):
+    """Run in an interpreter that starts anew, which takes seconds."""
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def forked(arguments):
+    """Run in a process in which this package is imported already, though the program does not ask for it."""
+    done = forks.run(arguments, Path.cwd())
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("run", [forked, pytest.param(anew, marks=pytest.mark.slow)])
+def test_transformers_loads_merged_folders_in_another_process(place, alone, run):
+    lasts, outs = {}, {kind: place / f"merged-{run.__name__}-{kind}" for kind in KINDS}
+    for kind, out in outs.items():
+        alone(kind)
+        lasts[kind] = place / f"one-{kind}" / "last.ckpt"
+        merge(lasts[kind], out, str(place / "tiny"))
     one = record("glaucoma/v/x", "Does it? ", ["0.png"])
-    arguments = [str(out), str(place / "curated" / "0.png"), "Does it? "]
-    done = subprocess.run([sys.executable, "-c", PLAIN, *arguments], capture_output=True, text=True, check=True)
-    theirs = json.loads(done.stdout.splitlines()[-1])
-    module = sharded.module(place / "tiny", kind)
-    module.configure_model()
-    load_whole(module, read(last)["state_dict"])
-    batch = module.eval().collate([one], place / "curated")
-    with torch.no_grad():
-        inputs = torch.tensor([batch.prompt_ids[0]])
-        images = encode(module.network, batch.images).select([0])
-        ours = module.network(input_ids=inputs, mm_encoder_outputs=images).logits[0, -1]
-    assert theirs["logits"] == pytest.approx(ours.tolist(), abs=2e-4)
-    assert theirs["reply"] == module.respond(batch)[0].reply
-    assert (
-        "license: apache-2.0" in (out / "README.md").read_text()
-        or "Licence: not stated" in (out / "README.md").read_text()
-    )
+    arguments = [str(place / "curated" / "0.png"), "Does it? ", *map(str, outs.values())]
+    printed = [json.loads(line) for line in run(["-c", PLAIN, *arguments]).splitlines() if line.startswith("{")]
+    for (kind, out), theirs in zip(outs.items(), printed, strict=True):
+        module = sharded.module(place / "tiny", kind)
+        module.configure_model()
+        load_whole(module, read(lasts[kind])["state_dict"])
+        batch = module.eval().collate([one], place / "curated")
+        with torch.no_grad():
+            inputs = torch.tensor([batch.prompt_ids[0]])
+            images = encode(module.network, batch.images).select([0])
+            ours = module.network(input_ids=inputs, mm_encoder_outputs=images).logits[0, -1]
+        assert theirs["logits"] == pytest.approx(ours.tolist(), abs=2e-4)
+        assert theirs["reply"] == module.respond(batch)[0].reply
+        card = (out / "README.md").read_text()
+        assert "license: apache-2.0" in card or "Licence: not stated" in card
 
 
 def test_the_checkpoint_of_another_base_does_not_merge(place, alone, tmp_path):

@@ -6,7 +6,8 @@ import pytest
 
 from lmod_train.chat.checkpoint import load
 from lmod_train.strategies.sharding_fsdp import decoder_layers
-from tests.families import MODEL_TYPES, write_tiny
+from tests.chat.written_once import write_tiny
+from tests.families import MODEL_TYPES
 
 
 @pytest.mark.parametrize("model_type", MODEL_TYPES)

@@ -1,8 +1,6 @@
 """The table of crops: equal to direct cutting, found again, cut again after any change, safe for two processes."""
 
 import pickle
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +11,7 @@ from lmod_train.errors import ArtifactError, BadArgument
 from lmod_train.types import Box, Region
 from lmod_train.vision import crop_table as module
 from lmod_train.vision.crop_table import Crop, crop_table, crops_of, cut, cut_all
+from tests import forks
 from tests.tiny import record
 
 CROPS = [Crop("a.png", "1" * 64, (2, 3, 12, 9)), Crop("a.png", "1" * 64), Crop("b.png", "2" * 64, (0, 0, 5, 5))]
@@ -115,11 +114,8 @@ def test_two_processes_that_start_at_once_both_get_it(folder):
         "crops = [Crop('a.png', '', (i, 0, i + 9, 9)) for i in range(20)]\n"
         "print(crop_table(crops, Path(sys.argv[1]), 64).take(crops).sum())"
     )
-    started = [
-        subprocess.Popen([sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    printed = [process.communicate(timeout=60)[0] for process in started]
+    started = [forks.start(["-c", program, folder], folder) for _ in range(2)]
+    printed = [process.ended(60).stdout for process in started]
     assert printed[0] == printed[1] and int(printed[0]) > 0
     assert [f.name for f in (folder / "cache").rglob("*") if f.is_file()] == ["000-of-001.npy"]
 

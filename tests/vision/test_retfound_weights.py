@@ -275,8 +275,6 @@ def wide():
     return {n: torch.ones(t.shape) for n, t in vision_transformer("small", 0, pooling="cls").state_dict().items()}
 
 
-WITHOUT_ONE = {n: t for n, t in backbone().items() if n != "blocks.1.attn.qkv.bias"}
-
 MISFITS = {
     "wider": (wide, "width is 192, the model's is 64"),
     "half": (lambda: half(backbone()), "depth is 2 blocks, the model's is 4 blocks"),
@@ -289,7 +287,7 @@ MISFITS = {
     "unknown prefix": (lambda: prefixed("encoder.", backbone()), r"no name in it is known, the first is 'encoder\."),
     "two prefixes": (lambda: prefixed("module.", backbone()) | backbone(), "two tensors of one name"),
     "one tensor short": (
-        lambda: WITHOUT_ONE,
+        lambda: {n: t for n, t in backbone().items() if n != "blocks.1.attn.qkv.bias"},
         r"shapes differ.*missing: blocks\.1\.attn\.qkv\.bias; unexpected: none",
     ),
     "one tensor over": (lambda: backbone() | {"reg_token": torch.ones(1)}, "missing: none; unexpected: reg_token"),

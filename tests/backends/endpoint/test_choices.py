@@ -5,6 +5,7 @@ import json
 import pytest
 
 from lmod_train.artifacts.predictions import read_predictions
+from lmod_train.backends.openai import OpenAI
 from tests.backends.endpoint.server import logprob, serving
 from tests.backends.test_openai import QUICK, WORDS, World, records
 from tests.tiny import write_curated
@@ -29,7 +30,7 @@ def truth(choice, kind):
     return total / (len(tokens) if kind == "mean" else 1)
 
 
-@pytest.mark.parametrize("kind", ["sum", "mean"])
+@pytest.mark.parametrize("kind", ["sum", pytest.param("mean", marks=pytest.mark.slow)])  # see `test_likelihood`
 def test_prompts_give_the_exact_numbers_through_faults_and_are_scored(world, caplog, kind):
     options = [*QUICK, "--model.backend.pace.attempts", "20", KIND, kind]
     with_faults = world.plan(prompts="whole", fault=0.2, faults={"500": 1.0, "429": 1.0, "garbage": 1.0})
@@ -62,16 +63,27 @@ def test_top_logprobs_give_those_of_the_first_token_that_differs(world, caplog):
     }
 
 
-@pytest.mark.parametrize(
-    ("plan", "kind", "why"),
-    [
-        ({}, "sum", "the server returns no prompt_logprobs; the server returns no top logprobs"),
-        ({"logprobs": True}, "sum", "the server returns no top logprobs"),
-        ({"top": {"GLAUCOMA": -0.5, "No": -1.0}}, "mean", "by top logprobs there is only the sum"),
-        ({"prompts": "open"}, "sum", "replies have no end token"),
-        ({"prompts": "merged"}, "sum", "tokens of prompt and reply merge"),
-    ],
-)
+ABSENT = [
+    ({}, "sum", "the server returns no prompt_logprobs; the server returns no top logprobs"),
+    ({"logprobs": True}, "sum", "the server returns no top logprobs"),
+    ({"top": {"GLAUCOMA": -0.5, "No": -1.0}}, "mean", "by top logprobs there is only the sum"),
+    ({"prompts": "open"}, "sum", "replies have no end token"),
+    ({"prompts": "merged"}, "sum", "tokens of prompt and reply merge"),
+]
+
+
+@pytest.mark.parametrize(("plan", "kind", "why"), ABSENT)
+def test_a_backend_has_no_likelihoods_where_a_server_returns_none_and_says_why(world, caplog, plan, kind, why):
+    with serving(world.plan(**plan)) as server:
+        backend = OpenAI(server.url, "served-7b", likelihoods=kind)
+        replies = backend.respond(backend.collate(world.records[:3], world.curated))
+        assert not {n for n in server.stats()["rated"] if n >= 0}
+    assert "likelihoods: none (" in (printed := caplog.text) and why in printed
+    assert len(replies) == 3 and not any(reply.error or reply.likelihoods for reply in replies)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("plan", "kind", "why"), ABSENT)
 def test_what_a_server_does_not_return_is_absent_and_stated(world, caplog, plan, kind, why):
     with serving(world.plan(**plan)) as server:
         world.test(server.url, KIND, kind)

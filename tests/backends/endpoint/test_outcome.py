@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmod_train.backends.endpoint.outcome import (
@@ -112,8 +112,22 @@ KEYS = st.sampled_from(["choices", "message", "content", "finish_reason", "usage
 LEAVES = st.none() | st.booleans() | st.integers() | st.text()
 
 
-@given(st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner)))
+BODIES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(KEYS, inner))
+
+
+@settings(max_examples=25)
+@given(BODIES)
 def test_no_body_raises(made):
+    read(made)
+
+
+@pytest.mark.slow
+@given(BODIES)
+def test_none_of_many_bodies_raises(made):
+    read(made)
+
+
+def read(made):
     assert isinstance(completion_of(made), Completion | Trouble)
     assert isinstance(completion_of({"choices": [made]}), Completion | Trouble)
     assert isinstance(completion_of({"choices": [{"message": made, "finish_reason": "stop"}]}), Completion | Trouble)

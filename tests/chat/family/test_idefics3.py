@@ -8,7 +8,7 @@ from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import Images, encode
 from lmod_train.chat.family import family_of
 from lmod_train.errors import WeightsMismatch
-from tests.families import write_tiny
+from tests.chat.written_once import write_tiny
 from tests.tiny import record
 
 

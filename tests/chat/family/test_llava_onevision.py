@@ -7,7 +7,7 @@ from lmod_train.chat.checkpoint import load
 from lmod_train.chat.dialect import Dialect
 from lmod_train.chat.encoding import encode
 from lmod_train.chat.family import family_of
-from tests.families import write_tiny
+from tests.chat.written_once import write_tiny
 
 
 def test_an_image_of_too_many_tiles_is_scaled_down_in_network_and_processor_alike(tmp_path):
