@@ -25,49 +25,49 @@ TYPE_CHECKING = False
 `lmod_train.__main__` takes off the path, would come before Python's own."""
 
 if TYPE_CHECKING:
-    from lmod_train.artifacts.predictions import read_predictions
-    from lmod_train.artifacts.records import read_records
-    from lmod_train.artifacts.scores import read_scores
-    from lmod_train.backends.huggingface import HuggingFace
-    from lmod_train.backends.scripted import Scripted
-    from lmod_train.callbacks.generation import GenerationEval
-    from lmod_train.curation.pipeline import curate
-    from lmod_train.datamodules.records import RecordsDataModule
-    from lmod_train.evaluation import evaluate
-    from lmod_train.modules.classifier import Classifier
-    from lmod_train.modules.conversation import VisionLanguageModel
-    from lmod_train.modules.fine_tuning import FineTuning
-    from lmod_train.modules.frozen import Frozen
-    from lmod_train.modules.linear_probe import LinearProbe
-    from lmod_train.modules.nearest_neighbour import NearestNeighbour
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.core.artifacts.records import read_records
+    from lmod_train.core.artifacts.scores import read_scores
+    from lmod_train.core.types import Prediction, Record, Reply, Score
+    from lmod_train.data.curation.pipeline import curate
+    from lmod_train.data.datamodules.records import RecordsDataModule
+    from lmod_train.data.sources.discovery import discover
+    from lmod_train.models.backends.huggingface import HuggingFace
+    from lmod_train.models.backends.scripted import Scripted
+    from lmod_train.models.modules.classifier import Classifier
+    from lmod_train.models.modules.conversation import VisionLanguageModel
+    from lmod_train.models.modules.fine_tuning import FineTuning
+    from lmod_train.models.modules.frozen import Frozen
+    from lmod_train.models.modules.linear_probe import LinearProbe
+    from lmod_train.models.modules.nearest_neighbour import NearestNeighbour
     from lmod_train.report.report import report as write_report
     from lmod_train.report.rescore import rescore
-    from lmod_train.sources.discovery import discover
     from lmod_train.tasks.reading import parse_replies, scores_of
-    from lmod_train.types import Prediction, Record, Reply, Score
+    from lmod_train.training.callbacks.generation import GenerationEval
+    from lmod_train.training.evaluation import evaluate
 else:  # a type checker reads the imports above; after a `__getattr__` it would accept every name
     _PATHS = {
-        "Classifier": "lmod_train.modules.classifier.Classifier",
-        "FineTuning": "lmod_train.modules.fine_tuning.FineTuning",
-        "Frozen": "lmod_train.modules.frozen.Frozen",
-        "GenerationEval": "lmod_train.callbacks.generation.GenerationEval",
-        "HuggingFace": "lmod_train.backends.huggingface.HuggingFace",
-        "LinearProbe": "lmod_train.modules.linear_probe.LinearProbe",
-        "NearestNeighbour": "lmod_train.modules.nearest_neighbour.NearestNeighbour",
-        "Prediction": "lmod_train.types.Prediction",
-        "Record": "lmod_train.types.Record",
-        "RecordsDataModule": "lmod_train.datamodules.records.RecordsDataModule",
-        "Reply": "lmod_train.types.Reply",
-        "Score": "lmod_train.types.Score",
-        "Scripted": "lmod_train.backends.scripted.Scripted",
-        "VisionLanguageModel": "lmod_train.modules.conversation.VisionLanguageModel",
-        "curate": "lmod_train.curation.pipeline.curate",
-        "discover": "lmod_train.sources.discovery.discover",
-        "evaluate": "lmod_train.evaluation.evaluate",
+        "Classifier": "lmod_train.models.modules.classifier.Classifier",
+        "FineTuning": "lmod_train.models.modules.fine_tuning.FineTuning",
+        "Frozen": "lmod_train.models.modules.frozen.Frozen",
+        "GenerationEval": "lmod_train.training.callbacks.generation.GenerationEval",
+        "HuggingFace": "lmod_train.models.backends.huggingface.HuggingFace",
+        "LinearProbe": "lmod_train.models.modules.linear_probe.LinearProbe",
+        "NearestNeighbour": "lmod_train.models.modules.nearest_neighbour.NearestNeighbour",
+        "Prediction": "lmod_train.core.types.Prediction",
+        "Record": "lmod_train.core.types.Record",
+        "RecordsDataModule": "lmod_train.data.datamodules.records.RecordsDataModule",
+        "Reply": "lmod_train.core.types.Reply",
+        "Score": "lmod_train.core.types.Score",
+        "Scripted": "lmod_train.models.backends.scripted.Scripted",
+        "VisionLanguageModel": "lmod_train.models.modules.conversation.VisionLanguageModel",
+        "curate": "lmod_train.data.curation.pipeline.curate",
+        "discover": "lmod_train.data.sources.discovery.discover",
+        "evaluate": "lmod_train.training.evaluation.evaluate",
         "parse_replies": "lmod_train.tasks.reading.parse_replies",
-        "read_predictions": "lmod_train.artifacts.predictions.read_predictions",
-        "read_records": "lmod_train.artifacts.records.read_records",
-        "read_scores": "lmod_train.artifacts.scores.read_scores",
+        "read_predictions": "lmod_train.core.artifacts.predictions.read_predictions",
+        "read_records": "lmod_train.core.artifacts.records.read_records",
+        "read_scores": "lmod_train.core.artifacts.scores.read_scores",
         "rescore": "lmod_train.report.rescore.rescore",
         "scores_of": "lmod_train.tasks.reading.scores_of",
         "write_report": "lmod_train.report.report.report",

@@ -6,7 +6,7 @@
 # Draws images of all five modalities (seeds from 2**48, which no demo or test uses) and trains from scratch: a vision
 # tower to predict the content of each patch, a language model to describe images, then the tower to read box numbers and
 # the language model to name them. The result is in DIR/small_base; compare it, then copy it over
-# lmod_train/chat/small_base, and keep the README.md there.
+# lmod_train/models/chat/small_base, and keep the README.md there.
 set -euo pipefail
 
 target="${1:-build/base}"

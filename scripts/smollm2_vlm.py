@@ -20,9 +20,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from vlm import IMAGE, compose, eyes, tower_of
 
-from lmod_train.chat import checkpoint
-from lmod_train.chat.dialect import Dialect
-from lmod_train.errors import BadArgument, LmodError, WeightsNotFound
+from lmod_train.core.errors import BadArgument, LmodError, WeightsNotFound
+from lmod_train.models.chat import checkpoint
+from lmod_train.models.chat.dialect import Dialect
 
 PAD = "<|endoftext|>"
 

@@ -13,11 +13,11 @@ from PIL import Image
 from torch import Tensor, nn
 from transformers import AutoProcessor, GenerationConfig, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
 
-from lmod_train.chat import checkpoint
-from lmod_train.chat.encoding import class_tokens
-from lmod_train.chat.pictures import squared
+from lmod_train.core.pixels import open_rgb
+from lmod_train.models.chat import checkpoint
+from lmod_train.models.chat.encoding import class_tokens
+from lmod_train.models.chat.pictures import squared
 from lmod_train.phantom.folders import eye_diseases
-from lmod_train.pixels import open_rgb
 
 IMAGE = "<image>"
 SEED = 2**48

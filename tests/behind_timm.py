@@ -18,7 +18,7 @@ from transformers import (
     LlavaProcessor,
 )
 
-from lmod_train.chat.timm_tower import TimmTokensConfig, known
+from lmod_train.models.chat.timm_tower import TimmTokensConfig, known
 from tests.tiny import base
 
 ARCHITECTURE, SIDE, WIDTH, TOKENS = "test_efficientnet", 96, 256, 9

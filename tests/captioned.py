@@ -7,14 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
-from lmod_train.drafting.captions.item import Item
-from lmod_train.drafting.captions.positions import swapped, to_swap
-from lmod_train.drafting.captions.steps import FALSE, SWAP, Drafts, Settings, balanced, prepared, requests, written
+from lmod_train.core.types import Prediction, Record, Reply
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.tasks.captioned.pair import BINARY, KINDS, OPEN, SINGLE_CHOICE, worded
 from lmod_train.tasks.captioning import CaptionQuestions, CaptionRewriting
-from lmod_train.types import Prediction, Record, Reply
+from lmod_train.tasks.drafting.captions.item import Item
+from lmod_train.tasks.drafting.captions.positions import swapped, to_swap
+from lmod_train.tasks.drafting.captions.steps import (
+    FALSE,
+    SWAP,
+    Drafts,
+    Settings,
+    balanced,
+    prepared,
+    requests,
+    written,
+)
 
 FINDINGS = {
     "drusen": "玻璃膜疣",

@@ -14,9 +14,9 @@ settings.load_profile("any machine")
 @pytest.fixture(scope="session")
 def curated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve phantom eyes a source, curated: three tasks, three splits."""
-    from lmod_train.curation.pipeline import curate
+    from lmod_train.data.curation.pipeline import curate
+    from lmod_train.data.sources.discovery import discover
     from lmod_train.phantom.folders import eye_diseases, refuge
-    from lmod_train.sources.discovery import discover
     from lmod_train.tasks.anatomy import Anatomy
     from lmod_train.tasks.four_way import FourWay
     from lmod_train.tasks.glaucoma import Glaucoma

@@ -10,23 +10,23 @@ from typing import ClassVar
 
 import pytest
 
-from lmod_train.artifacts.predictions import answer_json, answer_of
-from lmod_train.artifacts.records import chain_id, read_records, record_id, write_records
-from lmod_train.curation.conformity import check
-from lmod_train.curation.sharing import key_conflicts
-from lmod_train.errors import SourceNotFound
-from lmod_train.sources.base import Source
+from lmod_train.core.artifacts.predictions import answer_json, answer_of
+from lmod_train.core.artifacts.records import chain_id, read_records, record_id, write_records
+from lmod_train.core.errors import SourceNotFound
+from lmod_train.core.types import Dropped, Prediction, Question, Record, Reply, Sample, Unparsed
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.core.vocabulary.modalities import unknown_words, words_of
+from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.core.vocabulary.structures import STRUCTURES
+from lmod_train.core.wording import replies_of
+from lmod_train.data.curation.conformity import check
+from lmod_train.data.curation.sharing import key_conflicts
+from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import placeholders
 from lmod_train.tasks.orders import count_orders
 from lmod_train.tasks.ways import Ways, in_every_way
 from lmod_train.tasks.wordings import count_wordings
-from lmod_train.types import Dropped, Prediction, Question, Record, Reply, Sample, Unparsed
-from lmod_train.vocabulary.conditions import CONDITIONS
-from lmod_train.vocabulary.modalities import unknown_words, words_of
-from lmod_train.vocabulary.scales import SCALES
-from lmod_train.vocabulary.structures import STRUCTURES
-from lmod_train.wording import replies_of
 
 
 class SourceContract:

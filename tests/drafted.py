@@ -7,20 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 
-from lmod_train.artifacts.records import write_run_records
-from lmod_train.artifacts.replies import ReplyFile
-from lmod_train.artifacts.run import Run
-from lmod_train.files import sha256_of
+from lmod_train.core.artifacts.records import write_run_records
+from lmod_train.core.artifacts.replies import ReplyFile
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.files import sha256_of
+from lmod_train.core.types import Box, Patient, Record, Region, Reply
 from lmod_train.report.rescore import rescore
-from lmod_train.tasks.drafting import Drafting
+from lmod_train.tasks.drafting.task import Drafting
 from lmod_train.tasks.drafts.draft import Draft
 from lmod_train.tasks.drafts.facts import Facts, facts_in
 from lmod_train.tasks.judgement_prompt import question_text
-from lmod_train.types import Box, Patient, Record, Region, Reply
 from tests.tiny import record, write_curated
 
 SIDE = 16
-CHAIN = "lmod_train.tasks.chain.Chain"
+CHAIN = "lmod_train.tasks.chain.chain.Chain"
 TRUTHS = {
     "IQA": "Yes, clearly visible",
     "AL": "upper right of the image",

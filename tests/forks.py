@@ -26,10 +26,10 @@ FORKING = multiprocessing.get_context("forkserver")
 FORKING.set_forkserver_preload(
     [
         "lmod_train.cli.experiment",
-        "lmod_train.modules.conversation",
-        "lmod_train.modules.classifier",
-        "lmod_train.metrics.prediction",
-        "lmod_train.strategies.sharding_fsdp",
+        "lmod_train.models.modules.conversation",
+        "lmod_train.models.modules.classifier",
+        "lmod_train.scoring.metrics.prediction",
+        "lmod_train.models.strategies.sharding_fsdp",
         "pandas",
         "peft",
         "torch._dynamo",

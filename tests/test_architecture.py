@@ -89,37 +89,37 @@ LOADED_LATE = {
 LINES_A_FILE, LINES_A_FUNCTION = 300, 50  # of code: blank lines, comments and docstrings are free
 WORDS = {"engine", "manager", "handler", "util", "utils", "helper", "helpers", "trainer"}
 
-FAMILIES = sorted((ROOT / "lmod_train/chat/family").glob("*.py"))
-LAYOUTS = sorted((ROOT / "lmod_train/chat/layouts").glob("*.py"))
+FAMILIES = sorted((ROOT / "lmod_train/models/chat/family").glob("*.py"))
+LAYOUTS = sorted((ROOT / "lmod_train/models/chat/layouts").glob("*.py"))
 NO_MIRROR = {
     "__init__.py": "names of other modules; tests/test_package.py compares them with what they name",
     "__main__.py": "two lines; every test of tests/cli starts it",
     "cli/plain.py": "tests/cli has one file a command",
-    "cli/lab.py": "tests/lab/test_collapse.py starts the command",
+    "cli/lab.py": "tests/training/lab/test_collapse.py starts the command",
     **dict.fromkeys(
         (f"curation/{name}.py" for name in ("beginning", "inputs", "manifest", "prepare", "records")),
-        "a stage of the pipeline; tests/curation/test_pipeline.py reads what it writes",
+        "a stage of the pipeline; tests/data/curation/test_pipeline.py reads what it writes",
     ),
     **dict.fromkeys(
         (f"chat/family/{file.name}" for file in FAMILIES if file.stem not in {"__init__", "base"}),
-        "the facts of a family; tests/chat holds those of every family against its network",
+        "the facts of a family; tests/models/chat holds those of every family against its network",
     ),
     **dict.fromkeys(
         (f"chat/layouts/{file.name}" for file in LAYOUTS),
-        "the facts of a layout; tests/chat/conversion converts an original of each and compares logits",
+        "the facts of a layout; tests/models/chat/conversion converts an original of each and compares logits",
     ),
     **dict.fromkeys(
         (f"chat/conversion/{name}.py" for name in ("card", "plan", "shards")),
-        "a stage of the conversion; tests/chat/conversion/test_convert.py reads what it writes",
+        "a stage of the conversion; tests/models/chat/conversion/test_convert.py reads what it writes",
     ),
     **dict.fromkeys(
         (f"tasks/drafts/{name}.py" for name in ("facts", "listing", "measures", "words")),
-        "a part of what is asked; tests/tasks/drafts and tests/tasks/test_drafting.py read the records made of it",
+        "a part of what is asked; tests/tasks/drafts and tests/tasks/drafting/test_task.py read the records made of it",
     ),
     "backends/base.py": "abstract; its promises are tested on every backend",
     **dict.fromkeys(
         (f"doctor/{name}.py" for name in ("tokens", "training", "vision", "weights")),
-        "checks of a network; tests/doctor/test_misconfigurations.py seeds what each must find, on every family too",
+        "checks of a network; tests/training/doctor/test_misconfigurations.py seeds what each must find, on every family too",
     ),
     **dict.fromkeys(
         (
@@ -137,14 +137,14 @@ NO_MIRROR = {
                 "tokens",
             )
         ),
-        "a rule; the labelled replies of tests/failures/test_rules.py reach it and say where it fires",
+        "a rule; the labelled replies of tests/tasks/failures/test_rules.py reach it and say where it fires",
     ),
     "modules/base.py": "abstract; its promises are tested on every module, resuming and checkpoints among them",
     **dict.fromkeys(
         (f"parsing/{name}.py" for name in ("choice_in_prose", "concepts", "cues", "forms", "stance")),
-        "a rule inside the parsers; the labelled replies of tests/parsing reach it and say what must come out",
+        "a rule inside the parsers; the labelled replies of tests/tasks/parsing reach it and say what must come out",
     ),
-    "phantom/truth.py": "a noun; tests/curation/test_truth.py compares it with the records of every source",
+    "phantom/truth.py": "a noun; tests/data/curation/test_truth.py compares it with the records of every source",
     "report/rescore.py": "tests/cli/test_rescore.py starts the command, and reads what it writes",
     "report/writers/template.py": "markup alone; tests/report/writers/test_html.py reads the page made of it",
     "sources/base.py": "abstract; its promises are tested on every source",
@@ -319,18 +319,24 @@ def plant(root: Path, path: str, text: str) -> Path:
 
 
 def test_a_seeded_backward_arrow_is_found_in_each_of_its_spellings(tmp_path: Path):
-    plant(tmp_path, "lmod_train/parsing/a.py", "from lmod_train.tasks.base import Task")
-    plant(tmp_path, "lmod_train/scoring/b.py", "def late():\n    import lmod_train.artifacts")
+    plant(tmp_path, "lmod_train/tasks/parsing/a.py", "from lmod_train.tasks.base import Task")
+    plant(tmp_path, "lmod_train/scoring/b.py", "def late():\n    import lmod_train.core.artifacts")
     plant(tmp_path, "lmod_train/tasks/c.py", "from lmod_train import curation, parsing")
-    plant(tmp_path, "lmod_train/curation/d.py", "from lmod_train.sources.base import Source\nfrom ..sources import x")
+    plant(
+        tmp_path,
+        "lmod_train/data/curation/d.py",
+        "from lmod_train.data.sources.base import Source\nfrom ..sources import x",
+    )
     plant(tmp_path, "lmod_train/elsewhere/e.py", "")
-    plant(tmp_path, "lmod_train/cli/f.py", "from lmod_train.modules import g\nfrom .parse import call\nimport os")
+    plant(
+        tmp_path, "lmod_train/cli/f.py", "from lmod_train.models.modules import g\nfrom .parse import call\nimport os"
+    )
     assert [line.partition(": ")[2] for line in backward_arrows(tmp_path)] == [
-        "curation must not import lmod_train.sources.x",
+        "curation must not import lmod_train.data.sources.x",
         "room 'elsewhere' has no place among the arrows",
         "parsing must not import lmod_train.tasks.base.Task",
-        "scoring must not import lmod_train.artifacts",
-        "tasks must not import lmod_train.curation",
+        "scoring must not import lmod_train.core.artifacts",
+        "tasks must not import lmod_train.data.curation",
     ]
 
 
@@ -347,12 +353,12 @@ def test_a_seeded_long_file_and_a_seeded_long_function_are_found(tmp_path: Path)
 
 
 def test_seeded_words_paths_and_missing_mirrors_are_found(tmp_path: Path):
-    plant(tmp_path, "lmod_train/chat/io_utils.py", "class HTTPHandler: ...\nclass Umbrella: ...")
+    plant(tmp_path, "lmod_train/models/chat/io_utils.py", "class HTTPHandler: ...\nclass Umbrella: ...")
     plant(tmp_path, "configs/x.yaml", "root: " + "/".join(["", "home", "me", "data"]) + "\nref: https://x.org/home/a")
     assert [w.rpartition(": ")[2] for w in words_not_used(tmp_path)] == ["file name", "class HTTPHandler"]
     assert [p.partition(": ")[0] for p in machine_paths(tmp_path)] == ["configs/x.yaml:1"]
-    assert without_mirror(tmp_path) == ["lmod_train/chat/io_utils.py: no tests/chat/test_io_utils.py"]
-    plant(tmp_path, "tests/chat/test_both.py", "from lmod_train.chat.io_utilities import x")
+    assert without_mirror(tmp_path) == ["lmod_train/models/chat/io_utils.py: no tests/models/chat/test_io_utils.py"]
+    plant(tmp_path, "tests/models/chat/test_both.py", "from lmod_train.models.chat.io_utilities import x")
     assert len(without_mirror(tmp_path)) == 1
-    plant(tmp_path, "tests/chat/test_both.py", "from lmod_train.chat.io_utils import Umbrella")
+    plant(tmp_path, "tests/models/chat/test_both.py", "from lmod_train.models.chat.io_utils import Umbrella")
     assert without_mirror(tmp_path) == []

@@ -17,9 +17,9 @@ from lmod_train.cli import PLAIN
 from lmod_train.cli.class_options import options_of
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.parse import parser_of
-from lmod_train.shipped import configs_folder
-from lmod_train.sources.base import UNPLACED
-from lmod_train.sources.discovery import source_classes
+from lmod_train.core.shipped import configs_folder
+from lmod_train.data.sources.base import UNPLACED
+from lmod_train.data.sources.discovery import source_classes
 
 CONFIGS = configs_folder()
 KINDS = ("", "curate", "model", "report", "server", "source", "sweep", "task", "trainer")
@@ -255,7 +255,7 @@ def test_a_config_holds_no_default_but_those_that_are_published_or_replace_a_val
 def test_a_repeated_default_is_found_wherever_it_stands(parser: Any, tmp_path: Path):
     file = tmp_path / "x.yaml"
     lines = [
-        "class_path: lmod_train.modules.conversation.VisionLanguageModel",
+        "class_path: lmod_train.models.modules.conversation.VisionLanguageModel",
         "init_args:",
         "  checkpoint: small_base",
         "  max_new_tokens: 512",
@@ -379,7 +379,7 @@ def equal(node: yaml.Node, kept: Any, whole: Any, least: Any) -> Iterator[int]:
 @pytest.mark.parametrize(
     ("broken", "named"),
     [
-        ({"model": {"class_path": "lmod_train.modules.frozen.Frozen", "init_args": {"backnd": 1}}}, "backnd"),
+        ({"model": {"class_path": "lmod_train.models.modules.frozen.Frozen", "init_args": {"backnd": 1}}}, "backnd"),
         ({"trainer": {"max_epoch": 1}}, "max_epoch"),
         ({"data": {"curated": "c", "tasks": ["task/nowhere.yaml"]}}, "nowhere"),
     ],

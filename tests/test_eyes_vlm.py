@@ -15,12 +15,12 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from lmod_train.chat import checkpoint
-from lmod_train.chat.dialect import Dialect
-from lmod_train.chat.encoding import encode
-from lmod_train.chat.generation import Decoding, respond
-from lmod_train.errors import BadArgument, WeightsMismatch, WeightsNotFound
-from lmod_train.vision.backbone import Backbone
+from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
+from lmod_train.models.chat import checkpoint
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.encoding import encode
+from lmod_train.models.chat.generation import Decoding, respond
+from lmod_train.models.vision.backbone import Backbone
 from tests.behind_timm import ARCHITECTURE, WIDTH, network
 from tests.opened_script import opened
 from tests.tiny import base, record

@@ -72,6 +72,6 @@ def test_a_type_checker_sees_the_signatures_and_refuses_other_names(tmp_path: Pa
     (tmp_path / "used.py").write_text("\n".join(lines))
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(tmp_path / "used.py")]
     done = subprocess.run(command, cwd=FILE.parents[1], capture_output=True, text=True, check=False)
-    assert 'Revealed type is "def (path: pathlib.Path) -> list[lmod_train.types.Record]"' in done.stdout
-    assert "-> list[lmod_train.types.Prediction]" in done.stdout
+    assert 'Revealed type is "def (path: pathlib.Path) -> list[lmod_train.core.types.Record]"' in done.stdout
+    assert "-> list[lmod_train.core.types.Prediction]" in done.stdout
     assert 'Module has no attribute "train"' in done.stdout and "Found 1 error" in done.stdout

@@ -13,10 +13,10 @@ from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from lmod_train.chat import checkpoint
-from lmod_train.chat.dialect import Dialect
-from lmod_train.chat.encoding import encode
-from lmod_train.errors import BadArgument, WeightsNotFound
+from lmod_train.core.errors import BadArgument, WeightsNotFound
+from lmod_train.models.chat import checkpoint
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.encoding import encode
 from tests.opened_script import opened
 from tests.tiny import TOKENS, base, record
 

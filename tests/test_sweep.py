@@ -16,12 +16,12 @@ import pytest
 import yaml
 from jsonargparse import Namespace
 
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.replies import read_replies
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.shipped import configs_folder
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.shipped import configs_folder
+from lmod_train.core.types import Reply
 from lmod_train.tasks.reading import parse_replies
-from lmod_train.types import Reply
 from tests import forks
 from tests.report.make import curate, records
 from tests.test_configs import written_in

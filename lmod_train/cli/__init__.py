@@ -26,7 +26,7 @@ from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
-from lmod_train.errors import BadArgument, LmodError, Untrusted
+from lmod_train.core.errors import BadArgument, LmodError, Untrusted
 
 if TYPE_CHECKING:
     from lmod_train.cli.series import Series
@@ -151,7 +151,7 @@ def _lightning(arguments: list[str]) -> int:
 def _each(series: Series) -> int:
     """Run the commands of a series one after another in this process; `doctor` checks the first."""
     from lmod_train.cli.series import release
-    from lmod_train.lock import is_first
+    from lmod_train.core.lock import is_first
 
     if series.commands[0][0] == "doctor":
         return _late(series.commands[0])

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from jsonargparse.typing import NonNegativeInt
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
-    from lmod_train.artifacts.run import Run
-    from lmod_train.formats.answers import Answers
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.data.formats.answers import Answers
 
 
 def answers(
@@ -69,7 +69,7 @@ def answers(
 
 
 def _write_blank(path: Path, curated: Path, tasks: Sequence[str], chosen: dict[str, Any]) -> None:
-    from lmod_train.formats.reading_sheet import sheet_of, write_blank
+    from lmod_train.data.formats.reading_sheet import sheet_of, write_blank
 
     sheet = sheet_of(curated, tasks=tasks, **chosen)
     folder = write_blank(sheet, path)
@@ -85,13 +85,13 @@ def _write_blank(path: Path, curated: Path, tasks: Sequence[str], chosen: dict[s
 
 
 def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence[str]) -> None:
-    from lmod_train.artifacts.manifest import read_manifest
-    from lmod_train.artifacts.records import record_of
-    from lmod_train.artifacts.run import Run
     from lmod_train.cli.names import check_run
     from lmod_train.cli.provenance import write_provenance
-    from lmod_train.formats.answers import read_answers, write_run
-    from lmod_train.formats.selection import rows_of
+    from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.core.artifacts.records import record_of
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.data.formats.answers import read_answers, write_run
+    from lmod_train.data.formats.selection import rows_of
     from lmod_train.report.headline import headline, headline_table
     from lmod_train.report.rescore import rescore
     from lmod_train.report.writers.markdown import markdown
@@ -119,7 +119,7 @@ def _stated(settings: dict[str, Any], found: Answers) -> list[dict[str, Any]]:
 
 
 def _remarks(found: Answers, stay: int) -> list[str]:
-    from lmod_train.formats.spreadsheet import lines_of
+    from lmod_train.data.formats.spreadsheet import lines_of
 
     left = {
         "rows without an answer, which no score contains": found.blank(),
@@ -134,9 +134,9 @@ def _remarks(found: Answers, stay: int) -> list[str]:
 
 def _unread(run: Run, found: Answers) -> list[str]:
     """Return a line for each answer of the sheet that its task cannot read, which counts as a model's does."""
-    from lmod_train.artifacts.predictions import read_predictions
-    from lmod_train.formats.spreadsheet import lines_of
-    from lmod_train.types import Unparsed
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.core.types import Unparsed
+    from lmod_train.data.formats.spreadsheet import lines_of
 
     replies = found.replies()
     failed = [(p, p.answer) for p in read_predictions(run.predictions) if isinstance(p.answer, Unparsed)]

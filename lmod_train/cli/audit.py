@@ -9,10 +9,13 @@ from typing import Any, Literal
 import yaml
 from jsonargparse.typing import PositiveInt
 
-from lmod_train.errors import BadArgument
-from lmod_train.shipped import configs_folder
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.shipped import configs_folder
 
-LOCAL = ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.modules.conversation.VisionLanguageModel")
+LOCAL = (
+    "lmod_train.models.backends.huggingface.HuggingFace",
+    "lmod_train.models.modules.conversation.VisionLanguageModel",
+)
 CURE = "`python -m lmod_train list models` lists the configs; a checkpoint folder can be named too"
 
 
@@ -39,13 +42,13 @@ def audit(
         sheet: Number of images on a contact sheet.
         fit: `pad` or `crop` in place of the config's option, for models whose processor crops the centre (LLaVA).
     """
-    from lmod_train.artifacts.manifest import read_manifest
-    from lmod_train.audit.views import table, write_views
+    from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.data.audit.views import table, write_views
 
     read_manifest(curated)
     folder, options = _checkpoint(model)
-    from lmod_train.chat.look import look_of
-    from lmod_train.chat.pictures import Pictures
+    from lmod_train.models.chat.look import look_of
+    from lmod_train.models.chat.pictures import Pictures
 
     try:
         pictures = Pictures(**{**options, **({"fit": fit} if fit else {})})
@@ -112,7 +115,7 @@ def _local(model: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _folder(checkpoint: str) -> Path:
-    from lmod_train.chat.checkpoint import folder_of
+    from lmod_train.models.chat.checkpoint import folder_of
 
     small = f"download its small files: `hf download OWNER/NAME --exclude '*.safetensors' --local-dir {checkpoint}`"
     return folder_of(checkpoint, f"{small}; `python -m lmod_train list models --table` shows OWNER/NAME")

@@ -12,8 +12,8 @@ from lmod_train.cli.drafting import Asking
 from lmod_train.cli.ended import Ended, asked
 from lmod_train.cli.experiment import options, performed
 from lmod_train.cli.noise import silenced
-from lmod_train.datamodules.requests import RequestData
-from lmod_train.errors import BadArgument, FolderBusy, FolderConflict
+from lmod_train.core.errors import BadArgument, FolderBusy, FolderConflict
+from lmod_train.data.datamodules.requests import RequestData
 
 
 class Captioning(Asking):

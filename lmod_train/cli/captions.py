@@ -10,11 +10,11 @@ from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.ended import Ended
 from lmod_train.cli.judge import parted
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
-    from lmod_train.formats.caption_drafts import Folder
-    from lmod_train.types import Record
+    from lmod_train.core.types import Record
+    from lmod_train.data.formats.caption_drafts import Folder
 
 
 def captions(
@@ -82,10 +82,10 @@ def _captions(
     limit: int,
 ) -> int:
     from lmod_train.cli.names import check_names
-    from lmod_train.drafting.captions.steps import Settings, requests
-    from lmod_train.formats.caption_drafts import GENERATION, REWRITING, Folder, lines, write_lists
-    from lmod_train.formats.caption_table import copy_images, read_captions
+    from lmod_train.data.formats.caption_drafts import GENERATION, REWRITING, Folder, lines, write_lists
+    from lmod_train.data.formats.caption_table import copy_images, read_captions
     from lmod_train.tasks.captioning import CaptionQuestions
+    from lmod_train.tasks.drafting.captions.steps import Settings, requests
 
     chosen = _kinds(kinds)
     options = ["--model", model, *others]
@@ -114,8 +114,8 @@ def _captions(
 
 def _asked(folder: Folder, name: str, records: Sequence[Record], options: Sequence[str]) -> Ended:
     """Ask for the requests of a run that have no reply."""
-    from lmod_train.artifacts.records import write_records
     from lmod_train.cli.captioning import start
+    from lmod_train.core.artifacts.records import write_records
 
     write_records(folder.requests(name), records)
     return start(folder.requests(name), folder.path / name, records[0].task_class, options)
@@ -131,8 +131,8 @@ def _kinds(typed: str) -> list[str]:
 
 
 def _keywords(filter: str, keywords: Path | None) -> tuple[str, ...]:
-    from lmod_train.drafting.captions.keywords import paper_keywords
-    from lmod_train.formats.caption_table import read_keywords
+    from lmod_train.data.formats.caption_table import read_keywords
+    from lmod_train.tasks.drafting.captions.keywords import paper_keywords
 
     if (filter == "own") != (keywords is not None):
         expected = "`--filter own` together with `--keywords FILE.csv`"

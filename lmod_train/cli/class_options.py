@@ -16,8 +16,8 @@ from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.listing import known_classes
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.signatures import class_in, class_names, value_in
-from lmod_train.errors import BadArgument
-from lmod_train.shipped import configs_folder
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.shipped import configs_folder
 
 WIDTH = 110
 LONGEST = 700
@@ -68,7 +68,7 @@ def class_path_of(name: str) -> str:
 
     Example:
         >>> class_path_of("idrid"), class_path_of("data")
-        ('lmod_train.sources.idrid.Idrid', 'lmod_train.datamodules.records.RecordsDataModule')
+        ('lmod_train.data.sources.idrid.Idrid', 'lmod_train.data.datamodules.records.RecordsDataModule')
     """
     known = _known()
     module, dot, last = name.rpartition(".")

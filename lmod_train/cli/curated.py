@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from jsonargparse.typing import NonNegativeInt
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
-    from lmod_train.audit.blind import Blind
+    from lmod_train.data.audit.blind import Blind
 
 
 def subset(
@@ -36,8 +36,8 @@ def subset(
         split: Split to draw from.
         tasks: Names of tasks to draw from, separated by commas; all tasks if not given.
     """
-    from lmod_train.artifacts.manifest import read_manifest
-    from lmod_train.audit.subset import write_subset
+    from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.data.audit.subset import write_subset
 
     read_manifest(curated)
     chosen = [name for name in tasks.split(",") if name]
@@ -64,11 +64,11 @@ def blind(curated: Path) -> None:
     Args:
         curated: Folder written by `curate`.
     """
-    from lmod_train.artifacts.manifest import read_manifest
-    from lmod_train.artifacts.records import read_records
-    from lmod_train.artifacts.shortcuts import FILE, write_shortcuts
-    from lmod_train.audit.blind import blind as answer
-    from lmod_train.audit.shortcuts import rows_of, shortcuts
+    from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.core.artifacts.records import read_records
+    from lmod_train.core.artifacts.shortcuts import FILE, write_shortcuts
+    from lmod_train.data.audit.blind import blind as answer
+    from lmod_train.data.audit.shortcuts import rows_of, shortcuts
 
     read_manifest(curated)
     records = read_records(curated / "records")

@@ -12,14 +12,14 @@ from typing import Any
 
 from lightning.pytorch.cli import LightningArgumentParser
 
-from lmod_train.artifacts.run import Run
 from lmod_train.cli import LATE
 from lmod_train.cli.defaults import default_run
 from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, options
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
-from lmod_train.doctor.check_result import failures, terminal_report, write
+from lmod_train.core.artifacts.run import Run
+from lmod_train.training.doctor.check_result import failures, terminal_report, write
 
 
 class Parsed(Experiment):

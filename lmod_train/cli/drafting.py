@@ -15,9 +15,9 @@ from lmod_train.cli.ended import Ended, asked
 from lmod_train.cli.experiment import Experiment, options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
-from lmod_train.datamodules.drafts import DraftData
-from lmod_train.errors import FolderBusy, FolderConflict, RunConflict
-from lmod_train.tasks.drafting import Drafting
+from lmod_train.core.errors import FolderBusy, FolderConflict, RunConflict
+from lmod_train.data.datamodules.drafts import DraftData
+from lmod_train.tasks.drafting.task import Drafting
 
 
 class Asking(Experiment):

@@ -8,7 +8,7 @@ from pathlib import Path
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.judge import parted
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 
 def ask_questions(
@@ -53,8 +53,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _ask(others: Sequence[str], curated: Path, model: str, out: Path, stages: str, seed: int, limit: int) -> int:
-    from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.cli.names import check_names
+    from lmod_train.core.artifacts.manifest import read_manifest
 
     read_manifest(curated)
     chosen = _stages(stages)
@@ -79,11 +79,11 @@ def _stages(typed: str) -> list[str]:
 
 def _checked(folder: Path) -> list[str]:
     """Check the drafts of a folder, write their lists, and return the lines to print."""
-    from lmod_train.artifacts.predictions import read_predictions
-    from lmod_train.artifacts.run import Run
-    from lmod_train.drafting.checks import faults_of
-    from lmod_train.drafting.drafted import drafted_of
-    from lmod_train.formats.draft_lists import CHECKS, DRAFTS, FAULTS, lines, write_lists
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.data.formats.draft_lists import CHECKS, DRAFTS, FAULTS, lines, write_lists
+    from lmod_train.tasks.drafting.checks import faults_of
+    from lmod_train.tasks.drafting.drafted import drafted_of
 
     predictions = [p for p in read_predictions(Run(folder).predictions) if p.status != "failed"]
     drafts = drafted_of(predictions)

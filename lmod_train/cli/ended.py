@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmod_train.errors import FolderBusy
+from lmod_train.core.errors import FolderBusy
 
 INCOMPLETE = 3
 """Exit status of a command that asks a model, if a record that was to be asked failed or was not asked."""
@@ -40,8 +40,8 @@ def asked(experiment: Any, held: ExitStack, done: str, trusted: Sequence[str] = 
         done: What has been done to the records, in the line of a shard that leaves the scores to another.
         trusted: Modules outside this package with task classes that the run names.
     """
-    from lmod_train.artifacts.run import Run
-    from lmod_train.datamodules.shard import Shard
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.data.datamodules.shard import Shard
     from lmod_train.report.rescore import account_of, rescore
     from lmod_train.report.results import read_run_scores
 

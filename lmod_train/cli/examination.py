@@ -17,13 +17,13 @@ import yaml
 from jsonargparse import ArgumentParser, Namespace
 
 from lmod_train import __version__
-from lmod_train.artifacts.run import Run, renamed
-from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.doctor.check_result import CheckResult, Refused, failures, passed, terminal_report, write
-from lmod_train.doctor.examine import WHY, examine
-from lmod_train.doctor.subject import Subject
-from lmod_train.errors import LmodError
-from lmod_train.modules.conversation import VisionLanguageModel
+from lmod_train.core.artifacts.run import Run, renamed
+from lmod_train.core.errors import LmodError
+from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.models.modules.conversation import VisionLanguageModel
+from lmod_train.training.doctor.check_result import CheckResult, Refused, failures, passed, terminal_report, write
+from lmod_train.training.doctor.examine import WHY, examine
+from lmod_train.training.doctor.subject import Subject
 
 Built = TypeVar("Built")
 

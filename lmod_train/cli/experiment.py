@@ -21,15 +21,6 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, rank_zero_warn
 
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.series import is_trained
-from lmod_train.artifacts.training_set import run_of_checkpoint, training_of
-from lmod_train.callbacks.generation import GenerationEval
-from lmod_train.callbacks.learning import Learning
-from lmod_train.callbacks.progress import Progress
-from lmod_train.callbacks.termination import Termination
-from lmod_train.callbacks.training_set import TrainingSet
-from lmod_train.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.cli import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
@@ -42,12 +33,17 @@ from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.settle import settled
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
-from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.doctor.read_back import ReadBack
-from lmod_train.errors import BadArgument, LmodError, NotScored, Unbuildable
-from lmod_train.files import remove
-from lmod_train.modules.base import LmodModule
-from lmod_train.modules.conversation import VisionLanguageModel
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.series import is_trained
+from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
+from lmod_train.core.errors import BadArgument, LmodError, NotScored, Unbuildable
+from lmod_train.core.files import remove
+from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.models.modules.base import LmodModule
+from lmod_train.models.modules.conversation import VisionLanguageModel
+from lmod_train.models.strategies.keeping import damaged, set_aside
+from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continue
+from lmod_train.models.strategies.sharding import Sharded
 from lmod_train.report.chain_table import chain_tables
 from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.languages import KINDS, language_tables
@@ -55,9 +51,13 @@ from lmod_train.report.other_regimes import regime_tables
 from lmod_train.report.results import read_outcomes, read_run_scores
 from lmod_train.report.tripwires import draw_probes
 from lmod_train.report.writers.markdown import markdown
-from lmod_train.strategies.keeping import damaged, set_aside
-from lmod_train.strategies.saved import AnyCheckpoint, damage, to_continue
-from lmod_train.strategies.sharding import Sharded
+from lmod_train.training.callbacks.generation import GenerationEval
+from lmod_train.training.callbacks.learning import Learning
+from lmod_train.training.callbacks.progress import Progress
+from lmod_train.training.callbacks.termination import Termination
+from lmod_train.training.callbacks.training_set import TrainingSet
+from lmod_train.training.callbacks.tripwires import Collapsed, Tripwires
+from lmod_train.training.doctor.read_back import ReadBack
 
 WRITTEN = ("provenance", "weights")
 """Keys that a run writes to its ``config.yaml`` and that are not read from it."""
@@ -72,7 +72,7 @@ AGAINST = (
     "repeated. Runs in the same parent folder are found without it."
 )
 
-DEEPSPEED = "lmod_train.strategies.sharding_deepspeed.DeepSpeed"
+DEEPSPEED = "lmod_train.models.strategies.sharding_deepspeed.DeepSpeed"
 
 
 class Trained(Exception):

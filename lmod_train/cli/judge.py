@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.ended import Ended
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
-    from lmod_train.artifacts.run import Run
-    from lmod_train.types import Prediction
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.types import Prediction
 
 
 def judge(
@@ -114,9 +114,9 @@ def parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _judge(others: Sequence[str], **given: Any) -> int:
     """Judge with a model, read verdicts, or write a sheet, and score the run; `given` are the values of `judge`."""
-    from lmod_train.artifacts.predictions import read_predictions
-    from lmod_train.artifacts.run import Run
-    from lmod_train.lock import is_first
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.lock import is_first
 
     ways: dict[str, Callable[..., Ended]] = {
         "model": partial(_ask_model, others),
@@ -143,7 +143,7 @@ def _names(given: Mapping[str, Any]) -> list[str]:
 
 
 def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
-    from lmod_train.formats.verdicts import write_sheet
+    from lmod_train.data.formats.verdicts import write_sheet
     from lmod_train.tasks.judgement_replies import to_judge
 
     count = write_sheet(given["sheet"], to_judge(predictions, _names(given)))
@@ -166,7 +166,7 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
 
 
 def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
-    from lmod_train.formats.verdicts import add_verdicts, read_verdicts
+    from lmod_train.data.formats.verdicts import add_verdicts, read_verdicts
     from lmod_train.report.rescore import rescore
     from lmod_train.tasks.judgement import Judgement
 
@@ -213,7 +213,7 @@ def _prompt(named: str) -> dict[str, str]:
 
 def _join(run: Run, trust: Sequence[str]) -> None:
     """Score the run with the new judgements, and print a line and the rows of each judge."""
-    from lmod_train.lock import locked
+    from lmod_train.core.lock import locked
     from lmod_train.report.contents import Table
     from lmod_train.report.rescore import rescore
     from lmod_train.report.results import read_results

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.judge import parted
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
-    from lmod_train.formats.caption_drafts import Folder
+    from lmod_train.data.formats.caption_drafts import Folder
 
 
 def judge_captions(draft: Path, *, model: str, share: float = 0.2, seed: NonNegativeInt = 0) -> None:
@@ -47,10 +47,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float, seed: int) -> int:
-    from lmod_train.artifacts.records import write_records
     from lmod_train.cli.names import check_names
-    from lmod_train.drafting.captions.compared import comparisons, sampled
-    from lmod_train.formats.caption_drafts import PARITY, read_folder
+    from lmod_train.core.artifacts.records import write_records
+    from lmod_train.data.formats.caption_drafts import PARITY, read_folder
+    from lmod_train.tasks.drafting.captions.compared import comparisons, sampled
 
     if not 0 < share <= 1:
         raise BadArgument("--share", share, "a share above 0, up to 1", "e.g. `--share 0.2`")
@@ -74,10 +74,10 @@ def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float
 
 def _report(folder: Folder) -> None:
     """Write the lists of a folder anew, and print the outcome."""
-    from lmod_train.artifacts.run import Run
-    from lmod_train.drafting.captions.compared import differing, summary
-    from lmod_train.formats.caption_drafts import COMPARED, GENERATION, PARITY, write_lists
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.data.formats.caption_drafts import COMPARED, GENERATION, PARITY, write_lists
     from lmod_train.report.judgements import judges_itself
+    from lmod_train.tasks.drafting.captions.compared import differing, summary
 
     drafts = folder.balanced()
     write_lists(folder, drafts)

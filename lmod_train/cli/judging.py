@@ -13,14 +13,14 @@ from typing import Any
 from jsonargparse import Namespace
 from lightning.pytorch.cli import LightningArgumentParser
 
-from lmod_train.artifacts.run import PEOPLE, Run
 from lmod_train.cli.ended import Ended, asked
 from lmod_train.cli.experiment import Experiment, options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.cli.settle import compare
-from lmod_train.datamodules.judgements import JudgementData
-from lmod_train.errors import FolderBusy, JudgeConflict, RunConflict
+from lmod_train.core.artifacts.run import PEOPLE, Run
+from lmod_train.core.errors import FolderBusy, JudgeConflict, RunConflict
+from lmod_train.data.datamodules.judgements import JudgementData
 from lmod_train.tasks.attack import AttackedJudgement
 from lmod_train.tasks.judgement import Judgement
 
@@ -103,9 +103,9 @@ def judge_name(model: Namespace) -> str:
     """Return the name of a judge: that of its model without folders, otherwise of its class.
 
     Example:
-        >>> from lmod_train.types import Reply
-        >>> backend = {"class_path": "lmod_train.backends.openai.OpenAI", "init_args": {"model": "org/Model-7B"}}
-        >>> judge_name({"class_path": "lmod_train.modules.frozen.Frozen", "init_args": {"backend": backend}})
+        >>> from lmod_train.core.types import Reply
+        >>> backend = {"class_path": "lmod_train.models.backends.openai.OpenAI", "init_args": {"model": "org/Model-7B"}}
+        >>> judge_name({"class_path": "lmod_train.models.modules.frozen.Frozen", "init_args": {"backend": backend}})
         'Model-7B'
     """
     arguments = model.get("init_args") or {}

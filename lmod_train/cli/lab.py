@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 
 def collapse_lab(
@@ -27,10 +27,10 @@ def collapse_lab(
     """
     if seeds < 1 or steps < 1 or n < 16:
         raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "use the defaults")
-    from lmod_train.files import write_durably
-    from lmod_train.lab.collapse import Recipe, losses_of
-    from lmod_train.lab.collapse import collapse_lab as experiment
-    from lmod_train.lab.picture import draw, table
+    from lmod_train.core.files import write_durably
+    from lmod_train.training.lab.collapse import Recipe, losses_of
+    from lmod_train.training.lab.collapse import collapse_lab as experiment
+    from lmod_train.training.lab.picture import draw, table
 
     out.mkdir(parents=True, exist_ok=True)
     outcomes = experiment(out, seeds, Recipe(steps, lr, max_new_tokens), n)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from lmod_train.shipped import PACKAGE, configs_folder
+from lmod_train.core.shipped import PACKAGE, configs_folder
 
 
 @dataclass(frozen=True, slots=True)

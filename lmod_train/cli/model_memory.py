@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.artifacts.model_facts import ModelFacts
+from lmod_train.core.artifacts.model_facts import ModelFacts
 
 BYTES = 2
 """Bytes of a value in bfloat16."""

@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Iterable
 
-from lmod_train.artifacts.model_facts import PAPERS, ModelFacts, known_models
 from lmod_train.cli.model_memory import gpu_memory
+from lmod_train.core.artifacts.model_facts import PAPERS, ModelFacts, known_models
 
 COLUMNS = ("model", "papers", "hub", "licence", "parameters", "image", "memory", "route", "state", "tried")
 

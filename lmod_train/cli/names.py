@@ -10,21 +10,21 @@ from zipfile import is_zipfile
 
 import yaml
 
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.run import RENAMED, Run
 from lmod_train.cli.own import check_trusted
 from lmod_train.cli.signatures import class_names, module_file, parameters_of
-from lmod_train.errors import BadArgument
-from lmod_train.lock import is_first
-from lmod_train.shipped import configs_folder
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.run import RENAMED, Run
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lock import is_first
+from lmod_train.core.shipped import configs_folder
 
 TRAINER = "lightning.pytorch.trainer.trainer.Trainer"
 GROUPS = {
     "trainer": TRAINER,
-    "data": "lmod_train.datamodules.records.RecordsDataModule",
-    "evaluation": "lmod_train.callbacks.generation.GenerationEval",
-    "tripwires": "lmod_train.callbacks.tripwires.Tripwires",
-    "read_back": "lmod_train.doctor.read_back.ReadBack",
+    "data": "lmod_train.data.datamodules.records.RecordsDataModule",
+    "evaluation": "lmod_train.training.callbacks.generation.GenerationEval",
+    "tripwires": "lmod_train.training.callbacks.tripwires.Tripwires",
+    "read_back": "lmod_train.training.doctor.read_back.ReadBack",
     "checkpoint": "lightning.pytorch.callbacks.model_checkpoint.ModelCheckpoint",
 }
 """Option group -> class whose parameters are its options."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, count, pairwise
 from pathlib import Path
 
-from lmod_train.artifacts.run import Run
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.cli.shipped import by_name
+from lmod_train.core.artifacts.run import Run
 
 ALONE = "independent"
 APART = ("--run", "--data.regime", "--data.shard", "--against")

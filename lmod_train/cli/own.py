@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.tasks.trust import place_of
 
 BUILDS = ("curate", "fit", "validate", "test", "predict", "doctor", "judge", "ask-questions", "captions",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 
 def instead(
@@ -39,7 +39,7 @@ def write(run: Path, out: Path | None, curated: Path | None, trust: Sequence[str
     Raises:
         BadArgument: The file exists and is not a pack.
     """
-    from lmod_train.artifacts.pack import ENDING
+    from lmod_train.core.artifacts.pack import ENDING
     from lmod_train.report.pack import pack
 
     file = out or Path(f"{run.resolve().name}{ENDING}")

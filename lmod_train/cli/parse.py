@@ -13,7 +13,7 @@ from lmod_train.cli.names import check_configs
 from lmod_train.cli.own import check_trusted
 from lmod_train.cli.precedence import in_order
 from lmod_train.cli.refusal import Refusing
-from lmod_train.shipped import configs_folder
+from lmod_train.core.shipped import configs_folder
 
 
 def call(function: Callable[..., None], command: str, arguments: Sequence[str]) -> None:

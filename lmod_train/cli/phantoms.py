@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from lmod_train.curation.images import open_image
+from lmod_train.core.types import Dropped, Sample
+from lmod_train.data.curation.images import open_image
+from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.discovery import discover, source_classes
 from lmod_train.phantom.contact_sheet import Tile, contact_sheet
 from lmod_train.phantom.truth import Truth
-from lmod_train.sources.base import Source
-from lmod_train.sources.discovery import discover, source_classes
-from lmod_train.types import Dropped, Sample
 
 A_SOURCE = 3
 """Number of phantoms per source on the sheet."""

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from jsonargparse.typing import NonNegativeInt, PositiveInt
 
-from lmod_train.errors import BadArgument, NothingToCurate, SourceNotFound, StrictDrops
+from lmod_train.core.errors import BadArgument, NothingToCurate, SourceNotFound, StrictDrops
+from lmod_train.core.types import Dropped
+from lmod_train.data.sources.base import Source
 from lmod_train.report.section import Section
-from lmod_train.sources.base import Source
 from lmod_train.tasks.base import Task
-from lmod_train.types import Dropped
 
 _LIST = "`python -m lmod_train list sources` lists them"
 
@@ -57,9 +57,9 @@ def phantom(
 def _drawable() -> list[str]:
     """Return the names of the sources whose layout phantoms can be drawn in."""
     from lmod_train.cli.listing import classes_in, descendants
-    from lmod_train.shipped import PACKAGE
+    from lmod_train.core.shipped import PACKAGE
 
-    found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.sources")))
+    found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.data.sources")))
     names = [str(source.constants["name"]) for source in found]
     return [name for name in names if (PACKAGE / "phantom" / "folders" / f"{name}.py").exists()]
 
@@ -75,8 +75,8 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
         run: Folder of a run, containing records.parquet and replies/, or of several seeds of a run.
         trust: Module outside this package with task classes that the run names, which may be imported; can be repeated.
     """
-    from lmod_train.artifacts.run import Run
-    from lmod_train.artifacts.series import members
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.artifacts.series import members
     from lmod_train.report.rescore import rescore as again
 
     several = [] if Run(run).has_begun() else [own for own in members(run) if Run(own).replies.is_dir()]
@@ -122,8 +122,8 @@ def report(
         trust: Module outside this package with task classes that a run names, which may be imported; can be repeated.
         published: Show the tables of the papers, with rows for the runs if any are named, instead of `sections`.
     """
-    from lmod_train.artifacts.manifest import read_manifest
     from lmod_train.cli import packs
+    from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.report.report import report as draw
     from lmod_train.report.section import shipped_sections
     from lmod_train.report.sections.comparisons import compare_against
@@ -177,13 +177,13 @@ def curate(
         accept: File of drops that `--strict` permits: a checked copy of dropped.csv, or rows of source, key and reason.
         **settings: Settings of the pipeline.
     """
-    from lmod_train.curation import pipeline
-    from lmod_train.curation.accepted import outdated, read_accepted
-    from lmod_train.curation.balance import absent
-    from lmod_train.curation.filters import BoxFilter
-    from lmod_train.curation.manifest import read_dropped
-    from lmod_train.curation.missing import missing
-    from lmod_train.lock import locked
+    from lmod_train.core.lock import locked
+    from lmod_train.data.curation import pipeline
+    from lmod_train.data.curation.accepted import outdated, read_accepted
+    from lmod_train.data.curation.balance import absent
+    from lmod_train.data.curation.filters import BoxFilter
+    from lmod_train.data.curation.manifest import read_dropped
+    from lmod_train.data.curation.missing import missing
 
     if accept is not None and not strict:
         raise BadArgument("--accept", str(accept), "`--strict`, whose exceptions it lists", "add `--strict`")
@@ -242,8 +242,8 @@ def _print_families(manifest: Mapping[str, Any], out: Path) -> None:
 
 def _print_drops(out: Path) -> None:
     """Print what is missing and how much was left out."""
-    from lmod_train.curation.drop_lines import drop_lines
-    from lmod_train.curation.manifest import read_dropped
+    from lmod_train.data.curation.drop_lines import drop_lines
+    from lmod_train.data.curation.manifest import read_dropped
 
     for line in drop_lines(read_dropped(out / "dropped.csv"), out / "dropped.csv"):
         print(line)
@@ -268,8 +268,8 @@ def _sources(
     A source given by its root must be complete. An incomplete source found below `raw` is left out. Folders that are
     not recognised count as left out if every known source was searched.
     """
-    from lmod_train.sources.base import UNPLACED
-    from lmod_train.sources.discovery import discover, source_classes
+    from lmod_train.data.sources.base import UNPLACED
+    from lmod_train.data.sources.discovery import discover, source_classes
 
     known = {s.name: s for s in wanted} if wanted else {name: cls() for name, cls in source_classes().items()}
     for name in roots:
@@ -374,7 +374,7 @@ def export(
         for_own_use: Also export sources that must not be redistributed, with a NOTICE in the folder.
         trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
     """
-    from lmod_train.formats import export as formats
+    from lmod_train.data.formats import export as formats
 
     done = formats.export(
         curated,
@@ -423,7 +423,7 @@ def import_(
         name: Name of the source in the records; default: the name of the file.
         licence: Licence of images and text.
         redistributable: Whether the licence permits redistribution; if not, `export` refuses it.
-        modality: Modality of the images, an abbreviation in lmod_train/vocabulary/modalities.py such as CFP, or a
+        modality: Modality of the images, an abbreviation in lmod_train/core/vocabulary/modalities.py such as CFP, or a
             combination such as CFP+OCT. Leave it out for other or mixed modalities.
         language: Language of the text, an ISO 639-1 code.
         ratios: Shares of train, val and test. Conversations about the same image are in the same split.
@@ -433,8 +433,8 @@ def import_(
     """
     import re
 
-    from lmod_train.formats.imported import Origin, import_conversations
-    from lmod_train.lock import locked
+    from lmod_train.core.lock import locked
+    from lmod_train.data.formats.imported import Origin, import_conversations
 
     with locked(out, "--out"):
         manifest = import_conversations(

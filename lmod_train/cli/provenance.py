@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train import __version__
-from lmod_train.artifacts.run import Run
-from lmod_train.curation.journal import differing
-from lmod_train.errors import RunConflict
-from lmod_train.lock import is_first
-from lmod_train.shipped import PACKAGE
-from lmod_train.weight_values import known_by, zero_matrices
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import RunConflict
+from lmod_train.core.lock import is_first
+from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.weight_values import known_by, zero_matrices
+from lmod_train.data.curation.journal import differing
 
 KEY = "provenance"
 
@@ -30,11 +30,11 @@ def write_provenance(
         run: Folder of the run.
         weights: Files and folders the model is loaded from; names of remote models.
         continues: Whether a training is continued, which must use the weights it started from.
-        trained: What an evaluated checkpoint was trained on (`lmod_train.artifacts.training_set.training_of`).
+        trained: What an evaluated checkpoint was trained on (`lmod_train.core.artifacts.training_set.training_of`).
 
     Raises:
         RunConflict: A continued training would use other weights than at its start.
-        WeightsNotFound: A file holds impossible values, see `lmod_train.weight_values`.
+        WeightsNotFound: A file holds impossible values, see `lmod_train.core.weight_values`.
     """
     if not is_first():
         return

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from jsonargparse.typing import NonNegativeInt
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
-    from lmod_train.drafting.checks import Fault
-    from lmod_train.drafting.drafted import Drafted
-    from lmod_train.drafting.review import Review, Stage
-    from lmod_train.formats.selection import Licence
+    from lmod_train.data.formats.selection import Licence
+    from lmod_train.tasks.drafting.checks import Fault
+    from lmod_train.tasks.drafting.drafted import Drafted
+    from lmod_train.tasks.drafting.review import Review, Stage
 
     Check = Callable[[Sequence[Drafted]], Sequence[Fault]]
 
@@ -59,7 +59,7 @@ def review(
         out: Folder to curate the released questions into; without it, the review is only reported.
         confidence: Whether the released questions ask for a confidence.
     """
-    from lmod_train.formats.selection import select
+    from lmod_train.data.formats.selection import select
 
     check_arguments("review", blank, sheets, share, kappa)
     drafts = _drafts(draft)
@@ -92,10 +92,10 @@ def check_arguments(
 
 def _drafts(folder: Path) -> list[Drafted]:
     """Return the drafts of a folder in which no check finds a fault, from its replies."""
-    from lmod_train.artifacts.predictions import read_predictions
-    from lmod_train.artifacts.run import Run
-    from lmod_train.drafting.drafted import drafted_of
-    from lmod_train.drafting.review import without_faults
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.tasks.drafting.drafted import drafted_of
+    from lmod_train.tasks.drafting.review import without_faults
 
     try:
         drafts = without_faults(drafted_of(read_predictions(Run(folder).predictions)))
@@ -131,8 +131,8 @@ def write_sheet(
         seed: Seed of the sample.
         first: Ids of drafts that are reviewed besides the sample, at the top of the sheet.
     """
-    from lmod_train.drafting.review import planned
-    from lmod_train.formats.review_sheet import codes_of, write_review
+    from lmod_train.data.formats.review_sheet import codes_of, write_review
+    from lmod_train.tasks.drafting.review import planned
 
     plan = planned(drafts, codes_of(drafts), share, seed, first)
     page = write_review(folder, images, licences, drafts, plan, blank)
@@ -153,9 +153,9 @@ def read_sheets(
         least: Least kappa of a stage that is released.
         check: Function that returns the faults of corrected drafts; None for the checks of drafts of chains.
     """
-    from lmod_train.drafting.checks import faults_of
-    from lmod_train.drafting.review import reviewed
-    from lmod_train.formats.review_sheet import codes_of, read_plan, read_review, write_account
+    from lmod_train.data.formats.review_sheet import codes_of, read_plan, read_review, write_account
+    from lmod_train.tasks.drafting.checks import faults_of
+    from lmod_train.tasks.drafting.review import reviewed
 
     names = [sheet.stem for sheet in sheets]
     if len(set(names)) < len(names):
@@ -208,10 +208,10 @@ def _stage_lines(stage: Stage, least: float) -> list[str]:
 
 
 def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool) -> None:
-    from lmod_train.curation.pipeline import curate
-    from lmod_train.formats.drafted_questions import DraftedQuestions
-    from lmod_train.formats.selection import select
-    from lmod_train.tasks.chain import Chain
+    from lmod_train.data.curation.pipeline import curate
+    from lmod_train.data.formats.drafted_questions import DraftedQuestions
+    from lmod_train.data.formats.selection import select
+    from lmod_train.tasks.chain.chain import Chain
 
     sources = {r.drafted.record.source for r in found.released}
     licences = [one for one in select(curated, for_own_use=True).licences if one.source in sources]

@@ -7,7 +7,7 @@ from pathlib import Path
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.review import check_arguments, lines, read_sheets, write_sheet
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 
 def review_captions(
@@ -39,12 +39,12 @@ def review_captions(
         seed: Seed of the sample and of the order of its images.
         kappa: Least kappa of a kind and language that is released.
     """
-    from lmod_train.drafting.captions.compared import differing
-    from lmod_train.drafting.captions.reviewing import accepted, faults_of_drafts, halves_of, to_review
-    from lmod_train.formats.caption_drafts import read_folder
-    from lmod_train.formats.caption_source import RELEASED, write_released
-    from lmod_train.formats.review_sheet import FILE
-    from lmod_train.formats.selection import Licence
+    from lmod_train.data.formats.caption_drafts import read_folder
+    from lmod_train.data.formats.caption_source import RELEASED, write_released
+    from lmod_train.data.formats.review_sheet import FILE
+    from lmod_train.data.formats.selection import Licence
+    from lmod_train.tasks.drafting.captions.compared import differing
+    from lmod_train.tasks.drafting.captions.reviewing import accepted, faults_of_drafts, halves_of, to_review
 
     check_arguments("review-captions", blank, sheets, share, kappa)
     folder = read_folder(draft)

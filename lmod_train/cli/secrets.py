@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 SHORTEST = 12
 """Minimum length of a secret in characters; shorter values such as ``EMPTY`` are placeholders."""

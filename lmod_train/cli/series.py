@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.series import (
+from lmod_train.cli.defaults import default_run
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.series import (
     FEWEST_FOLDS,
     checkpoint_of,
     fold_name,
@@ -24,9 +25,8 @@ from lmod_train.artifacts.series import (
     members,
     seed_name,
 )
-from lmod_train.cli.defaults import default_run
-from lmod_train.errors import BadArgument
-from lmod_train.lock import is_first
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lock import is_first
 
 SEEDS, FOLDS = "--seeds", "--folds"
 LARGEST_SEED, MOST = 2**32 - 1, 999

@@ -12,11 +12,11 @@ from typing import Any, get_args, get_type_hints
 
 from lightning_utilities.core.rank_zero import rank_zero_only
 
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.series import is_member, members
 from lmod_train.cli.secrets import refuse_secrets
-from lmod_train.errors import FolderBusy, RunConflict
-from lmod_train.lock import locked, shared
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.series import is_member, members
+from lmod_train.core.errors import FolderBusy, RunConflict
+from lmod_train.core.lock import locked, shared
 
 VOLATILE = (
     "config", "run", "trust", "against", "data.shard", "provenance", "ckpt_path", "trainer.default_root_dir",

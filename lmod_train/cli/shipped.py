@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from lmod_train.shipped import configs_folder
+from lmod_train.core.shipped import configs_folder
 
 FOLDERS = {"--config": "", "-c": "", "--model": "model", "--trainer": "trainer"}
 """Option -> subfolder of the configs it names; ``curate --config`` names those in ``configs/curate``."""

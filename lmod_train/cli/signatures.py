@@ -51,7 +51,7 @@ def parameters_of(path: str, method: str = "__init__") -> tuple[str, ...] | None
         The names without ``self``; None if they cannot be determined from the text.
 
     Example:
-        >>> parameters_of("lmod_train.callbacks.generation.GenerationEval")
+        >>> parameters_of("lmod_train.training.callbacks.generation.GenerationEval")
         ('log_subsets', 'encoders')
         >>> parameters_of("nowhere.Class") is None
         True

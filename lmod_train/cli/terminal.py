@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import Any, TextIO
 
-from lmod_train.escaping import for_terminal
+from lmod_train.core.escaping import for_terminal
 
 
 def lines(text: str) -> str:

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 
 def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
@@ -17,7 +17,7 @@ def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
         base: Folder of the language model named in the delta's model card, e.g. LLaMA 7B.
         out: Folder to write; it must not exist.
     """
-    from lmod_train.chat import delta as weights
+    from lmod_train.models.chat import delta as weights
 
     weights.apply_delta(delta, base, out)
     gain = weights.mean_gain(out)
@@ -38,7 +38,7 @@ def convert(folder: Path, *, out: Path, tower: Path | None = None, template: str
         template: Chat template: vicuna_v1, mistral_instruct, llava_v0, llava_llama_2, chatml_direct, internlm2-chat or
             internvl2_5; default: the template of the published weights.
     """
-    from lmod_train.chat.conversion import convert as conversion
+    from lmod_train.models.chat.conversion import convert as conversion
 
     done = conversion.convert(folder, out, tower, template or None)
     print(f"found {done.title}: {done.tensors} tensors written, {done.dropped} of the source left out")
@@ -67,7 +67,7 @@ def merge(
         trust: The checkpoint folder again, to load pickles in it that are refused otherwise. They can run any code,
             so only trust a checkpoint whose author you know.
     """
-    from lmod_train.modules import merging
+    from lmod_train.models.modules import merging
 
     if family:
         _import_family(family)
@@ -81,7 +81,7 @@ def _import_family(path: str) -> None:
     Raises:
         BadArgument: There is no such class.
     """
-    from lmod_train.chat.family.base import Family
+    from lmod_train.models.chat.family.base import Family
 
     module, _, name = path.rpartition(".")
     try:
@@ -90,4 +90,6 @@ def _import_family(path: str) -> None:
         cure = "install the package that defines it, or run the command in the folder of the module's file"
         raise BadArgument("--family", path, f"the path of a class ({error})", cure) from error
     if not (isinstance(found, type) and issubclass(found, Family)):
-        raise BadArgument("--family", path, "a subclass of lmod_train.chat.family.base.Family", "name that class")
+        raise BadArgument(
+            "--family", path, "a subclass of lmod_train.models.chat.family.base.Family", "name that class"
+        )

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
-from lmod_train.pixels import png_bytes
-from lmod_train.types import Box
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.pixels import png_bytes
+from lmod_train.core.types import Box
 
 Colour = tuple[int, int, int]
 

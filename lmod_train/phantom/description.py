@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Box, Region
 from lmod_train.phantom.eye import Eye
-from lmod_train.types import Box, Region
 
 LOOKS: dict[str, tuple[str, str]] = {
     "nevus": ("a slate grey oval", "灰蓝色椭圆斑"),

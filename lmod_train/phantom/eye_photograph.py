@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 
+from lmod_train.core.types import Box
 from lmod_train.phantom.truth import extent
-from lmod_train.types import Box
 
 View = Literal["right", "left", "both", "iris"]
 """One eye with its lids, both eyes of a face, or only the iris of one eye, which fills the image."""

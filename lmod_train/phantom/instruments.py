@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 Point: TypeAlias = tuple[float, float]
 Colour: TypeAlias = tuple[float, float, float]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageFilter
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 Plane: TypeAlias = npt.NDArray[np.float32]
 Labels: TypeAlias = npt.NDArray[np.uint8]

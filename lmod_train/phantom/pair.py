@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.canvas import Canvas
 from lmod_train.phantom.eye import Eye, Point, draw_eye
 from lmod_train.phantom.fundus import render as render_fundus

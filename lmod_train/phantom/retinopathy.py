@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.eye import Eye, Lesion, LesionKind, Point
 from lmod_train.phantom.fundus import _outline  # the function that `render` uses, so that masks match the image
 

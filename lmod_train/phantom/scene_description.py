@@ -5,12 +5,12 @@ They contain findings, never a diagnosis or a stage, and never the name of a str
 
 from __future__ import annotations
 
+from lmod_train.core.types import Region
 from lmod_train.phantom.description import Turn, with_summary
 from lmod_train.phantom.eye_photograph import EyePhotograph
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
 from lmod_train.phantom.oct import Scan
 from lmod_train.phantom.surgery import Scene
-from lmod_train.types import Region
 
 _CHINESE = ("裂隙刀", "切开刀", "灌注针头", "虹膜铲", "截囊针", "撕囊镊", "钛弯镊", "超乳针头", "注吸管", "推注器")
 TOOLS = {kind: ("an " if kind[0] in "aeiou" else "a ") + kind for kind in INSTRUMENTS}

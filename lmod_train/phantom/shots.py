@@ -16,10 +16,10 @@ import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
-from lmod_train.vocabulary.phantoms import NOTE
 
 FEW = 48
 """Number of drawings that take about as long in this process as in two whose start takes a second each."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.canvas import Canvas, ellipse, lump
 from lmod_train.phantom.eye import Eye, Point
 from lmod_train.phantom.vessels import Vessel

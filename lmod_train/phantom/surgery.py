@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.instruments import Colour, Patch, Point, Shape, draw_shape
 
 _Plane: TypeAlias = npt.NDArray[np.float32]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from lmod_train.types import Box, Patient
+from lmod_train.core.types import Box, Patient
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lmod_train.core.types import Score
+from lmod_train.core.vocabulary.attacks import ATTACKS
 from lmod_train.report.results import Outcomes, RunScores
-from lmod_train.types import Score
-from lmod_train.vocabulary.attacks import ATTACKS
 
 KINDS = {False: "instead of the reply: wrong", True: "instead of the reply: right", None: "added to the reply"}
 """`Attack.is_right` -> where the attack stands, and the verdict it deserves."""

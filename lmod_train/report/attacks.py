@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lmod_train.artifacts.records import read_run_column, read_run_records
-from lmod_train.artifacts.replies import read_replies
-from lmod_train.artifacts.run import Run
+from lmod_train.core.artifacts.records import read_run_column, read_run_records
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.types import Answer, Prediction, Score, Unparsed
+from lmod_train.core.vocabulary.attacks import ATTACKS
 from lmod_train.report.judgements import Judged, judgement_of, verdicts_on
 from lmod_train.scoring.attacks import attack_scores
 from lmod_train.scoring.items import item_of
@@ -16,8 +18,6 @@ from lmod_train.tasks.attack import ATTACK, AttackedJudgement, attacked_id
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import current
 from lmod_train.tasks.judgement import Judgement
-from lmod_train.types import Answer, Prediction, Score, Unparsed
-from lmod_train.vocabulary.attacks import ATTACKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from lmod_train.report.chains import is_chain, stages_of
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Table, table
 from lmod_train.report.results import RunScores
-from lmod_train.tasks.stages.stage import stage_named
+from lmod_train.tasks.chain.stages.stage import stage_named
 
 BESIDE = ("chance", "majority", "share_unparsed")
 """Metrics beside those of each stage."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from lmod_train.core.types import Score
 from lmod_train.report.origin import origin_of
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.sorted_errors import PROBES
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.regimes import TAG
-from lmod_train.tasks.stages.stage import STAGE_NAMES
-from lmod_train.types import Score
+from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 
 OF_STAGES = "swa"
 """Metric that the tasks of chains have for each stage (`lmod_train.scoring.chain`)."""
@@ -28,7 +28,7 @@ class ChainRun:
     Attributes:
         task: Name of the task.
         label: Name in tables and figures: that of the model, with the regime if the runs of a report have several.
-        regime: Regime in which the questions were asked (`lmod_train.tasks.regimes`).
+        regime: Regime in which the questions were asked (`lmod_train.tasks.chain.regimes`).
         weights: What identifies the model beside its name: its weights and training, as the run records them.
         scores: Scores of the run.
         outcomes: Predictions of the run.

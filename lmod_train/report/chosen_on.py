@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lmod_train.artifacts.series import FOLDS
-from lmod_train.escaping import without_folders
+from lmod_train.core.artifacts.series import FOLDS
+from lmod_train.core.escaping import without_folders
+from lmod_train.core.types import Prediction
 from lmod_train.report.results import Outcomes, Results, tails
 from lmod_train.report.seeds import by_series
 from lmod_train.report.sorted_errors import PROBES
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import FACTORS, PLAIN
-from lmod_train.types import Prediction
 
 FILES = ("weights", "checkpoint")
 """Options of models that name files, which are compared by content."""

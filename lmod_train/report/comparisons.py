@@ -14,7 +14,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.report.results import Results
 from lmod_train.scoring.comparison import (
     Paired,
@@ -34,7 +35,6 @@ from lmod_train.scoring.power import detectable_difference, effective_pairs
 from lmod_train.scoring.subsets import SUBSETS
 from lmod_train.scoring.ways import FACTORS, compared_ids, once_each, question_of
 from lmod_train.tasks.conditions import Conditions
-from lmod_train.types import Score
 
 KEYS: Mapping[str, Callable[[Item], str]] = {
     "modality": SUBSETS["modality"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.report.chains import ChainRun
 from lmod_train.report.contents import Cell, Estimate
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED
@@ -14,7 +15,6 @@ from lmod_train.scoring.confidence import known, likelihood_of_answer, selective
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import area_difference, areas, rank
 from lmod_train.scoring.reliability import TENTHS, ece, reliability_points
-from lmod_train.types import Score
 
 SIGNALS: dict[str, Callable[[Item], float | None]] = {STATED: stated_confidence, LIKELIHOOD: likelihood_of_answer}
 """Name of a confidence -> function that returns it for an item, None if it is not known."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from lmod_train.types import Score
+from lmod_train.core.types import Score
 
 MISSING = "-"
 """Text of a missing value."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from lmod_train.artifacts.bert_scores import BertScore, text_hash
+from lmod_train.core.artifacts.bert_scores import BertScore, text_hash
+from lmod_train.core.types import Prediction, Score
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.text import similarity_scores
-from lmod_train.types import Prediction, Score
 
 
 def counted(stored: Mapping[str, BertScore], predictions: Iterable[Prediction]) -> tuple[dict[str, BertScore], int]:

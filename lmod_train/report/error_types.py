@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from lmod_train.failures.rules import Failure, failures_of
-from lmod_train.types import Prediction
-from lmod_train.vocabulary.error_types import TITLES
+from lmod_train.core.types import Prediction
+from lmod_train.core.vocabulary.error_types import TITLES
+from lmod_train.tasks.failures.rules import Failure, failures_of
 
 
 def failures_by_record(predictions: Iterable[Prediction]) -> dict[str, list[Failure]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lmod_train.core.types import Score
 from lmod_train.report.comparisons import Runs
 from lmod_train.scoring.association import Independence, Relabelling, independence, permutation_p, relabelling
 from lmod_train.scoring.classification import label_of
@@ -14,7 +15,6 @@ from lmod_train.scoring.merit import merit
 from lmod_train.scoring.subgroups import Gap, Group, equal_opportunity, gap, group_scores, worst_group
 from lmod_train.scoring.subsets import SUBGROUPS
 from lmod_train.scoring.ways import once_each
-from lmod_train.types import Score
 
 ENOUGH = 20
 """Number of patients of a group that can be the best or the worst one; a smaller group is so by chance."""

@@ -6,10 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from lmod_train.core.types import Record, Score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import SUBSETS
 from lmod_train.scoring.ways import question_of
-from lmod_train.types import Record, Score
 
 LEAST = 10
 """Number of questions below which a score is not published for a source that must not be redistributed."""

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.records import read_run_column, read_run_records, write_run_records
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.series import FOLDS, members
-from lmod_train.artifacts.training_set import trained_on, training_warnings
-from lmod_train.errors import ArtifactError
-from lmod_train.files import write_durably
+from lmod_train.core.artifacts.records import read_run_column, read_run_records, write_run_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.series import FOLDS, members
+from lmod_train.core.artifacts.training_set import trained_on, training_warnings
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.files import write_durably
+from lmod_train.core.types import Record
 from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.rescore import rescore
 from lmod_train.report.writers.markdown import markdown
-from lmod_train.types import Record
 
 
 def pool(folder: Path, trust: Sequence[str] = ()) -> str:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.records import number_of_records
-from lmod_train.artifacts.run import Run
-from lmod_train.errors import ArtifactError
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.records import number_of_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.types import Record
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.seeds import by_series
 from lmod_train.report.thumbnails import licences
 from lmod_train.scoring.account import Account
-from lmod_train.types import Record
 
 
 def incomplete(results: Results) -> Iterator[str]:

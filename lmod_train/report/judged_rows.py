@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lmod_train.core.types import Score
 from lmod_train.report.judgements import Judged
 from lmod_train.report.results import Outcomes, RunScores
-from lmod_train.types import Score
 
 
 @dataclass(frozen=True, slots=True)

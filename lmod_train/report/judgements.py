@@ -9,10 +9,11 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.records import read_run_column, read_run_records
-from lmod_train.artifacts.replies import models_of, read_replies
-from lmod_train.artifacts.run import PARSER, PEOPLE, Run
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.records import read_run_column, read_run_records
+from lmod_train.core.artifacts.replies import models_of, read_replies
+from lmod_train.core.artifacts.run import PARSER, PEOPLE, Run
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed, status_of
 from lmod_train.report.rule_verdicts import rule_verdicts
 from lmod_train.scoring.agreement import Rater, agreement_scores
 from lmod_train.scoring.items import items_of
@@ -22,7 +23,6 @@ from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import current
 from lmod_train.tasks.judgement import JUDGED_TASK, Judgement, judged_id
 from lmod_train.tasks.reading import parse_replies
-from lmod_train.types import Answer, Prediction, Record, Reply, Score, Unparsed, status_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lmod_train.failures.rules import finds
+from lmod_train.core.types import Score
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
 from lmod_train.report.judgements import Judged
 from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import LANGUAGES, overall_scores
-from lmod_train.types import Score
+from lmod_train.tasks.failures.rules import finds
 
 KINDS: Mapping[str, str] = {
     "binary_question": "Binary",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from lmod_train.errors import BadArgument
-from lmod_train.lock import is_empty
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lock import is_empty
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Chapter, Column, Contents, N, Table, Text, table
 from lmod_train.report.verify import Refused, Verified, read_folder, verified
 from lmod_train.report.writers.csv import write_csv

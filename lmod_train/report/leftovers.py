@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from lmod_train.files import write_durably
+from lmod_train.core.files import write_durably
 
 LIST = "files.txt"
 """The list: one path a line, relative to the folder."""

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lmod_train.core.types import Score
 from lmod_train.report.results import RunScores
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.macro import macro_mean
 from lmod_train.scoring.merit import merit
-from lmod_train.types import Score
 
 
 @dataclass(frozen=True, slots=True)

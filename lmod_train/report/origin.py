@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.run import READER
-from lmod_train.artifacts.series import FOLDS
-from lmod_train.artifacts.training_set import trained_on
-from lmod_train.errors import ArtifactError
-from lmod_train.escaping import for_terminal, without_folders
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.run import READER
+from lmod_train.core.artifacts.series import FOLDS
+from lmod_train.core.artifacts.training_set import trained_on
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.escaping import for_terminal, without_folders
+from lmod_train.core.types import Prediction
+from lmod_train.core.vocabulary.phantoms import DRAWN
 from lmod_train.report.results import Outcomes
 from lmod_train.scoring.ways import FACTORS, compared_ids, question_of, values_of
-from lmod_train.types import Prediction
-from lmod_train.vocabulary.phantoms import DRAWN
 
 DIGITS = 12
 NOT_RECORDED = "not recorded"

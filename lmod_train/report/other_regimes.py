@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.run import Run
-from lmod_train.errors import LmodError
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import LmodError
 from lmod_train.report.chains import ChainRun, chain_runs, every_chain
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Table, table
 from lmod_train.report.contexts import Effect, effects

@@ -8,15 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.pack import Pack, PackedSource, PackedTask, write_pack
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import read_records, read_run_records
-from lmod_train.artifacts.replies import models_of
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.schema import SCHEMA_VERSION
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.errors import ArtifactError, BadArgument, NotScored
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.pack import Pack, PackedSource, PackedTask, write_pack
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_records, read_run_records
+from lmod_train.core.artifacts.replies import models_of
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.errors import ArtifactError, BadArgument, NotScored
+from lmod_train.core.types import Prediction, Record, Score
 from lmod_train.report.few import published
 from lmod_train.report.packing import model_name, packed, public, way_of
 from lmod_train.report.withheld import Keys, identity, open_sources, touched
@@ -25,7 +26,6 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import Configured, build, task_arguments, tasks_asked
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
-from lmod_train.types import Prediction, Record, Score
 
 TOLERANCE = 2e-6
 """Maximum difference of equal scores: ``scores.csv`` has six decimals, and sums differ in the last ones."""

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lmod_train.artifacts.pack import Packed
-from lmod_train.escaping import without_folders
+from lmod_train.core.artifacts.pack import Packed
+from lmod_train.core.escaping import without_folders
+from lmod_train.core.types import Answer, Prediction, Record, Reply, Unparsed
 from lmod_train.report.quotes import with_quotes, without_quotes, words_of
 from lmod_train.report.withheld import Keys
 from lmod_train.scoring.ways import FACTORS, asked_id
-from lmod_train.types import Answer, Prediction, Record, Reply, Unparsed
 
 _URL = re.compile(r"""[a-z][a-z0-9+.-]*://[^\s"'<>\\]+""", re.IGNORECASE)
 _LOWEST = -sys.float_info.max

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from lmod_train.types import Record
+from lmod_train.core.types import Record
 
 LEAST = 8
 """Number of words in a row, or Chinese characters, from which equal words are a quote."""

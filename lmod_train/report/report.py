@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import SCORE_COLUMNS
-from lmod_train.artifacts.series import runs_of
-from lmod_train.errors import BadArgument
-from lmod_train.escaping import for_csv, from_csv, without_folders
-from lmod_train.files import write_durably
-from lmod_train.lock import is_empty, locked
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import SCORE_COLUMNS
+from lmod_train.core.artifacts.series import runs_of
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.escaping import for_csv, from_csv, without_folders
+from lmod_train.core.files import write_durably
+from lmod_train.core.lock import is_empty, locked
+from lmod_train.core.types import Prediction
 from lmod_train.report.contents import Contents
 from lmod_train.report.error_types import error_types
 from lmod_train.report.headline import headline_rows, headline_table
@@ -29,7 +30,6 @@ from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import markdown, write_markdown
 from lmod_train.report.writers.naming import file_name
 from lmod_train.report.writers.pictures import write_picture
-from lmod_train.types import Prediction
 
 WRITTEN = ("scores.csv", "tables.md", "index.html", LIST)
 """Files by which the folder of an earlier report is recognised, even of an incomplete one."""
@@ -51,7 +51,7 @@ def report(
 
     Args:
         runs: Run folders, each containing ``predictions.parquet`` and ``scores.csv``, and folders of series of them
-            (`lmod_train.artifacts.series`); none shows only what `sections`
+            (`lmod_train.core.artifacts.series`); none shows only what `sections`
             show without a run.
         out: Folder to write to; files of an earlier report are replaced.
         curated: Curated folder with the images; None uses the one in each run's ``config.yaml``. Missing images are

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lmod_train.artifacts.bert_scores import read_bert_scores
-from lmod_train.artifacts.predictions import write_predictions
-from lmod_train.artifacts.records import read_run_column, read_run_records
-from lmod_train.artifacts.replies import models_of, read_replies
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import write_scores
-from lmod_train.errors import ArtifactError
-from lmod_train.lock import locked
+from lmod_train.core.artifacts.bert_scores import read_bert_scores
+from lmod_train.core.artifacts.predictions import write_predictions
+from lmod_train.core.artifacts.records import read_run_column, read_run_records
+from lmod_train.core.artifacts.replies import models_of, read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import write_scores
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.lock import locked
+from lmod_train.core.types import Prediction, Record, Score
 from lmod_train.report.warnings import Case, one_answer_unread
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.items import items_of
@@ -24,7 +25,6 @@ from lmod_train.tasks.current import Current
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
 from lmod_train.tasks.truth import truth_of
-from lmod_train.types import Prediction, Record, Score
 
 
 def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | None = None) -> list[str]:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.parquet import is_of_other_version
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.artifacts.shortcuts import Shortcut
-from lmod_train.errors import BadArgument, LmodError, NotScored, Untrusted
-from lmod_train.escaping import for_terminal, without_folders
+from lmod_train.core.artifacts.parquet import is_of_other_version
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.artifacts.shortcuts import Shortcut
+from lmod_train.core.errors import BadArgument, LmodError, NotScored, Untrusted
+from lmod_train.core.escaping import for_terminal, without_folders
+from lmod_train.core.types import Prediction, Score
 from lmod_train.report.judgements import Judged, read_judged
 from lmod_train.report.shortcuts import shortcuts_of
 from lmod_train.scoring.account import Account, account_in
@@ -23,7 +24,6 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
 from lmod_train.tasks.truth import truth_of
-from lmod_train.types import Prediction, Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from lmod_train.artifacts.run import CONTAINMENT, EXACT, PARSER
+from lmod_train.core.artifacts.run import CONTAINMENT, EXACT, PARSER
+from lmod_train.core.types import Prediction, Reply
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.text import contains, words_of
 from lmod_train.tasks.base import Task
-from lmod_train.types import Prediction, Reply
 
 
 def _equal(reply: str, reference: str) -> bool:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import yaml
 
+from lmod_train.core.shipped import configs_folder
 from lmod_train.report.contents import Chapter, Contents, Part
-from lmod_train.shipped import configs_folder
 
 if TYPE_CHECKING:
     from lmod_train.report.results import Results

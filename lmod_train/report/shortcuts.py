@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from lmod_train.artifacts.shortcuts import Shortcut, read_shortcuts
-from lmod_train.types import Prediction
+from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
+from lmod_train.core.types import Prediction
 
 UNSEEN = ("names", "most_frequent")
 """Rows that are not shown: names of files, which no model sees, and the majority class, which has its own column."""

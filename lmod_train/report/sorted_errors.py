@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lmod_train.failures.rules import Failure, failures_of
-from lmod_train.failures.sorting import modes_of, type_of
+from lmod_train.core.types import Prediction
+from lmod_train.core.vocabulary.error_types import ERROR_LABELS
 from lmod_train.report.results import Outcomes
 from lmod_train.scoring.items import Item
-from lmod_train.types import Prediction
-from lmod_train.vocabulary.error_types import ERROR_LABELS
+from lmod_train.tasks.failures.rules import Failure, failures_of
+from lmod_train.tasks.failures.sorting import modes_of, type_of
 
 PROBES = "_probe"
 """End of the name of a task that asks without the image (`lmod_train.tasks.probe`)."""

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from PIL.Image import Image
 
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.errors import ArtifactError
-from lmod_train.pixels import UNREADABLE, jpeg_bytes, open_picture
-from lmod_train.types import Record
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.pixels import UNREADABLE, jpeg_bytes, open_picture
+from lmod_train.core.types import Record
 
 SIDE = 256
 """Longest side in pixels."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.run import Run
-from lmod_train.errors import ArtifactError
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import ArtifactError
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
 
 SIGNS = ("empty", "repetitive", "at_limit", "identical", "unparsed")

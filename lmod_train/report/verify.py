@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.pack import Pack, Packed, read_pack
-from lmod_train.artifacts.records import read_records
-from lmod_train.artifacts.schema import SCHEMA_VERSION
-from lmod_train.errors import LmodError, PackDamaged
-from lmod_train.escaping import without_folders
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.pack import Pack, Packed, read_pack
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.errors import LmodError, PackDamaged
+from lmod_train.core.escaping import without_folders
+from lmod_train.core.types import Record, Score
 from lmod_train.report.few import published
 from lmod_train.report.pack import alike
 from lmod_train.report.packing import packed_answer, unpacked
@@ -26,7 +27,6 @@ from lmod_train.tasks.building import tasks_asked
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.settings import plain
 from lmod_train.tasks.trust import Trust
-from lmod_train.types import Record, Score
 
 NAMED = 3
 """Maximum number of differing scores or records that a reason names."""

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from lmod_train.artifacts.records import curated_ids
-from lmod_train.artifacts.series import FOLDS
-from lmod_train.artifacts.training_set import training_warnings
-from lmod_train.errors import ArtifactError
-from lmod_train.escaping import for_terminal
+from lmod_train.core.artifacts.records import curated_ids
+from lmod_train.core.artifacts.series import FOLDS
+from lmod_train.core.artifacts.training_set import training_warnings
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.escaping import for_terminal
+from lmod_train.core.types import Score
 from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, RunScores
@@ -20,7 +21,6 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.merit import merit
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.ways import question_of
-from lmod_train.types import Score
 
 Place = tuple[Path, str]
 """Folder of a run, and name of a task."""

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from lmod_train.artifacts.replies import models_of
-from lmod_train.artifacts.training_set import BALANCED_TWICE, NOTHING_LEARNED
+from lmod_train.core.artifacts.replies import models_of
+from lmod_train.core.artifacts.training_set import BALANCED_TWICE, NOTHING_LEARNED
+from lmod_train.core.types import Answer, Prediction, Score, Unparsed
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.items import Item
-from lmod_train.types import Answer, Prediction, Score, Unparsed
 
 MOST_UNPARSED = 0.05
 """Share of unparsed replies above which a score is mostly about the format."""

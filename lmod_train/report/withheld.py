@@ -26,8 +26,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lmod_train.core.types import Record
 from lmod_train.report.thumbnails import owner
-from lmod_train.types import Record
 
 HIDDEN = "withheld/"
 """Begin of the id of a record that must not be redistributed."""

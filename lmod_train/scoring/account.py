@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lmod_train.types import Score
+from lmod_train.core.types import Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.scoring.classification import ACCURACY, KAPPA, detection
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.types import Score
 
 RIGHT, WRONG = "right", "wrong"
 Rater = tuple[str, Mapping[str, bool]]

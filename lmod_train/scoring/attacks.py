@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.types import Score
 
 
 def attack_scores(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.closed import answer_scores
 from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.expertise import ESA, ESA_MEAN, expertise_columns
@@ -15,7 +16,6 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.steps import STEPS, Chains, chain_name, chains_of, is_right
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.uncertainty import uncertainty_scores
-from lmod_train.types import Score
 
 
 def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS) -> list[Score]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probability_scores
 from lmod_train.scoring.retfound import healthy_class, retfound_scores
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subsets import Keys, subsets_of
-from lmod_train.types import Answer, Score, Unparsed
 
 
 def classification_scores(

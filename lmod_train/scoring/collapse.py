@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
+from lmod_train.core.types import Reply, Unparsed
 from lmod_train.scoring.items import Item
-from lmod_train.types import Reply, Unparsed
 
 NGRAM = 4
 LONGEST_WORD = 24

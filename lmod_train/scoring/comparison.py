@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom, binomtest, chi2, false_discovery_control
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
-from lmod_train.types import Score
 
 
 @dataclass(frozen=True, slots=True)

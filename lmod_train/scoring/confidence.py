@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lmod_train.core.types import Score, Unparsed
 from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import area_scores, rank
@@ -19,7 +20,6 @@ from lmod_train.scoring.reliability import (
     calibration_error,
     debiased_calibration_error,
 )
-from lmod_train.types import Score, Unparsed
 
 BINNINGS = {"ece_4": QUARTERS, "ece_10": TENTHS}
 """Metric -> bins of the expected calibration error: the example of X-PCR, and those of this project."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
-from lmod_train.types import Score
 
 PRECISION = Measure("precision", lambda s: ratio(s["both"], s["found"]), lambda c: c["found"])
 RECALL = Measure("recall", lambda s: ratio(s["both"], s["labelled"]), lambda c: c["labelled"])

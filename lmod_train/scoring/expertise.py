@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.intervals import Columns, Floats, Measure, mean_measure, ratio
 from lmod_train.scoring.items import Item
 

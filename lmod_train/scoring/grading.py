@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.classification import classification_columns, classification_scores
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, mean_measure, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.types import Score
 
 
 def grading_scores(task: str, items: Sequence[Item], levels: Sequence[str]) -> list[Score]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmod_train.types import Score
+from lmod_train.core.types import Score
 
 HEADLINES = ("accuracy_strict", "f1_lmod_plus")
 """The headline metric of a task is the first of these that it has, otherwise its first metric."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.shares import (
     NONE,
     Evidence,
@@ -26,7 +27,6 @@ from lmod_train.scoring.shares import (
     share_interval,
 )
 from lmod_train.scoring.variance import between_patients
-from lmod_train.types import Score
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Floats]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Patient, Prediction, Record, Status, Unparsed, status_of
 from lmod_train.scoring.ways import question_of
-from lmod_train.types import Answer, Patient, Prediction, Record, Status, Unparsed, status_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Item:
         group: Patient or augmentation family, qualified by its source: ``source/group``. Intervals are clustered by it;
             the image, if the source has no groups.
         image: Hash of the image or images, their paths without a hash.
-        modality: Name in `lmod_train.vocabulary.modalities`, or a combination such as CFP+OCT.
+        modality: Name in `lmod_train.core.vocabulary.modalities`, or a combination such as CFP+OCT.
         source: Name of the source.
         split: Split of the record.
         language: ISO 639-1 code of the question.

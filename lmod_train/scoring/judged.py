@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import STATUS_SHARES, STATUSES
 from lmod_train.scoring.subsets import subsets_of
-from lmod_train.types import Answer, Score, Unparsed
 
 PENDING = Unparsed("failed", "not judged yet")
 """Verdict on a reply that is to be judged and has no judgement, or only one of an earlier text."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lmod_train.core.types import Score, Unparsed
+from lmod_train.core.writing import in_other_language
 from lmod_train.scoring.agreement import RIGHT, WRONG, pair_scores
 from lmod_train.scoring.association import Independence, independence
 from lmod_train.scoring.closed import BY_LANGUAGE
@@ -15,8 +17,6 @@ from lmod_train.scoring.comparison import Paired, mcnemar, mcnemar_by_patient, p
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import subsets_of
-from lmod_train.types import Score, Unparsed
-from lmod_train.writing import in_other_language
 
 LANGUAGES = ("zh", "en")
 """The two languages, in the order of comparisons."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from itertools import combinations
 from string import ascii_lowercase
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 Members = frozenset[int]
 

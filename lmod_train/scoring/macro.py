@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Columns, Floats, compute_scores, mean_measure, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.types import Score
 
 
 def macro_accuracy(task: str, items: Sequence[Item], kind_of: Callable[[Item], str]) -> list[Score]:

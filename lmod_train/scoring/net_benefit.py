@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.calibration import calibration_columns, calibration_measures
 from lmod_train.scoring.class_probabilities import ClassProbabilities, of_runs
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.seeds import mean_over_runs
-from lmod_train.types import Score
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.5)
 """Thresholds of the scores."""

@@ -14,13 +14,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.class_probabilities import ClassProbabilities, class_probabilities, of_runs
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.ranking import rank
 from lmod_train.scoring.seeds import mean_over_runs
-from lmod_train.types import Score
 
 Fixed = Literal["specificity", "sensitivity"]
 """What has to reach a level on the validation items; the other one is the largest possible."""

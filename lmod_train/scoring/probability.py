@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.calibration import calibration_columns, calibration_measures
 from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import area_scores
-from lmod_train.types import Score
 
 
 def probability_scores(

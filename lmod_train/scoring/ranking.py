@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Floats, fewest, mean_of_defined, ratio
 from lmod_train.scoring.shares import NONE, Evidence, evidence_of, share_interval
-from lmod_train.types import Score
 
 Indices = NDArray[np.intp]
 Points = tuple[Floats, Floats]

@@ -25,7 +25,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import stdtrit
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.intervals import (
     Columns,
@@ -38,7 +39,6 @@ from lmod_train.scoring.intervals import (
     sum_by,
 )
 from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS, TINY, Interval, beta_interval
-from lmod_train.types import Score
 
 
 def mean_reader(task: str, merits: Floats, groups: Sequence[str]) -> Score:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.comparison import Paired, holm, mcnemar, p_by_patient, paired_difference
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.steps import STEPS, chains_of, is_right
 from lmod_train.scoring.ways import compared_ids, once_each
-from lmod_train.types import Score
 
 Pairs = Sequence[tuple[Item, Item]]
 

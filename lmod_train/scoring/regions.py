@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subsets import subsets_of
-from lmod_train.types import Answer, Score, Unparsed
 
 
 @dataclass(frozen=True, slots=True)

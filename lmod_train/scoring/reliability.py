@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.intervals import Columns, Floats, ratio
 
 Flags = NDArray[np.bool_]

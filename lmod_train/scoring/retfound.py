@@ -16,11 +16,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Floats, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probabilities_of
-from lmod_train.types import Score
 
 _Checked = tuple[NDArray[np.intp], Floats]
 """Validated truths (items) and probabilities (items, classes)."""

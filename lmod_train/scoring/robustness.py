@@ -6,11 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.comparison import mcnemar_by_patient, paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.merit import merit
 from lmod_train.scoring.ways import question_of
-from lmod_train.types import Score
 
 KIND, GRADE = "perturbation", "grade"
 """Tags of a question about a perturbed image."""

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.classification import MEASURES, classification_columns
 from lmod_train.scoring.intervals import (
     Columns,
@@ -26,7 +27,6 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.merit import merit
 from lmod_train.scoring.probability import curve_classes, probabilities_of
 from lmod_train.scoring.ranking import area_scores
-from lmod_train.types import Score
 
 CLASSIFICATION = ("accuracy_strict", "balanced_accuracy", "macro_f1", "kappa")
 """Metrics of a single-choice task that have a mean; ``auroc_macro`` is added if every reply has likelihoods."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
-from lmod_train.types import Answer, Score, Unparsed
 
 
 def spread_scores(task: str, metric: str, factor: str, values: Sequence[float], n: int) -> list[Score]:

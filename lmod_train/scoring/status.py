@@ -7,10 +7,10 @@ from typing import get_args
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Status
 from lmod_train.scoring.intervals import Columns, Floats, Measure, items_in, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.types import Status
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 

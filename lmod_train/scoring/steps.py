@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import FACTORS

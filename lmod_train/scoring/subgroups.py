@@ -9,10 +9,10 @@ from math import comb
 import numpy as np
 from scipy.special import ndtri
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS
-from lmod_train.types import Score
 
 _TAIL = (1 - LEVEL) / 2
 

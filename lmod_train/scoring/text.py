@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.closed import BY_LANGUAGE
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import STATUS_SHARES, STATUSES
 from lmod_train.scoring.subsets import subsets_of
-from lmod_train.types import Score
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU

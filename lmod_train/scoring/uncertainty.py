@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.scoring.expertise import level_of
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.reliability import Flags
-from lmod_train.types import Score
 
 CATEGORIES = {"cc": 1.0, "cu": 0.7, "iu": 0.3, "ic": -0.5}
 """Category -> score (supplement of X-PCR, equation 5): right and confident, right and uncertain, wrong and uncertain,

@@ -8,18 +8,18 @@ from typing import Literal
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
-from lmod_train.parsing.age_group import parse_age_group
-from lmod_train.parsing.reading import read
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary.age_groups import AGE_GROUPS, MERGED
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.demographics import both, label_of_age
+from lmod_train.tasks.parsing.age_group import parse_age_group
+from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
 from lmod_train.tasks.sex import PARAPHRASES as EITHER_PARAPHRASES
 from lmod_train.tasks.sex import PROMPTS as EITHER
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
-from lmod_train.vocabulary.age_groups import AGE_GROUPS, MERGED
 
 PROMPTS = {
     "lmod_plus": (

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from lmod_train.errors import BadArgument
-from lmod_train.parsing.forms import forms_of, pattern_of, plain, term_of
-from lmod_train.parsing.reading import read
-from lmod_train.parsing.regions import parse_regions
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.regions import region_scores
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
+from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.parsing.regions import parse_regions
 from lmod_train.tasks.prompt import Wording, known_wording, prompt
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 PROMPTS = {
     "lmod_plus": (
@@ -136,7 +136,7 @@ class Anatomy(Task):
         yield Question(self.name, prompt(text), choices, answer, marked=True, regions=regions)
 
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return region id -> structure, or why there is none (see `lmod_train.parsing`)."""
+        """Return region id -> structure, or why there is none (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_regions, record.choices)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
@@ -200,7 +200,7 @@ def description(sample: Sample, options: Sequence[str] = ()) -> str:
 
     Example:
         >>> from pathlib import Path
-        >>> from lmod_train.types import Patient
+        >>> from lmod_train.core.types import Patient
         >>> eye = Sample("oimhs", "1/0", "OCT", Path(), "1", "", patient=Patient(laterality="left"))
         >>> description(eye), description(eye, ["iris", "right eye"])
         ('(This is a left eye.)', '')

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmod_train.types import Record
+from lmod_train.core.types import Record
 
 
 def asked(record: Record, weights: Sequence[str], template: str, settings: Mapping[str, Any]) -> str:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from lmod_train.core.types import Prediction, Record, Score
+from lmod_train.core.vocabulary.attacks import ATTACKS, Attack
+from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.judged import account_scores
 from lmod_train.tasks.judgement import Judgement
 from lmod_train.tasks.judgement_replies import given, in_any_language, question_of
-from lmod_train.types import Prediction, Record, Score
-from lmod_train.vocabulary.attacks import ATTACKS, Attack
-from lmod_train.vocabulary.conditions import CONDITIONS
 
 ATTACK = "attack"
 """Tag of an attack's record: the name of the attack."""

@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.forms import Form, only_options
 from lmod_train.tasks.settings import plain
 from lmod_train.tasks.wordings import Wordings
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 
 class Task(ABC):
@@ -28,7 +28,7 @@ class Task(ABC):
         wordings: For each of its prompts the template as published, followed by paraphrases with the same placeholders,
             choices and format, in which a question can be asked too (`lmod_train.tasks.wordings`).
         joins_parts: Whether samples of one photograph in two parts of a source are asked as one, with the labels and
-            boxes of both (`lmod_train.curation.parts`).
+            boxes of both (`lmod_train.data.curation.parts`).
     """
 
     name: str

@@ -7,22 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from lmod_train.errors import BadArgument
-from lmod_train.lettering import LETTERS
-from lmod_train.parsing.open_answer import read_open
-from lmod_train.parsing.option import parse_option
-from lmod_train.parsing.reading import read
-from lmod_train.parsing.thinking import strip_thinking
-from lmod_train.parsing.verdict import parse_verdict
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lettering import LETTERS
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.closed import closed_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.languages import LANGUAGES, other_language_scores
 from lmod_train.scoring.text import open_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.forms import Form, divided, text_of
+from lmod_train.tasks.parsing.open_answer import read_open
+from lmod_train.tasks.parsing.option import parse_option
+from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.parsing.verdict import parse_verdict
 from lmod_train.tasks.prompt import prompt
 from lmod_train.tasks.single_choice import Stated, checked
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 BINARY: Mapping[str, str] = {
     "zh": "请基于图片判断以下文本的内容是否正确，如正确请回答“对”，错误请回答“错”，不允许出现其他回答。 "
@@ -200,7 +200,7 @@ class SingleChoiceQuestion(_Bilingual):
         return replace(super()._worded(question), answer=answer)
 
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return the text of the chosen option, or why there is none (see `lmod_train.parsing`)."""
+        """Return the text of the chosen option, or why there is none (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_option, record.choices)
 
     def in_form(self, sample: Sample, question: Question, form: Form) -> Question | None:

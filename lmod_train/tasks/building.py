@@ -6,10 +6,10 @@ import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Record
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.trust import Trust
-from lmod_train.types import Record
 
 NOTHING_ELSE = Trust()
 

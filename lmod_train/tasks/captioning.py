@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from lmod_train.parsing.reading import read
-from lmod_train.parsing.thinking import strip_thinking
-from lmod_train.parsing.verdict import parse_verdict
+from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.judged import account_scores, judged_scores
 from lmod_train.tasks.base import Task
@@ -18,7 +16,9 @@ from lmod_train.tasks.captioned.pair import KINDS, TRUE_FALSE, Pair
 from lmod_train.tasks.captioned.parity import parity_prompt
 from lmod_train.tasks.captioned.prompts import SYSTEM, generation, printed
 from lmod_train.tasks.captioned.reading import read_pairs
-from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.parsing.verdict import parse_verdict
 
 SOURCE = "captions"
 AGREES, DIFFERS = "agrees", "differs"

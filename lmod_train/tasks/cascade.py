@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from lmod_train.joining import join
+from lmod_train.core.joining import join
+from lmod_train.core.types import Answer, Record, Reply, Unparsed
 from lmod_train.tasks.asked import asked_after
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.current import Current, current
 from lmod_train.tasks.filled import filled, filled_texts, unfilled
 from lmod_train.tasks.reading import parse_replies
-from lmod_train.types import Answer, Record, Reply, Unparsed
 
 Answers = Mapping[str, Answer | Unparsed]
 """Record id -> answer in its reply. A record without a reply, or whose request failed, is absent."""

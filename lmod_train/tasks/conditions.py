@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lmod_train.errors import BadArgument
-from lmod_train.parsing.finding import parse_finding
-from lmod_train.parsing.reading import read
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary.findings import FINDINGS, Finding
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.macro import macro_accuracy
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.parsing.finding import parse_finding
+from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.prompt import image_type, prompt
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
-from lmod_train.vocabulary.findings import FINDINGS, Finding
 
 PROMPT = (
     "This is <IMAGE TYPE>. Based on the image, please tell me if this patient has <CONDITION>? Then, give me "
@@ -61,7 +61,7 @@ class Conditions(Task):
         unknown = [c for c in self.conditions if c not in known]
         if unknown or not self.conditions or len(set(self.conditions)) < len(self.conditions):
             expected = f"different names among {', '.join(known)}"
-            cure = "a new condition is a row of lmod_train/vocabulary/findings.py"
+            cure = "a new condition is a row of lmod_train/core/vocabulary/findings.py"
             raise BadArgument("conditions", unknown or self.conditions, expected, cure)
 
     def ask(self, sample: Sample) -> Iterator[Question]:
@@ -88,7 +88,7 @@ class Conditions(Task):
             )
 
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return TRUE or FALSE, or why neither (see `lmod_train.parsing`)."""
+        """Return TRUE or FALSE, or why neither (see `lmod_train.tasks.parsing`)."""
         asked = asked_of(record)
         return read(reply, lambda text, choices: parse_finding(text, choices, asked), self.choices)
 

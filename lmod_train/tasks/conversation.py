@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lmod_train.parsing.open_answer import read_words
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.intervals import compute_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.status import STATUS_SHARES
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.text import EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1, TOKEN_F1_ANSWERED, word_columns
 from lmod_train.tasks.base import Task
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.tasks.parsing.open_answer import read_words
 
 
 class Conversation(Task):
@@ -43,7 +43,7 @@ class Conversation(Task):
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return the text of the reply, without thinking and surrounding blanks, or why there is none.
 
-        See `lmod_train.parsing.open_answer.read_words`.
+        See `lmod_train.tasks.parsing.open_answer.read_words`.
         """
         return read_words(reply)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lmod_train.types import Reply
+from lmod_train.core.types import Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lmod_train.types import Patient
-from lmod_train.vocabulary.age_groups import AGE_GROUPS
+from lmod_train.core.types import Patient
+from lmod_train.core.vocabulary.age_groups import AGE_GROUPS
 
 SEXES = {"male": "MALE", "female": "FEMALE"}
 """A patient's sex -> the prompts' word."""

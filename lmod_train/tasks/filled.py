@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lmod_train.types import Answer, Message, Record, Unparsed
+from lmod_train.core.types import Answer, Message, Record, Unparsed
 
 _PLACEHOLDER = re.compile(r"\{answer ([0-9]{1,3})\}")
 

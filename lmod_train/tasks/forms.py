@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from lmod_train.errors import BadArgument
-from lmod_train.lettering import LETTERS, options_in
-from lmod_train.types import Message
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lettering import LETTERS, options_in
+from lmod_train.core.types import Message
 
 Form = Literal["options", "stem", "other_language"]
 """Options alone; all words but the options; or a question that asks for a reply in the other language."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lmod_train.parsing.choice import parse_choice
-from lmod_train.parsing.reading import read
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.parsing.choice import parse_choice
+from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.prompt import prompt
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 PROMPT = (
     "This is a colorful fundus image. Based on the image, please tell me the disease among cataract, diabetic "
@@ -59,7 +59,7 @@ class FourWay(Task):
             yield Question(self.name, prompt(PROMPT), self.choices, answer=f"DISEASE: {diagnosis}", stratum=diagnosis)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
-        """Return the disease, or why there is none (see `lmod_train.parsing`)."""
+        """Return the disease, or why there is none (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_choice, self.choices)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:

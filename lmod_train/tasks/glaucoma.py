@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lmod_train.errors import BadArgument
-from lmod_train.parsing.choice import parse_choice
-from lmod_train.parsing.reading import read
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.parsing.choice import parse_choice
+from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.prompt import prompt
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 PROMPT = (
     "This is <IMAGE TYPE>. Based on the image, please tell me whether this image contains glaucoma, then give "
@@ -71,7 +71,7 @@ class Glaucoma(Task):
         yield Question(self.name, prompt(text), self.choices, answer=ANSWERS[label], stratum=ANSWERS[label])
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
-        """Return GLAUCOMA or NON-GLAUCOMA, or why neither (see `lmod_train.parsing`)."""
+        """Return GLAUCOMA or NON-GLAUCOMA, or why neither (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_choice, self.choices)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from lmod_train.errors import BadArgument
-from lmod_train.parsing.label import labels_in, parse_label, plain_label
-from lmod_train.parsing.reading import read
-from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary.error_types import ERROR_LABELS
 from lmod_train.scoring.items import images_of, items_of
 from lmod_train.scoring.judged import account_scores, judged_scores
 from lmod_train.tasks.base import Task
@@ -19,8 +18,9 @@ from lmod_train.tasks.judgement_prompt import (
     template,
 )
 from lmod_train.tasks.judgement_replies import given, question_of
-from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
-from lmod_train.vocabulary.error_types import ERROR_LABELS
+from lmod_train.tasks.parsing.label import labels_in, parse_label, plain_label
+from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.parsing.thinking import strip_thinking
 
 JUDGED_TASK = "judged_task"
 """Tag of a judgement's record: the task of the judged record."""

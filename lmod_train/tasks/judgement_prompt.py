@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from lmod_train.errors import BadArgument
-from lmod_train.types import Message
-from lmod_train.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES, NO_ERROR
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Message
+from lmod_train.core.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES, NO_ERROR
 
 Wording = Literal["lmod_train", "ophthalwechat", "error_types"]
 

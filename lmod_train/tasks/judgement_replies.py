@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from lmod_train.errors import BadArgument
-from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.scoring.languages import pair_of
 from lmod_train.tasks.bilingual import bare_question
 from lmod_train.tasks.judgement_prompt import question_text
-from lmod_train.types import Prediction, Record, Unparsed
+from lmod_train.tasks.parsing.thinking import strip_thinking
 
 READABLE = ("no_match", "ambiguous", "out_of_range", "parser_error")
 """Reasons of replies without an answer that are judged nevertheless, as the parser alone could not read their words."""
@@ -23,7 +23,7 @@ def given(prediction: Prediction) -> str | None:
     request has no reply to judge.
 
     Example:
-        >>> from lmod_train.types import Reply, Unparsed
+        >>> from lmod_train.core.types import Reply, Unparsed
         >>> given(Prediction(None, Reply("a", "<think>hm</think> Pale. "), "Pale."))
         'Pale.'
         >>> given(Prediction(None, Reply("a", "I decline."), Unparsed("refused"))) is None

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmod_train.errors import BadArgument
-from lmod_train.perturbations import GRADES, KINDS, perturbation_name
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.perturbations import GRADES, KINDS, perturbation_name
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.quality import QUALITY, stage_of, without_quality
+from lmod_train.tasks.chain.quality import QUALITY, stage_of, without_quality
 from lmod_train.tasks.truth import truth_of
 from lmod_train.tasks.wordings import Wordings
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 
 class Perturbed(Task):
@@ -26,11 +26,11 @@ class Perturbed(Task):
 
     Questions about the image quality (stage IQA of a chain) are not asked, not of the unchanged image either: a
     perturbation makes their truth false, and all grades have the same questions. Of chains, the other stages are asked,
-    of the source's image without the defect that `lmod_train.tasks.chain.Chain` may add.
+    of the source's image without the defect that `lmod_train.tasks.chain.chain.Chain` may add.
 
     Args:
         of: The task; its questions are about the sample's own image.
-        kinds: Kinds of `lmod_train.perturbations`: blur, underexposure, overexposure, shadow, crop, jpeg, resolution.
+        kinds: Kinds of `lmod_train.core.perturbations`: blur, underexposure, overexposure, shadow, crop, jpeg, resolution.
         grades: Grades from 1 (barely visible) to 5 (severe). The unchanged image, grade 0, is always asked about.
 
     Example:

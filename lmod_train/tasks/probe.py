@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, cast, get_args
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Message, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.probing import probe_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.forms import Form
 from lmod_train.tasks.wordings import Wordings
-from lmod_train.types import Answer, Message, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 Kind = Literal["none", "another", "foreign", "options", "stem", "other_language"]
 IMAGELESS = ("none", "options")

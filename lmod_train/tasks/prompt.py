@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lmod_train.errors import BadArgument
-from lmod_train.types import Message, Part, Sample
-from lmod_train.vocabulary.modalities import words_of
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Message, Part, Sample
+from lmod_train.core.vocabulary.modalities import words_of
 
 Wording = Literal["lmod_plus", "lmod_v1"]
 """Whose words: LMOD+, or the first LMOD paper. Where LMOD's second version differs, a task has ``lmod_naacl`` too."""

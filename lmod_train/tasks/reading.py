@@ -8,11 +8,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 
-from lmod_train.errors import BadArgument, LmodError
+from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed
 from lmod_train.scoring.account import share_failed, share_not_asked
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.spread import empty_scores, scores_with_spread
-from lmod_train.types import Answer, Prediction, Record, Reply, Score, Unparsed
 
 _LOG = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmod_train.errors import BadArgument, Untrusted
+from lmod_train.core.errors import BadArgument, Untrusted
 from lmod_train.tasks.building import Configured, build, task_class
 from lmod_train.tasks.trust import Trust
 

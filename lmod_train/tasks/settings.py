@@ -10,8 +10,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import content_sha256
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import content_sha256
 
 
 def plain(value: Any, name: str, other: Callable[[Any], Any] | None = None) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lmod_train.parsing.reading import read
-from lmod_train.parsing.sex import parse_sex
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.demographics import SEXES, both
+from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.parsing.sex import parse_sex
 from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 
 PROMPTS = {
     "lmod_plus": (
@@ -78,7 +78,7 @@ class Sex(Task):
         yield Question(self.name, prompt(text), self.choices, answer, stratum=truth)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
-        """Return MALE or FEMALE, or why neither (see `lmod_train.parsing`)."""
+        """Return MALE or FEMALE, or why neither (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_sex, self.choices)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:

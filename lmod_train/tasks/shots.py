@@ -8,12 +8,12 @@ from itertools import islice
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
-from lmod_train.lettering import options_in
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lettering import options_in
+from lmod_train.core.shuffling import shuffle_key
+from lmod_train.core.types import Message, Part, Record, own_part
 from lmod_train.scoring.items import images_of
-from lmod_train.shuffling import shuffle_key
 from lmod_train.tasks.filled import unfilled
-from lmod_train.types import Message, Part, Record, own_part
 
 Kind = tuple[object, ...]
 Strata = dict[str, list[Record]]

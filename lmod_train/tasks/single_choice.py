@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, cast, get_args
 
-from lmod_train.errors import BadArgument
-from lmod_train.lettering import LETTERS, lettered, options_in
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lettering import LETTERS, lettered, options_in
+from lmod_train.core.types import Message, Part, Question
 from lmod_train.tasks.prompt import prompt
-from lmod_train.types import Message, Part, Question
 
 CONFIDENCE = "Please rate your confidence from 0 to 100%"
 """X-PCR, supplement, section 4.2, word for word."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from lmod_train.core.types import Prediction, Record, Reply, Score, Unparsed
 from lmod_train.scoring.account import share_failed
 from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import group_of
 from lmod_train.scoring.ways import FACTORS, compared, values_of
 from lmod_train.tasks.base import Task
-from lmod_train.types import Prediction, Record, Reply, Score, Unparsed
 
 
 def scores_with_spread(task: Task, predictions: Sequence[Prediction]) -> list[Score]:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from lmod_train.errors import BadArgument
-from lmod_train.parsing.reading import read
-from lmod_train.parsing.severity import parse_level
-from lmod_train.parsing.stage import parse_stage
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.parsing.severity import parse_level
+from lmod_train.tasks.parsing.stage import parse_stage
 from lmod_train.tasks.prompt import image_type, known_wording, prompt
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
-from lmod_train.vocabulary.scales import SCALES
 
 PROMPTS = {
     "lmod_plus": (
@@ -93,7 +93,7 @@ class Staging(Task):
         if row is None:
             known = ", ".join(row.name for row in SCALES)
             raise BadArgument(
-                "scale", scale, f"one of {known}", "a new scale is a row of lmod_train/vocabulary/scales.py"
+                "scale", scale, f"one of {known}", "a new scale is a row of lmod_train/core/vocabulary/scales.py"
             )
         self.name = self.scale = scale
         self.wording = known_wording(wording, tuple(PROMPTS))
@@ -117,7 +117,7 @@ class Staging(Task):
         yield Question(self.name, prompt(text), self.choices, answer=f"Stage: {level}", stratum=level)
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
-        """Return the level, or why there is none (see `lmod_train.parsing`)."""
+        """Return the level, or why there is none (see `lmod_train.tasks.parsing`)."""
         return read(reply, partial(parse_level, words=_WORDS[self.scale]), self.choices)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lmod_train.parsing.taken import Span, taken
+from lmod_train.core.types import Answer, Prediction, Unparsed
 from lmod_train.tasks.base import Task
-from lmod_train.types import Answer, Prediction, Unparsed
+from lmod_train.tasks.parsing.taken import Span, taken
 
 
 def spans_taken(task: Task, prediction: Prediction) -> list[Span]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from lmod_train.errors import Untrusted
+from lmod_train.core.errors import Untrusted
 
 PACKAGE = __name__.partition(".")[0]
 

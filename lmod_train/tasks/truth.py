@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
+from lmod_train.core.types import Answer, Prediction, Reply, Unparsed
 from lmod_train.tasks.base import Task
-from lmod_train.types import Answer, Prediction, Reply, Unparsed
 
 
 def truth_of(task: Task) -> Callable[[Prediction], Answer | Unparsed]:

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Message, Part, Record
 from lmod_train.scoring.ways import FACTORS, PLAIN, asked_id, question_of, values_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.orders import count_orders, reordered
 from lmod_train.tasks.shots import Examples, with_examples
 from lmod_train.tasks.wordings import count_wordings, reworded
-from lmod_train.types import Message, Part, Record
 
 MOST_ORDERS = 120
 """Maximum number of orders of one question: those of five options."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from lmod_train.types import Message, Record
+from lmod_train.core.types import Message, Record
 
 Wordings = Sequence[Sequence[str]]
 """For each prompt of a task, the template as published and its paraphrases."""

@@ -35,8 +35,8 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.models.llava.image_processing_llava import LlavaImageProcessor
 from turns import boxes_turn_of, turns_of
 
-from lmod_train.chat import checkpoint
-from lmod_train.chat.sequences import IGNORED, training_sequences
+from lmod_train.models.chat import checkpoint
+from lmod_train.models.chat.sequences import IGNORED, training_sequences
 from lmod_train.phantom.description import Turn
 
 LR = 2e-3

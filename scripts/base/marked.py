@@ -19,9 +19,9 @@ from PIL import Image
 from shown import BOXES, CHANNELS, FACTS, FINE, Shown
 from tqdm import tqdm
 
-from lmod_train.curation.markers import label_boxes, mark
+from lmod_train.core.types import Box, Region
+from lmod_train.data.curation.markers import label_boxes, mark
 from lmod_train.phantom.box_description import HELD
-from lmod_train.types import Box, Region
 
 INPUT, GRID = 192, 12
 MEAN, STD = (0.42, 0.30, 0.24), (0.28, 0.22, 0.20)

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from lmod_train.core.types import Box
 from lmod_train.phantom.box_description import HELD
 from lmod_train.phantom.eye import LesionKind
 from lmod_train.phantom.instruments import INSTRUMENTS
-from lmod_train.types import Box
 
 Mask = npt.NDArray[np.bool_]
 

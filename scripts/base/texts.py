@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from lmod_train.core.vocabulary.age_groups import AGE_GROUPS
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.core.vocabulary.findings import FINDINGS
+from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.core.vocabulary.structures import STRUCTURES
+from lmod_train.core.vocabulary.term import Term
 from lmod_train.tasks import age_group, anatomy, conditions, four_way, glaucoma, sex, staging
 from lmod_train.tasks.prompt import IMAGE_WORDS
-from lmod_train.vocabulary.age_groups import AGE_GROUPS
-from lmod_train.vocabulary.conditions import CONDITIONS
-from lmod_train.vocabulary.findings import FINDINGS
-from lmod_train.vocabulary.scales import SCALES
-from lmod_train.vocabulary.structures import STRUCTURES
-from lmod_train.vocabulary.term import Term
 
 SAY = ("Say: {}", "Repeat: {}", "请重复：{}")
 

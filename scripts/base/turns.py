@@ -9,10 +9,10 @@ from marked import VARIANTS
 from others import photograph_of, scan_of, scene_of
 from pictures import modality_of, seed_of
 
+from lmod_train.core.types import Box, Region
 from lmod_train.phantom.box_description import FORMS, HELD, ask_of_box, ask_what_boxes_hold
 from lmod_train.phantom.description import LOOKS, Turn, ask_of_sign, describe
 from lmod_train.phantom.scene_description import describe_photograph, describe_scan, describe_surgery
-from lmod_train.types import Box, Region
 
 _FINE = 10_000  # units per image side in which boxes are given
 

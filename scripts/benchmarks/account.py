@@ -2,7 +2,7 @@
 
     python scripts/benchmarks/account.py [--n 600] [--lmms LMMS/bin/python] [--inspect INSPECT/bin/python]
 
-The server (tests/backends/endpoint/server.py) decides by a seed which question it answers rightly or wrongly, refuses,
+The server (tests/models/backends/endpoint/server.py) decides by a seed which question it answers rightly or wrongly, refuses,
 truncates, withholds, leaves empty, or rejects for good, and which attempts meet a fault: 429 with Retry-After, 500,
 503, garbage, silence, half replies, half streams, closed connections. So the right account is known, whatever is
 repeated. This package asks until a further run changes nothing; its account and accuracies must equal the truth.
@@ -30,12 +30,12 @@ from typing import Any
 
 from endpoint import ROOT, Served, curated, serving, test_command
 
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.types import Record
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.types import Record
 
 sys.path.insert(0, str(ROOT))
-from tests.backends.endpoint.server import STATUS, Plan
+from tests.models.backends.endpoint.server import STATUS, Plan
 
 HERE = Path(__file__).parent
 FATES = dict.fromkeys(STATUS, 1.0) | {"right": 12.0, "wrong": 6.0}

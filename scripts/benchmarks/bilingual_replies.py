@@ -2,7 +2,7 @@
 
     python scripts/benchmarks/bilingual_replies.py [--mutations 100000] [--seed 0]
 
-The replies and their labels (tests/parsing/bilingual.jsonl) were written before the parsers' rules; the rules were made
+The replies and their labels (tests/tasks/parsing/bilingual.jsonl) were written before the parsers' rules; the rules were made
 on the half `develop`. For each half and kind of question: the replies that are read as labelled, how many of the read
 answers are right (precision), and how many of the answers are read (recall), with 95 % intervals (Wilson). Then
 labelled replies with pieces left out, doubled, moved or replaced are read: no parser may raise, and an answer must be
@@ -22,8 +22,8 @@ from scipy.stats import binomtest
 from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
-from tests.parsing.bilingual import CHOICES, labelled, measured, outcome, precision_and_recall
-from tests.parsing.test_reading import mutated
+from tests.tasks.parsing.bilingual import CHOICES, labelled, measured, outcome, precision_and_recall
+from tests.tasks.parsing.test_reading import mutated
 
 
 def share(count: int, of: int) -> str:

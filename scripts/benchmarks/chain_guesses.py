@@ -29,11 +29,11 @@ from sklearn.feature_extraction import DictVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.lettering import LETTERS
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.lettering import LETTERS
+from lmod_train.core.types import Record
 from lmod_train.scoring.comparison import holm
-from lmod_train.tasks.stages.stage import STAGE_NAMES
-from lmod_train.types import Record
+from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 
 Guesser = Callable[[Record], str]
 Kind = tuple[str, ...]

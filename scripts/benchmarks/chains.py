@@ -26,21 +26,21 @@ from typing import Any
 import torch
 from rounds import CLOCKS, Rounds
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.backends.huggingface import HuggingFace
-from lmod_train.chat.family import family_of
-from lmod_train.chat.generation import Decoding, respond
-from lmod_train.curation.pipeline import curate
-from lmod_train.datamodules.cascade import CascadeLoader
-from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.evaluation import evaluate
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.pixels import open_rgb
+from lmod_train.core.types import Prediction, Record
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.datamodules.cascade import CascadeLoader
+from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.data.sources.oimhs import Oimhs
+from lmod_train.models.backends.huggingface import HuggingFace
+from lmod_train.models.chat.family import family_of
+from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.phantom.folders import oimhs
-from lmod_train.pixels import open_rgb
-from lmod_train.sources.oimhs import Oimhs
 from lmod_train.tasks.cascade import as_sent, rounds
-from lmod_train.tasks.chain import Chain
-from lmod_train.tasks.regimes import Regime, in_regime
-from lmod_train.types import Prediction, Record
+from lmod_train.tasks.chain.chain import Chain
+from lmod_train.tasks.chain.regimes import Regime, in_regime
+from lmod_train.training.evaluation import evaluate
 
 Answers = dict[str, Any]
 

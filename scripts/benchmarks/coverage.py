@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.calibration import calibration_columns, calibration_measures
 from lmod_train.scoring.classification import MEASURES, detection
 from lmod_train.scoring.comparison import paired_difference
@@ -27,7 +28,6 @@ from lmod_train.scoring.grading import ordered
 from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.ranking import area_scores
 from lmod_train.scoring.shares import beta_interval
-from lmod_train.types import Score
 
 LEVELS = 5
 LOSS = 0.1

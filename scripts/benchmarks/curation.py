@@ -25,14 +25,14 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lmod_train.curation.pipeline import curate
-from lmod_train.curation.workers import local_crew, run
+from lmod_train.core.types import MaskFile, Sample
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.curation.workers import local_crew, run
+from lmod_train.data.sources.base import Source
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
-from lmod_train.sources.base import Source
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import MaskFile, Sample
 
 SIDE, QUALITY = 1024, 95
 SIZES = {"2124x2056": (2124, 2056), "384x384": (384, 384)}

@@ -28,16 +28,16 @@ from openpyxl import load_workbook
 from PIL import Image
 from tqdm import tqdm
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.curation.pipeline import curate
-from lmod_train.errors import BadArgument, LmodError
-from lmod_train.sources.base import Source
-from lmod_train.sources.discovery import discover
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.types import OTHER, Dropped, Record, Sample
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.discovery import discover
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import OTHER, Dropped, Record, Sample
 
 Harm = Callable[[Path, np.random.Generator], None]
 TABLES = {".csv", ".xlsx", ".json", ".yaml", ".txt"}
@@ -242,7 +242,7 @@ def main() -> int:
 
 def trial(out: Path, n: int, seed: int, names: list[str]) -> int:
     """Draw, curate, damage, curate again, compare and print; return 1 if anything was lost silently, else 0."""
-    from lmod_train.sources.discovery import source_classes
+    from lmod_train.data.sources.discovery import source_classes
 
     rng = np.random.default_rng(seed)
     for name in tqdm(names or list(source_classes()), desc="draw", unit="source"):

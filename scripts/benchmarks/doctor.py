@@ -22,16 +22,16 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from lmod_train.chat.adapters import Lora
-from lmod_train.curation.pipeline import curate
-from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.doctor import data, training, weights
-from lmod_train.doctor.examine import FROM_FILES, WITH_NETWORK
-from lmod_train.doctor.subject import Subject
-from lmod_train.modules.conversation import VisionLanguageModel
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.data.sources.discovery import discover
+from lmod_train.models.chat.adapters import Lora
+from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.phantom.folders import refuge
-from lmod_train.sources.discovery import discover
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.training.doctor import data, training, weights
+from lmod_train.training.doctor.examine import FROM_FILES, WITH_NETWORK
+from lmod_train.training.doctor.subject import Subject
 
 PARAMETERS, TRAINED = 7.06e9, 0.34e9
 """Number of parameters of LLaVA-1.5 7B, and of its adapters of rank 128 with the projector."""

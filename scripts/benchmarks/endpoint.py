@@ -5,7 +5,7 @@
     python scripts/benchmarks/endpoint.py kills --n 30            SIGKILL or SIGTERM at random moments, and what the
                                                                   server counted
 
-The server is that of the tests (tests/backends/endpoint/server.py), a process of its own with a fixed delay.
+The server is that of the tests (tests/models/backends/endpoint/server.py), a process of its own with a fixed delay.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from unittest.mock import patch
 import numpy as np
 from PIL import Image
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.replies import has_failed, read_replies
-from lmod_train.artifacts.schema import SCHEMA_VERSION
-from lmod_train.backends import openai
-from lmod_train.backends.endpoint.batch import RequestBatch
-from lmod_train.backends.endpoint.fleet import Fleet, Replica
-from lmod_train.backends.endpoint.pace import Pace
-from lmod_train.backends.openai import OpenAI
-from lmod_train.types import Message, Part, Record
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.replies import has_failed, read_replies
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.types import Message, Part, Record
+from lmod_train.models.backends import openai
+from lmod_train.models.backends.endpoint.batch import RequestBatch
+from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
+from lmod_train.models.backends.endpoint.pace import Pace
+from lmod_train.models.backends.openai import OpenAI
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT / "tests" / "backends" / "endpoint" / "server.py"

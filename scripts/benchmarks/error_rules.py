@@ -2,10 +2,10 @@
 
     python scripts/benchmarks/error_rules.py [--write]
 
-The replies and their labels (tests/failures/replies.jsonl) were written before the rules, by written definitions; the
+The replies and their labels (tests/tasks/failures/replies.jsonl) were written before the rules, by written definitions; the
 rules were tuned on the half `develop` only. Each row is a rule on a half: how often it fired and how often that was
 right (precision), how many replies have the label and how many of them it found (recall), with 95 % intervals.
-`--write` replaces lmod_train/failures/measured.csv.
+`--write` replaces lmod_train/tasks/failures/measured.csv.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from lmod_train.failures.measured import MEASURED, Measured
-from lmod_train.failures.rules import RULES, failures_of
+from lmod_train.core.types import Score
 from lmod_train.scoring.detection import detection_scores
-from lmod_train.types import Score
+from lmod_train.tasks.failures.measured import MEASURED, Measured
+from lmod_train.tasks.failures.rules import RULES, failures_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
-from tests.failures.asked import prediction_of
-from tests.failures.labelled import labelled
+from tests.tasks.failures.asked import prediction_of
+from tests.tasks.failures.labelled import labelled
 
 HALVES = ("develop", "held_out")
 

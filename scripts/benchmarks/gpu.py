@@ -30,14 +30,14 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig, AutoModelForImageTextToText
 
-from lmod_train.chat.adapters import Lora, trainable
-from lmod_train.chat.answer_loss import batch_loss
-from lmod_train.chat.batch import ChatBatch
-from lmod_train.chat.encoding import Images, encode
-from lmod_train.chat.family import family_of
-from lmod_train.chat.greedy import greedy
-from lmod_train.chat.prefixes import Asked
-from lmod_train.modules.optimisation import Optimisation, optimiser
+from lmod_train.models.chat.adapters import Lora, trainable
+from lmod_train.models.chat.answer_loss import batch_loss
+from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.encoding import Images, encode
+from lmod_train.models.chat.family import family_of
+from lmod_train.models.chat.greedy import greedy
+from lmod_train.models.chat.prefixes import Asked
+from lmod_train.models.modules.optimisation import Optimisation, optimiser
 
 Config = dict[str, Any]
 

@@ -31,18 +31,18 @@ from damage import TABLES, dropped_reasons, notes_of, shown, tables_of
 from hostile_files import ARRAYS, HARMLESS, IMAGES, LINES, MASKS, NO_FILES, NOTES, SHEETS, Harm
 from tqdm import tqdm
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.curation.filters import BoxFilter
-from lmod_train.curation.pipeline import curate
-from lmod_train.curation.prepare import Plan, prepare
-from lmod_train.errors import LmodError
-from lmod_train.sources.base import Source
-from lmod_train.sources.discovery import discover, source_classes
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.errors import LmodError
+from lmod_train.core.types import Dropped, Sample
+from lmod_train.data.curation.filters import BoxFilter
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.curation.prepare import Plan, prepare
+from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.discovery import discover, source_classes
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Dropped, Sample
 
 SECONDS, MEGABYTES = 2.0, 500.0
 
@@ -161,7 +161,7 @@ def print_worst(costs: list[tuple[float, float, str]]) -> None:
 
 def main() -> int:
     """Run the trial and print the counts; return 0 if nothing was lost silently, slow or large."""
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["lmod_train.curation.prepare", "damage"])
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["lmod_train.data.curation.prepare", "damage"])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="a new folder; a temporary one where left out")
     parser.add_argument("--files", type=int, default=400, help="hostile files among the samples; tables come on top")

@@ -24,8 +24,8 @@ from kills import asked_twice, figures, lines
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # the server and the run are those of the tests
 
-from tests.backends.endpoint.server import Plan, Running, serving  # noqa: E402
 from tests.judged import make_run  # noqa: E402
+from tests.models.backends.endpoint.server import Plan, Running, serving  # noqa: E402
 
 
 def judge(run: Path, url: str, concurrency: int) -> list[str]:

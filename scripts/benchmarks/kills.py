@@ -34,7 +34,7 @@ from typing import Any
 from forked import end, finish, lmod, load, quiet, run
 from lightning import Callback
 
-from lmod_train.artifacts.scores import read_scores
+from lmod_train.core.artifacts.scores import read_scores
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 EVERY = 2

@@ -2,7 +2,7 @@
 
     python scripts/benchmarks/options.py [--mutations 100000] [--seed 0]
 
-The replies and their labels (tests/parsing/options.jsonl) were written before the parser's rules; the rules were made
+The replies and their labels (tests/tasks/parsing/options.jsonl) were written before the parser's rules; the rules were made
 on the half `develop`. For each half: how many replies have an answer, how many are read, and how many of these are
 right (precision), with 95 % intervals (Wilson). Then labelled replies with pieces left out, doubled, moved or replaced
 are read as options and as confidences: no parser may raise, an answer must be one of the options, a confidence lies
@@ -21,15 +21,15 @@ from pathlib import Path
 from scipy.stats import binomtest
 from tqdm import tqdm
 
-from lmod_train.parsing.confidence import parse_confidence
-from lmod_train.parsing.option import parse_option
-from lmod_train.parsing.reading import read
-from lmod_train.types import Reply, Unparsed
+from lmod_train.core.types import Reply, Unparsed
+from lmod_train.tasks.parsing.confidence import parse_confidence
+from lmod_train.tasks.parsing.option import parse_option
+from lmod_train.tasks.parsing.reading import read
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
-from tests.parsing.options import OPTIONS, Labelled, labelled
-from tests.parsing.test_option import measured
-from tests.parsing.test_reading import mutated
+from tests.tasks.parsing.options import OPTIONS, Labelled, labelled
+from tests.tasks.parsing.test_option import measured
+from tests.tasks.parsing.test_reading import mutated
 
 
 def share(count: int, of: int) -> str:

@@ -22,15 +22,15 @@ from pathlib import Path
 import yaml
 from PIL import Image, ImageDraw
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.artifacts.scores import write_scores
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.scores import write_scores
+from lmod_train.core.types import Box, Message, Part, Patient, Record, Region, Reply
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
-from lmod_train.types import Box, Message, Part, Patient, Record, Region, Reply
 
 SIZES = {"models": (24, 1_250), "records": (1, 30_120)}
 """Name -> number of models, and of predictions of each."""

@@ -28,10 +28,10 @@ from statistics import stdev
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lmod_train.artifacts.series import members  # noqa: E402
+from lmod_train.core.artifacts.series import members  # noqa: E402
+from lmod_train.core.types import Score  # noqa: E402
 from lmod_train.report.results import read_results  # noqa: E402
 from lmod_train.scoring.seeds import mean_scores  # noqa: E402
-from lmod_train.types import Score  # noqa: E402
 
 CONFIGS = ROOT / "configs"
 RATIOS = "[0.6, 0.2, 0.2]"

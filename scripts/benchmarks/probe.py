@@ -36,8 +36,8 @@ from sklearn.preprocessing import StandardScaler
 from supervised import curated
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lmod_train.artifacts.records import write_records
-from lmod_train.vision.logistic_regression import TOLERANCE, Fit, logistic_regression
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.models.vision.logistic_regression import TOLERANCE, Fit, logistic_regression
 
 SEEDS = 5
 

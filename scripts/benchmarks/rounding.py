@@ -20,13 +20,13 @@ from typing import Any
 import torch
 from tuning import HERE, ran
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.chat.batch import ChatBatch
-from lmod_train.chat.checkpoint import load
-from lmod_train.chat.dialect import Dialect
-from lmod_train.chat.encoding import encode
-from lmod_train.chat.greedy import greedy
-from lmod_train.chat.prefixes import Asked
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.encoding import encode
+from lmod_train.models.chat.greedy import greedy
+from lmod_train.models.chat.prefixes import Asked
 
 Tokens = list[list[int]]
 

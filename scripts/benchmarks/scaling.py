@@ -24,9 +24,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.replies import read_replies
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL_BASE = ROOT / "lmod_train" / "chat" / "small_base"

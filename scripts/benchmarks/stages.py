@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmod_train.artifacts.replies import read_replies
+from lmod_train.core.artifacts.replies import read_replies
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 

@@ -45,21 +45,21 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.schema import SCHEMA_VERSION
-from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.modules.classifier import Classifier
-from lmod_train.modules.fine_tuning import FineTuning
-from lmod_train.pixels import open_rgb
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.pixels import open_rgb
+from lmod_train.core.types import Box, Message, Part, Record, Region
+from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.models.modules.classifier import Classifier
+from lmod_train.models.modules.fine_tuning import FineTuning
+from lmod_train.models.vision.augmentation import seeded
+from lmod_train.models.vision.cnn import FeasibilityCNN
+from lmod_train.models.vision.crops import Crops
+from lmod_train.models.vision.retfound import vision_transformer
+from lmod_train.models.vision.whole_image import WholeImages
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Box, Message, Part, Record, Region
-from lmod_train.vision.augmentation import seeded
-from lmod_train.vision.cnn import FeasibilityCNN
-from lmod_train.vision.crops import Crops
-from lmod_train.vision.retfound import vision_transformer
-from lmod_train.vision.whole_image import WholeImages
 
 ANATOMY = Anatomy(options={"CFP": ["optic disc", "optic cup"]})
 EPOCHS = 2

@@ -36,12 +36,12 @@ from tqdm import tqdm
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lmod_train.artifacts.records import read_run_records  # noqa: E402
-from lmod_train.artifacts.run import Run  # noqa: E402
-from lmod_train.chat.answer_loss import batch_loss  # noqa: E402
-from lmod_train.chat.checkpoint import find, load  # noqa: E402
-from lmod_train.chat.dialect import Dialect  # noqa: E402
-from lmod_train.files import sha256_of, write_durably  # noqa: E402
+from lmod_train.core.artifacts.records import read_run_records  # noqa: E402
+from lmod_train.core.artifacts.run import Run  # noqa: E402
+from lmod_train.core.files import sha256_of, write_durably  # noqa: E402
+from lmod_train.models.chat.answer_loss import batch_loss  # noqa: E402
+from lmod_train.models.chat.checkpoint import find, load  # noqa: E402
+from lmod_train.models.chat.dialect import Dialect  # noqa: E402
 from lmod_train.report.comparisons import by_question, pairs  # noqa: E402
 from lmod_train.report.results import read_outcomes  # noqa: E402
 from lmod_train.scoring.comparison import holm, mcnemar_by_patient, paired_difference  # noqa: E402

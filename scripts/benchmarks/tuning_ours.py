@@ -27,14 +27,14 @@ from torch import Tensor
 from torch.nn import functional
 from tuning_world import datamodule, ordered
 
-from lmod_train.chat import answer_loss as loss_of
-from lmod_train.chat.batch import ChatBatch
-from lmod_train.chat.encoding import Images, encode
-from lmod_train.chat.family import family_of
-from lmod_train.chat.sequences import IGNORED, Sequences, pack
-from lmod_train.chat.shared_prefix import network_inputs, share
-from lmod_train.modules.conversation import VisionLanguageModel
-from lmod_train.modules.optimisation import Optimisation
+from lmod_train.models.chat import answer_loss as loss_of
+from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.encoding import Images, encode
+from lmod_train.models.chat.family import family_of
+from lmod_train.models.chat.sequences import IGNORED, Sequences, pack
+from lmod_train.models.chat.shared_prefix import network_inputs, share
+from lmod_train.models.modules.conversation import VisionLanguageModel
+from lmod_train.models.modules.optimisation import Optimisation
 
 LEVERS = ("tower once an image", "prefix once", "vocabulary where it is learnt", "tower from disk")
 

@@ -31,12 +31,12 @@ from transformers import (
 )
 from transformers.models.llava.image_processing_llava import LlavaImageProcessor
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.schema import SCHEMA_VERSION
-from lmod_train.datamodules.records import RecordsDataModule
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.types import Message, Part, Record
+from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.tasks.conversation import Conversation
-from lmod_train.types import Message, Part, Record
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<image>")
 TEMPLATE = (

@@ -26,18 +26,18 @@ from typing import Any
 
 from safetensors.torch import load_file, save_file
 
-from lmod_train.backends.base import Backend
-from lmod_train.backends.huggingface import HuggingFace
-from lmod_train.backends.openai import OpenAI
-from lmod_train.chat.checkpoint import find
-from lmod_train.curation.pipeline import curate
-from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.evaluation import evaluate
+from lmod_train.core.types import Prediction
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.data.sources.discovery import discover
+from lmod_train.models.backends.base import Backend
+from lmod_train.models.backends.huggingface import HuggingFace
+from lmod_train.models.backends.openai import OpenAI
+from lmod_train.models.chat.checkpoint import find
 from lmod_train.phantom.folders import eye_diseases, refuge
-from lmod_train.sources.discovery import discover
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Prediction
+from lmod_train.training.evaluation import evaluate
 
 FIT = """
 

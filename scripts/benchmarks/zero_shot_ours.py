@@ -26,16 +26,16 @@ from rounds import CLOCKS, peak_mebibytes, process_age
 from torch import nn
 from torch.nn import functional
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.backends.huggingface import HuggingFace
-from lmod_train.chat.checkpoint import load
-from lmod_train.chat.dialect import Dialect
-from lmod_train.chat.generation import Decoding, respond
-from lmod_train.datamodules.records import RecordsDataModule
-from lmod_train.evaluation import evaluate
-from lmod_train.pixels import open_rgb
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.pixels import open_rgb
+from lmod_train.core.types import Record
+from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.models.backends.huggingface import HuggingFace
+from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.tasks.conversation import Conversation
-from lmod_train.types import Record
+from lmod_train.training.evaluation import evaluate
 
 
 class Clock(Callback):

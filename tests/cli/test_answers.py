@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.records import read_records
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.formats.reading_sheet import code_of
-from lmod_train.types import Record
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.types import Record
+from lmod_train.data.formats.reading_sheet import code_of
 
 
 def fill(path: Path, records: list[Record], wrong: frozenset[int] = frozenset(), tasks: tuple[str, ...] = ()) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.cli import main
-from tests.chat.real_sizes import write_processor
+from tests.models.chat.real_sizes import write_processor
 from tests.tiny import record, write_curated
 
 
@@ -41,9 +41,9 @@ def test_a_config_is_measured_with_its_options(curated: Path, capsys: pytest.Cap
     folder = curated.parent / "tiles"
     folder.mkdir()
     write_processor(folder, "internvl")
-    backend = "lmod_train.backends.huggingface.HuggingFace"
+    backend = "lmod_train.models.backends.huggingface.HuggingFace"
     (curated.parent / "own.yaml").write_text(
-        "class_path: lmod_train.modules.frozen.Frozen\ninit_args:\n  backend:\n"
+        "class_path: lmod_train.models.modules.frozen.Frozen\ninit_args:\n  backend:\n"
         f"    class_path: {backend}\n    init_args: {{checkpoint: tiles, images: {{tiles: 1}}}}\n"
     )
     assert "| 448 x 448 |" in printed(capsys, "own.yaml", "curated", "--out", "out")
@@ -86,7 +86,7 @@ def test_folders_whose_names_differ_behind_a_dot_have_reports_of_their_own(
         assert f"# What {name} sees" in (curated / "preprocessing" / name / "page.md").read_text()
 
 
-BACKEND = "class_path: lmod_train.backends.huggingface.HuggingFace\n"
+BACKEND = "class_path: lmod_train.models.backends.huggingface.HuggingFace\n"
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.records import read_records
-from lmod_train.artifacts.scores import read_scores
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.shipped import configs_folder
+from lmod_train.core.types import Record
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.language_prior import LanguagePrior
-from lmod_train.shipped import configs_folder
-from lmod_train.types import Record
 
 SHARES = {
     ("binary_question", "zh"): 3 / 4, ("binary_question", "en"): 1 / 2,
@@ -52,8 +52,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[tuple[
         lines += [{"id": r.id, "reply": r.answer if k < right else wrong(r)} for k, r in enumerate(own)]
     (at / "replies.jsonl").write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines), "utf-8")
     (at / "model.yaml").write_text(
-        "class_path: lmod_train.modules.frozen.Frozen\ninit_args:\n  backend:\n"
-        "    class_path: lmod_train.backends.scripted.Scripted\n"
+        "class_path: lmod_train.models.modules.frozen.Frozen\ninit_args:\n  backend:\n"
+        "    class_path: lmod_train.models.backends.scripted.Scripted\n"
         f"    init_args: {{replies: {at / 'replies.jsonl'}}}\n",
         "utf-8",
     )

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.run import Run
 from lmod_train.cli.captioning import start
-from lmod_train.errors import FolderConflict
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import FolderConflict
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.tasks.captioning import CaptionRewriting
 
@@ -19,8 +19,8 @@ QUIET = ["--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false
 
 
 def model(text: str) -> list[str]:
-    backend = {"class_path": "lmod_train.backends.scripted.Scripted", "init_args": {"text": text}}
-    config = {"class_path": "lmod_train.modules.frozen.Frozen", "init_args": {"backend": backend}}
+    backend = {"class_path": "lmod_train.models.backends.scripted.Scripted", "init_args": {"text": text}}
+    config = {"class_path": "lmod_train.models.modules.frozen.Frozen", "init_args": {"backend": backend}}
     Path("model.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     return ["--model", "model.yaml", *QUIET]
 

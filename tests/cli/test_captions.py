@@ -16,24 +16,24 @@ import yaml
 from PIL import Image
 
 from lmod_train import cli
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.records import read_records
-from lmod_train.artifacts.run import Run
-from lmod_train.drafting.captions.compared import comparisons, sampled
-from lmod_train.drafting.captions.keywords import paper_keywords
-from lmod_train.drafting.captions.reviewing import to_review
-from lmod_train.drafting.captions.steps import Settings, prepared, requests, written
-from lmod_train.formats.caption_drafts import read_folder
-from lmod_train.formats.review_sheet import codes_of
-from lmod_train.formats.spreadsheet import table_bytes
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.types import Reply
+from lmod_train.core.vocabulary.phantoms import NOTE
+from lmod_train.data.formats.caption_drafts import read_folder
+from lmod_train.data.formats.review_sheet import codes_of
+from lmod_train.data.formats.spreadsheet import table_bytes
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from lmod_train.tasks.captioning import CaptionQuestions
-from lmod_train.types import Reply
-from lmod_train.vocabulary.phantoms import NOTE
+from lmod_train.tasks.drafting.captions.compared import comparisons, sampled
+from lmod_train.tasks.drafting.captions.keywords import paper_keywords
+from lmod_train.tasks.drafting.captions.reviewing import to_review
+from lmod_train.tasks.drafting.captions.steps import Settings, prepared, requests, written
 from tests.captioned import eyes, predicted, replies, rewritten
 
 COUNT = 14
-FROZEN, SCRIPTED = "lmod_train.modules.frozen.Frozen", "lmod_train.backends.scripted.Scripted"
+FROZEN, SCRIPTED = "lmod_train.models.modules.frozen.Frozen", "lmod_train.models.backends.scripted.Scripted"
 QUIET = ["--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
 
 

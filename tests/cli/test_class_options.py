@@ -13,8 +13,8 @@ from lmod_train import cli
 from lmod_train.cli.class_options import class_path_of, options_of, options_text
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.names import GROUPS
-from lmod_train.errors import BadArgument
-from lmod_train.sources.discovery import source_classes
+from lmod_train.core.errors import BadArgument
+from lmod_train.data.sources.discovery import source_classes
 
 MODELS = ("llava_med_lora", "retfound_faithful", "cnn", "linear_probe", "scripted")
 
@@ -61,11 +61,11 @@ def test_groups_show_our_defaults_where_they_are_not_lightnings():
 
 
 def test_a_class_without_options_is_said_to_have_none():
-    assert options_text("refuge") == "lmod_train.sources.refuge.Refuge has no options."
+    assert options_text("refuge") == "lmod_train.data.sources.refuge.Refuge has no options."
 
 
 @pytest.mark.parametrize(
-    ("name", "cure"), [("idird", "list options idrid"), ("lmod_train.sources.idrid.Idird", "list sources")]
+    ("name", "cure"), [("idird", "list options idrid"), ("lmod_train.data.sources.idrid.Idird", "list sources")]
 )
 def test_an_unknown_name_is_refused_with_the_next_command(name: str, cure: str):
     with pytest.raises(BadArgument, match=cure):
@@ -83,4 +83,6 @@ def test_nothing_is_imported():
         "import sys; from lmod_train import cli; cli.main(['list', 'options', 'llava_med_lora']); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"torch", "lightning", "lmod_train.modules.conversation"} & set(done.stdout.splitlines()[-1].split())
+    assert not {"torch", "lightning", "lmod_train.models.modules.conversation"} & set(
+        done.stdout.splitlines()[-1].split()
+    )

@@ -13,7 +13,7 @@ import pytest
 
 import lmod_train
 from lmod_train import cli
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 
 LIGHT = [["--help"], ["--version"], ["list", "sources"], ["list", "tasks"], ["list", "models"]]
 LIGHT += [["rescore", "--help"], ["judge", "--help"]]

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.records import read_records
 from lmod_train.cli import plain
-from lmod_train.curation import pipeline
-from lmod_train.curation.filters import BoxFilter
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.data.curation import pipeline
+from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.tasks.base import Task
-from lmod_train.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
-from tests.test_lock import end, hold
+from tests.core.test_lock import end, hold
 
 
 class Diagnosis(Task):
@@ -192,7 +192,9 @@ def test_sources_that_are_not_there_and_folders_that_are_none_are_listed(
     config.write_text(
         config.read_text()
         + "sources:\n"
-        + "".join(f"- class_path: lmod_train.sources.{path}\n" for path in ("eye_diseases.EyeDiseases", "idrid.Idrid"))
+        + "".join(
+            f"- class_path: lmod_train.data.sources.{path}\n" for path in ("eye_diseases.EyeDiseases", "idrid.Idrid")
+        )
     )
     assert curate(config, tmp_path / "some", "--raw", copy) == 0
     rows = [line.split(",")[:5] for line in (tmp_path / "some" / "dropped.csv").read_text().splitlines()[1:]]

@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 
 import lmod_train
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import read_records, write_records
-from lmod_train.artifacts.replies import ReplyFile
-from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli import LATE, LIGHTNING, PLAIN, main
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.names import PLAIN as HEADS
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.series import FOLDS, SEEDS
 from lmod_train.cli.signatures import parameters_of
-from lmod_train.errors import LmodError
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.replies import ReplyFile
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.errors import LmodError
+from lmod_train.core.types import Message, Part, Record, Reply
 from lmod_train.tasks.ways import Ways
-from lmod_train.types import Message, Part, Record, Reply
 
 ROOM = Path(lmod_train.__file__).parent
 OURS = "python -m lmod_train "
@@ -126,7 +126,7 @@ def test_a_printed_option_is_one_of_some_command(printed: list[tuple[str, str]])
 def test_model_options_that_cures_print_are_parameters_of_a_module(printed: list[tuple[str, str]]):
     modules = ("conversation.VisionLanguageModel", "fine_tuning.FineTuning", "classifier.Classifier",
                "linear_probe.LinearProbe")  # fmt: skip
-    known = {name for path in modules for name in parameters_of(f"lmod_train.modules.{path}") or ()}
+    known = {name for path in modules for name in parameters_of(f"lmod_train.models.modules.{path}") or ()}
     named = {m for _, s in printed for m in re.findall(r"--model\.init_args\.(\w+)", s)} - {"X", "KEY", "VALUE"}
     assert named and named <= known
 

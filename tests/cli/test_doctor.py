@@ -6,9 +6,9 @@ import shlex
 
 import torch
 
-from lmod_train.chat.delta import make_delta
 from lmod_train.cli import doctor, main
-from lmod_train.shipped import configs_folder
+from lmod_train.core.shipped import configs_folder
+from lmod_train.models.chat.delta import make_delta
 from tests import published
 
 CONFIGS = configs_folder()

@@ -11,15 +11,15 @@ import pytest
 import yaml
 
 from lmod_train import cli
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.replies import read_replies
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.drafting import Asking
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
 from tests.drafted import FAULTS, curated, drafting_records, good
 
-FROZEN = "lmod_train.modules.frozen.Frozen"
-SCRIPTED = "lmod_train.backends.scripted.Scripted"
+FROZEN = "lmod_train.models.modules.frozen.Frozen"
+SCRIPTED = "lmod_train.models.backends.scripted.Scripted"
 QUIET = ["--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
 RECORDS = drafting_records(3)
 HOSTILE = "=HYPERLINK(1)"
@@ -134,7 +134,7 @@ def test_a_folder_without_truths_is_refused_with_what_to_curate(here: Path, caps
 
 BREAKING = """
 from pathlib import Path
-from lmod_train.backends.scripted import Scripted
+from lmod_train.models.backends.scripted import Scripted
 
 
 class Breaking(Scripted):

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.run import Run
 from lmod_train.cli.ended import INCOMPLETE
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.shipped import configs_folder
 from lmod_train.report.results import read_run_scores
 from lmod_train.scoring.account import Account
-from lmod_train.shipped import configs_folder
 from tests.cli.test_captions import captioned, scripted  # noqa: F401 - a fixture
 from tests.cli.test_captions import here as captions_here  # noqa: F401 - a fixture
 from tests.cli.test_drafts import QUIET, all_good, model_file
@@ -97,7 +97,7 @@ def test_the_other_shard_is_not_to_be_asked(asked: Path, capsys):
 
 @pytest.mark.parametrize("lost", [0, 1, pytest.param(None, marks=pytest.mark.slow)])
 def test_a_series_goes_on_and_ends_with_the_worst_status(asked: Path, lost: int | None, capsys, monkeypatch):
-    from lmod_train.backends.scripted import Scripted
+    from lmod_train.models.backends.scripted import Scripted
 
     honest, runs = Scripted._reply, []
 

@@ -8,9 +8,9 @@ import torch
 
 from lmod_train.cli import experiment
 from lmod_train.cli.examination import cause_of, every_core, identity
-from lmod_train.doctor.check_result import Refused
-from lmod_train.errors import BadArgument
-from lmod_train.shipped import configs_folder
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.shipped import configs_folder
+from lmod_train.training.doctor.check_result import Refused
 
 QUICK = [
     "--trainer.logger", "false", "--trainer.enable_progress_bar", "false", "--trainer.max_steps", "1",

@@ -8,19 +8,27 @@ import pytest
 import torch
 import yaml
 
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.replies import read_replies
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores, write_scores
-from lmod_train.callbacks.tripwires import Collapsed
 from lmod_train.cli import experiment
-from lmod_train.errors import ArtifactError, BadArgument, FolderBusy, LmodError, NotScored, RunConflict, WeightsNotFound
-from lmod_train.modules.base import LmodModule
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores, write_scores
+from lmod_train.core.errors import (
+    ArtifactError,
+    BadArgument,
+    FolderBusy,
+    LmodError,
+    NotScored,
+    RunConflict,
+    WeightsNotFound,
+)
+from lmod_train.core.shipped import configs_folder
+from lmod_train.models.modules.base import LmodModule
 from lmod_train.scoring.steps import STEPS
-from lmod_train.shipped import configs_folder
+from lmod_train.training.callbacks.tripwires import Collapsed
+from tests.core.test_lock import end, hold
 from tests.report.chained import chain_run, planted
 from tests.report.test_other_regimes import write_run
-from tests.test_lock import end, hold
 
 CONFIGS = configs_folder()
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
@@ -43,7 +51,7 @@ def test_validate_leaves_a_whole_run_folder(command, tmp_path):
     command("validate", "scripted.yaml", "--run", "here")
     run = tmp_path / "here"
     written = yaml.safe_load((run / "config.yaml").read_text())
-    assert written["model"]["class_path"] == "lmod_train.modules.frozen.Frozen"
+    assert written["model"]["class_path"] == "lmod_train.models.modules.frozen.Frozen"
     assert [t["class_path"].rpartition(".")[2] for t in written["data"]["tasks"]] == ["Anatomy", "Glaucoma", "FourWay"]
     predictions = read_predictions(run / "predictions.parquet")
     assert predictions and {p.record.split for p in predictions} == {"val"}
@@ -75,8 +83,8 @@ def test_the_same_configuration_continues_and_another_is_refused(command, tmp_pa
 
 def test_a_named_model_replaces_that_of_the_config_and_a_folder_with_both_is_refused(command, tmp_path):
     (tmp_path / "replies.jsonl").write_text('{"id": "x", "reply": "y"}\n')
-    backend = {"class_path": "lmod_train.backends.scripted.Scripted", "init_args": {"replies": "replies.jsonl"}}
-    model = {"class_path": "lmod_train.modules.frozen.Frozen", "init_args": {"backend": backend}}
+    backend = {"class_path": "lmod_train.models.backends.scripted.Scripted", "init_args": {"replies": "replies.jsonl"}}
+    model = {"class_path": "lmod_train.models.modules.frozen.Frozen", "init_args": {"backend": backend}}
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(model))
     command("predict", "scripted.yaml", "--model", "mine.yaml", "--run", "here")  # its own `text` would be an error
     config = Run(tmp_path / "here").read_config()
@@ -159,7 +167,7 @@ def test_a_classifier_learns_its_tasks_choices_and_goes_on_from_its_last_step(co
     assert Run(tmp_path / "of_others").read_config()["model"] == Run(tmp_path / "after").read_config()["model"]
 
 
-BEST = "lmod_train.callbacks.best_checkpoint.BestCheckpoint"
+BEST = "lmod_train.training.callbacks.best_checkpoint.BestCheckpoint"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.sources.refuge import Refuge
+from lmod_train.data.sources.refuge import Refuge
 
 
 def export(curated: Path, *more: str | Path) -> int:

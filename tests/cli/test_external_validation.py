@@ -6,17 +6,17 @@ import shutil
 
 import pytest
 
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import read_records
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.training_set import read_training_set, training_warnings
-from lmod_train.callbacks.training_set import Leaked
 from lmod_train.cli import experiment
-from lmod_train.curation.pipeline import curate
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.training_set import read_training_set, training_warnings
+from lmod_train.core.shipped import configs_folder
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.sources.discovery import discover
 from lmod_train.phantom.folders import origa, refuge
-from lmod_train.shipped import configs_folder
-from lmod_train.sources.discovery import discover
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.training.callbacks.training_set import Leaked
 
 SEED = 1
 SHARED = next(number for number, eye in origa.eyes(6, SEED) if eye.diagnosis == "glaucoma")

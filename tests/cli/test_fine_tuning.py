@@ -2,13 +2,13 @@
 
 import pytest
 
-from lmod_train.artifacts.replies import read_replies
-from lmod_train.artifacts.run import Run
 from lmod_train.cli import experiment
-from lmod_train.errors import RunConflict
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import RunConflict
+from lmod_train.core.shipped import configs_folder
 from lmod_train.report.origin import origin_of
 from lmod_train.report.results import read_outcomes
-from lmod_train.shipped import configs_folder
 
 
 def test_a_test_of_the_checkpoint_names_its_recipe_and_views_are_another_run(curated, tmp_path, monkeypatch):

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.replies import read_replies
-from lmod_train.shipped import configs_folder
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.shipped import configs_folder
 
-FORMER, TODAY = "lmod_train.modules.conversation.Conversation", "lmod_train.modules.conversation.VisionLanguageModel"
+FORMER, TODAY = (
+    "lmod_train.models.modules.conversation.Conversation",
+    "lmod_train.models.modules.conversation.VisionLanguageModel",
+)
 WORDS = ["--model.init_args.max_new_tokens", "2"]
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false", "--doctor.refuse", "false"]
 SHORT = ["--trainer.max_epochs", "1", "--trainer.check_val_every_n_epoch", "1", "--data.limit", "2"]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.records import read_records
-from tests.test_lock import end, hold
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.records import read_records
+from tests.core.test_lock import end, hold
 
 
 @pytest.fixture

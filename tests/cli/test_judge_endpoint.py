@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.replies import has_failed, read_replies
-from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.ended import INCOMPLETE
-from tests.backends.endpoint.server import STATUS, Plan, serving
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.replies import has_failed, read_replies
+from lmod_train.core.artifacts.scores import read_scores
 from tests.judged import make_run
+from tests.models.backends.endpoint.server import STATUS, Plan, serving
 
 COUNT = 60
 LABELS = ["TRUE", "FALSE"]

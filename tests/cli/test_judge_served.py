@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.shipped import PACKAGE
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.shipped import PACKAGE
 from tests.judged import make_run
 
 SMALL_BASE = PACKAGE / "chat" / "small_base"
@@ -72,8 +72,8 @@ def test_a_served_judge_is_stored_resumed_and_replies_as_the_same_weights_do_her
     assert run.judge("served").replies_of(0).read_bytes() == lines
     here = ["--model", "zero_shot_judge.yaml", "--prompt", "ophthalwechat"]
     Path("zero_shot_judge.yaml").write_text(
-        "class_path: lmod_train.modules.frozen.Frozen\ninit_args:\n  backend:\n"
-        "    class_path: lmod_train.backends.huggingface.HuggingFace\n"
+        "class_path: lmod_train.models.modules.frozen.Frozen\ninit_args:\n  backend:\n"
+        "    class_path: lmod_train.models.backends.huggingface.HuggingFace\n"
         f"    init_args: {{checkpoint: {SMALL_BASE}, max_new_tokens: 12}}\n"
     )
     assert cli.main(["judge", "run", *here, "--name", "here", *OPTIONS]) == 0

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lmod_train.cli import listing
-from lmod_train.sources.base import Source
-from lmod_train.sources.discovery import source_classes
+from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.discovery import source_classes
 from lmod_train.tasks.base import Task
 
 ROOM = '''
@@ -96,7 +96,7 @@ def test_what_a_source_does_not_state_is_listed_as_unknown(tmp_path: Path, monke
     (tmp_path / "sources" / "bare.py").write_text('class Bare(Source):\n    """Bare."""\n    name = "bare"\n')
     monkeypatch.setattr(listing, "PACKAGE", tmp_path)
     assert listing.sources() == (
-        "bare  (?; licence: ?)\n  lmod_train.sources.bare.Bare\n  Published at: ?\n  Bare.\n  Expected folders:\n  ?"
+        "bare  (?; licence: ?)\n  lmod_train.data.sources.bare.Bare\n  Published at: ?\n  Bare.\n  Expected folders:\n  ?"
     )
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.artifacts.model_facts import known_models
 from lmod_train.cli.model_memory import gpu_memory
+from lmod_train.core.artifacts.model_facts import known_models
 
 MODELS = {model.name: model for model in known_models()}
 

@@ -7,9 +7,9 @@ import io
 
 import pytest
 
-from lmod_train.artifacts.model_facts import Cache, ModelFacts, PublishedRow, known_models
 from lmod_train.cli import main
 from lmod_train.cli.model_table import COLUMNS, comma_separated, markdown
+from lmod_train.core.artifacts.model_facts import Cache, ModelFacts, PublishedRow, known_models
 from tests.docs.pages import DOCS
 
 MODEL = ModelFacts(

@@ -13,11 +13,11 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lmod_train.artifacts.run import RENAMED
 from lmod_train.cli import LATE, LIGHTNING, main
 from lmod_train.cli.names import check_configs, check_names
-from lmod_train.errors import BadArgument, LmodError
-from lmod_train.shipped import configs_folder
+from lmod_train.core.artifacts.run import RENAMED
+from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.shipped import configs_folder
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,11 @@ from lmod_train.shipped import configs_folder
         ("--data.curatd x", r"--data.curatd'.*\nNext: did you mean `--data.curated`"),
         ("--config quickstrt", r"--config='quickstrt'.*\nNext: did you mean `.*quickstart.yaml`"),
         ("quickstart.yaml", r"'quickstart.yaml'.*\nNext: .*`--config quickstart.yaml`"),
-        ("--model lmod_train.modules.frozen.Frozn", r"class_path=.*Frozn'.*\nNext: did you mean `.*frozen.Frozen`"),
-        ("--model lmod_train.modules.frzen.Frozen", r"class_path=.*\nNext: did you mean `.*frozen.Frozen`"),
+        (
+            "--model lmod_train.models.modules.frozen.Frozn",
+            r"class_path=.*Frozn'.*\nNext: did you mean `.*frozen.Frozen`",
+        ),
+        ("--model lmod_train.models.modules.frzen.Frozen", r"class_path=.*\nNext: did you mean `.*frozen.Frozen`"),
         ("--model model/nothing.yaml", r"--model='model/nothing.yaml'"),
     ],
 )

@@ -14,13 +14,13 @@ from typing import get_args
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.artifacts.records import read_records, write_records
-from lmod_train.artifacts.replies import reply_line
-from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.own import BUILDS, own_classes
-from lmod_train.formats.export import Format
-from lmod_train.shipped import PACKAGE
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.replies import reply_line
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.shipped import PACKAGE
+from lmod_train.data.formats.export import Format
 from tests import forks
 from tests.report.make import run as write_run
 

@@ -10,8 +10,8 @@ from PIL import Image
 
 from lmod_train import cli
 from lmod_train.cli import phantoms
+from lmod_train.data.sources.discovery import source_classes
 from lmod_train.phantom.contact_sheet import Tile
-from lmod_train.sources.discovery import source_classes
 
 N, SEED = 8, 3
 

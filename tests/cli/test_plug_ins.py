@@ -16,18 +16,18 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import read_records
-from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli.class_options import options_text
 from lmod_train.cli.listing import tasks
-from lmod_train.shipped import PACKAGE, configs_folder
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.shipped import PACKAGE, configs_folder
 from tests import forks
 
 SCRIPT = "import sys\nfrom lmod_train.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
 PARSER = '''"""Reads the last word of a reply."""
 
-from lmod_train.types import Unparsed
+from lmod_train.core.types import Unparsed
 
 
 def last_word(text, choices):
@@ -55,7 +55,7 @@ class Mine(Glaucoma):
 '''
 SOURCE = '''"""REFUGE, under a name of our own."""
 
-from lmod_train.sources.refuge import Refuge
+from lmod_train.data.sources.refuge import Refuge
 
 
 class Clinic(Refuge):
@@ -65,7 +65,7 @@ class Clinic(Refuge):
 '''
 FAMILY = '''"""A LLaVA whose pictures are turned by 180 degrees."""
 
-from lmod_train.chat.family.llava import Llava
+from lmod_train.models.chat.family.llava import Llava
 
 
 class Turned(Llava):
@@ -101,7 +101,7 @@ def write_plug_in(folder: Path, package: str) -> None:
     scripted = configs_folder() / "model" / "scripted.yaml"
     (folder / "ask.yaml").write_text(f"model: {scripted}\ndata:\n{data}  split: all\n")
     (folder / "tune.yaml").write_text(
-        "model:\n  class_path: lmod_train.modules.conversation.VisionLanguageModel\n  init_args:\n"
+        "model:\n  class_path: lmod_train.models.modules.conversation.VisionLanguageModel\n  init_args:\n"
         f"    checkpoint: small_base\n    max_new_tokens: 4\n    family: {package}turned.Turned\ndata:\n{data}"
     )
 
@@ -180,7 +180,7 @@ def test_a_family_that_is_none_or_of_another_checkpoint_is_refused(tmp_path: Pat
         outside[family] = forks.run(["-m", "lmod_train", *merge, family], tmp_path)
     for family, refused in outside.items():
         assert refused.returncode == 2 and f"--family={family!r}" in refused.stderr, refused.stderr
-    asked = "from lmod_train.backends.huggingface import HuggingFace\nfrom turned import Turned\n"
+    asked = "from lmod_train.models.backends.huggingface import HuggingFace\nfrom turned import Turned\n"
     ended = forks.run(["-c", f"{asked}HuggingFace('small_base', family=Turned)"], tmp_path)
     assert "family='turned.Turned': expected a class whose model_type is 'llava'" in ended.stderr
 

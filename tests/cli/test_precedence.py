@@ -13,14 +13,14 @@ import yaml
 from lmod_train.cli import PLAIN
 from lmod_train.cli.parse import values_of
 from lmod_train.cli.precedence import in_order
-from lmod_train.shipped import configs_folder
+from lmod_train.core.shipped import configs_folder
 
 CONFIGS = configs_folder()
 MODELS = sorted((CONFIGS / "model").glob("*.yaml"))
-TUNED, FROZEN = "lmod_train.modules.conversation.VisionLanguageModel", "lmod_train.modules.frozen.Frozen"
-SCRIPTED = "lmod_train.backends.scripted.Scripted"
-STRATEGY = "lmod_train.strategies.sharding_deepspeed.DeepSpeed"
-TABLE = "lmod_train.callbacks.prediction_table.PredictionTable"
+TUNED, FROZEN = "lmod_train.models.modules.conversation.VisionLanguageModel", "lmod_train.models.modules.frozen.Frozen"
+SCRIPTED = "lmod_train.models.backends.scripted.Scripted"
+STRATEGY = "lmod_train.models.strategies.sharding_deepspeed.DeepSpeed"
+TABLE = "lmod_train.training.callbacks.prediction_table.PredictionTable"
 BASE = {"data": {"curated": "curated", "tasks": [str(CONFIGS / "task" / "glaucoma.yaml")]}}
 
 
@@ -30,8 +30,8 @@ def parser() -> Any:
     from lightning import Trainer
     from lightning.pytorch.cli import LightningArgumentParser
 
-    from lmod_train.datamodules.records import RecordsDataModule
-    from lmod_train.modules.base import LmodModule
+    from lmod_train.data.datamodules.records import RecordsDataModule
+    from lmod_train.models.modules.base import LmodModule
 
     parser = LightningArgumentParser()
     parser.add_argument("--config", action="config")

@@ -10,8 +10,8 @@ import yaml
 
 from lmod_train import __version__
 from lmod_train.cli.provenance import provenance_of, revision, write_loaded, write_provenance, write_trained
-from lmod_train.errors import RunConflict, WeightsNotFound
-from lmod_train.files import sha256_of
+from lmod_train.core.errors import RunConflict, WeightsNotFound
+from lmod_train.core.files import sha256_of
 
 
 @pytest.fixture

@@ -16,12 +16,12 @@ from openpyxl import Workbook
 from PIL import Image
 
 from lmod_train import cli
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.records import read_records
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.shipped import configs_folder
+from lmod_train.core.types import own_part
 from lmod_train.phantom.folders import brset
 from lmod_train.phantom.folders.brset_table import MISSING, PUBLISHED
-from lmod_train.shipped import configs_folder
-from lmod_train.types import own_part
 
 pytestmark = pytest.mark.slow
 

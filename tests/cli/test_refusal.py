@@ -17,7 +17,7 @@ UNION = """Parser key "trainer.max_epochs":
   Given value: abc"""
 CLASS = """Parser key "model":
   Errors:
-    - Problem with given class_path 'lmod_train.callbacks.generation.GenerationEval':
+    - Problem with given class_path 'lmod_train.training.callbacks.generation.GenerationEval':
         Option 'log_subset' is not accepted
     - Expected a <class 'NoneType'>
   Given value: NestedArg(key='log_subset', val='x')"""
@@ -29,7 +29,7 @@ CLASS = """Parser key "model":
         (UNION, "trainer.max_epochs='abc': expected int or null"),
         (
             CLASS,
-            "'log_subset' is not an option of lmod_train.callbacks.generation.GenerationEval "
+            "'log_subset' is not an option of lmod_train.training.callbacks.generation.GenerationEval "
             "(did you mean log_subsets?)",
         ),
         ("Parser key \"ratios\":\n  Expected a <class 'float'>. Got value: b", "ratios='b': expected float"),

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.replies import ReplyFile
-from lmod_train.artifacts.scores import read_scores, write_scores
-from lmod_train.types import Reply, Score, Unparsed
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.replies import ReplyFile
+from lmod_train.core.artifacts.scores import read_scores, write_scores
+from lmod_train.core.types import Reply, Score, Unparsed
+from tests.core.test_lock import end, hold
 from tests.tasks.test_reading import Shout, record
-from tests.test_lock import end, hold
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.records import read_records
-from lmod_train.formats.spreadsheet import table_bytes
-from lmod_train.tasks.chain import Chain
-from lmod_train.types import Record, Reply
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.types import Record, Reply
+from lmod_train.data.formats.spreadsheet import table_bytes
+from lmod_train.tasks.chain.chain import Chain
 from tests.drafted import TRUTHS, curated, good, make_drafts
 
 IMAGES = 12

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.drafting.captions.steps import Settings
-from lmod_train.formats.caption_drafts import Folder
+from lmod_train.data.formats.caption_drafts import Folder
+from lmod_train.tasks.drafting.captions.steps import Settings
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from lmod_train import cli
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import read_records
-from lmod_train.artifacts.run import Run
 from lmod_train.cli.series import series_of
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import BadArgument
 
 FIT = ["fit", "--config", "configs/cnn_glaucoma.yaml"]
 

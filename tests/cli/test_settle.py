@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lmod_train.artifacts.replies import read_replies
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
 from lmod_train.cli import experiment
 from lmod_train.cli.settle import compare, settled
-from lmod_train.errors import BadArgument, FolderBusy, RunConflict
-from lmod_train.shipped import configs_folder
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.errors import BadArgument, FolderBusy, RunConflict
+from lmod_train.core.shipped import configs_folder
 from tests import forks
 
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
@@ -126,7 +126,7 @@ def test_shards_share_the_folder_but_not_with_another_command(tmp_path, monkeypa
 
 
 def test_one_shard_is_asked_by_one_process(tmp_path):
-    from tests.test_lock import end, hold
+    from tests.core.test_lock import end, hold
 
     with settled(tmp_path, RESOLVED, "validate"):
         pass
@@ -186,7 +186,7 @@ def test_ways_of_asking_may_change_but_not_beside_another_process(tmp_path):
             assert stated() == wordings
 
 
-VLM = "lmod_train.modules.conversation.VisionLanguageModel"
+VLM = "lmod_train.models.modules.conversation.VisionLanguageModel"
 OLD = {
     "data": {"shard": "", "tasks": [{"class_path": "lmod_train.tasks.anatomy.Anatomy", "init_args": {}}]},
     "model": {"class_path": VLM, "init_args": {"checkpoint": "small_base", "optimisation": {"lr": 0.001}}},

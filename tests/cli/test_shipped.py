@@ -6,7 +6,7 @@ import pytest
 
 from lmod_train import cli
 from lmod_train.cli.shipped import by_name
-from lmod_train.shipped import configs_folder
+from lmod_train.core.shipped import configs_folder
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_names_of_tasks_that_other_commands_take_stay_as_typed():
     [
         ["--config", "nowhere"],
         ["--config", "configs/quickstart.yaml"],
-        ["--model", "lmod_train.modules.frozen.Frozen"],
+        ["--model", "lmod_train.models.modules.frozen.Frozen"],
         ["--trainer.accelerator", "cpu"],
         ["--run", "quickstart"],
         ["--config"],

@@ -13,7 +13,7 @@ from lmod_train.cli.signatures import class_names, module_file, parameters_of
 
 
 @pytest.mark.parametrize(
-    "path", [*GROUPS.values(), "lightning.Trainer", "lmod_train.modules.conversation.VisionLanguageModel"]
+    "path", [*GROUPS.values(), "lightning.Trainer", "lmod_train.models.modules.conversation.VisionLanguageModel"]
 )
 def test_the_text_tells_what_the_class_takes(path: str):
     module, _, name = path.rpartition(".")

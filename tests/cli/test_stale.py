@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 from lmod_train import __version__, cli
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import read_records, read_run_column, read_run_records, write_records
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.files import sha256_of
-from lmod_train.shipped import configs_folder
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_records, read_run_column, read_run_records, write_records
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.files import sha256_of
+from lmod_train.core.shipped import configs_folder
 from tests.tiny import write_tiny
 
 CONFIG = configs_folder() / "zero_shot.yaml"

@@ -7,11 +7,11 @@ import pytest
 import torch
 from PIL import Image
 
-from lmod_train.backends.huggingface import HuggingFace
-from lmod_train.chat.checkpoint import SHIPPED
-from lmod_train.chat.delta import make_delta, mean_gain
 from lmod_train.cli import main
-from lmod_train.errors import WeightsMismatch
+from lmod_train.core.errors import WeightsMismatch
+from lmod_train.models.backends.huggingface import HuggingFace
+from lmod_train.models.chat.checkpoint import SHIPPED
+from lmod_train.models.chat.delta import make_delta, mean_gain
 from tests import published
 from tests.tiny import record
 

@@ -12,8 +12,8 @@ from PIL import Image
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer, GenerationConfig
 from transformers.models.pixtral import PixtralImageProcessor, PixtralProcessor
 
-from lmod_train.backends.huggingface import HuggingFace
-from lmod_train.pixels import open_rgb
+from lmod_train.core.pixels import open_rgb
+from lmod_train.models.backends.huggingface import HuggingFace
 from tests.docs.test_pages import written
 from tests.families import NARROW
 from tests.tiny import base, record

@@ -18,15 +18,15 @@ import yaml
 from PIL import Image
 
 from lmod_train import cli
-from lmod_train.artifacts.records import read_records
 from lmod_train.cli import class_options
 from lmod_train.cli.judge import parted
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.shipped import by_name
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.shipped import configs_folder
+from lmod_train.core.types import Box, Dropped, Sample, Unparsed
+from lmod_train.data.sources.discovery import source_classes
 from lmod_train.scoring.items import Item
-from lmod_train.shipped import configs_folder
-from lmod_train.sources.discovery import source_classes
-from lmod_train.types import Box, Dropped, Sample, Unparsed
 from tests import forks
 from tests.docs.pages import (
     DOCS,
@@ -326,7 +326,7 @@ def options_known(lightning: Any) -> set[str]:
     known = {option for name in cli.PLAIN for option in options_of(plain_parser(name))}
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
-    for path in ("lmod_train.backends.huggingface.HuggingFace", "lmod_train.backends.openai.OpenAI"):
+    for path in ("lmod_train.models.backends.huggingface.HuggingFace", "lmod_train.models.backends.openai.OpenAI"):
         others |= {f"--model.backend.{option.name}" for option in class_options.options_of(path)}
     return known.union(others, *map(options_of, lightning._subcommands_action.choices.values()))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from tests.docs.pages import DOCS, ROOT
 
 SPEC = importlib.util.spec_from_file_location("docs_picture", ROOT / "scripts" / "docs_picture.py")

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.phantom.box_description import FORMS, HELD, ask_of_box, ask_what_boxes_hold
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.phantom.oct import STRUCTURES as LAYERS
 from lmod_train.tasks.anatomy import OPTIONS
-from lmod_train.vocabulary.conditions import CONDITIONS
-from lmod_train.vocabulary.structures import STRUCTURES
 from tests.tabled import tabled
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.curation.pipeline import curate
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.types import Reply
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.sources.refuge import Refuge
 from lmod_train.phantom import contact_sheet as sheet
 from lmod_train.phantom.folders import refuge
-from lmod_train.sources.refuge import Refuge
-from lmod_train.tasks.chain import Chain
-from lmod_train.tasks.stages.stage import STAGE_NAMES
-from lmod_train.types import Reply
+from lmod_train.tasks.chain.chain import Chain
+from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 from scripts.benchmarks import chain_sheet
 
 LICENCE = "for research in the laboratory that asked for it, and for no other use by anybody"

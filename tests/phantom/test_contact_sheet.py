@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Box
 from lmod_train.phantom.contact_sheet import (
     COLOURS,
     FONT,
@@ -20,7 +21,6 @@ from lmod_train.phantom.contact_sheet import (
     colours_of,
     contact_sheet,
 )
-from lmod_train.types import Box
 
 RED, GREEN = Image.new("RGB", (40, 40), (255, 0, 0)), Image.new("RGB", (40, 20), (0, 255, 0))
 SIDE = 200

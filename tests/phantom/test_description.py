@@ -8,13 +8,13 @@ from functools import cache
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Box, Region
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.phantom.description import LOOKS, ask_of_sign, describe
 from lmod_train.phantom.eye import DIAGNOSES, Eye, Lesion, draw_eye
 from lmod_train.phantom.signs import SIGNS
-from lmod_train.types import Box, Region
-from lmod_train.vocabulary.conditions import CONDITIONS
-from lmod_train.vocabulary.structures import STRUCTURES
 from tests.tabled import tabled
 
 

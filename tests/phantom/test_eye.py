@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.phantom.eye import DIAGNOSES, draw_eye
-from lmod_train.vocabulary.conditions import CONDITIONS
 from tests.tabled import tabled
 
 

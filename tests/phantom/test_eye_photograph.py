@@ -4,8 +4,8 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image
 
+from lmod_train.core.types import Box
 from lmod_train.phantom.eye_photograph import SMALLEST, boxes, draw_eye_photograph, render
-from lmod_train.types import Box
 from tests.tabled import tabled
 
 VIEWS = ("right", "left", "both", "iris")

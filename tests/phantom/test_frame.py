@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.eye import draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import disc_mask

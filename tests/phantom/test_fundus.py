@@ -3,7 +3,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
 from tests.tabled import tabled
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.oct import STAGES, STRUCTURES, draw_oct_eye, draw_scan, label_map, render
 from tests.tabled import tabled
 

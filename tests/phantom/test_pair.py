@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.oct import label_map
 from lmod_train.phantom.pair import SPAN, SPOT, SPOTS, draw_pair, photograph, section
 from tests.tabled import tabled

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.eye import Eye, LesionKind, draw_eye
 from lmod_train.phantom.fundus import disc_mask, render
 from lmod_train.phantom.retinopathy import grade_eye, lesion_mask

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
+from lmod_train.core.types import Box, Region
+from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.phantom.description import Turn
 from lmod_train.phantom.eye_photograph import draw_eye_photograph
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.phantom.oct import STAGES, draw_oct_eye, draw_scan
 from lmod_train.phantom.scene_description import describe_photograph, describe_scan, describe_surgery
 from lmod_train.phantom.surgery import draw_operation, draw_scene
-from lmod_train.types import Box, Region
-from lmod_train.vocabulary.conditions import CONDITIONS
 from tests.tabled import tabled
 
 REGIONS = (Region("pupil", Box(40, 40, 60, 60), 1), Region("retina", Box(10, 10, 90, 90), 2))

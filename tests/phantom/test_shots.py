@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom import shots as module
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye
 from lmod_train.phantom.shots import FEW, Shot, draw_all, eye_seed, note, take

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask, render
 from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
-from lmod_train.vocabulary.conditions import CONDITIONS
 from tests.tabled import tabled
 
 SIZE = 160

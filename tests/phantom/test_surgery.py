@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFilter
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.phantom.instruments import INSTRUMENTS, draw_shape, strip
 from lmod_train.phantom.surgery import draw_operation, draw_scene, height_of, outlines, render
-from lmod_train.vocabulary.structures import STRUCTURES
 from tests.tabled import tabled
 
 QUIET = replace(draw_operation(5), noise=0.0)

@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
-from lmod_train.artifacts.predictions import write_predictions
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import write_scores
+from lmod_train.core.artifacts.predictions import write_predictions
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import write_scores
+from lmod_train.core.types import Reply
 from lmod_train.report.judgements import Judged, scores_of_judges
 from lmod_train.report.results import read_results
 from lmod_train.scoring.judged import PENDING
 from lmod_train.tasks.bilingual import TRUE_FALSE, BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from lmod_train.tasks.judgement import Judgement
 from lmod_train.tasks.reading import parse_replies, scores_of
-from lmod_train.types import Reply
 from tests.scoring.make import record
 
 TASKS = [BinaryQuestion(), SingleChoiceQuestion(), OpenQuestion()]

@@ -9,16 +9,16 @@ import numpy as np
 import yaml
 from PIL import Image
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.predictions import write_predictions
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.scores import write_scores
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.predictions import write_predictions
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.scores import write_scores
+from lmod_train.core.types import Box, Region, Reply
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.staging import Staging
-from lmod_train.types import Box, Region, Reply
 from tests.scoring.make import record
 
 EYE = ("optic disc", "optic cup")

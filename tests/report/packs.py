@@ -6,14 +6,14 @@ from hashlib import sha256
 
 import yaml
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.predictions import write_predictions
-from lmod_train.artifacts.records import record_id, write_records
-from lmod_train.artifacts.scores import write_scores
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.predictions import write_predictions
+from lmod_train.core.artifacts.records import record_id, write_records
+from lmod_train.core.artifacts.scores import write_scores
+from lmod_train.core.types import Box, Message, Part, Patient, Record, Region, Reply
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
-from lmod_train.types import Box, Message, Part, Patient, Record, Region, Reply
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
 SECRETS = ("Mueller", "train/Glaucoma", "sixty-four-year-old gentleman", "Canon-CR2", "group-of-Mueller")
@@ -83,7 +83,7 @@ def echo(record):
 
 def run(folder, place, reply=echo, tasks=None, keep=lambda record: True, **facts):
     """Write a run of the records of a curated folder at `place`."""
-    from lmod_train.artifacts.records import read_records
+    from lmod_train.core.artifacts.records import read_records
 
     tasks = tasks or [Glaucoma()]
     asked = [r for r in read_records(place / "records") if r.task in {t.name for t in tasks} and keep(r)]

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from lmod_train.core.types import Score
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.scoring.items import Item
-from lmod_train.types import Score
 
 
 def scored(scores, models=("a",), sources=()):

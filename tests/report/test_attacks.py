@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Record
+from lmod_train.core.vocabulary.attacks import ATTACKS
 from lmod_train.report.attacks import attack_lines, read_attacks
 from lmod_train.report.rescore import rescore
 from lmod_train.tasks.attack import ATTACK
-from lmod_train.types import Record
-from lmod_train.vocabulary.attacks import ATTACKS
 from tests.judged import answer, make_attacks, make_judge, make_run, records
 
 IDS = [r.id for r in records(10)]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.artifacts.series import seed_name
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.series import seed_name
 from lmod_train.report.chosen_on import evaluated
 from lmod_train.report.results import read_results
 from lmod_train.scoring.ways import FACTORS, asked_id

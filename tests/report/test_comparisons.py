@@ -5,7 +5,8 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.report.comparisons import (
     NOT_COMPARED,
     comparable,
@@ -17,7 +18,6 @@ from lmod_train.report.comparisons import (
 )
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.scoring.comparison import mcnemar_by_patient
-from lmod_train.types import Score
 from tests.scoring.make import item
 
 

@@ -1,7 +1,7 @@
 import pytest
 
+from lmod_train.core.types import Score
 from lmod_train.report.contents import Chapter, Column, Contents, Figure, Text, score_cells, table
-from lmod_train.types import Score
 
 
 def test_a_row_has_a_cell_for_every_column():

@@ -91,8 +91,8 @@ def test_the_table_says_what_was_given(two):
 
 
 def test_what_is_logged_in_validation_is_what_the_report_prints(two):
-    from lmod_train.artifacts.predictions import read_predictions
-    from lmod_train.metrics.prediction import PredictionMetric
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.scoring.metrics.prediction import PredictionMetric
     from lmod_train.tasks.glaucoma import Glaucoma
 
     metric = PredictionMetric(Glaucoma().score)

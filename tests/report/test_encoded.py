@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.artifacts.bert_scores import BertScore, text_hash
+from lmod_train.core.artifacts.bert_scores import BertScore, text_hash
+from lmod_train.core.types import Unparsed
 from lmod_train.report.encoded import bert_scores, counted
-from lmod_train.types import Unparsed
 from tests.scoring.make import prediction
 
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from lmod_train.report.error_types import error_types, failures_by_record
-from tests.failures.asked import prediction_of
-from tests.failures.labelled import Labelled
+from tests.tasks.failures.asked import prediction_of
+from tests.tasks.failures.labelled import Labelled
 
 
 def prediction(id, reply):

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import chi2_contingency, fisher_exact
 from statsmodels.stats.multitest import multipletests
 
+from lmod_train.core.types import Patient, Unparsed
 from lmod_train.report.fairness import fairness as of_groups
-from lmod_train.types import Patient, Unparsed
 from tests.scoring.make import item
 
 CHOICES = {"g": ("yes", "no")}

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from lmod_train.core.types import Patient, Score
 from lmod_train.report.few import LEAST, published
-from lmod_train.types import Patient, Score
 from tests.scoring.make import record
 
 WORDS = ("GLAUCOMA", "NORMAL")

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from lmod_train.artifacts.records import write_run_records
-from lmod_train.artifacts.replies import ReplyFile
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.artifacts.training_set import training_warnings
-from lmod_train.errors import ArtifactError
+from lmod_train.core.artifacts.records import write_run_records
+from lmod_train.core.artifacts.replies import ReplyFile
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.artifacts.training_set import training_warnings
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.types import Reply
 from lmod_train.report.folds import pool
 from lmod_train.report.report import report
 from lmod_train.report.rescore import rescore
@@ -22,7 +23,6 @@ from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.seeds import seeds_text
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Reply
 from tests.scoring.make import by_metric, record
 
 CHOICES = Glaucoma.choices

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.errors import ArtifactError, BadArgument
+from lmod_train.core.errors import ArtifactError, BadArgument
+from lmod_train.core.types import Score
 from lmod_train.report.headline import headline, headline_rows, headline_table
 from lmod_train.report.results import RunScores
 from lmod_train.report.writers.markdown import markdown
 from lmod_train.scoring.account import share_failed, share_not_asked
-from lmod_train.types import Score
 
 
 def test_every_number_is_the_one_in_scores_csv(three):

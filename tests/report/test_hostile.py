@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.artifacts.scores import read_scores, write_scores
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.scores import read_scores, write_scores
 from lmod_train.report.report import report
 from tests.report.make import curate, run
 

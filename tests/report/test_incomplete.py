@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.artifacts.records import write_run_records
-from lmod_train.artifacts.replies import ReplyFile
-from lmod_train.errors import ArtifactError, BadArgument, Untrusted
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.records import write_run_records
+from lmod_train.core.artifacts.replies import ReplyFile
+from lmod_train.core.errors import ArtifactError, BadArgument, Untrusted
 from lmod_train.report.incomplete import incomplete
 from lmod_train.report.report import report
 from lmod_train.report.rescore import rescore

@@ -69,7 +69,7 @@ def test_the_report_shows_judges_in_tables_and_page_and_escapes_what_they_replie
 
 
 def test_missing_judgements_are_a_remark(run: Path, tmp_path: Path):
-    from lmod_train.artifacts.run import Run
+    from lmod_train.core.artifacts.run import Run
 
     answer(Run(run), {IDS[0]: "another reply"})
     rescore(run)

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.artifacts.predictions import read_predictions
-from lmod_train.artifacts.records import write_records, write_run_records
-from lmod_train.artifacts.run import Run
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import write_records, write_run_records
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Unparsed
 from lmod_train.report.judgements import judge_lines, read_judged
 from lmod_train.report.origin import remarks
 from lmod_train.report.rescore import rescore
 from lmod_train.report.results import read_outcomes
 from lmod_train.scoring.judged import PENDING
 from lmod_train.tasks.judgement import Judgement
-from lmod_train.types import Unparsed
 from tests.judged import CLASS, answer, make_judge, make_run, records
 from tests.tasks.test_conversation import record
 

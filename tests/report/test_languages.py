@@ -2,11 +2,11 @@
 
 import pytest
 
-from lmod_train.artifacts.scores import read_scores, write_scores
+from lmod_train.core.artifacts.scores import read_scores, write_scores
+from lmod_train.core.types import Score
 from lmod_train.report.languages import COLUMNS, RULES, language_rows, language_tables, rule_rows, verdicts
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.languages import Languages
-from lmod_train.types import Score
 from tests.report.bilingual import OPTIONS, REFUSAL, judge_of, judged_results, planted_run
 
 HEADS = [c if isinstance(c, str) else c.head for c in COLUMNS]

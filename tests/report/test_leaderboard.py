@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.artifacts.pack import read_pack, write_pack
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.pack import read_pack, write_pack
+from lmod_train.core.errors import BadArgument
 from lmod_train.report.leaderboard import leaderboard
 from lmod_train.report.pack import pack
 from tests.report import packs

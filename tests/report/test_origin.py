@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.report.origin import origin_of, phantom_tasks, remarks
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from lmod_train.artifacts.predictions import write_predictions
-from lmod_train.artifacts.scores import write_scores
+from lmod_train.core.artifacts.predictions import write_predictions
+from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.report.chains import chain_runs
 from lmod_train.report.contexts import effects
 from lmod_train.report.other_regimes import NOT_APPLICABLE, regime_tables
@@ -19,7 +19,7 @@ def write_run(path, wrong=None, regime="independent", *, model="base", curated="
     """A run folder of the task chain, in which the cases before a number are wrong at a stage."""
     tagged = "" if regime == "independent" else regime
     made = planted(rows(wrong or {}, n), regime=tagged, model=model)
-    made = [replace(p, record=replace(p.record, task_class="lmod_train.tasks.chain.Chain")) for p in made]
+    made = [replace(p, record=replace(p.record, task_class="lmod_train.tasks.chain.chain.Chain")) for p in made]
     path.mkdir(parents=True)
     scores, _ = chain_run(path.name, made)
     write_predictions(path / "predictions.parquet", made)

@@ -4,8 +4,8 @@ import zipfile
 import pytest
 import yaml
 
-from lmod_train.artifacts.pack import read_pack
-from lmod_train.errors import ArtifactError, BadArgument, LmodError
+from lmod_train.core.artifacts.pack import read_pack
+from lmod_train.core.errors import ArtifactError, BadArgument, LmodError
 from lmod_train.report.pack import pack
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
@@ -56,8 +56,8 @@ def test_of_an_open_source_ids_and_images_are_readable(made):
 def test_a_withheld_id_cannot_be_found_without_the_images(made, tmp_path):
     """The same names and words with other images have other ids, so that names cannot be tried out."""
     place = packs.curated(tmp_path / "curated")
-    from lmod_train.artifacts.manifest import read_manifest
-    from lmod_train.artifacts.records import read_records
+    from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.core.artifacts.records import read_records
     from lmod_train.report.withheld import Keys
 
     records = read_records(place / "records")

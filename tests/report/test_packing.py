@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
+from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.report.packing import model_name, packed, packed_answer, public, unpacked
 from lmod_train.report.withheld import Keys
-from lmod_train.types import Prediction, Reply, Unparsed
 from tests.report.packs import question
 
 MANIFEST = {"sources": {"open": {"redistributable": True}}}

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lmod_train.core.types import Score
 from lmod_train.report.published import published, published_beside
 from lmod_train.report.results import RunScores
 from lmod_train.scoring.retfound import retfound_accuracy
-from lmod_train.types import Score
 
 
 def run(*tasks, chance=0.5):

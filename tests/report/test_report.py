@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.errors import ArtifactError, BadArgument, FolderBusy
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.errors import ArtifactError, BadArgument, FolderBusy
 from lmod_train.report.headline import headline
 from lmod_train.report.leftovers import LIST
 from lmod_train.report.report import WRITTEN, report

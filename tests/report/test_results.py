@@ -1,4 +1,4 @@
-from lmod_train.artifacts.scores import read_scores
+from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.report.results import labels, read_outcomes, read_run_scores
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.regions import region_scores

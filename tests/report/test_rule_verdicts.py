@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from lmod_train.artifacts.scores import read_scores
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.types import Reply
 from lmod_train.report.judgements import Judged, scores_of_judges
 from lmod_train.report.rule_verdicts import rule_verdicts
 from lmod_train.report.sections.agreement import Agreement
@@ -15,7 +16,6 @@ from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.judgement import Judgement
 from lmod_train.tasks.reading import parse_replies
-from lmod_train.types import Reply
 from tests.judged import records
 from tests.report.bilingual import REFUSAL, judged_results, planted_run, question, right_and_wrong
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lmod_train.artifacts.series import seed_name
+from lmod_train.core.artifacts.series import seed_name
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.report import report
 from lmod_train.report.results import read_results, read_run_scores

@@ -1,10 +1,10 @@
 """The sample of replies, and verdicts of judges beside rules."""
 
+from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary.error_types import ERROR_LABELS
 from lmod_train.report.judgements import Judged
 from lmod_train.report.sorted_errors import compared, sampled, sort_errors
 from lmod_train.tasks.judgement import Judgement
-from lmod_train.types import Unparsed
-from lmod_train.vocabulary.error_types import ERROR_LABELS
 from tests.report.sections.test_error_types import outcomes
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.report.thumbnails import Licence, licences
 from tests.tiny import record
 

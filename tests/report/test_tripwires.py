@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.errors import ArtifactError
+from lmod_train.core.errors import ArtifactError
 from lmod_train.report.tripwires import SIGNS, draw_probes, read_probes
 
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.pack import PackedTask, read_pack, write_pack
-from lmod_train.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.pack import PackedTask, read_pack, write_pack
+from lmod_train.core.artifacts.records import read_records, write_records
 from lmod_train.report.pack import pack
 from lmod_train.report.verify import Refused, Verified, read_folder, verified
 from lmod_train.tasks.anatomy import Anatomy

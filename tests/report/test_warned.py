@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.artifacts.records import write_records
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.records import write_records
 from lmod_train.report.report import report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import Scores

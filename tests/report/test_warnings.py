@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from lmod_train.core.types import Score, Unparsed
 from lmod_train.report.warnings import CHECKS, INCOMPLETE, Case, one_answer_unread, warnings_of
 from lmod_train.scoring.account import Account
-from lmod_train.types import Score, Unparsed
 from tests.scoring.make import item, prediction
 
 WORDS = ("GLAUCOMA", "NORMAL")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.artifacts.predictions import write_predictions
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.scores import write_scores
+from lmod_train.core.artifacts.predictions import write_predictions
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.report.comparisons import joint, pairs
 from lmod_train.report.origin import not_as_published, remarks
 from lmod_train.report.report import report

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
+from lmod_train.core.types import Patient
 from lmod_train.report.withheld import Keys, identity, open_sources, touched
-from lmod_train.types import Patient
 from tests.report.packs import question
 
 MANIFEST = {"sources": {"open": {"redistributable": True}, "closed": {"redistributable": False}}}

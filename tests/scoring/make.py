@@ -1,7 +1,7 @@
 """Records, predictions and items with defaults for what a test does not set."""
 
+from lmod_train.core.types import Message, Part, Patient, Prediction, Record, Reply, Unparsed, status_of
 from lmod_train.scoring.items import Item
-from lmod_train.types import Message, Part, Patient, Prediction, Record, Reply, Unparsed, status_of
 
 
 def record(

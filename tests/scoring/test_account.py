@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.account import Account, account_in, share_failed, share_not_asked
-from lmod_train.types import Score
 
 
 @given(st.integers(0, 2000), st.integers(0, 2000), st.integers(0, 2000))

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, recall_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.agreement import agreement_scores, fleiss_scores, pair_scores
 from tests.scoring.test_judged import items, named
 

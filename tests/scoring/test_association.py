@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2_contingency, fisher_exact
 from statsmodels.stats.contingency_tables import Table
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.association import DRAWS, independence, permutation_p, relabelling
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binomtest
 
+from lmod_train.core.types import Score
 from lmod_train.scoring.attacks import attack_scores
 from lmod_train.scoring.items import Item
-from lmod_train.types import Score
 
 IDS = [f"{n:02}" for n in range(20)]
 NAMES = ("gpt", "praise")

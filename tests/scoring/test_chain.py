@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from lmod_train.core.types import Patient
 from lmod_train.scoring.chain import CHAIN_MEASURES, chain_columns, chain_scores, survival
 from lmod_train.scoring.intervals import compute_scores
 from lmod_train.scoring.steps import STEPS, Chains, chains_of
-from lmod_train.types import Patient
 from tests.scoring.chains import chain_items, mean, random_items, rates, step_item, truth_table
 from tests.scoring.make import by_metric, values
 from tests.tabled import tabled

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score, recall_score
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Patient, Unparsed
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
-from lmod_train.types import Patient, Unparsed
 from tests.scoring.make import by_metric, item, values
 from tests.tabled import tabled
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.closed import answer_scores, closed_scores
-from lmod_train.types import Unparsed
 from tests.scoring.make import item, values
 
 WORDS = {"en": ("True", "False"), "zh": ("对", "错")}

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lmod_train.core.types import Reply, Unparsed
 from lmod_train.scoring.collapse import Limits, Signs, histograms, repeated, signs_of, tripped
 from lmod_train.scoring.items import Item
-from lmod_train.types import Reply, Unparsed
 from tests.tabled import tabled
 
 YES, NO = "GLAUCOMA", "NON-GLAUCOMA"

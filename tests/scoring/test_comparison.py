@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.comparison import (
     Paired,
     benjamini_hochberg,

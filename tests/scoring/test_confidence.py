@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.chain import chain_scores
 from lmod_train.scoring.confidence import (
     confidence_scores,
@@ -15,7 +16,6 @@ from lmod_train.scoring.confidence import (
     selective_accuracy,
 )
 from lmod_train.scoring.reliability import QUARTERS, TENTHS, debiased_ece, ece
-from lmod_train.types import Unparsed
 from tests.scoring.chains import OPTIONS, chain_items, random_items, step_item
 from tests.scoring.make import by_metric, values
 from tests.tabled import tabled

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.chain import SWA_MEAN, chain_scores
 from lmod_train.scoring.expertise import ESA, ESA_MEAN
 from tests.scoring.chains import mean, random_items, step_item

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score, mean_absolute_error, precision_recall_fscore_support, precision_score
 
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.grading import grading_scores
-from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric, item, values
 from tests.tabled import tabled
 

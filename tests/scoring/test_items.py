@@ -1,8 +1,8 @@
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.items import items_of
-from lmod_train.types import Unparsed
 from tests.scoring.make import prediction
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.judged import PENDING, judged_scores
-from lmod_train.types import Unparsed
 
 LABELS, RIGHT = ("correct", "partly", "wrong"), ("correct", "partly")
 

@@ -8,6 +8,7 @@ from scipy.stats import chi2_contingency, fisher_exact
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.contingency_tables import mcnemar as reference
 
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.languages import (
     CELLS,
     LANGUAGES,
@@ -17,7 +18,6 @@ from lmod_train.scoring.languages import (
     overall_scores,
     pair_of,
 )
-from lmod_train.types import Unparsed
 from tests.scoring.make import item, values
 
 OPTIONS = {"zh": ("裂孔", "前膜", "水肿", "变性"), "en": ("hole", "membrane", "edema", "degeneration")}

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.letters import letters
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.macro import macro_accuracy, macro_mean
-from lmod_train.types import Unparsed
 from tests.scoring.make import item
 
 

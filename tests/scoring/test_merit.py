@@ -1,6 +1,6 @@
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.merit import merit
-from lmod_train.types import Unparsed
 
 
 def test_an_image_counts_by_its_f1():

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from sklearn.metrics import accuracy_score, average_precision_score, roc_auc_score
 
+from lmod_train.core.types import Patient, Sample, Unparsed
+from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.probability import probabilities_of
-from lmod_train.types import Patient, Sample, Unparsed
-from lmod_train.vocabulary.findings import FINDINGS
 from tests.contracts import TaskContract
 from tests.scoring.make import by_metric, item, values
 from tests.tabled import tabled

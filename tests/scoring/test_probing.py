@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.probing import probe_scores
-from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric, item, values
 from tests.tabled import tabled
 

@@ -9,7 +9,7 @@ import statsmodels.formula.api as smf
 from scipy.stats import t
 from statsmodels.stats.anova import anova_lm
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.readers import against_readers, mean_reader, variance_of_mean
 from scripts.benchmarks.readers import Design, covered

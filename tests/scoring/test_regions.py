@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.regions import BASELINES, MACRO, OVERALL, image_score, region_scores
-from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric, item, values
 from tests.tabled import tabled
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.reliability import QUARTERS, TENTHS, Edges, debiased_ece, ece, reliability_points
 from tests.tabled import tabled
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.retfound import retfound_accuracy, retfound_auroc, retfound_f1, retfound_mcc, retfound_measures

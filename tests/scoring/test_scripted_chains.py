@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lmod_train.core.types import Prediction, Reply
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.regimes import chain_differences, stage_differences
 from lmod_train.scoring.steps import STEPS
-from lmod_train.tasks.chain import Chain
+from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.single_choice import reply_for, single_choice
-from lmod_train.types import Prediction, Reply
 from tests.scoring.make import by_metric, record, values
 
 TASK, OPTIONS = Chain(), ("left", "right", "above", "below")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.spread import same_answer, spread_scores
-from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.subgroups import equal_opportunity, gap, group_scores, worst_group
 

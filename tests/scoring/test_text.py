@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU
 
+from lmod_train.core.types import Unparsed
 from lmod_train.scoring.text import bleu_columns, contains, open_scores, signature, token_f1, words_of
-from lmod_train.types import Unparsed
 from tests.scoring.make import by_metric, item, values
 from tests.tabled import tabled
 

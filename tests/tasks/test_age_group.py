@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Patient, Prediction, Reply, Sample, Unparsed
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.age_group import AgeGroup
-from lmod_train.types import Patient, Prediction, Reply, Sample, Unparsed
 from tests.contracts import TaskContract
 from tests.tabled import tabled
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Box, Patient, Region, Reply, Sample
 from lmod_train.tasks.anatomy import Anatomy
-from lmod_train.types import Box, Patient, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
 from tests.tabled import tabled
 

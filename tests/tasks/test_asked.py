@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from lmod_train.core.types import Box, Message, Part, Patient, Record, Region
 from lmod_train.tasks.asked import asked
-from lmod_train.types import Box, Message, Part, Patient, Record, Region
 from tests.tabled import tabled
 
 RECORD = Record(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from lmod_train.core.types import Prediction, Reply, Unparsed
+from lmod_train.core.vocabulary.attacks import ATTACKS
 from lmod_train.tasks.attack import ATTACK, AttackedJudgement, attack_id, attacked_id
 from lmod_train.tasks.judgement import JUDGED_TASK, Judgement
 from lmod_train.tasks.judgement_replies import drawn
 from lmod_train.tasks.prompt import prompt
-from lmod_train.types import Prediction, Reply, Unparsed
-from lmod_train.vocabulary.attacks import ATTACKS
 from tests.tabled import tabled
 from tests.tasks.test_judgement import prediction, words
 

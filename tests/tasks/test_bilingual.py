@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Prediction, Question, Reply, Sample, Unparsed
 from lmod_train.tasks.bilingual import BINARY, OPEN, SINGLE_CHOICE, BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.prompt import prompt
-from lmod_train.types import Prediction, Question, Reply, Sample, Unparsed
 from tests.contracts import TaskContract, record_from
 from tests.tabled import tabled
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
 from tests.tabled import tabled

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.tasks.captioning import CaptionQuestions, CaptionRewriting
-from lmod_train.types import Prediction, Reply, Unparsed
 from tests.tabled import tabled
 
 CAPTION = Caption("a b/1", "images/1.jpg", "Drusen </s> of the left eye.", group="p", phantom=True)

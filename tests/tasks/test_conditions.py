@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import accuracy_score, recall_score
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Prediction, Reply, Sample
+from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.tasks.conditions import Conditions, variant_of
-from lmod_train.types import Prediction, Reply, Sample
-from lmod_train.vocabulary.findings import FINDINGS
 from tests.contracts import TaskContract, record_from
 from tests.tabled import tabled
 

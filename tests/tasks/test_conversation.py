@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.core.types import Prediction, Record, Reply, Sample, Unparsed
 from lmod_train.scoring.text import token_f1, words_of
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.prompt import prompt
-from lmod_train.types import Prediction, Record, Reply, Sample, Unparsed
 from tests.tabled import tabled
 
 TASK = Conversation()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmod_train.core.types import Reply
 from lmod_train.tasks.current import Current, current, newest
-from lmod_train.types import Reply
 
 replies = st.lists(
     st.builds(

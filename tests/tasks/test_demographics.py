@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 from pathlib import Path
 
+from lmod_train.core.types import Patient, Reply, Sample
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.demographics import both, label_of_age
 from lmod_train.tasks.sex import Sex
-from lmod_train.types import Patient, Reply, Sample
 from tests.tabled import tabled
 
 

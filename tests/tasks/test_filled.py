@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from lmod_train.core.types import Message, Part, Record, Unparsed
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.filled import LONGEST, MISSING, filled, placeholders
-from lmod_train.types import Message, Part, Record, Unparsed
 from tests.tabled import tabled
 
 WORDS = "Quality: {answer 1}. Lesion: {answer 2}, again {answer 2}."

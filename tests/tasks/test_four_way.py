@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from lmod_train.core.types import Sample
 from lmod_train.tasks.four_way import FourWay
-from lmod_train.types import Sample
 from tests.contracts import TaskContract
 
 SAMPLE = Sample("eye_diseases", "glaucoma/a", "CFP", Path("a.jpg"), "p1", "open", labels={"diagnosis": "glaucoma"})

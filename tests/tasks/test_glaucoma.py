@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Sample
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.types import Sample
 from tests.contracts import TaskContract
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})

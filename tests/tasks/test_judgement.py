@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given as example
 from hypothesis import strategies as st
 
-from lmod_train.artifacts.records import read_records, write_records
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Message, Part, Prediction, Record, Reply, Sample, Unparsed
+from lmod_train.core.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.bilingual import OPEN
 from lmod_train.tasks.conversation import Conversation
@@ -27,8 +29,6 @@ from lmod_train.tasks.judgement_prompt import (
 )
 from lmod_train.tasks.judgement_replies import given, is_open, to_judge
 from lmod_train.tasks.prompt import prompt
-from lmod_train.types import Message, Part, Prediction, Record, Reply, Sample, Unparsed
-from lmod_train.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES
 from tests.tabled import tabled
 from tests.tasks.test_conversation import record
 

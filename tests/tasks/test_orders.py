@@ -10,15 +10,15 @@ from math import factorial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmod_train.lettering import options_in
-from lmod_train.parsing.option import parse_option
+from lmod_train.core.lettering import options_in
+from lmod_train.core.types import Message, Part, Reply
+from lmod_train.core.wording import replies_of
 from lmod_train.tasks.age_group import PROMPTS, AgeGroup
-from lmod_train.tasks.chain import Chain
+from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.four_way import PROMPT, FourWay
 from lmod_train.tasks.orders import SEPARATORS, count_orders, names_others, permutation, reordered
+from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.ways import Ways, in_every_way
-from lmod_train.types import Message, Part, Reply
-from lmod_train.wording import replies_of
 from tests.tabled import tabled
 from tests.tiny import record
 

@@ -9,27 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.artifacts.records import read_records
-from lmod_train.curation.pipeline import curate
-from lmod_train.errors import BadArgument
-from lmod_train.files import sha256_of
-from lmod_train.perturbations import KINDS
-from lmod_train.sources.discovery import source_classes
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import sha256_of
+from lmod_train.core.perturbations import KINDS
+from lmod_train.core.types import Box, Need, Region, Reply, Sample
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.sources.discovery import source_classes
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.building import task_arguments, tasks_asked
-from lmod_train.tasks.chain import Chain
+from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.perturbed import Perturbed
 from lmod_train.tasks.probe import Probe
-from lmod_train.types import Box, Need, Region, Reply, Sample
 from tests.contracts import TaskContract, record_from
-from tests.curation.world import Discs, Regions, tree
+from tests.data.curation.world import Discs, Regions, tree
 from tests.tabled import tabled
+from tests.tasks.chain.stages.samples import cupped, scan
+from tests.tasks.chain.test_chain import ADDED, DEFECTS, STAGES_OF, files, is_right
 from tests.tasks.conftest import DRAWN, SIZE
-from tests.tasks.stages.samples import cupped, scan
-from tests.tasks.test_chain import ADDED, DEFECTS, STAGES_OF, files, is_right
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})
 HEALTHY = replace(SAMPLE, key="train/b", group="p2", labels={"glaucoma": "no"})

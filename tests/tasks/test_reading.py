@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.account import share_failed
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.reading import parse_replies, scores_of
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from tests.tabled import tabled
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from lmod_train.errors import Untrusted
+from lmod_train.core.errors import Untrusted
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmod_train.curation.manifest import task_settings
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.data.curation.manifest import task_settings
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.settings import plain
-from lmod_train.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from tests.tabled import tabled
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Patient, Sample
 from lmod_train.tasks.sex import Sex
-from lmod_train.types import Patient, Sample
 from tests.contracts import TaskContract
 
 SAMPLE = Sample("brset", "img1", "CFP", Path("a.jpg"), "p1", "open", patient=Patient(sex="male"))

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmod_train.errors import BadArgument
-from lmod_train.lettering import lettered
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lettering import lettered
+from lmod_train.core.types import Message, Part
 from lmod_train.tasks.shots import Examples, with_examples
-from lmod_train.types import Message, Part
 from tests.tabled import tabled
 from tests.tiny import record
 

@@ -10,14 +10,14 @@ import yaml
 from sklearn.metrics import cohen_kappa_score
 
 from lmod_train import cli
-from lmod_train.artifacts.records import read_records, write_records
-from lmod_train.artifacts.replies import ReplyFile
-from lmod_train.artifacts.scores import read_scores
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.replies import ReplyFile
+from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Reply, Sample
+from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.staging import Staging
-from lmod_train.types import Reply, Sample
-from lmod_train.vocabulary.scales import SCALES
 from tests.contracts import TaskContract, record_from
 from tests.tabled import tabled
 

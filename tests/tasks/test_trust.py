@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.errors import Untrusted
+from lmod_train.core.errors import Untrusted
 from lmod_train.tasks.building import build, tasks_asked
 from lmod_train.tasks.trust import Trust
 from tests.tabled import tabled

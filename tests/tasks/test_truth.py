@@ -2,9 +2,9 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from lmod_train.core.types import Sample
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.truth import truth_of
-from lmod_train.types import Sample
 from tests.contracts import TaskContract
 
 

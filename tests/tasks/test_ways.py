@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Message, Part
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.four_way import PROMPT, FourWay
 from lmod_train.tasks.glaucoma import PROMPT as GLAUCOMA
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.ways import Ways, in_every_way, is_greedy, summary
-from lmod_train.types import Message, Part
 from tests.tabled import tabled
 from tests.tiny import record
 
@@ -140,8 +140,8 @@ def test_a_system_message_of_its_own_or_a_tag_of_that_name_is_refused():
 
 
 def test_greedy_decoding_is_known_by_the_settings_of_both_backends():
-    from lmod_train.backends.endpoint.request import Decoding
-    from lmod_train.chat.generation import Decoding as Local
+    from lmod_train.models.backends.endpoint.request import Decoding
+    from lmod_train.models.chat.generation import Decoding as Local
 
     assert is_greedy({"decoding": str(Local(8))}) and is_greedy(Decoding("m").settings())
     assert not is_greedy(Decoding("m", temperature=0.7).settings()) and not is_greedy(Decoding("gpt-5").settings())

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from lmod_train.core.types import Message, Part
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.conditions import Conditions
@@ -17,7 +18,6 @@ from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
 from lmod_train.tasks.wordings import count_wordings, filling, reworded
-from lmod_train.types import Message, Part
 from tests.tiny import record
 
 TASKS = [AgeGroup(), Anatomy(), Conditions(), FourWay(), Glaucoma(), Sex(), Staging(), Probe(Glaucoma())]

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lmod_train.files import write_beside
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Patient
 from lmod_train.phantom.canvas import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.folders.brset_cases import Case, cases, eye_of
@@ -19,7 +20,6 @@ from lmod_train.phantom.frame import frame_for, photograph
 from lmod_train.phantom.shots import draw_all, note
 from lmod_train.phantom.signs import SIGNS, paint_signs
 from lmod_train.phantom.truth import Truth
-from lmod_train.types import Patient
 
 _SOURCE = "brset"
 _FOLDER = Path("physionet.org") / "files" / "brazilian-ophthalmological" / "1.0.1"  # as wget leaves it

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.folders.brset_table import CAMERAS, EXPOSURE
 from lmod_train.phantom.retinopathy import grade_eye

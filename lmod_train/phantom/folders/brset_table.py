@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lmod_train.files import write_beside
+from lmod_train.core.files import write_beside
 
 COLUMNS = (
     *("image_id", "patient_id", "camera", "patient_age", "comorbidities", "diabetes_time_y", "insuline"),

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Box
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
 from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.surgery import Scene, draw_operation, draw_scene, height_of, outlines, render
 from lmod_train.phantom.truth import Truth
-from lmod_train.types import Box
 
 _SOURCE = "cataract_1k"
 _IMAGES = "Annotations/Images-and-Supervisely-Annotations"

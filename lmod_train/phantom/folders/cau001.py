@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from lmod_train.core.types import Patient
 from lmod_train.phantom.eye_photograph import View, boxes, draw_eye_photograph
 from lmod_train.phantom.folders.roboflow import COPIES, Export, Exported, Project, check, places, stems
 from lmod_train.phantom.shots import eye_seed
 from lmod_train.phantom.truth import Truth
-from lmod_train.types import Patient
 
 _SOURCE = "cau001"
 _VIEWS: tuple[View, ...] = ("right", "left", "both", "left", "right", "both", "iris")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Patient
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
 from lmod_train.phantom.shots import Shot, eye_seed, note, take
 from lmod_train.phantom.truth import Truth
-from lmod_train.types import Patient
 
 _SOURCE = "eye_diseases"
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Box, Patient
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.slo import CUP, RIM, scan, structures
 from lmod_train.phantom.truth import Truth
-from lmod_train.types import Box, Patient
 
 _SOURCE = "fairseg"
 _FOLDER = "FairSeg"

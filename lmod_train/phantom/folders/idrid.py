@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Box
 from lmod_train.phantom.eye import Eye, LesionKind, Point, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import disc_mask
 from lmod_train.phantom.retinopathy import Exudates, grade_eye, lesion_mask
 from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth, extent
-from lmod_train.types import Box
 
 _SOURCE = "idrid"
 _WIDTH, _HEIGHT = 4288, 2848  # of the published photographs; lengths refer to this width

@@ -12,12 +12,12 @@ import numpy as np
 from openpyxl import Workbook
 from PIL import Image
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Box, Patient
 from lmod_train.phantom.oct import STAGES, STRUCTURES, Scan, draw_oct_eye, draw_scan, label_map, render
 from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth
-from lmod_train.types import Box, Patient
 
 _SOURCE = "oimhs"
 _FOLDER = "OIMHS_dataset"

@@ -15,14 +15,14 @@ from openpyxl import Workbook
 from PIL import Image
 from scipy.io import savemat
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Patient
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth, extent
-from lmod_train.types import Patient
 
 Layout = Literal["kaggle", "detection", "original"]
 

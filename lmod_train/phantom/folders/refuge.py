@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from openpyxl import Workbook
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import Shot, eye_seed, note, take

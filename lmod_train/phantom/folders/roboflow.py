@@ -14,11 +14,11 @@ import numpy as np
 import yaml
 from PIL import Image, ImageFilter
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_beside
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Box
 from lmod_train.phantom.eye_photograph import SMALLEST, EyePhotograph, render
 from lmod_train.phantom.shots import draw_all, note
-from lmod_train.types import Box
 
 Flavour = Literal["yolo", "coco"]
 

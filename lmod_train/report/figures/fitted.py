@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from lmod_train.escaping import for_terminal
+from lmod_train.core.escaping import for_terminal
 from lmod_train.report.canvas import fonts
 
 CUT = "…"

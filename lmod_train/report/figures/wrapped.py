@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from lmod_train.escaping import for_terminal
+from lmod_train.core.escaping import for_terminal
 
 
 def wrapped(name: str, width: int = 26, most: int = 3) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lmod_train.core.types import Score
 from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.papers.measured import conditions, find_score, manifest_of
 from lmod_train.report.papers.models import canonical_names, models_of_run
@@ -13,7 +14,6 @@ from lmod_train.report.papers.printed import PAPERS, Printed, printed
 from lmod_train.report.papers.protocols import Protocol, protocol_of
 from lmod_train.report.papers.relations import Found, Measured, compare
 from lmod_train.report.results import Outcomes, Results, RunScores
-from lmod_train.types import Score
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lmod_train.artifacts.manifest import read_manifest
-from lmod_train.errors import ArtifactError
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.types import Score
 from lmod_train.report.papers.protocols import Protocol
 from lmod_train.report.papers.relations import Measured
 from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import question_of
-from lmod_train.types import Score
 
 _KEYS: Mapping[str, Callable[[Item], str]] = {
     "modality": lambda item: item.modality,

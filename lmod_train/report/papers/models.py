@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from lmod_train.artifacts.model_facts import ModelFacts, PublishedRow, known_models
+from lmod_train.core.artifacts.model_facts import ModelFacts, PublishedRow, known_models
 from lmod_train.report.papers.printed import read_table
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 PAPERS = ("lmod_naacl", "lmod_v1", "lmod_plus", "xpcr", "ophthalwechat", "ophthalwechat_journal")
-"""Papers with a CSV file in this folder; their names are in `lmod_train.artifacts.model_facts.PAPERS`."""
+"""Papers with a CSV file in this folder; their names are in `lmod_train.core.artifacts.model_facts.PAPERS`."""
 
 NO_MODEL = ("", "Random", "Average", "next-best model (unnamed)", "23 MLLMs pooled")
 """Rows of the tables that are no model's."""

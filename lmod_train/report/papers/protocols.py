@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.report.papers.patterns import first_match
 from lmod_train.report.papers.printed import Printed, read_table
 from lmod_train.tasks.conditions import variant_of
-from lmod_train.vocabulary.findings import FINDINGS
 
 _LEVELS = {"resident": "R", "attending": "A", "specialist": "S"}
 """Level of expertise, as printed -> tag ``level`` of the records."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
+from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.report.papers.printed import Printed, printed
-from lmod_train.vocabulary.findings import FINDINGS
 
 Line = tuple[str, str]
 """A line of a model: its head, and the metric of its cells; both empty if a model has one line."""

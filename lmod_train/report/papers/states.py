@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from lmod_train.artifacts.model_facts import STATES as OF_MODELS
+from lmod_train.core.artifacts.model_facts import STATES as OF_MODELS
 from lmod_train.report.papers.models import row_facts
 from lmod_train.report.papers.patterns import first_match
 from lmod_train.report.papers.printed import Printed, read_table

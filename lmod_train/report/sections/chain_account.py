@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import mean
 from typing import ClassVar
 
+from lmod_train.core.types import Score
 from lmod_train.report.chains import ALONE, ChainRun, every_chain, of_one_model
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, table
 from lmod_train.report.results import Results
@@ -17,9 +18,8 @@ from lmod_train.scoring.regimes import paired_items
 from lmod_train.scoring.spread import same_answer
 from lmod_train.scoring.steps import STEPS, chains_of, incomplete_chains, is_right
 from lmod_train.scoring.ways import compared
+from lmod_train.tasks.chain.regimes import IMPLIED, PLANTED
 from lmod_train.tasks.filled import plain_text, unfilled
-from lmod_train.tasks.regimes import IMPLIED, PLANTED
-from lmod_train.types import Score
 
 NOTE = """A chain is complete if it has a question at every stage; incomplete ones are in no denominator of whole
 chains. Without an earlier answer: questions whose words state that no answer was given, as the model's reply to an

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.core.types import Score
 from lmod_train.report.chains import ChainRun, every_chain, in_order
 from lmod_train.report.confidences import (
     SIGNALS,
@@ -23,7 +24,6 @@ from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.types import Score
 
 NOTE = """Two confidences in the same answers: the one that the reply states, and the likelihood of the answer among the
 options, if it was recorded. n: answers with this confidence; a reply without an answer is wrong with the confidence

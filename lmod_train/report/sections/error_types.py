@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
-from lmod_train.errors import BadArgument
-from lmod_train.failures.case import LONGEST
-from lmod_train.failures.measured import read_measured
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.vocabulary.error_types import LMOD_MODES, LMOD_PLUS_TYPES, TITLES
 from lmod_train.report.contents import INTERVAL, Cell, Column, Figure, Heads, N, Part, Table, Text, table
 from lmod_train.report.figures.lines import distinct, lines
 from lmod_train.report.figures.stacked import COLUMNS as STACKED
@@ -18,7 +17,8 @@ from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import Sorted, compared, sort_errors
 from lmod_train.scoring.agreement import pair_scores
 from lmod_train.scoring.detection import share_score
-from lmod_train.vocabulary.error_types import LMOD_MODES, LMOD_PLUS_TYPES, TITLES
+from lmod_train.tasks.failures.case import LONGEST
+from lmod_train.tasks.failures.measured import read_measured
 
 UNDECIDED = "not decided"
 COUNT, SHARE = Column("replies", "count"), Column("share", "percent")

@@ -9,8 +9,9 @@ from functools import partial
 from itertools import chain, zip_longest
 from typing import ClassVar
 
-from lmod_train.errors import BadArgument
-from lmod_train.escaping import without_folders
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.escaping import without_folders
+from lmod_train.core.types import Prediction, Record
 from lmod_train.report.canvas import undrawn
 from lmod_train.report.contents import Cell, Figure, Part, Remark, Text, table
 from lmod_train.report.figures.qualitative import COLUMNS, MODELS, NOT_ASKED, draw_qualitative
@@ -19,7 +20,6 @@ from lmod_train.report.section import Section
 from lmod_train.report.thumbnails import licences
 from lmod_train.report.viewer.wording import answer_text, outcome_of
 from lmod_train.scoring.items import Item
-from lmod_train.types import Prediction, Record
 
 LONGEST = 1_000
 """Characters of a reply that are kept; the page has all of it."""

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from lmod_train.artifacts.run import Run
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.types import Score
 from lmod_train.report.contents import Cell, Column, Estimate, Part, Text, table
 from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 from lmod_train.report.seeds import by_series
 from lmod_train.report.training import training
 from lmod_train.scoring.headline import headline_metric
-from lmod_train.types import Score
 
 Named = tuple[str, RunScores]
 """Label and scores of a run."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.report.comparisons import comparable
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Text, table
 from lmod_train.report.fairness import ENOUGH, Fairness, fairness
@@ -16,7 +17,6 @@ from lmod_train.scoring.association import DRAWS
 from lmod_train.scoring.shares import MIN_PATIENTS
 from lmod_train.scoring.subgroups import Gap, Group
 from lmod_train.scoring.subsets import SUBGROUPS
-from lmod_train.types import Score
 
 NOTE = """Records whose group a source does not state are counted as unknown and left out. Groups also differ in their
 diseases, sources and cameras: a difference between them is no proof of its cause."""

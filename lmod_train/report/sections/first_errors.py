@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.core.types import Score
 from lmod_train.report.chains import ChainRun, every_chain
 from lmod_train.report.contents import INTERVAL, Cell, Column, Estimate, Figure, N, Part, Text, table
 from lmod_train.report.figures.groups import COLUMNS, group_figure
@@ -14,7 +15,6 @@ from lmod_train.report.figures.staircase import draw_staircase
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sections.chain_scores import by_stage, stage_rows
-from lmod_train.types import Score
 
 NOTE = """Over complete chains, those with a question at every stage. First error: share of the chains whose first wrong
 answer is at this stage; `none` is the share without a wrong answer. Survival: share that is right up to and with this

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lmod_train.core.types import Score
 from lmod_train.report.contents import INTERVAL, Cell, Column, Figure, Heads, N, Part, Text, score_cells, table
 from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.languages import KINDS, OPEN, SUBSETS, verdicts
@@ -14,7 +15,6 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.types import Score
 
 SPOKES = 10
 """Maximum number of groups that a chart shows, those with the most questions."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
+from lmod_train.core.types import Score
 from lmod_train.report.contents import Cell, Column, Heads, N, Part, Text, table
 from lmod_train.report.languages import KINDS, OPEN, SUBSETS, verdicts
 from lmod_train.report.results import Results
@@ -19,7 +20,6 @@ from lmod_train.scoring.comparison import (
     mcnemar_by_patient,
     paired_difference,
 )
-from lmod_train.types import Score
 
 NOTE = """Every two runs on the questions of a subset that both were asked: McNemar's exact test, and the same with
 patients as units; the paper tests each model against the best one of a column, a choice made after seeing the results.

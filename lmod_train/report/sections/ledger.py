@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.artifacts.model_facts import PAPERS
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.model_facts import PAPERS
+from lmod_train.core.errors import BadArgument
 from lmod_train.report.contents import INTERVAL, Cell, Column, N, Part, Table, Text, table
 from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.papers.ledger import Entry, entries, unknown_models

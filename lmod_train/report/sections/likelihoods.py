@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.core.types import Score
 from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Table, Text, table
 from lmod_train.report.curves import Ranking, curve_rows, rankings, reliability_rows
 from lmod_train.report.figures.curves import COLUMNS as CURVE_COLUMNS
@@ -18,7 +19,6 @@ from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 from lmod_train.scoring.probability import curve_classes
-from lmod_train.types import Score
 
 NOTE = """Computed on the items whose reply has a likelihood for every choice; "given" is their share. With two
 choices, the first is the positive class; with more, the mean over classes, each against the rest."""

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from lmod_train.core.types import Score
 from lmod_train.report.chosen_on import Evaluated, evaluated
 from lmod_train.report.contents import Cell, Column, Estimate, Heads, Part, Remark, Text, table
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.types import Score
 
 NOTE = """Each class against the rest; of two choices, the first is the positive class. A threshold is chosen on
 validation records: of those that reach the fixed specificity (or sensitivity) there, the one with the largest

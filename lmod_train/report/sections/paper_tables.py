@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Score
 from lmod_train.report.contents import Cell, Column, Estimate, Part, Table, Text, table
 from lmod_train.report.origin import not_as_published
 from lmod_train.report.papers.measured import find_score, items_of_part
@@ -17,7 +18,6 @@ from lmod_train.report.papers.states import STATES, state_of
 from lmod_train.report.papers.subgroup_p import subgroup_p
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.types import Score
 
 NOTE = """Numbers as printed, of the authors' own runs, then the runs of this report with interval and n, in the same
 unit and in the metric with the most similar definition. Whether two numbers can be compared is in the section that

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from lmod_train.artifacts.run import READER
+from lmod_train.core.artifacts.run import READER
+from lmod_train.core.types import Score, Unparsed
 from lmod_train.report.comparisons import by_question
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Heads, N, Part, Remark, Text, score_cells, table
 from lmod_train.report.results import Results
@@ -19,7 +20,6 @@ from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.merit import merit
 from lmod_train.scoring.readers import against_readers, mean_reader
-from lmod_train.types import Score, Unparsed
 
 NOTE = """Readers are people who answered the records (`answers`). All rows of a task are of the records that each of
 its readers has answered. Score: accuracy, or F1 per image for regions. The interval of a reader is over patients. That

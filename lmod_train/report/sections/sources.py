@@ -19,7 +19,7 @@ class SourceScores(Section):
     """Score of each model by source, for tasks with several sources of the modality.
 
     Args:
-        modality: Modality whose sources are shown, a name in `lmod_train.vocabulary.modalities`.
+        modality: Modality whose sources are shown, a name in `lmod_train.core.vocabulary.modalities`.
     """
 
     title: ClassVar[str] = "Scores by source"

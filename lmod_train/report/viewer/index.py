@@ -6,12 +6,12 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
+from lmod_train.core.types import Record
 from lmod_train.report.viewer.record_details import groups_of, modality_name, source_name
 from lmod_train.report.viewer.store import compact
 from lmod_train.report.viewer.texts import Numbered
 from lmod_train.report.viewer.wording import OUTCOMES, answer_text, outcome_of
 from lmod_train.scoring.items import Item
-from lmod_train.types import Record
 
 LONGEST = 120
 """Characters of an answer in the list of predictions."""

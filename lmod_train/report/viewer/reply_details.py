@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from lmod_train.escaping import without_folders
+from lmod_train.core.escaping import without_folders
+from lmod_train.core.types import Prediction, Unparsed
 from lmod_train.report.viewer.texts import Numbered
 from lmod_train.report.viewer.wording import answer_text
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.judgement_replies import given
 from lmod_train.tasks.taken import spans_taken
-from lmod_train.types import Prediction, Unparsed
 
 Verdicts = Sequence[tuple[str, str]]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmod_train.files import write_beside
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Prediction
 from lmod_train.report.viewer.record_details import part_text
 from lmod_train.report.writers.template import fill, static_policy
-from lmod_train.types import Prediction
 
 EACH = 100
 """Predictions of a page."""

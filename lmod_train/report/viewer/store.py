@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmod_train.files import write_beside
-from lmod_train.pixels import KINDS, UNREADABLE, picture_size
+from lmod_train.core.files import write_beside
+from lmod_train.core.pixels import KINDS, UNREADABLE, picture_size
 from lmod_train.report.thumbnails import thumbnail
 
 PREFIX = "lmodData"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.types import Prediction, Record
 from lmod_train.report.results import Outcomes
 from lmod_train.report.viewer.blocks import SIZE, Blocks
 from lmod_train.report.viewer.index import Index
@@ -18,7 +19,6 @@ from lmod_train.report.viewer.wording import answer_text, outcome_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.judged import PENDING
 from lmod_train.scoring.steps import STEPS
-from lmod_train.types import Prediction, Record
 
 Errors = Mapping[str, Mapping[str, Sequence[str]]]
 """Label of a run -> record id -> failures of its reply."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from lmod_train.core.types import Answer, Unparsed
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.merit import merit
-from lmod_train.types import Answer, Unparsed
 
 OUTCOMES = ("right", "partly right", "wrong", "unparsed", "refused", "truncated", "failed")
 """Outcomes of a prediction, in the order of filters."""

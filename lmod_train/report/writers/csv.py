@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from lmod_train.escaping import for_csv
-from lmod_train.files import write_durably
+from lmod_train.core.escaping import for_csv
+from lmod_train.core.files import write_durably
 from lmod_train.report.contents import Cell, Column, Estimate, Table
 from lmod_train.report.writers.naming import file_name
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.errors import BadArgument
-from lmod_train.files import write_durably
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_durably
 from lmod_train.report.contents import Contents, Figure, Table
 from lmod_train.report.results import Results
 from lmod_train.report.thumbnails import Licence, licences

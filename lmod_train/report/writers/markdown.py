@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from lmod_train.escaping import for_markdown
-from lmod_train.files import write_durably
+from lmod_train.core.escaping import for_markdown
+from lmod_train.core.files import write_durably
 from lmod_train.report.contents import Chapter, Contents, Figure, Remark, Table, Text
 from lmod_train.report.writers.cells import RIGHT, cell_text
 

@@ -16,7 +16,7 @@ class Caption:
         text: The caption.
         sha256: SHA-256 of the image file.
         group: Patient; the image if none is stated.
-        modality: A name of `lmod_train.vocabulary.modalities`, or a combination; empty if unknown.
+        modality: A name of `lmod_train.core.vocabulary.modalities`, or a combination; empty if unknown.
         licence: Licence of the image.
         tags: ``subspecialty`` and ``text_in_image`` where they are stated.
         phantom: Whether the image is drawn.

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from string import ascii_uppercase
 
-from lmod_train.parsing.normalise import normalise
-from lmod_train.parsing.option import parse_option
-from lmod_train.parsing.repetition import split_repetition
-from lmod_train.parsing.thinking import strip_thinking
+from lmod_train.core.types import Unparsed
 from lmod_train.tasks.captioned.fields import Field, fields_of
 from lmod_train.tasks.captioned.pair import BINARY, SINGLE_CHOICE, TRUE_FALSE, Half, Pair
-from lmod_train.types import Unparsed
+from lmod_train.tasks.parsing.normalise import normalise
+from lmod_train.tasks.parsing.option import parse_option
+from lmod_train.tasks.parsing.repetition import split_repetition
+from lmod_train.tasks.parsing.thinking import strip_thinking
 
 LONGEST = 20_000
 """Characters up to which a reply is read; longer ones are loops."""

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
-from lmod_train.parsing.thinking import strip_thinking
-from lmod_train.types import Unparsed
+from lmod_train.core.types import Unparsed
+from lmod_train.tasks.parsing.thinking import strip_thinking
 
 HEADS = ("Question", "Options", "Right letter", "Answer")
 """Headings of the parts of a reply, in their order; ``Options`` may be missing in front of lettered lines."""

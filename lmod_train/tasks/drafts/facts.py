@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
 
-from lmod_train.parsing.label import labels_in
-from lmod_train.shuffling import shuffle_key
+from lmod_train.core.shuffling import shuffle_key
+from lmod_train.core.types import Record
+from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.tasks.drafts.listing import PARTS
 from lmod_train.tasks.drafts.measures import described, single
 from lmod_train.tasks.filled import plain_text
-from lmod_train.types import Record
-from lmod_train.vocabulary.scales import SCALES
+from lmod_train.tasks.parsing.label import labels_in
 
 STAGES = tuple(PARTS)
 
@@ -36,7 +36,7 @@ class Facts:
     Attributes:
         stage: Name of the stage.
         truth: True answer of the stage.
-        modality: Name in `lmod_train.vocabulary.modalities`; empty if unknown.
+        modality: Name in `lmod_train.core.vocabulary.modalities`; empty if unknown.
         eye: ``left`` or ``right``; empty if unknown.
         structure: Structure that the question is about; empty if it is about the image.
         earlier: Earlier stage -> its true answer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from lmod_train.types import Box, Region
+from lmod_train.core.types import Box, Region
 
 MIDDLE = 0.1
 """Share of the image's side around its centre within which a box is neither left nor right, neither upper nor lower."""

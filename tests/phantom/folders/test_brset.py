@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders import brset
 from lmod_train.phantom.folders.brset import portrait, truths, write
 from lmod_train.phantom.folders.brset_cases import Case, cases, eye_of, scottish

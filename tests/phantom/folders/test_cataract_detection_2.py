@@ -5,7 +5,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.cataract_detection_2 import truths, write
 
 ROOT = "Cataract Detection 2"

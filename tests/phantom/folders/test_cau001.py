@@ -3,7 +3,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.cau001 import truths, write
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.eye_diseases import truth, write
 from lmod_train.phantom.folders.refuge import truth as refuge_truth
 from lmod_train.phantom.fundus import render

@@ -3,10 +3,10 @@ import csv
 import numpy as np
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Box
+from lmod_train.core.vocabulary.age_groups import AGE_GROUPS
 from lmod_train.phantom.folders.fairseg import truths, write
-from lmod_train.types import Box
-from lmod_train.vocabulary.age_groups import AGE_GROUPS
 
 PUBLIC = {"slo_fundus", "disc_cup_mask", "age", "gender", "race", "ethnicity", "language", "maritalstatus"}
 OLDER = {"fundus_slo", "disc_cup", "pid", "age", "gender", "race", "hispanic", "language", "maritalstatus"}

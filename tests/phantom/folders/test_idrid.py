@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.idrid import photographs, truths, write
 
 

@@ -5,9 +5,9 @@ import pytest
 from openpyxl import load_workbook
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Box
 from lmod_train.phantom.folders.oimhs import truths, write
-from lmod_train.types import Box
 
 CODES = {
     "choroid": (255, 255, 0),

@@ -3,7 +3,7 @@ import pytest
 from PIL import Image
 from scipy.io import loadmat
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.origa import eyes, truths, write
 from tests.tabled import tabled
 

@@ -3,7 +3,7 @@ import json
 import pytest
 from openpyxl import load_workbook
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.refuge import truth, write
 
 

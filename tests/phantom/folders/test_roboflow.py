@@ -6,7 +6,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.eye_photograph import boxes, draw_eye_photograph, render
 from lmod_train.phantom.folders.roboflow import Exported, Place, Project, augment, places, stems, write_export
 

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import yaml
 
-from lmod_train.artifacts.manifest import write_json
-from lmod_train.artifacts.predictions import write_predictions
-from lmod_train.artifacts.records import write_records
-from lmod_train.artifacts.scores import write_scores
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.predictions import write_predictions
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.scores import write_scores
+from lmod_train.core.types import Reply
 from lmod_train.report.results import read_results
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.staging import Staging
-from lmod_train.types import Reply
 from tests.scoring.make import record
 
 STAGE = "lmod_train.tasks.staging.Staging"

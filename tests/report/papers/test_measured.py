@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.core.types import Score
 from lmod_train.report.papers.measured import conditions, find_score, items_of_part, manifest_of
 from lmod_train.report.papers.protocols import Protocol
 from lmod_train.report.results import RunScores
 from lmod_train.scoring.items import Item
-from lmod_train.types import Score
 from tests.report.make import run
 from tests.report.papers.make import curated, results, staged
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmod_train.artifacts.model_facts import known_models
+from lmod_train.core.artifacts.model_facts import known_models
 from lmod_train.report.papers.models import canonical_names, models_of_run, row_facts
 from lmod_train.report.papers.printed import NO_MODEL, PAPERS, printed
 

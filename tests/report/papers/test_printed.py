@@ -3,7 +3,7 @@
 import pytest
 
 from lmod_train.report.papers.printed import PAPERS, Printed, find, printed
-from tests.artifacts.test_model_facts import PRINTED
+from tests.core.artifacts.test_model_facts import PRINTED
 
 COLUMNS = "paper,table,model,task,dataset_or_subset,modality,stage_or_class,metric,value,unit,note"
 ROWS = {

@@ -3,9 +3,9 @@
 import pytest
 from scipy.stats import chi2_contingency, fisher_exact
 
+from lmod_train.core.types import Patient
 from lmod_train.report.papers.subgroup_p import subgroup_p
 from lmod_train.scoring.items import Item
-from lmod_train.types import Patient
 
 
 def items(*groups):

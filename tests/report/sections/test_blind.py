@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.artifacts.shortcuts import Shortcut
+from lmod_train.core.artifacts.shortcuts import Shortcut
+from lmod_train.core.types import Reply
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.scoring.items import items_of
@@ -14,11 +15,10 @@ from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoic
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.reading import parse_replies
-from lmod_train.types import Reply
-from tests.failures.asked import question
 from tests.report.probing import question as asked_at
 from tests.report.probing import run_of, said
 from tests.report.sections.test_language_prior import results as bilingual
+from tests.tasks.failures.asked import question
 
 CHOICES = ("GLAUCOMA", "NON-GLAUCOMA")
 

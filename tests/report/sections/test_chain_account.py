@@ -6,14 +6,14 @@ from importlib import import_module
 
 import pytest
 
-from lmod_train.artifacts.records import read_records
-from lmod_train.curation.pipeline import curate
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.types import Message, Part, Prediction, Reply, Unparsed
+from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.sources.discovery import source_classes
 from lmod_train.report.contents import Table
 from lmod_train.report.sections.chain_account import ChainAccount
-from lmod_train.sources.discovery import source_classes
-from lmod_train.tasks.chain import Chain
-from lmod_train.tasks.regimes import in_regime
-from lmod_train.types import Message, Part, Prediction, Reply, Unparsed
+from lmod_train.tasks.chain.chain import Chain
+from lmod_train.tasks.chain.regimes import in_regime
 from tests.report.chained import MISSING, answered, asked, chain_run, planted, results_of
 from tests.report.scored import scored
 

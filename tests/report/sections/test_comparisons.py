@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.report.contents import Remark, Table
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.comparisons import Comparisons

@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.artifacts.series import seed_name
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.series import seed_name
 from lmod_train.report.contents import Figure, Remark, Table, Text
 from lmod_train.report.figures.decision import TREAT_ALL
 from lmod_train.report.figures.lines import lines

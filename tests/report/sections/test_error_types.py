@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Reply
 from lmod_train.report.contents import Figure, Table
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sections.error_types import ErrorTypes
 from lmod_train.scoring.items import items_of
-from lmod_train.types import Reply
-from tests.failures.asked import prediction_of, question
-from tests.failures.labelled import Labelled
+from tests.tasks.failures.asked import prediction_of, question
+from tests.tasks.failures.labelled import Labelled
 
 REPLIES = {
     "a": "GLAUCOMA; Explanation: the rim is thin.",  # right

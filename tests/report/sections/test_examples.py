@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.report.contents import Figure, Remark, Text
 from lmod_train.report.results import read_results
 from lmod_train.report.sections import examples

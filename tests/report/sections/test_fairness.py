@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Patient
 from lmod_train.report.contents import Figure, Table
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.sections.fairness import SubgroupFairness
@@ -12,7 +13,6 @@ from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.markdown import markdown
 from lmod_train.report.writers.pictures import write_picture
 from lmod_train.scoring.classification import classification_scores
-from lmod_train.types import Patient
 from tests.report.make import LURE
 from tests.report.test_fairness import CHOICES, some
 from tests.scoring.make import item

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from lmod_train.core.types import Reply
 from lmod_train.report.results import Outcomes
 from lmod_train.report.sections.language_prior import LanguagePrior
 from lmod_train.scoring.items import items_of
@@ -12,7 +13,6 @@ from lmod_train.scoring.ways import FACTORS, asked_id
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.reading import parse_replies
-from lmod_train.types import Reply
 from tests.report.bilingual import judge_of, question, right_and_wrong
 
 

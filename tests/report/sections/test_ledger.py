@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.report.contents import Table, Text
 from lmod_train.report.results import Results
 from lmod_train.report.sections.ledger import Ledger

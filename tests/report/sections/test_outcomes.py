@@ -4,7 +4,7 @@ from lmod_train.report.sections.outcomes import OutcomesOfReplies
 
 
 def test_the_account_is_the_one_of_the_predictions(three):
-    from lmod_train.artifacts.predictions import read_predictions
+    from lmod_train.core.artifacts.predictions import read_predictions
 
     runs, out, _ = three
     predictions = [p for p in read_predictions(runs[0] / "predictions.parquet") if p.record.task == "four_way"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmod_train.errors import BadArgument
+from lmod_train.core.errors import BadArgument
 from lmod_train.report.contents import Estimate, Table, Text
 from lmod_train.report.papers.shapes import SHAPES
 from lmod_train.report.results import Results

@@ -10,7 +10,7 @@ import yaml
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.report.contents import Remark, Table
 from lmod_train.report.results import Results, read_results
 from lmod_train.report.sections.provenance import Provenance

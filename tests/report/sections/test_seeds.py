@@ -1,4 +1,4 @@
-from lmod_train.artifacts.series import seed_name
+from lmod_train.core.artifacts.series import seed_name
 from lmod_train.report.contents import Table, Text
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.seeds import Seeds

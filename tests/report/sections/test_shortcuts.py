@@ -1,4 +1,4 @@
-from lmod_train.artifacts.shortcuts import Shortcut
+from lmod_train.core.artifacts.shortcuts import Shortcut
 from lmod_train.report.results import Results
 from lmod_train.report.sections.shortcuts import Shortcuts
 from tests.report.shown import tables

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.types import Box, Patient, Region, Unparsed
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes, read_results
 from lmod_train.report.sections.scores import Scores
@@ -19,7 +20,6 @@ from lmod_train.report.viewer.viewer import in_order, write_viewer
 from lmod_train.report.viewer.wording import OUTCOMES, outcome_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.steps import STEPS
-from lmod_train.types import Box, Patient, Region, Unparsed
 from tests.report.chained import chain_run, planted
 from tests.report.make import curate, run
 from tests.report.viewer.read import read_data, rows

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmod_train.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.errors import BadArgument
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.errors import BadArgument
 from lmod_train.report.contents import Chapter, Contents, Figure, Text, table
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes

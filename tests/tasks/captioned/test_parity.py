@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lmod_train.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.tasks.captioned.parity import parity_prompt
+from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
 
 
 def between(text: str, name: str) -> list[str]:

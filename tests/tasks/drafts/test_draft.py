@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmod_train.core.types import Unparsed
 from lmod_train.tasks.drafts.draft import Draft, parts_of, read_draft, shuffled
-from lmod_train.types import Unparsed
 from tests.tabled import tabled
 
 DRAFT = Draft("Which structure?", ("cup", "rim", "macula", "fovea"), "B", "PRESENT. At the\nupper left.")

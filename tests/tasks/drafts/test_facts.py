@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from lmod_train.core.types import Box, Region
 from lmod_train.tasks.drafts import facts, listing
-from lmod_train.types import Box, Region
 from tests.tabled import tabled
 from tests.tiny import record
 

@@ -1,0 +1,114 @@
+"""Parquet files of a stated schema: written whole or not at all, and read only where they are of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION, VERSION
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.files import write_durably
+
+ROWS_A_GROUP = 1024
+
+Refusal = Callable[[Path, str], ArtifactError]
+"""From a file and what is wrong with it to the error that knows the cure."""
+
+
+def write_rows(path: Path, schema: pa.Schema, rows: Iterable[dict[str, Any]]) -> int:
+    """Write rows in groups as they come, so that memory does not grow with their number; return how many."""
+    waiting, count = iter(rows), 0
+    with write_durably(path) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as writer:
+        while group := list(islice(waiting, ROWS_A_GROUP)):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema))
+            count += len(group)
+    return count
+
+
+def read_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
+    """Return the rows of a Parquet file that has exactly this schema, of this version."""
+    return _checked(file, read_table(file, refusal), schema, refusal)
+
+
+def read_run_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
+    """Return the rows of a file of a run folder, one of schema version 1 brought to this one.
+
+    Records without `asked` have it empty, as it is not known whether a reply answers them; predictions without
+    `confidence` have none.
+    """
+    table = read_table(file, refusal)
+    lacking = set(schema.names) - set(table.column_names)
+    earlier = _version_of(table) == str(SCHEMA_VERSION) and bool(lacking) and lacking <= _SINCE_VERSION_2
+    brought = _with_new_columns(table, schema) if earlier or _version_of(table) == "1" else table
+    return _checked(file, brought, schema, refusal)
+
+
+def read_table(file: Path, refusal: Refusal) -> pa.Table:
+    """Return a Parquet file as it is."""
+    try:
+        return pq.read_table(file)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise refusal(file, f"cannot be read as Parquet ({error})") from error
+
+
+def is_of_other_version(file: Path) -> bool:
+    """Return whether a file of a run folder is of a schema version that cannot be read; only its header is read."""
+    try:
+        stated = (pq.read_schema(file).metadata or {}).get(VERSION, b"none")
+    except (pa.ArrowInvalid, OSError):
+        return False
+    return stated.decode("ascii", "replace") not in ("1", str(SCHEMA_VERSION))
+
+
+def _version_of(table: pa.Table) -> str:
+    version: bytes = (table.schema.metadata or {}).get(VERSION, b"none")
+    return version.decode()
+
+
+def _checked(file: Path, table: pa.Table, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
+    if _version_of(table) != str(SCHEMA_VERSION):
+        raise refusal(file, f"is of schema version {_version_of(table)}, expected {SCHEMA_VERSION}")
+    if not table.schema.equals(schema):
+        raise refusal(file, f"has other columns than schema version {SCHEMA_VERSION}")
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+_SINCE_VERSION_2 = {"asked", "confidence"}
+"""Columns of run files that were added within schema version 2."""
+
+_NEW: dict[str, Any] = {"needs": [], "tags": [], "phantom": False, "asked": "", "confidence": None}
+"""Columns that earlier files lack, and what stands for nothing in them."""
+
+
+def _with_new_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the table with the columns of this version; columns that neither version knows are left to the check."""
+    table = table.rename_columns(["chain_step" if name == "step" else name for name in table.column_names])
+    for name in schema.names:
+        if name not in table.column_names and (name in _NEW or name == "variant"):
+            values = _variants(table) if name == "variant" else [_NEW[name]] * len(table)
+            table = table.append_column(schema.field(name), pa.array(values, schema.field(name).type))
+    known = [*schema.names, *(n for n in table.column_names if n not in schema.names)]
+    present = [name for name in known if name in table.column_names]
+    return table.select(present).replace_schema_metadata(schema.metadata)
+
+
+def _variants(table: pa.Table) -> list[str]:
+    """Return the variant of each record of version 1, which has it in its id alone; empty where it has none."""
+    columns = ("id", "task", "source", "key", "language")
+    held = [table[name].to_pylist() if name in table.column_names else [""] * len(table) for name in columns]
+    return [_variant(*row) for row in zip(*held, strict=True)]
+
+
+def _variant(id_: str, task: str, source: str, key: str, language: str) -> str:
+    begin = f"{quote(task, safe='')}/{quote(source, safe='')}/{quote(key)}/"
+    rest = id_.removeprefix(begin).split("/") if id_.startswith(begin) else []
+    if language != "en" and rest[:1] == [quote(language, safe="")]:
+        rest = rest[1:]
+    return unquote(rest[0]) if len(rest) == 1 else ""

@@ -1,0 +1,142 @@
+"""Records as rows: ``records/<task>.parquet`` of a curated folder, and ``records.parquet`` of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lmod_train.core.artifacts.parquet import read_rows, read_run_rows, read_table, write_rows
+from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
+from lmod_train.core.errors import CuratedDamaged, NotAsked
+from lmod_train.core.types import Box, Message, Part, Patient, Record, Region
+
+
+def record_id(task: str, source: str, key: str, *rest: str) -> str:
+    """Return ``task/source/key[/language][/step][/variant]``, each piece percent-encoded; empty pieces are left out.
+
+    Example:
+        >>> record_id("glaucoma", "refuge", "train/Non-Glaucoma/n 01", "")
+        'glaucoma/refuge/train/Non-Glaucoma/n%2001'
+    """
+    names = [_encoded(piece, "") for piece in (task, source, *filter(None, rest))]
+    return "/".join([*names[:2], _encoded(key, "/"), *names[2:]])
+
+
+@lru_cache(maxsize=1 << 14)  # ids of a chain are made again for every question that needs them
+def _encoded(piece: str, safe: str) -> str:
+    return quote(piece, safe=safe)
+
+
+def chain_id(source: str, chain: str) -> str:
+    """Return what records of one chain have in common, ``source/chain``, percent-encoded; empty without a chain.
+
+    Example:
+        >>> chain_id("xpcr", "case 1"), chain_id("xpcr", "")
+        ('xpcr/case%201', '')
+    """
+    return f"{quote(source, safe='')}/{quote(chain, safe='')}" if chain else ""
+
+
+def record_row(record: Record) -> dict[str, Any]:
+    """Return the record as a row of `RECORD_SCHEMA`."""
+    row = {f.name: getattr(record, f.name) for f in fields(Record)}
+    row["messages"] = [{"role": m.role, "parts": [asdict(p) for p in m.parts]} for m in record.messages]
+    row["regions"] = [{"id": r.id, "structure": r.structure, **asdict(r.box)} for r in record.regions]
+    row["tags"] = [{"key": k, "value": v} for k, v in sorted(record.tags.items())]
+    row["patient"] = asdict(record.patient)
+    return row
+
+
+def record_of(row: Mapping[str, Any]) -> Record:
+    """Return the record that `record_row` made the row of."""
+    values = {f.name: row[f.name] for f in fields(Record)}
+    for name in ("image", "image_plain", "image_sha256", "choices", "needs"):
+        values[name] = tuple(values[name])
+    values["messages"] = tuple(
+        Message(m["role"], tuple(Part(p["type"], p["text"]) for p in m["parts"])) for m in row["messages"]
+    )
+    values["regions"] = tuple(
+        Region(r["structure"], Box(r["x0"], r["y0"], r["x1"], r["y1"]), r["id"]) for r in row["regions"]
+    )
+    values["tags"] = {tag["key"]: tag["value"] for tag in row["tags"]}
+    values["patient"] = Patient(**row["patient"])
+    return Record(**values)
+
+
+def write_records(path: Path, records: Iterable[Record]) -> int:
+    """Write one Parquet file, whole or not at all; return the number of rows. No records gives an empty table.
+
+    Rows are written in groups as the records come, so that memory does not grow with their number.
+    """
+    return write_rows(path, RECORD_SCHEMA, map(record_row, records))
+
+
+def write_run_records(path: Path, records: Iterable[Record], asked: Mapping[str, str]) -> int:
+    """Write the records that a run asks, as `write_records` does, each with its `asked` by record id."""
+    return write_rows(path, RUN_SCHEMA, (record_row(r) | {"asked": asked[r.id]} for r in records))
+
+
+def read_records(path: Path) -> list[Record]:
+    """Read ``records/<task>.parquet``, or a folder of them in name order.
+
+    Raises:
+        ArtifactError: The file is missing, unreadable, or of another schema version.
+    """
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files or not files[0].exists():
+        raise CuratedDamaged(path, "no record file here")
+    return [record_of(row) for file in files for row in read_rows(file, RECORD_SCHEMA, CuratedDamaged)]
+
+
+def read_run_records(path: Path) -> list[Record]:
+    """Read ``records.parquet`` of a run folder, of this schema version or of version 1, whose new columns are empty.
+
+    Raises:
+        ArtifactError: The file is missing, unreadable, or of another schema version.
+    """
+    if not path.exists():
+        raise NotAsked(path, "no record file here")
+    return [record_of(row) for row in read_run_rows(path, RUN_SCHEMA, NotAsked)]
+
+
+def read_run_column(path: Path, name: str) -> dict[str, Any]:
+    """Read record id -> value of a column of ``records.parquet`` of a run folder; empty texts where it has none such.
+
+    Raises:
+        ArtifactError: The file is missing or unreadable.
+    """
+    if not path.exists():
+        raise NotAsked(path, "no record file here")
+    table = read_table(path, NotAsked)
+    values = table[name].to_pylist() if name in table.column_names else [""] * len(table)
+    return dict(zip(table["id"].to_pylist(), values, strict=True))
+
+
+def number_of_records(path: Path) -> int:
+    """Return the number of rows of a record file without reading them; 0 if it is missing or unreadable."""
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowInvalid, OSError):
+        return 0
+
+
+def curated_ids(curated: Path) -> frozenset[str]:
+    """Return the record ids of a curated folder; only this column is read.
+
+    Raises:
+        ArtifactError: A record file is damaged.
+    """
+    found: set[str] = set()
+    for file in sorted((curated / "records").glob("*.parquet")):
+        try:
+            found.update(pq.read_table(file, columns=["id"])["id"].to_pylist())
+        except (pa.ArrowInvalid, OSError) as error:
+            raise CuratedDamaged(file, f"cannot be read as Parquet ({error})") from error
+    return frozenset(found)

@@ -1,0 +1,116 @@
+"""The reply file: one line a reply, written as it comes; the only thing a run cannot rebuild.
+
+It survives a kill: an incomplete last line is dropped on reading, and cut off before the next is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from lmod_train.core.errors import ArtifactError
+from lmod_train.core.files import write_through
+from lmod_train.core.types import Reply
+
+Key = tuple[str, int, str]
+"""Record id, checkpoint step, and the hash of what was asked of whom."""
+
+
+def reply_line(reply: Reply) -> str:
+    """Return the reply as one line of JSON, newline included."""
+    return json.dumps(asdict(reply), ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def read_replies(folder: Path) -> dict[Key, Reply]:
+    """Read every ``rank-*.jsonl`` of a ``replies`` folder; the last line of a key (id, step, asked) wins.
+
+    Lines of records that were not asked, as earlier versions wrote them, are not read. A reply is not displaced by a
+    failure: where a run goes on with fewer processes, the file that lists the failure may
+    come after the one with the reply.
+
+    An incomplete last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours. No
+    folder and no file is no reply.
+
+    Raises:
+        ArtifactError: A complete line is not a reply.
+    """
+    replies: dict[Key, Reply] = {}
+    for file in sorted(folder.glob("rank-*.jsonl")):
+        *lines, last = file.read_bytes().split(b"\n")
+        for number, line in enumerate([*lines, last] if _is_whole(last) else lines, 1):
+            if not line.strip():
+                continue
+            try:
+                reply = _reply_of(line)
+            except (ValueError, TypeError, AttributeError) as error:
+                raise ArtifactError(file, f"line {number} is not a reply ({error})", f"delete line {number}") from error
+            if reply.not_asked:
+                continue
+            key = reply.id, reply.step, reply.asked
+            if key not in replies or has_failed(replies[key]) or not has_failed(reply):
+                replies[key] = reply
+    return replies
+
+
+def has_failed(reply: Reply) -> bool:
+    """Return whether there is no reply but an error."""
+    return bool(reply.error) or reply.finish_reason == "error"
+
+
+def models_of(replies: Iterable[Reply]) -> list[str]:
+    """Return the names of the models that gave some replies, sorted.
+
+    A failed request, or one that a filter withheld, has no name that a server returned; its name counts if there is no
+    other.
+
+    Example:
+        >>> models_of([Reply("a", "YES", model="m-2026"), Reply("b", "", "error", "HTTP 500", model="m")])
+        ['m-2026']
+    """
+    several = list(replies)
+    named = {r.model for r in several if r.finish_reason in ("stop", "length", "refusal") and not has_failed(r)}
+    return sorted(named or {r.model for r in several})
+
+
+def _reply_of(line: bytes) -> Reply:
+    known = {f.name for f in fields(Reply)}
+    reply = Reply(**{k: v for k, v in json.loads(line).items() if k in known})
+    texts = (reply.id, reply.reply, reply.asked)
+    if not (all(isinstance(text, str) for text in texts) and isinstance(reply.step, int)):
+        raise TypeError("id, reply and asked must be text, step a whole number")
+    return reply
+
+
+def _is_whole(last: bytes) -> bool:
+    """Tell whether what stands behind the last newline lacks nothing but its own; no part of an object is JSON."""
+    try:
+        json.loads(last)
+    except ValueError:
+        return False
+    return True
+
+
+class ReplyFile:
+    """An append-only file of replies that survives a kill: a batch is on the disk before the next is asked."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = path.read_bytes() if path.exists() else b""
+        end = data.rfind(b"\n") + 1
+        whole_last = _is_whole(data[end:])
+        if not whole_last and end < len(data):  # or the next reply would continue it and both would be lost
+            os.truncate(path, end)  # not written anew: a kill in between would cost every reply
+        self._file = path.open("a", encoding="utf-8")
+        if whole_last:
+            self._file.write("\n")
+
+    def append(self, replies: Iterable[Reply]) -> None:
+        """Write the replies, one line each, and wait until they are on the disk."""
+        write_through(self._file, "".join(reply_line(r) for r in replies))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()

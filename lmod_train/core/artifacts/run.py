@@ -1,0 +1,207 @@
+"""The folder of a run: what its files are called, what it is called itself, and what it was started with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lmod_train.core.errors import BadArgument, ConfigDamaged
+from lmod_train.core.files import write_durably
+
+RENAMED = {
+    "lmod_train.models.modules.conversation.Conversation": "lmod_train.models.modules.conversation.VisionLanguageModel"
+}
+"""Former class paths of modules, which older runs and configurations hold, with those of today."""
+
+PARSER = "parser"
+"""Name that no judge has: in agreements of judges, whether the task's own parser finds the true answer in the reply."""
+
+EXACT, CONTAINMENT = "exact", "containment"
+"""Names that no judge has either: whether an open answer has the words of the reference answer, or contains them."""
+
+PEOPLE = "people"
+"""Key of a judge's ``config.yaml`` that states that people gave the verdicts."""
+
+READER = "reader"
+"""Key of a run's ``config.yaml`` with the name of the person who gave the answers; absent in runs of models."""
+
+MEMBER = re.compile(r"seed_\d+|fold_\d+of\d+")
+"""Names of the folders of the runs of a series (`lmod_train.core.artifacts.series`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The folder of a run, which need not exist.
+
+    Attributes:
+        folder: Its path.
+    """
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        """What it was started with, YAML."""
+        return self.folder / "config.yaml"
+
+    @property
+    def doctor(self) -> Path:
+        """What was found before the first step."""
+        return self.folder / "doctor.json"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints."""
+        return self.folder / "checkpoints"
+
+    @property
+    def last(self) -> Path:
+        """Checkpoint that a training goes on from."""
+        return self.checkpoints / "last.ckpt"
+
+    @property
+    def records(self) -> Path:
+        """What is asked."""
+        return self.folder / "records.parquet"
+
+    @property
+    def replies(self) -> Path:
+        """Folder of what was replied, a file a rank: the only thing that a run cannot make again."""
+        return self.folder / "replies"
+
+    @property
+    def predictions(self) -> Path:
+        """What the replies were read as."""
+        return self.folder / "predictions.parquet"
+
+    @property
+    def scores(self) -> Path:
+        """Figures."""
+        return self.folder / "scores.csv"
+
+    @property
+    def trained_on(self) -> Path:
+        """Images that it was trained on, by content and family."""
+        return self.folder / "trained_on.csv"
+
+    @property
+    def unseen(self) -> Path:
+        """Ids of the records that do not belong to the training of the evaluated checkpoint, if others do."""
+        return self.folder / "unseen.txt"
+
+    @property
+    def bert_scores(self) -> Path:
+        """BERTScores of its open answers."""
+        return self.folder / "bert_scores.json"
+
+    @property
+    def judgements(self) -> Path:
+        """Folder of the judgements of its replies: a run folder for each judge."""
+        return self.folder / "judgements"
+
+    @property
+    def attacks(self) -> Run:
+        """Of a judge's folder: the folder of the attacks on this judge, a run folder."""
+        return Run(self.folder / "attacks")
+
+    @property
+    def tripwires(self) -> Path:
+        """Probes of a training, one a line."""
+        return self.folder / "tripwires.jsonl"
+
+    def replies_of(self, rank: int, shard: str = "") -> Path:
+        """Return the reply file of one process of a run.
+
+        Args:
+            rank: Its rank.
+            shard: Part of the records that it asks, ``i/n``; empty for all.
+
+        Example:
+            >>> Run(Path("here")).replies_of(0, "2/8").name
+            'rank-2of8-0.jsonl'
+        """
+        part = f"{shard.replace('/', 'of')}-" if shard else ""
+        return self.replies / f"rank-{part}{rank}.jsonl"
+
+    def lock_of(self, shard: str) -> Path:
+        """Return the folder that exists, and is locked, while a process asks a part ``i/n`` of the records."""
+        return self.folder / f".shard-{shard.replace('/', 'of')}"
+
+    def judge(self, name: str) -> Run:
+        """Return the folder of one judge of this run's replies.
+
+        Raises:
+            BadArgument: The name cannot be that of a folder and part of a metric's name, or is taken by the rule.
+
+        Example:
+            >>> Run(Path("RUN")).judge("gpt-4o").folder.as_posix()
+            'RUN/judgements/gpt-4o'
+        """
+        if not re.fullmatch(r"[\w+-][\w.+-]{0,99}", name) or name in (PARSER, EXACT, CONTAINMENT):
+            expected = (
+                "letters, digits and . + - _, not beginning with a dot, and not `parser`, `exact` or `containment`, "
+                "which are rules"
+            )
+            raise BadArgument("name", name, expected, "e.g. `--name reader_1`")
+        return Run(self.judgements / name)
+
+    def has_begun(self) -> bool:
+        """Return whether the folder holds a run: what it was started with, what it asks, or what was replied."""
+        return any(path.exists() for path in (self.config, self.records, self.replies, self.predictions))
+
+    @property
+    def name(self) -> str:
+        """What the run is called in tables: its place below a folder ``runs``, otherwise the folder's own name.
+
+        A run of a series (`lmod_train.core.artifacts.series`) is called by the name of the series, too.
+
+        Example:
+            >>> Run(Path("here/runs/quickstart/fit")).name, Run(Path("here/TUNED")).name
+            ('quickstart/fit', 'TUNED')
+            >>> Run(Path("here/TUNED/seed_0")).name
+            'TUNED/seed_0'
+        """
+        parts = self.folder.resolve().parts
+        start = max(i for i, part in enumerate(("runs", *parts)) if part == "runs")
+        if start and start < len(parts):
+            return "/".join(parts[start:])
+        return "/".join(parts[max(i for i, part in enumerate(parts) if not MEMBER.fullmatch(part)) :])
+
+    def read_config(self) -> dict[str, Any]:
+        """Return what ``config.yaml`` holds, the module's class path as it is today; empty where there is none.
+
+        Raises:
+            ConfigDamaged: It is no text, no YAML, or no mapping.
+        """
+        path = self.config
+        try:
+            config = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
+        except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+            raise ConfigDamaged(path, f"is no YAML that can be read ({' '.join(str(error).split())[:200]})") from error
+        if not isinstance(config, dict):
+            raise ConfigDamaged(path, f"holds a {type(config).__name__}, expected keys and values")
+        return renamed(config)
+
+    def write_config(self, config: Mapping[str, Any]) -> None:
+        """Write ``config.yaml``, whole or not at all, its keys sorted."""
+        with write_durably(self.config) as beside:
+            beside.write_text(yaml.safe_dump(dict(config), sort_keys=True), encoding="utf-8")
+
+
+def renamed(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration with the class path that its module has today.
+
+    Example:
+        >>> renamed({"model": {"class_path": "lmod_train.models.modules.conversation.Conversation"}})
+        {'model': {'class_path': 'lmod_train.models.modules.conversation.VisionLanguageModel'}}
+    """
+    model = config.get("model")
+    former = model.get("class_path") if isinstance(model, dict) else None
+    if isinstance(model, dict) and isinstance(former, str) and former in RENAMED:
+        return config | {"model": {**model, "class_path": RENAMED[former]}}
+    return config

@@ -1,0 +1,57 @@
+"""Figures of a run as a table: ``scores.csv``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from lmod_train.core.errors import BadArgument, NotScored
+from lmod_train.core.escaping import for_csv, from_csv
+from lmod_train.core.files import write_durably
+from lmod_train.core.types import Score
+
+SCORE_COLUMNS = ("run", "model", "task", "subset", "metric", "n", "value", "low", "high")
+SETTINGS = "settings"
+"""Last column, written if a score has settings (`lmod_train.core.types.Score`)."""
+
+
+def write_scores(path: Path, run: str, model: str, scores: Sequence[Score]) -> None:
+    """Write ``scores.csv``: one row a figure; no value and no interval are empty cells."""
+    last = [SETTINGS] if any(s.settings for s in scores) else []
+    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*SCORE_COLUMNS, *last])
+        for s in scores:
+            numbers = ["" if v is None else repr(round(float(v), 6)) for v in (s.value, s.low, s.high)]
+            settings = [for_csv(s.settings)] if last else []
+            writer.writerow([*map(for_csv, (run, model, s.task, s.subset, s.metric, s.n)), *numbers, *settings])
+
+
+def read_scores(path: Path) -> list[tuple[str, str, Score]]:
+    """Read ``scores.csv`` as (run, model, score).
+
+    Raises:
+        BadArgument: The path is that of the run's folder.
+        ArtifactError: It is missing, damaged, or has other columns.
+    """
+    if (path / "scores.csv").exists():
+        raise BadArgument(
+            "path", str(path), "the file scores.csv of a run, not its folder", f"name {path / 'scores.csv'}"
+        )
+    if not path.exists():
+        raise NotScored(path, "no scores here")
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = [*csv.reader(file)] or [[]]
+        if tuple(header) not in (SCORE_COLUMNS, (*SCORE_COLUMNS, SETTINGS)):
+            raise NotScored(path, "has other columns")
+        named = [dict(zip(header, map(from_csv, row), strict=True)) for row in rows if row]
+        return [(r["run"], r["model"], _score_of(r)) for r in named]
+    except (ValueError, csv.Error) as error:
+        raise NotScored(path, f"cannot be read ({error})") from error
+
+
+def _score_of(row: Mapping[str, str]) -> Score:
+    value, low, high = (float(row[c]) if row[c] else None for c in ("value", "low", "high"))
+    return Score(row["task"], row["subset"], row["metric"], int(row["n"]), value, low, high, row.get(SETTINGS, ""))

@@ -1,0 +1,99 @@
+"""What a model was trained on: ``trained_on.csv`` of the run folder, by content of images and families."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lmod_train.core.artifacts.recipe import recipe_of
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import ConfigDamaged
+from lmod_train.core.escaping import for_csv, from_csv
+from lmod_train.core.files import write_durably
+
+NOTHING_LEARNED, BALANCED_TWICE = "nothing learned", "classes balanced twice"
+"""Phrases of the warnings about a training."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TrainedImage:
+    """An image that a model was trained on, or that selected its best checkpoint.
+
+    Attributes:
+        split: ``train`` or ``val``.
+        source: Name of its source.
+        family: What belongs to it: patient, copies of the photograph, chain; a name within its curated folder.
+        sha256: SHA-256 of the image file; empty if it is not recorded.
+    """
+
+    split: str
+    source: str
+    family: str
+    sha256: str
+
+
+def write_training_set(run: Path, images: Iterable[TrainedImage]) -> None:
+    """Write ``trained_on.csv`` of a run, a row for each image."""
+    path = Run(run).trained_on
+    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([f.name for f in fields(TrainedImage)])
+        writer.writerows([for_csv(cell) for cell in astuple(image)] for image in sorted(set(images)))
+
+
+def read_training_set(run: Path) -> list[TrainedImage]:
+    """Return the images that a run was trained on; none if they are not recorded."""
+    path = Run(run).trained_on
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(file) if len(row) == len(fields(TrainedImage))]
+    return [TrainedImage(*map(from_csv, row)) for row in rows[1:]]
+
+
+def training_of(run: Path) -> dict[str, Any]:
+    """Return what a run was trained on, in numbers, for the provenance of its replies; empty if it is not recorded.
+
+    Keys are ``share`` (of the training split), ``sources`` (source -> number of training images), ``recipe`` if it
+    fine-tuned RETFound (`lmod_train.core.artifacts.recipe`), and ``warnings`` if there were any (phrase -> sentence).
+    """
+    trained = Counter(image.source for image in read_training_set(run) if image.split == "train")
+    config = _config(run)
+    data, recipe = config.get("data") or {}, recipe_of(config)
+    share = (data.get("init_args") or data).get("share", 1.0)
+    found = {"share": share, "sources": dict(sorted(trained.items())), "recipe": recipe and str(recipe)}
+    found["warnings"] = training_warnings(config)
+    return {key: value for key, value in found.items() if value} if trained else {}
+
+
+def training_warnings(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return phrase -> sentence of the warnings about a training in a run's configuration; none in older ones."""
+    stated = trained_on(config).get("warnings")
+    return {str(phrase): str(text) for phrase, text in stated.items()} if isinstance(stated, dict) else {}
+
+
+def trained_on(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `training_of` as stated in a run's configuration; empty in older ones."""
+    stated = (config.get("provenance") or {}).get("trained_on")
+    return stated if isinstance(stated, dict) else {}
+
+
+def _config(run: Path) -> dict[str, Any]:
+    try:
+        return Run(run).read_config()
+    except ConfigDamaged:
+        return {}
+
+
+def run_of_checkpoint(checkpoint: Path) -> Path:
+    """Return the folder of the run that wrote a checkpoint.
+
+    Example:
+        >>> run_of_checkpoint(Path("FIT/checkpoints/best.ckpt")).as_posix()
+        'FIT'
+    """
+    return checkpoint.parent.parent

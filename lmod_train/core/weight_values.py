@@ -1,0 +1,118 @@
+"""Identity of weights: the SHA-256 of a file, whose tensors are checked for impossible values in the same pass."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from lmod_train.core.errors import WeightsNotFound
+from lmod_train.core.files import content_sha256, remembered
+
+AT_ONCE = 1 << 22
+"""Bytes per read, a multiple of the size of every type."""
+HUGE = 1e15
+"""Absolute value above which a matrix is damaged: a product of two such values nearly leaves the range of float32."""
+MOST_HEADER = 100 * 2**20
+"""Maximum bytes of a header, as in the safetensors library."""
+
+_FLOAT32 = struct.unpack("<I", struct.pack("<f", HUGE))[0]
+TYPES = {
+    "F64": ("<u8", 0x7FF0 << 48, struct.unpack("<Q", struct.pack("<d", HUGE))[0]),
+    "F32": ("<u4", 0x7F80 << 16, _FLOAT32),
+    "BF16": ("<u2", 0x7F80, _FLOAT32 >> 16),
+    "F16": ("<u2", 0x7C00, 0x7C00),
+}
+"""Types of weights in safetensors files: type of their bits, and bits of infinity and of `HUGE`. Without their sign,
+bits are in the order of the absolute values, with NaN above infinity."""
+
+
+def known_by(weights: Path | str) -> str:
+    """Return the SHA-256 of a file's or folder's content; of a remote model, its name.
+
+    Raises:
+        WeightsNotFound: A tensor of a safetensors file holds NaN or infinity, or a matrix values above `HUGE`.
+    """
+    if not (isinstance(weights, Path) and weights.exists()):
+        return str(weights)
+    if weights.suffix != ".safetensors":
+        return content_sha256(weights)
+    found = _remembered(weights)
+    if wrong := found["wrong"]:
+        what = (
+            f"{len(wrong)} of {found['tensors']} tensors hold NaN, infinity or values above {HUGE:g}, e.g. {wrong[0]}"
+        )
+        cure = (
+            "fetch the file again and compare its sha256 with that at its origin; or use weights from before training "
+        )
+        raise WeightsNotFound("weights", str(weights), what, cure + "diverged")
+    return str(found["sha256"])
+
+
+def zero_matrices(weights: Path | str) -> list[str]:
+    """Return the names of weight matrices of a safetensors file that contain only zeros, as holes of a file do."""
+    is_file = isinstance(weights, Path) and weights.suffix == ".safetensors" and weights.is_file()
+    return list(_remembered(Path(weights))["zero"]) if is_file else []
+
+
+def _remembered(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = remembered(file, "tensors", _read_through)
+    return found
+
+
+def _read_through(path: Path) -> dict[str, Any]:
+    """Return SHA-256 and number of tensors of a safetensors file, and the names of wrong ones and of zero matrices."""
+    digest, wrong, zero = hashlib.sha256(), [], []
+    with path.open("rb") as stream:
+        start = stream.read(8)
+        header = stream.read(min(int.from_bytes(start, "little"), MOST_HEADER))
+        digest.update(start + header)
+        entries = list(_entries(header))
+        for name, about in entries:
+            kind, infinite, huge = TYPES.get(about["dtype"], ("", 0, 0))
+            begin, end = (8 + len(header) + offset for offset in about["data_offsets"])
+            _feed(stream, begin - stream.tell(), digest.update)
+            largest = _largest(stream, end - begin, kind, digest.update)
+            is_matrix = name.endswith("weight") and len(about["shape"]) > 1 and math.prod(about["shape"]) > 0
+            if kind and (largest >= infinite or (is_matrix and largest > huge)):
+                wrong.append(name)
+            elif kind and is_matrix and not largest:
+                zero.append(name)
+        _feed(stream, path.stat().st_size - stream.tell(), digest.update)
+    return {"sha256": digest.hexdigest(), "tensors": len(entries), "wrong": wrong, "zero": zero}
+
+
+def _entries(header: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and description of each tensor in the order of the file; none of a header that cannot be read."""
+    try:
+        listed = json.loads(header)
+        named = [(name, about) for name, about in listed.items() if name != "__metadata__"]
+        yield from sorted(named, key=lambda item: item[1]["data_offsets"])
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return
+
+
+def _feed(stream: IO[bytes], length: int, update: Callable[[bytes], None]) -> None:
+    while length > 0 and (piece := stream.read(min(length, AT_ONCE))):
+        update(piece)
+        length -= len(piece)
+
+
+def _largest(stream: IO[bytes], length: int, kind: str, update: Callable[[bytes], None]) -> int:
+    """Hash a tensor and return the bits of its largest absolute value; 0 for other types than weights."""
+    if not kind:
+        _feed(stream, length, update)
+        return 0
+    size, largest = int(kind[-1]), 0
+    while length > 0 and (piece := stream.read(min(length, AT_ONCE))):
+        update(piece)
+        length -= len(piece)
+        bits = np.frombuffer(piece[: len(piece) // size * size], kind)
+        largest = max(largest, int((bits & ((1 << (8 * size - 1)) - 1)).max(initial=0)))
+    return largest

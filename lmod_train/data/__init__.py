@@ -1,0 +1,1 @@
+"""Datasets: sources, curation, audit, formats, datamodules."""

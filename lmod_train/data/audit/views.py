@@ -1,0 +1,221 @@
+"""What a model sees of the images of a curated folder: a line for each image, a table by modality, contact sheets."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache, lru_cache
+from pathlib import Path
+from statistics import mean
+
+from PIL import Image
+
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.errors import BadArgument, CuratedDamaged
+from lmod_train.core.files import write_durably
+from lmod_train.core.pixels import UNREADABLE, open_rgb, picture_size, png_bytes
+from lmod_train.data.audit.contact_sheet import contact_sheet
+from lmod_train.data.audit.seen import seen
+from lmod_train.data.audit.view import Calibration, Look, View, view_of
+
+LINES, PAGE = "images.csv", "page.md"
+
+COLUMNS = """Measured by test images that pass through its image processor; means, with the smallest and largest.
+*kept*: share of the image's area that reaches the network; *seen at*: columns and rows of the whole image at the finest
+scale; *scale*: pixels of the network for one pixel of the curated image (*of original*: of the original image), as a
+length: details smaller than 1 / scale pixels are lost; *stretch*: scale along the width over that along the height;
+*tiles*: inputs of the vision tower; *tokens*: image tokens in the prompt."""
+PICTURES = """Left: the image, with what does not reach the network darkened, and the tiles outlined. Right: what the
+network sees. The pictures are those of the datasets, under their licences."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenImage:
+    """What a model sees of an image.
+
+    Attributes:
+        image: Path relative to the curated folder.
+        modality: Its modality.
+        width: Width in pixels.
+        height: Height in pixels.
+        kept: Share of the area that reaches the network, 0 to 1.
+        columns: Columns of the whole image at the finest scale of the network.
+        rows: Rows.
+        scale: Pixels of the network for one pixel of the curated image, as a length.
+        scale_original: Pixels of the network for one pixel of the original image.
+        stretch: Scale along the width over that along the height.
+        tiles: Inputs of the vision tower that show a part of the image.
+        tokens: Image tokens in the prompt.
+    """
+
+    image: str
+    modality: str
+    width: int
+    height: int
+    kept: float
+    columns: float
+    rows: float
+    scale: float
+    scale_original: float
+    stretch: float
+    tiles: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """An image that records show."""
+
+    image: str
+    modality: str
+    scale: float
+
+
+Calibrate = Callable[[int, int], Calibration]
+"""Function of width and height that calibrates a model's image processor for images of this size."""
+
+
+def calibrate(look: Look) -> Calibrate:
+    """Return that function of a processor; it remembers two sizes, as those of large images take gigabytes."""
+    return lru_cache(2)(lambda width, height: Calibration(look, width, height))
+
+
+def seen_images(calibrated: Calibrate, curated: Path, limit: int) -> list[SeenImage]:
+    """Return what a model sees of the first image of each record of a curated folder, ordered by modality and path.
+
+    Args:
+        calibrated: The model's image processor.
+        curated: The folder.
+        limit: Maximum number of images of a modality, drawn evenly over their paths.
+
+    Raises:
+        BadArgument: No record shows an image.
+        ArtifactError: An image is missing or damaged.
+    """
+    sized = cache(lambda width, height: view_of(calibrated(width, height)))
+    return [_line(shown, sized(*_size(curated / shown.image))) for shown in _shown(curated, limit)]
+
+
+def _size(image: Path) -> tuple[int, int]:
+    try:
+        return picture_size(image)
+    except UNREADABLE as error:
+        raise CuratedDamaged(image, f"curated image cannot be read ({error})") from error
+
+
+def _shown(curated: Path, limit: int) -> list[_Shown]:
+    records = read_records(curated / "records")
+    found = {image: _Shown(image, record.modality, record.scale) for record in records for image in record.image[:1]}
+    chosen: list[_Shown] = []
+    for modality in sorted({shown.modality for shown in found.values()}):
+        own = [found[image] for image in sorted(found) if found[image].modality == modality]
+        step = max(1.0, len(own) / limit)
+        chosen += [own[int(i * step)] for i in range(min(limit, len(own)))]
+    if not chosen:
+        raise BadArgument("curated", str(curated), "records with images", "curate with other tasks")
+    return chosen
+
+
+def _line(shown: _Shown, view: View) -> SeenImage:
+    columns, rows = view.resolution
+    return SeenImage(
+        image=shown.image,
+        modality=shown.modality,
+        width=view.width,
+        height=view.height,
+        kept=round(view.kept, 4),
+        columns=round(columns, 1),
+        rows=round(rows, 1),
+        scale=round(view.scale, 4),
+        scale_original=round(view.scale * shown.scale, 4),
+        stretch=round(view.stretch, 4),
+        tiles=len(view.tiles),
+        tokens=view.tokens,
+    )
+
+
+def write_lines(file: Path, images: Iterable[SeenImage]) -> None:
+    """Write images as CSV."""
+    with write_durably(file) as part, part.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, [field.name for field in fields(SeenImage)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(image) for image in images)
+
+
+def table(images: Sequence[SeenImage]) -> str:
+    """Return a Markdown table with a row for each modality: means, and ranges where they differ."""
+    head = "| modality | images | kept | seen at | scale | of original | stretch | tiles | tokens |"
+    lines = [head, "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    for modality in dict.fromkeys(image.modality for image in images):
+        own = [image for image in images if image.modality == modality]
+        cells = [modality, str(len(own)), _spread([100 * image.kept for image in own], "{:.0f} %")]
+        cells.append(f"{_spread([i.columns for i in own])} x {_spread([i.rows for i in own])}")
+        cells += [_spread([getattr(i, name) for i in own], "{:.2f}") for name in ("scale", "scale_original", "stretch")]
+        cells += [_spread([getattr(i, name) for i in own]) for name in ("tiles", "tokens")]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _spread(values: Sequence[float], form: str = "{:.0f}") -> str:
+    """Return the mean of values, with the smallest and largest where these differ as printed."""
+    low, middle, high = (form.format(value) for value in (min(values), mean(values), max(values)))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def page(model: str, images: Sequence[SeenImage]) -> str:
+    """Return a Markdown page: the table, what its columns mean, and the contact sheets."""
+    sheets = [f"![{m}]({m}.png)" for m in dict.fromkeys(image.modality for image in images)]
+    text = f"# What {model} sees\n\n{table(images)}\n\n{COLUMNS}\n\n{PICTURES}"
+    return "\n\n".join([text, *sheets]) + "\n"
+
+
+def sheets(
+    calibrated: Calibrate, curated: Path, images: Sequence[SeenImage], title: str, number: int
+) -> Iterator[tuple[str, bytes]]:
+    """Yield (modality, PNG file) of a contact sheet for each modality.
+
+    Args:
+        calibrated: The model's image processor.
+        curated: The curated folder.
+        images: Images of it, as `seen_images` returns them.
+        title: Text above each sheet.
+        number: Images of a sheet: those of which least and most is kept, and some between.
+    """
+    for modality in dict.fromkeys(image.modality for image in images):
+        own = sorted((i for i in images if i.modality == modality), key=lambda i: (i.kept, i.width / i.height, i.image))
+        count = min(number, len(own))
+        chosen = [own[i * (len(own) - 1) // max(1, count - 1)] for i in range(count)]
+        rows = [_row(calibrated, open_rgb(curated / line.image)) for line in chosen]
+        yield modality, png_bytes(contact_sheet(f"{title}: {modality}", rows))
+
+
+def _row(calibrated: Calibrate, picture: Image.Image) -> tuple[Image.Image, Image.Image, View]:
+    calibration = calibrated(*picture.size)
+    return picture, seen(calibration, picture), view_of(calibration)
+
+
+def write_views(look: Look, curated: Path, out: Path, model: str, limit: int, number: int) -> list[SeenImage]:
+    """Measure what a model sees of a curated folder, and write lines, page and contact sheets.
+
+    Args:
+        look: The model's image processor.
+        curated: The curated folder.
+        out: Folder to write to.
+        model: Name of the model.
+        limit: Maximum number of images of a modality.
+        number: Images of a contact sheet.
+
+    Raises:
+        BadArgument: No record shows an image.
+    """
+    calibrated = calibrate(look)
+    images = seen_images(calibrated, curated, limit)
+    out.mkdir(parents=True, exist_ok=True)
+    write_lines(out / LINES, images)
+    for modality, sheet in sheets(calibrated, curated, images, model, number):
+        with write_durably(out / f"{modality}.png") as part:
+            part.write_bytes(sheet)
+    with write_durably(out / PAGE) as part:
+        part.write_text(page(model, images), encoding="utf-8")
+    return images

@@ -1,0 +1,348 @@
+"""Masks to boxes: Algorithm 1 of the LMOD papers, first step, with numpy and Pillow only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.pixels import UNREADABLE, orientation_of
+from lmod_train.core.raw import read_bytes
+from lmod_train.core.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
+from lmod_train.data.curation.components import extent_of, extent_of_polygons
+from lmod_train.data.curation.images import cut_out
+from lmod_train.data.curation.orientation import Frame, SizeDiffers, Turned, orientation_between, size_after, turn
+
+BACKGROUND = "background"
+BLOCK = 2**20
+"""Pixels looked at together where each takes many bytes while it is looked at."""
+
+Pixels = npt.NDArray[np.integer[Any]]
+Coding = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class BoxRule:
+    """How annotations become boxes.
+
+    Attributes:
+        turned: Where annotations lie if the photograph has an EXIF orientation and sizes do not show it: ``list``
+            leaves their regions out and lists the sample; ``stored`` is on the pixels as stored, ``upright`` on the
+            upright picture.
+        specks: Components of a mask with fewer pixels than this share of the structure's largest are left out; 0 keeps
+            all, as published.
+    """
+
+    turned: Turned = "list"
+    specks: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.turned not in get_args(Turned):
+            raise BadArgument("turned", self.turned, f"one of {', '.join(get_args(Turned))}", "the default is list")
+        if not 0 <= self.specks < 1:
+            cure = "0 keeps every component, 0.01 leaves out those below 1 % of the largest"
+            raise BadArgument("specks", self.specks, "a share of the largest component, 0 to below 1", cure)
+
+
+DEFAULT_RULE = BoxRule()
+
+
+def read_boxes(
+    sample: Sample, orientation: int = 1, rule: BoxRule = DEFAULT_RULE
+) -> tuple[Sample, tuple[Dropped, ...]]:
+    """Return the sample with a region for every structure in its outlines and masks, after those it had already.
+
+    Boxes are in pixels of the upright photograph, whose width and height are `sample.size`. A structure's box is that
+    of all its pixels. A component that is far from the others is listed as ``mask_far_component``, a polygon as
+    ``outline_far_part``, also where `rule` leaves it out. A structure without pixels gives no region; a mask without
+    any is listed as ``mask_empty`` and costs nothing else.
+
+    A mask or outline that cannot be trusted leaves the sample without any region, as an image on which some structures
+    are marked and others not would be asked about wrongly; the second value gives the reason: ``mask_unreadable``,
+    ``mask_size_differs``, ``mask_coding_unknown`` with the values present, ``outline_unusable``, or
+    ``orientation_unclear``. The image can still serve tasks that need no regions.
+
+    Args:
+        sample: Its `size` must be known.
+        orientation: EXIF orientation by which the photograph was turned.
+        rule: How annotations become boxes.
+    """
+    frame, regions, listed = Frame(sample.size, orientation), list[Region](), list[Dropped]()
+    try:
+        known = [Outline(r.structure, ((r.box.x0, r.box.y0), (r.box.x1, r.box.y1))) for r in sample.regions]
+        if orientation == 1:
+            regions += sample.regions
+            known = []
+        for outline in (*known, *sample.outlines):
+            region, far = _region_of(outline, frame, rule)
+            regions.append(region)
+            listed += [Dropped.of(sample, "boxes", "outline_far_part", far, "part")] if far else []
+        for mask in sample.masks:
+            found, notes = _regions_in(mask, frame, rule)
+            regions += found
+            listed += [Dropped(sample.source, sample.key, str(mask.path), "boxes", *note, "part") for note in notes]
+    except _Untrusted as error:
+        file = str(error.file or sample.image or "")
+        untrusted = Dropped(sample.source, sample.key, file, "boxes", error.reason, error.detail, "part")
+        return replace(sample, regions=()), (untrusted,)
+    return replace(sample, regions=tuple(regions)), tuple(listed)
+
+
+class _Untrusted(Exception):
+    """A mask or outline that cannot be trusted, with its file; None for the photograph."""
+
+    def __init__(self, reason: str, detail: str, file: Path | None = None) -> None:
+        super().__init__(detail)
+        self.reason, self.detail, self.file = reason, detail, file
+
+
+def _region_of(outline: Outline, frame: Frame, rule: BoxRule) -> tuple[Region, str]:
+    """Return the region of an outline, in pixels of the upright photograph, and its far polygons in words."""
+    try:
+        orientation = orientation_between(frame, outline.drawn_on, turned=rule.turned)
+    except SizeDiffers as error:
+        detail = f"{outline.structure}: annotated at {_sides(outline.drawn_on)} pixels, image {_sides(frame.size)}"
+        raise _Untrusted("outline_unusable", detail) from error
+    if orientation is None:
+        raise _unclear(frame, outline.structure)
+    size = size_after(frame.size, orientation)  # as stored: swapping is its own inverse
+    box, far = _box_of(outline, size), ""
+    if len(outline.parts) > 1:
+        polygons = _polygons(outline, size)
+        kept, far = extent_of_polygons(polygons, outline.structure, rule.specks)
+        box = _box_of(Outline(outline.structure, tuple(point for i in kept for point in polygons[i])), size)
+    return Region(outline.structure, turn(box, orientation, size)), far
+
+
+def _box_of(outline: Outline, size: tuple[int, int]) -> Box:
+    box = box_of(outline, size)
+    if isinstance(box, str):
+        raise _Untrusted("outline_unusable", box)
+    return box
+
+
+def _polygons(outline: Outline, size: tuple[int, int]) -> list[list[tuple[float, float]]]:
+    """Return the polygons of an outline in pixels."""
+    scale = size if outline.unit == "side" else (1, 1)
+    points = iter([(x * scale[0], y * scale[1]) for x, y in outline.points])
+    return [list(islice(points, n)) for n in outline.parts]
+
+
+def _unclear(frame: Frame, what: str, file: Path | None = None) -> _Untrusted:
+    detail = (
+        f"the photograph has EXIF orientation {frame.orientation}, and {what} may lie on the stored or the upright "
+        f"pixels; check some, then set `--turned stored` or `--turned upright`"
+    )
+    return _Untrusted("orientation_unclear", detail, file)
+
+
+def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
+    """Return the smallest box of whole pixels around an outline, cut at the image's edge, or what is wrong with it.
+
+    Args:
+        outline: At least two points; up to 2 % of the image's longer side beyond the edge is rounding and is cut off.
+        size: Width and height of the image.
+
+    Example:
+        >>> box_of(Outline("pupil", ((0.25, 0.5), (0.5, 1.0)), "side"), (100, 40))
+        Box(x0=25, y0=20, x1=50, y1=40)
+        >>> box_of(Outline("pupil", ((3.0, 2.0), (900.0, 9.0))), (100, 40))
+        'pupil: x 3 to 900, y 2 to 9 is not inside the image of 100x40'
+    """
+    scale = size if outline.unit == "side" else (1, 1)
+    numbers = [value for point in outline.points for value in point]
+    if len(outline.points) < 2 or not all(map(math.isfinite, numbers)):
+        return f"{outline.structure}: {len(outline.points)} points, expected at least two of finite numbers"
+    ends = []
+    for axis in (0, 1):
+        values = [point[axis] * scale[axis] for point in outline.points]
+        ends.append((min(values), max(values)))
+    (x0, x1), (y0, y1) = ends
+    slack = 0.02 * max(size)
+    if min(x0, y0) < -slack or x1 > size[0] + slack or y1 > size[1] + slack:
+        detail = f"x {x0:g} to {x1:g}, y {y0:g} to {y1:g}"
+        return f"{outline.structure}: {detail} is not inside the image of {size[0]}x{size[1]}"
+    near = 1e-6 * max(size)  # fractions of a side come back from text a hair off the pixel they were made of
+    left, top = max(0, math.floor(x0 + near)), max(0, math.floor(y0 + near))
+    right, bottom = min(size[0], math.ceil(x1 - near)), min(size[1], math.ceil(y1 - near))
+    if right <= left or bottom <= top:
+        return f"{outline.structure}: no area"
+    return Box(left, top, right, bottom)
+
+
+def _regions_in(mask: MaskFile, frame: Frame, rule: BoxRule) -> tuple[list[Region], list[tuple[str, str]]]:
+    """Return the regions of a mask in pixels of the upright photograph, and (reason, detail) of what is listed."""
+    try:
+        image = cut_out(mask.path, b"" if mask.cut.arrays else read_bytes(mask.path), mask.cut)
+        own = orientation_of(image) if isinstance(image, Image.Image) else 1
+    except UNREADABLE as error:
+        detail = f"{type(error).__name__}: {error}".replace(str(mask.path), mask.path.name)[:500]
+        raise _Untrusted("mask_unreadable", detail, mask.path) from error
+    size = image.size if isinstance(image, Image.Image) else tuple(image.shape[1::-1])
+    try:
+        orientation = orientation_between(frame, size, own, rule.turned)
+    except SizeDiffers as error:
+        detail = f"mask {_sides(size)}, image {_sides(frame.size)}"
+        raise _Untrusted("mask_size_differs", detail, mask.path) from error
+    if orientation is None:
+        raise _unclear(frame, "its mask", mask.path)
+    pixels, coding = _coded(image, mask)
+    del image
+    regions, notes = [], []
+    for name in (name for name in coding if name != BACKGROUND):
+        extent = extent_of(_inside(pixels, name, coding), name, rule.specks)
+        if extent is not None:
+            regions.append(Region(name, turn(extent.box, orientation, size)))
+            notes += [("mask_far_component", extent.far)] if extent.far else []
+    return regions, notes if regions else [("mask_empty", "no structure in it")]
+
+
+def _coded(image: Image.Image | npt.NDArray[Any], mask: MaskFile) -> tuple[Pixels, Coding]:
+    """Return the pixels of a mask as numbers, and the coding that holds for them."""
+    seen = []
+    readings = _readings(image)
+    del image  # of four bytes a pixel; the readings let go of it before they make more of it
+    for pixels, coloured in readings:
+        fitting = [c for c in mask.codings if _is_coloured(c) == coloured or (coloured and OTHER in c.values())]
+        coding = coding_of(pixels, fitting)
+        if coding is not None:
+            return pixels, coding
+        if fitting or not coloured:
+            seen.append(_listed(values_in(pixels), "#{:06x}" if coloured else "{}"))
+    detail = "values present: " + (" or ".join(seen) or "none that are whole numbers")
+    raise _Untrusted("mask_coding_unknown", detail, mask.path)
+
+
+def _sides(size: tuple[int, int] | None) -> str:
+    return "x".join(map(str, size or ()))
+
+
+def _is_coloured(coding: Coding) -> bool:
+    """Return whether a coding speaks of colours: greys and indices end at 255, and 0x0000FF is blue, not white."""
+    return any(value > 0xFF for values in coding.values() for value in values)
+
+
+def _readings(image: Image.Image | npt.NDArray[Any]) -> Iterator[tuple[Pixels, bool]]:
+    """Yield what the pixels may mean as single numbers, and whether these are colours 0xRRGGBB.
+
+    As stored; for a palette of greys also as shown; last, of any picture, its colours.
+    """
+    if not isinstance(image, Image.Image):
+        rounded = image.dtype.kind == "f" and bool((image == np.round(image)).all())
+        if image.ndim == 2 and (image.dtype.kind in "iub" or rounded):
+            yield image.astype(np.int64), False
+        return
+    if image.mode not in ("RGB", "RGBA", "LA", "PA"):
+        stored = np.asarray(image)
+        yield (stored * np.uint8(255), False) if stored.dtype == np.bool_ else (stored, False)
+        if stored.dtype == np.bool_:
+            yield stored.astype(np.uint8), False
+    mode = image.mode
+    if mode not in ("RGB", "RGBA"):
+        image = image.convert("RGBA" if "A" in mode else "RGB")
+    bands = [np.asarray(image.getchannel(band)) for band in range(3)]  # a byte a pixel each
+    del image
+    grey = all(bool((band == bands[0]).all()) for band in bands[1:])
+    if grey and mode in ("RGB", "RGBA", "LA", "PA", "P"):
+        yield bands[0], False
+    yield _packed(bands), True
+
+
+def _packed(bands: Sequence[npt.NDArray[np.uint8]]) -> Pixels:
+    """Return colours as numbers 0xRRGGBB, made in place: a photograph's mask has millions of them."""
+    colours = bands[0].astype(np.int32)
+    for band in bands[1:]:
+        colours <<= 8
+        colours |= band
+    return colours
+
+
+def _inside(pixels: Pixels, name: str, coding: Coding) -> npt.NDArray[np.bool_]:
+    """Return the pixels of one name; those of `OTHER` are the pixels that no other name has."""
+    if coding[name] != OTHER:
+        return _any_of(pixels, coding[name])
+    return ~_any_of(pixels, sorted({value for values in coding.values() for value in values}))
+
+
+def _any_of(pixels: Pixels, values: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Return the pixels that have one of the values: by comparing, which for a few values beats `numpy.isin`."""
+    found: npt.NDArray[np.bool_] = np.zeros(pixels.shape, dtype=np.bool_)
+    for value in values:
+        found |= pixels == value
+    return found
+
+
+def coding_of(pixels: Pixels, codings: Sequence[Coding]) -> Coding | None:
+    """Return the first coding that covers every value present and whose background holds most of the border.
+
+    The border settles what values alone cannot: REFUGE masks circulate with 0 as the cup and with 0 as the background.
+    A coding does not hold where a structure has no pixels but those of another that is part of it: a disc (rim and cup)
+    without any rim is the sign of a mask of one structure, and its values do not show which one.
+
+    Args:
+        pixels: Mask values (height, width).
+        codings: Name -> values, ``background`` among the names.
+
+    Returns:
+        None where no coding holds; nothing else is ever accepted.
+
+    Example:
+        >>> inverted = {"background": (255,), "optic disc": (0, 128), "optic cup": (0,)}
+        >>> usual = {"background": (0,), "optic disc": (1, 2), "optic cup": (2,)}
+        >>> blank = np.zeros((4, 4), dtype=np.int64)
+        >>> coding_of(blank, (inverted, usual)) is usual
+        True
+        >>> cup_alone = blank.copy(); cup_alone[1:3, 1:3] = 2
+        >>> coding_of(cup_alone, (inverted, usual)) is None
+        True
+    """
+    values_present = values_in(pixels)  # in noise, millions
+    border = np.concatenate([pixels[0], pixels[-1], pixels[1:-1, 0], pixels[1:-1, -1]])
+    values, counts = np.unique(border, return_counts=True)
+    outside = int(values[counts.argmax()])
+    for coding in codings:
+        named = {value for values in coding.values() for value in values}
+        background = coding[BACKGROUND]
+        behind = outside in background or (background == OTHER and outside not in named)
+        present = {value for value in named if value in values_present}
+        whole = len(present) == len(values_present) or OTHER in coding.values()
+        if behind and whole and _has_own_pixels(coding, present):
+            return coding
+    return None
+
+
+def _has_own_pixels(coding: Coding, present: set[int]) -> bool:
+    """Return whether every structure that another is part of has pixels beside those of the other."""
+    values = [set(own) for own in coding.values()]
+    return all(present & (whole - part) for whole in values for part in values if part < whole and present & part)
+
+
+def values_in(pixels: Pixels) -> npt.NDArray[np.integer[Any]]:
+    """Return the different values, sorted; areas of one value are looked at once, which is tens of times faster.
+
+    Example:
+        >>> values_in(np.array([[3, 0], [3, 200]], dtype=np.uint8)).tolist()
+        [0, 3, 200]
+    """
+    flat = pixels.reshape(-1)
+    blocks = [flat[at : at + BLOCK] for at in range(0, len(flat), BLOCK)]
+    begun = (np.concatenate([part[:1], part[1:][part[1:] != part[:-1]]]) for part in blocks)  # where a value begins
+    if not 0 <= flat.min() <= flat.max() <= 0xFFFFFF:
+        return np.unique(np.concatenate(list(begun)))
+    seen = np.zeros(int(flat.max()) + 1, dtype=np.bool_)
+    for values in begun:
+        seen[values] = True
+    return np.flatnonzero(seen).astype(pixels.dtype)
+
+
+def _listed(values: Pixels, form: str, most: int = 12) -> str:
+    shown = ", ".join(form.format(v) for v in values[:most].tolist())
+    return shown + (f" and {len(values) - most} more" if len(values) > most else "")

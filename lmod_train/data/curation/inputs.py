@@ -1,0 +1,210 @@
+"""Read the sources, and know their inputs again at the next start."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lmod_train.core.errors import BadArgument, BadSample, LmodError
+from lmod_train.core.types import Cut, Dropped, Question, Sample
+from lmod_train.core.vocabulary.modalities import combined, unknown_words, words_of
+from lmod_train.core.vocabulary.phantoms import LICENCE
+from lmod_train.data.curation.conformity import check
+from lmod_train.data.curation.keys import is_utf8, unusable_key
+from lmod_train.data.curation.sharing import key_conflicts
+from lmod_train.data.sources.base import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the sources hold.
+
+    Attributes:
+        samples: Sorted by source and key.
+        dropped: What the sources left out, and samples whose key cannot serve.
+        listing: For each source the number of samples and a fingerprint of all that the source yields, with the size of
+            every file in bytes. A file changed in place without changing its size is not noticed.
+    """
+
+    samples: list[Sample]
+    dropped: list[Dropped]
+    listing: dict[str, Any]
+
+
+def read_sources(sources: Sequence[Source]) -> Inputs:
+    """Verify every source and list its samples; one that yields none is listed among what is dropped.
+
+    Raises:
+        BadSample: A source yielded a value of another type than `lmod_train.core.types` declares.
+        SourceNotFound: A layout is not as expected.
+        BadArgument: Two sources have one name, or together they hold no sample.
+    """
+    names = [s.name for s in sources]
+    if len(set(names)) < len(names):
+        raise BadArgument("sources", names, "each source once", "curate the second copy into another folder")
+    samples: dict[tuple[str, str], Sample] = {}
+    dropped: list[Dropped] = []
+    listing: dict[str, Any] = {}
+    for source in sorted(sources, key=lambda s: s.name):
+        is_phantom, items = source.is_phantom, _items(source)
+        for item in items:
+            problem = item if isinstance(item, Dropped) else _unusable(item, samples)
+            if problem is not None:
+                dropped.append(problem)
+            elif isinstance(item, Sample):
+                samples[item.source, item.key] = _canonical(drawn(item) if is_phantom else item)
+        lines = sorted(json.dumps(_row(item, source.root), sort_keys=True, ensure_ascii=False) for item in items)
+        digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+        counted = {"samples": sum(isinstance(i, Sample) for i in items), "listing_sha256": digest}
+        listing[source.name] = {**source.inputs(), **counted}
+    conflicts = list(key_conflicts([samples[place] for place in sorted(samples)]))
+    for conflict in conflicts:
+        del samples[conflict.source, conflict.key]
+    dropped += conflicts
+    if not samples:
+        failed = "".join(f"; {d.source}: {d.detail}" for d in dropped if d.reason == "source_failed")
+        reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(Counter(d.reason for d in dropped).items()))
+        cure = "look into the folders named by their roots" + failed
+        raise BadArgument("sources", names, f"at least one readable sample (left out: {reasons})", cure)
+    return Inputs([samples[place] for place in sorted(samples)], dropped, listing)
+
+
+def _items(source: Source) -> list[Sample | Dropped]:
+    """Verify a source and return all that it yields, held to its types.
+
+    Where reading it raises what no source should, the last line states it: what was yielded before is kept, and the
+    other sources are curated.
+    """
+    items: list[Sample | Dropped] = []
+    where = f"{type(source).__module__}.{type(source).__qualname__}"
+    try:
+        source.verify()
+        for item in source.samples():
+            check(item, source.name, where)
+            _check_modality(item, where)
+            items.append(item)
+    except LmodError:
+        raise
+    except Exception as error:  # whatever a damaged or hostile table makes a reader do
+        return [*items, _failed(source, error)]
+    if not any(isinstance(item, Sample) for item in items):
+        items.append(
+            Dropped(source.name, "all", ".", "read", "no samples", f"of {len(items)} things listed none is one")
+        )
+    return items
+
+
+def _check_modality(item: Sample | Dropped, where: str) -> None:
+    """Check that a sample's modality, and those of its images, are made of words of the vocabulary.
+
+    Raises:
+        BadSample: One is not; the message names source, key and the unknown words.
+    """
+    if isinstance(item, Sample):
+        for modality in (item.modality, *(shared.modality for shared in item.shared_images)):
+            if unknown := unknown_words(modality):
+                problem = (
+                    f"modality is {modality!r}, of which lmod_train/core/vocabulary/modalities.py has no {unknown}"
+                )
+                raise BadSample(item.source, item.key, problem, where)
+
+
+def _failed(source: Source, error: Exception) -> Dropped:
+    """Return the line for a source whose reading ended early, with the place in the code, not on the disk."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    problem = f"{type(error).__name__}: {error}".replace(f"{source.root}/", "")[:400]
+    detail = f"{problem} ({Path(at.filename).name}, line {at.lineno}); what follows in the source is missing"
+    return Dropped(source.name, "all", ".", "read", "source_failed", detail)
+
+
+def _canonical(sample: Sample) -> Sample:
+    """Return the sample with the words of its modality in one order: ``OCT+CFP`` is ``CFP+OCT``."""
+    return replace(sample, modality=combined(words_of(sample.modality)))
+
+
+def drawn(sample: Sample) -> Sample:
+    """Return the sample as a phantom, under the licence of drawings and not of the dataset whose shape they have."""
+    return replace(sample, phantom=True, licence=LICENCE)
+
+
+def relative(file: str | Path, root: Path | None) -> str:
+    """Return a path relative to its source's root, with forward slashes; as it is where it lies elsewhere.
+
+    Example:
+        >>> relative("raw/refuge/a.jpg", Path("raw"))
+        'refuge/a.jpg'
+    """
+    path = Path(file)
+    if root is not None and file and path.is_relative_to(root):
+        return path.relative_to(root).as_posix()
+    return path.as_posix() if file else ""
+
+
+def _unusable(sample: Sample, known: Mapping[tuple[str, str], Sample]) -> Dropped | None:
+    def drop(reason: str, detail: str) -> Dropped:
+        return Dropped.of(sample, "read", reason, detail)
+
+    if (sample.source, sample.key) in known:
+        return drop("key_repeated", f"also the key of {_named(known[sample.source, sample.key])}")
+    unwritable = _unwritable_text(sample)
+    return drop("not_utf8", unwritable) if unwritable else unusable_key(sample)
+
+
+def _unwritable_text(sample: Sample) -> str:
+    """Return the first text of a sample that is no UTF-8, as names of files may be; empty where all are."""
+    patient = (str(value) for value in asdict(sample.patient).values())
+    texts = (sample.key, sample.group, sample.licence, *sample.labels, *sample.labels.values(), *patient)
+    odd = next((text for text in (*texts, *_asked_texts(sample.asked)) if not is_utf8(text)), None)
+    return f"{odd[:80]!a} is not UTF-8; name the file in UTF-8" if odd is not None else ""
+
+
+def _asked_texts(questions: Sequence[Question]) -> Iterator[str]:
+    """Yield every text of ready questions that a record holds."""
+    for q in questions:
+        yield from (q.language, q.variant, q.chain, q.chain_step, q.answer, *q.choices, *q.tags, *q.tags.values())
+        yield from (part.text for message in q.messages for part in message.parts)
+
+
+def _row(item: Sample | Dropped, root: Path) -> dict[str, Any]:
+    if isinstance(item, Dropped):
+        return {**asdict(item), "file": relative(item.file, root)}
+    row = asdict(item)
+    row["image"] = _file(item.image, root) if item.image else None
+    row["cut"] = _cut(item.cut)
+    row["shared_images"] = [
+        asdict(one) | {"path": _file(one.path, root), "cut": _cut(one.cut)} for one in item.shared_images
+    ]
+    row["masks"] = [
+        {"file": _file(m.path, root), "codings": [dict(c) for c in m.codings], "cut": _cut(m.cut)} for m in item.masks
+    ]
+    row["outlines"] = [_without_empty(outline, "parts", "drawn_on") for outline in row["outlines"]]
+    row["labels"] = dict(item.labels)
+    row["asked"] = [_without_empty(question, "perturbation") for question in row["asked"]]
+    return {name: value for name, value in row.items() if value or name not in ("shared_images", "asked")}
+
+
+def _without_empty(row: dict[str, Any], *fields: str) -> dict[str, Any]:
+    """Return a row without fields that are empty, so that folders curated before they existed stay the same."""
+    return {name: value for name, value in row.items() if value or name not in fields}
+
+
+def _cut(cut: Cut) -> dict[str, Any]:
+    """Return the fields of a cut, without column and row where it is not in a Parquet file, as they were before."""
+    return {name: value for name, value in asdict(cut).items() if cut.column or name not in ("column", "row")}
+
+
+def _named(sample: Sample) -> str:
+    return sample.image.name if sample.image else "a sample without an image of its own"
+
+
+def _file(path: Path, root: Path) -> list[Any]:
+    try:
+        return [relative(path, root), path.stat().st_size]
+    except (OSError, ValueError):  # not there, or not readable; listed when it is read
+        return [relative(path, root), None]

@@ -1,0 +1,99 @@
+"""The images a curation has prepared, written to disk at once, so that a kill loses one job at most."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lmod_train.core.errors import ArtifactError, CurationConflict
+from lmod_train.core.files import write_through
+from lmod_train.data.curation.prepare import Prepared
+
+NAME = ".journal.jsonl"
+
+
+class Journal:
+    """An append-only file in the curated folder: settings and inputs in the first line, then one sample a line.
+
+    Args:
+        out: The curated folder.
+        header: Settings and fingerprint of the inputs; what was done counts only under the same.
+
+    Raises:
+        CurationConflict: The journal was begun with another header.
+        ArtifactError: A complete line is damaged.
+    """
+
+    def __init__(self, out: Path, header: Mapping[str, Any]) -> None:
+        self.path = out / NAME
+        lines = self._complete_lines()
+        self.done: dict[tuple[str, str], Prepared] = {}
+        if lines:
+            differences = differing(lines[0], header)
+            if differences:
+                raise CurationConflict(out, differences)
+            for row in lines[1:]:
+                prepared = Prepared.of(row)
+                self.done[prepared.source, prepared.key] = prepared
+        self._file = self.path.open("a", encoding="utf-8", errors="backslashreplace")  # JSON's own escape
+        if not lines:
+            self._write([header])
+
+    def append(self, prepared: Iterable[Prepared]) -> None:
+        """Write what was done, one line each, and wait until it is on the disk."""
+        several = list(prepared)
+        self._write([p.row() for p in several])
+        self.done |= {(p.source, p.key): p for p in several}
+
+    def close(self) -> None:
+        """Close the file and leave it for the next start."""
+        self._file.close()
+
+    def remove(self) -> None:
+        """Close the file and delete it: the manifest stands in its place."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+    def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        write_through(self._file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+    def _complete_lines(self) -> list[dict[str, Any]]:
+        if not self.path.exists():
+            return []
+        data = self.path.read_bytes()
+        complete = data[: data.rfind(b"\n") + 1]
+        if len(complete) < len(data):  # a kill cut the last line short: remove it, or the next one would continue it
+            os.truncate(self.path, len(complete))
+        try:
+            return [json.loads(line) for line in complete.split(b"\n") if line]
+        except ValueError as error:
+            cure = f"delete {self.path} and curate again"
+            raise ArtifactError(self.path, f"a line is damaged ({error})", cure) from error
+
+
+def differing(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return ``key: was -> now`` for every leaf that differs between two nested mappings of plain values.
+
+    Example:
+        >>> differing({"seed": 0, "split": {"by": "group"}}, {"seed": 1, "split": {"by": "group"}})
+        ['seed: 0 -> 1']
+    """
+    before, after = dict(_leaves(was)), dict(_leaves(now))
+    names = sorted(before.keys() | after.keys())
+    absent = "absent"
+    return [
+        f"{name}: {before.get(name, absent)} -> {after.get(name, absent)}"
+        for name in names
+        if before.get(name, absent) != after.get(name, absent)
+    ]
+
+
+def _leaves(value: Any, name: str = "") -> Iterable[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for key in value:
+            yield from _leaves(value[key], f"{name}.{key}" if name else str(key))
+    else:
+        yield name, json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,177 @@
+"""The manifest of a curated folder: everything that was set, counted, dropped and found, without times."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.escaping import for_csv, from_csv
+from lmod_train.core.files import write_durably
+from lmod_train.core.types import Dropped, Sample
+from lmod_train.core.vocabulary.phantoms import LICENCE
+from lmod_train.data.curation.inputs import relative
+from lmod_train.data.curation.prepare import Prepared
+from lmod_train.data.curation.versions import versions
+from lmod_train.data.sources.base import Source
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.settings import plain
+
+DROP_COLUMNS = ("source", "key", "file", "step", "reason", "extent", "detail")
+LEAK_COLUMNS = (
+    "kind",
+    "orientation",
+    "correlation",
+    *(f"{n}_{c}" for n in ("first", "second") for c in ("source", "key", "split", "group")),
+    "contradiction",
+)
+
+FILE_COLUMNS = ("source", "key", "type", "bytes", "width", "height")
+
+
+def task_settings(task: Task) -> dict[str, Any]:
+    """Return what decides about a task's words: class, version, language, choices, and its own `settings`.
+
+    Raises:
+        BadArgument: The task holds what no manifest can.
+    """
+    kind = type(task)
+    return {
+        "class": f"{kind.__module__}.{kind.__qualname__}",
+        "version": kind.version,
+        "language": task.language,
+        "choices": [str(c) for c in getattr(task, "choices", ())],
+        "settings": plain(task.settings(), f"{kind.__name__}.settings()"),
+    }
+
+
+def header(settings: Mapping[str, Any], listing: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what must be the same for earlier work to count."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "settings": dict(settings),
+        "inputs": dict(listing),
+        "versions": versions(),
+    }
+
+
+def source_notes(
+    sources: Sequence[Source],
+    done: Iterable[Prepared],
+    images: Mapping[tuple[str, str], Prepared],
+    samples: Iterable[Sample],
+) -> dict[str, Any]:
+    """Return for each source its licence, where it lay, how many samples were used and a hash over its files.
+
+    A source that has an account of its samples (`Source.account`) has it beside; one with 16-bit greys has the bits
+    that they use.
+
+    The hash is over the sorted SHA-256s of every image and mask that could be read; of no file it is the hash of an
+    empty text.
+
+    Args:
+        sources: All of them.
+        done: What became of the samples.
+        images: What became of the images, by source and key.
+        samples: Those that are asked about.
+    """
+    several, kept = list(done), list(samples)
+    notes = {}
+    for source in sources:
+        own = [p for p in several if p.source == source.name]
+        account = source.account(sample for sample in kept if sample.source == source.name)
+        bits = max((p.bits for p in images.values() if p.source == source.name), default=0)
+        files = sorted(digest for p in images.values() if p.source == source.name for digest in p.files)
+        notes[source.name] = {
+            "phantom": source.is_phantom,
+            "licence": LICENCE if source.is_phantom else source.licence,
+            "redistributable": source.redistributable or source.is_phantom,
+            "reference": source.reference,
+            "modality": source.modality,
+            "root": str(source.root),
+            "samples": sum(p.dropped is None for p in own),
+            "files": len(files),
+            "sha256": hashlib.sha256("\n".join(files).encode()).hexdigest(),
+            **({"grey_bits": bits} if bits else {}),
+            **({"account": dict(account)} if account else {}),
+        }
+    return notes
+
+
+def drop_counts(dropped: Iterable[Dropped]) -> dict[str, Any]:
+    """Return source -> step -> reason -> number.
+
+    Example:
+        >>> drop_counts([Dropped("refuge", "a", "a.jpg", "read", "image_unreadable")])
+        {'refuge': {'read': {'image_unreadable': 1}}}
+    """
+    return _nested(Counter((d.source, d.step, d.reason) for d in dropped))
+
+
+def extent_counts(dropped: Iterable[Dropped]) -> dict[str, dict[str, int]]:
+    """Return source -> number of drops that cost a sample or file (gone), and only regions or labels of it (part).
+
+    Example:
+        >>> extent_counts([Dropped("refuge", "a", "a.jpg", "read", "image_unreadable")])
+        {'refuge': {'gone': 1, 'part': 0}}
+    """
+    several = list(dropped)
+    counts = Counter((d.source, d.extent) for d in several)
+    return {source: {e: counts[source, e] for e in ("gone", "part")} for source in sorted({d.source for d in several})}
+
+
+def box_counts(done: Iterable[Prepared]) -> dict[str, Any]:
+    """Return source -> structure -> reason -> number of boxes left out."""
+    return _nested(Counter((p.source, structure, reason) for p in done for structure, reason in p.lost))
+
+
+def _nested(counts: Mapping[tuple[str, str, str], int]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for (one, two, three), n in sorted(counts.items()):
+        nested.setdefault(one, {}).setdefault(two, {})[three] = n
+    return nested
+
+
+def file_rows(samples: Iterable[Sample], done: Mapping[tuple[str, str], Prepared]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of ``files.csv``: what is known of the raw file of each readable image before it is opened.
+
+    The type is the ending of the file's name, lower case, as the source writes it (jpg and jpeg are two).
+    """
+    for sample in samples:
+        made = done[sample.source, sample.key]
+        if made.dropped is None:
+            row = {
+                "source": sample.source,
+                "key": sample.key,
+                "type": sample.own_image.suffix.lower().removeprefix("."),
+            }
+            yield row | {"bytes": made.bytes, "width": made.size[0], "height": made.size[1]}
+
+
+def _ending(file: Path) -> str:
+    return file.suffix.lower().removeprefix(".")
+
+
+def write_dropped(path: Path, dropped: Iterable[Dropped], roots: Mapping[str, Path]) -> None:
+    """Write ``dropped.csv``, sorted, files relative to their source's root; the header is there without any drop."""
+    rows = [{c: getattr(d, c) for c in DROP_COLUMNS} | {"file": relative(d.file, roots.get(d.source))} for d in dropped]
+    write_table(path, DROP_COLUMNS, sorted(rows, key=lambda r: tuple(r.values())))
+
+
+def read_dropped(path: Path) -> list[Dropped]:
+    """Return the drops that `write_dropped` listed, as they were but for the roots of their files."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = [{name: from_csv(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+    return [Dropped(**row) for row in rows]  # type: ignore[arg-type]  # a table is text, and one column two words
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write a CSV file, whole or not at all; its cells are those of `for_csv`, which `from_csv` reads back."""
+    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: for_csv(value) for name, value in row.items()} for row in rows)

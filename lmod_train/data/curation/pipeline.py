@@ -1,0 +1,211 @@
+"""Raw samples in, a curated folder out: the one place of curation that writes records.
+
+The order is: read, per-image steps (box, filter, number, draw, write the images), join what belongs together into
+families, split, ask, choose the images of probes, balance, write the records. Images are drawn while they are open,
+before the balance is known; those no record shows are removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+from jsonargparse.typing import NonNegativeInt
+from tqdm import tqdm
+
+from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.files import sha256_of
+from lmod_train.core.types import Dropped, Sample
+from lmod_train.data.curation import foreign as abroad
+from lmod_train.data.curation import manifest
+from lmod_train.data.curation.accepted import Named, Refusal
+from lmod_train.data.curation.balance import Over
+from lmod_train.data.curation.beginning import check_arguments, finished
+from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule
+from lmod_train.data.curation.cluster import cluster_crew
+from lmod_train.data.curation.division import divide
+from lmod_train.data.curation.filters import BoxFilter, cutoff_of
+from lmod_train.data.curation.images import used_bits
+from lmod_train.data.curation.inputs import Inputs, read_sources
+from lmod_train.data.curation.journal import NAME, Journal
+from lmod_train.data.curation.orientation import Turned
+from lmod_train.data.curation.prepare import Plan, lost, measure_all, prepare_all
+from lmod_train.data.curation.sharing import ImageIndex, images_of, prepared_sample
+from lmod_train.data.curation.splits import Place, split
+from lmod_train.data.curation.workers import Crew, local_crew, run
+from lmod_train.data.curation.writing import Results, write
+from lmod_train.data.sources.base import Source
+from lmod_train.tasks.base import Task
+
+DEFAULT_FILTER = BoxFilter()
+
+
+def curate(
+    sources: Sequence[Source],
+    tasks: Sequence[Task],
+    out: Path,
+    *,
+    protocol: str = "lmod_v1",
+    seed: NonNegativeInt = 0,
+    ratios: Sequence[float] = (0.8, 0.15, 0.05),
+    split_by: Literal["group", "image"] = "group",
+    longest_side: int | None = 1024,
+    box_filter: BoxFilter = DEFAULT_FILTER,
+    turned: Turned = "list",
+    specks: float = 0.0,
+    balance: Sequence[str] | None = None,
+    balance_over: Over = "split",
+    copies: Literal["report", "drop"] = "report",
+    foreign: Path | None = None,
+    workers: int = 2,
+    scheduler: str | None = None,
+    strict: bool = False,
+    accepted: Counter[Named] | None = None,
+    missing: Sequence[Dropped] = (),
+    command: str = "",
+    progress: bool = True,
+) -> dict[str, Any]:
+    """Turn raw datasets into a curated folder; the same call again continues an interrupted curation.
+
+    The same sources and settings give identical files, independent of the number of workers, of the machine and of
+    interruptions, except for `command`, `root` and `from` in the manifest. If the folder is complete, its manifest is
+    returned.
+
+    Args:
+        sources: Raw datasets, each only once.
+        tasks: Tasks; each language of a task is a task of its own.
+        out: Curated folder; new, empty, or from an earlier call with the same arguments.
+        protocol: Name of the protocol, for the manifest.
+        seed: Seed of splits, region numbers and balancing.
+        ratios: Shares of train, val and test.
+        split_by: ``group`` keeps a patient's images and copies of an image in one split; ``image`` is the published
+            protocol, which does not, and prints a warning.
+        longest_side: Maximum length of the longer side of curated images in pixels; smaller images keep their size, and
+            None (null in YAML) keeps all sizes.
+        box_filter: Filter of boxes that are too small.
+        turned: Where annotations lie if the photograph has an EXIF orientation and their size does not show it:
+            ``stored``, on the pixels as stored; ``upright``, on the upright picture; ``list`` leaves the boxes of such
+            photographs out and lists them.
+        specks: Leave connected components of a mask out of the box if they have fewer pixels than this share of the
+            structure's largest, e.g. 0.01; 0 keeps all, as published. Far components are listed in either case.
+        balance: Names of the tasks whose classes are balanced; None balances every task that supports it.
+        balance_over: Draw equally many questions of each class within every split (``split``), within every source of
+            every split, leaving out sources without all classes, so that the source does not predict the answer
+            (``source``), or over the whole task, as in the published sets (``all``).
+        copies: How to treat an image file that is in two splits: ``report`` it, or ``drop`` all copies but those in the
+            test split (if none is in test: in val).
+        foreign: Folder of photographs that do not show eyes, for probe questions; None uses two of scikit-learn.
+        workers: Number of processes that read and write images; with 1, a file that crashes its decoder ends the
+            curation.
+        scheduler: Address of a running Dask scheduler whose workers read and write images instead; the raw folders and
+            `out` must have the same paths there. Needs the extra ``cluster``.
+        strict: Raise an error if anything was dropped that is not in `accepted`.
+        accepted: Drops permitted by `strict`, see `lmod_train.data.curation.accepted.read_accepted`.
+        missing: Sources that were expected but not found, to be listed with the other drops.
+        command: Command as typed, for the manifest.
+        progress: Show a progress bar.
+
+    Returns:
+        The manifest, as written to ``manifest.json``.
+
+    Raises:
+        BadArgument: An argument is invalid, or `out` contains other files.
+        CurationConflict: `out` was curated with other settings or inputs.
+        StrictDrops: Something was dropped that is not accepted, and `strict` is set; ``dropped.csv`` lists it.
+    """
+    check_arguments(tasks, out, balance, balance_over, copies, longest_side)
+    rule = BoxRule(turned, specks)
+    if scheduler:  # other machines have another working directory
+        sources, out = [s.at(s.root.absolute()) for s in sources], out.absolute()
+    settings = {
+        "protocol": protocol,
+        "seed": seed,
+        "ratios": list(ratios),
+        "split_by": split_by,
+        "longest_side": longest_side,
+        "box_filter": {"quantity": box_filter.quantity, "threshold": box_filter.threshold},
+        "balance": sorted(balance) if balance is not None else None,
+        "balance_over": balance_over,
+        "copies": copies,
+        **({"boxes": asdict(rule)} if rule != DEFAULT_RULE else {}),  # so that folders of before it continue
+        "foreign": abroad.fingerprint(abroad.photographs_in(foreign)),
+        "tasks": {f"{t.name}/{t.language}": manifest.task_settings(t) for t in tasks},
+    }
+    refusal = Refusal(strict, accepted or Counter(), command)
+    inputs = read_sources(sources)
+    inputs.dropped.extend(missing)
+    head = manifest.header(settings, inputs.listing)
+    if (out / "manifest.json").exists():
+        return finished(out, head, refusal)
+    split((), ratios, by=split_by)  # refuses and warns before an hour of images
+    out.mkdir(parents=True, exist_ok=True)
+    plan = Plan(out, seed, longest_side, box_filter, {}, tuple(tasks), rule)
+    images = images_of(inputs.samples)
+    journal = Journal(out, head)
+    try:
+        with cluster_crew(scheduler, out / NAME) if scheduler else local_crew(workers) as crew:
+            _prepare(inputs, images, plan, journal, crew, progress)
+    finally:
+        journal.close()
+    divided = divide(inputs.samples, images, journal.done, ratios, seed, split_by)
+    done = {(s.source, s.key): prepared_sample(s, journal.done) for s in inputs.samples}
+    results = Results(inputs, images, done, journal.done, divided)
+    written = write(sources, plan, results, settings, foreign, refusal)
+    written |= {**head, "protocol": protocol, "command": command, "seed": seed}
+    write_json(out / "manifest.json", written)
+    journal.remove()
+    return written
+
+
+def _prepare(inputs: Inputs, images: ImageIndex, plan: Plan, journal: Journal, crew: Crew, progress: bool) -> None:
+    """Prepare every image that the journal does not hold: those that samples own with their boxes, the others bare."""
+    owned = {(s.source, s.key) for s in inputs.samples if s.image is not None}
+    plan = replace(plan, cutoffs=_cutoffs(inputs.samples, plan, crew))
+    own = [s for s in images.samples if (s.source, s.key) in owned]
+    shared = [s for s in images.samples if (s.source, s.key) not in owned]
+
+    def is_done(image: Sample) -> bool:
+        done = journal.done.get((image.source, image.key))
+        return done is not None and all(_holds(plan.out / name, sha256) for name, sha256 in done.curated.items())
+
+    left = {is_own: [s for s in of_kind if not is_done(s)] for is_own, of_kind in ((True, own), (False, shared))}
+    before = len(images.samples) - sum(map(len, left.values()))
+    with tqdm(total=len(images.samples), initial=before, desc="curate", unit="image", disable=not progress) as bar:
+        for _ in range(2):  # the second time those that wait for the greys of their whole source
+            waiting: dict[Place, int] = {}
+            for is_own, samples in left.items():
+                of_kind = plan if is_own else replace(plan, tasks=())
+                for job in run(partial(prepare_all, plan=of_kind), samples, crew, lost=lost):
+                    done = [p for p in job if not p.waits]
+                    waiting |= {(p.source, p.key): p.grey for p in job if p.waits}
+                    journal.append(done)
+                    bar.update(len(done))
+            left = {is_own: [s for s in of_kind if (s.source, s.key) in waiting] for is_own, of_kind in left.items()}
+            plan = replace(plan, bits=_bits(waiting, journal))
+
+
+def _bits(waiting: Mapping[Place, int], journal: Journal) -> dict[str, int]:
+    """Return source -> bits that all its 16-bit greys use together, of the sources with images that wait."""
+    greys = {place: p.grey for place, p in journal.done.items()} | dict(waiting)
+    sources = {source for source, _ in waiting}
+    return {source: used_bits(max(grey for (of, _), grey in greys.items() if of == source)) for source in sources}
+
+
+def _cutoffs(samples: Sequence[Sample], plan: Plan, crew: Crew) -> dict[str, float]:
+    """Return the measure a box must reach, by source; only ranks need a look at all boxes first."""
+    measures: defaultdict[str, list[float]] = defaultdict(list)
+    box_filter = plan.box_filter
+    if box_filter.quantity == "percentile":
+        own = [s for s in samples if s.image is not None]
+        for job in run(partial(measure_all, box_filter=box_filter, rule=plan.boxes), own, crew, lost=lambda _: []):
+            for source, measure in job:
+                measures[source].append(measure)
+    return {source: cutoff_of(box_filter, measures[source]) for source in {s.source for s in samples}}
+
+
+def _holds(image: Path, sha256: str) -> bool:
+    return image.is_file() and sha256_of(image) == sha256

@@ -1,0 +1,302 @@
+"""One sample, from its raw files to its curated images: what a worker process does, without pyarrow and torch."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from lmod_train.core.errors import LmodError
+from lmod_train.core.perturbations import parse_perturbation, perturbed
+from lmod_train.core.raw import open_file
+from lmod_train.core.shuffling import shuffle_key
+from lmod_train.core.types import Box, Dropped, Question, Region, Sample
+from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule, read_boxes
+from lmod_train.data.curation.copies import thumbnail
+from lmod_train.data.curation.filters import BoxFilter, Loss, keep_boxes
+from lmod_train.data.curation.guard import died, guarded
+from lmod_train.data.curation.images import Opened, open_image, shrink, write_image
+from lmod_train.data.curation.keys import unusable_key
+from lmod_train.data.curation.markers import mark
+from lmod_train.data.curation.numbering import number
+from lmod_train.tasks.base import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What every worker must know.
+
+    Attributes:
+        out: The curated folder.
+        seed: Seed of numbers and perturbations.
+        longest_side: Maximum length of the longer side in pixels; None keeps the size.
+        box_filter: Filter of boxes that are too small.
+        cutoffs: Source -> the measure that a box must reach.
+        tasks: Tasks that are asked.
+        boxes: How annotations become boxes.
+        bits: Source -> bits that its 16-bit greys use, as far as it is known.
+    """
+
+    out: Path
+    seed: int
+    longest_side: int | None
+    box_filter: BoxFilter
+    cutoffs: Mapping[str, float]
+    tasks: tuple[Task, ...]
+    boxes: BoxRule = DEFAULT_RULE
+    bits: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What became of one sample: one line of the journal.
+
+    Attributes:
+        source: Source of the sample.
+        key: Its key.
+        size: Width and height of the raw image; (0, 0) where it could not be read.
+        files: SHA-256 of every raw file that could be read, the image first.
+        regions: Numbered boxes kept.
+        lost: Boxes left out.
+        scale: Curated pixels per original pixel.
+        plain: SHA-256 of the plain curated image.
+        marked: SHA-256 of the marked one, empty where no task draws.
+        perturbed: SHA-256 of each perturbed one, by the ending of its path: ``blur-3`` or ``blur-3.marked``.
+        thumbnail: By which copies are found (see `copies.thumbnail`).
+        bytes: Size of the raw image file.
+        dropped: Why there are no curated images; None where there are.
+        listed: What is listed of an image that is kept: why it has no regions (a mask or outline cannot be trusted),
+            far components of masks, greys of an unclear range.
+        grey: Largest value of 16-bit grey whose file does not state the bits used; 0 for other images.
+        bits: Bits that were taken for its full range; 0 for other images.
+        waits: Whether it waits for the greys of the whole source to be known; nothing else is known of it yet.
+    """
+
+    source: str
+    key: str
+    size: tuple[int, int] = (0, 0)
+    files: tuple[str, ...] = ()
+    regions: tuple[Region, ...] = ()
+    lost: tuple[Loss, ...] = ()
+    scale: float = 1.0
+    plain: str = ""
+    marked: str = ""
+    thumbnail: str = ""
+    bytes: int = 0
+    dropped: Dropped | None = None
+    listed: tuple[Dropped, ...] = ()
+    perturbed: Mapping[str, str] = field(default_factory=dict)
+    grey: int = 0
+    bits: int = 0
+    waits: bool = False
+
+    @property
+    def curated(self) -> dict[str, str]:
+        """Curated files of the image, relative to the curated folder, with their SHA-256."""
+        endings = {"": self.plain, "marked": self.marked, **self.perturbed}
+        return {_path(self.source, self.key, ending): sha256 for ending, sha256 in endings.items() if sha256}
+
+    def row(self) -> dict[str, Any]:
+        """Return the line as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Prepared:
+        """Return what `row` was made of."""
+        values = dict(row)
+        values["size"], values["files"] = tuple(row["size"]), tuple(row["files"])
+        values["regions"] = tuple(Region(r["structure"], Box(**r["box"]), r["id"]) for r in row["regions"])
+        values["lost"] = tuple((structure, reason) for structure, reason in row["lost"])
+        values["dropped"] = Dropped(**row["dropped"]) if row["dropped"] else None
+        values["listed"] = tuple(Dropped(**one) for one in row["listed"])
+        return cls(**values)
+
+
+def image_path(source: str, key: str, *, marked: bool, perturbation: str = "") -> str:
+    """Return the path of a curated image relative to the curated folder.
+
+    Example:
+        >>> image_path("refuge", "train/Glaucoma/g0001", marked=True)
+        'images/refuge/train/Glaucoma/g0001.marked.jpg'
+        >>> image_path("refuge", "train/Glaucoma/g0001", marked=False, perturbation="blur-3")
+        'images/refuge/train/Glaucoma/g0001.blur-3.jpg'
+    """
+    return _path(source, key, _ending(perturbation, marked))
+
+
+def _path(source: str, key: str, ending: str) -> str:
+    return f"images/{source}/{key}{ending and '.'}{ending}.jpg"
+
+
+def _ending(perturbation: str, marked: bool) -> str:
+    return ".".join(filter(None, (perturbation, "marked" if marked else "")))
+
+
+def numbered(sample: Sample, done: Prepared) -> Sample:
+    """Return the sample as tasks see it: with size, hash, numbered regions and the structures that were too small."""
+    small = tuple(structure for structure, reason in done.lost if reason == "too_small")
+    sha256 = done.files[0] if done.files else ""
+    return replace(sample, size=done.size, sha256=sha256, regions=done.regions, too_small=small)
+
+
+def prepare(sample: Sample, plan: Plan) -> Prepared:
+    """Read, box, filter, number, shrink, perturb, draw and write one sample; an unusable file gives its reason."""
+    read = guarded(sample, lambda: _read(sample, plan))
+    if isinstance(read, Dropped):
+        return Prepared(sample.source, sample.key, files=_own_hash(sample), dropped=read)
+    if isinstance(read, Prepared):
+        return read
+    done, small = read
+    written = {}
+    for name, of_name in _views(plan.tasks, numbered(sample, done)).items():
+        shown = _perturbed(small, name, sample, plan.seed)
+        for marked in sorted(of_name):  # drawn after the perturbation: markers are no part of the photograph
+            path = plan.out / image_path(sample.source, sample.key, marked=marked, perturbation=name)
+            image = mark(shown, done.regions, done.scale) if marked else shown
+            written[_ending(name, marked)] = write_image(path, image)
+    return replace(done, plain=written.pop(""), marked=written.pop("marked", ""), perturbed=written)
+
+
+def _perturbed(image: Image.Image, name: str, sample: Sample, seed: int) -> Image.Image:
+    """Return the image with a perturbation, whose sides are drawn by sample; the same side in every grade."""
+    if not name:
+        return image
+    kind, grade = parse_perturbation(name)
+    return perturbed(image, kind, grade, int(shuffle_key(seed, "perturb", kind, sample.source, sample.key), 16))
+
+
+def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Prepared | Dropped:
+    """Return what is known of a sample once its files are read, and its small image; nothing is written.
+
+    An image of 16-bit grey that may use fewer bits waits until those of the whole source are known.
+    """
+    bits = plan.bits.get(sample.source, 0)
+    opened = open_image(sample, bits)
+    if isinstance(opened, Dropped):
+        return opened
+    if not bits and 0 < opened.most < _LOW:
+        return Prepared(sample.source, sample.key, grey=opened.most, waits=True)
+    files = (opened.sha256, *_hashes([m.path for m in sample.masks]))
+    size = opened.image.size
+    small, scale = shrink(opened.image, plan.longest_side)
+    opened = replace(opened, image=small)  # four bytes a pixel less, before the masks take theirs
+    boxed, listed = read_boxes(replace(sample, size=size, sha256=files[0]), opened.orientation, plan.boxes)
+    kept, lost = keep_boxes(boxed, plan.box_filter, plan.cutoffs[sample.source])
+    ready = number(kept, plan.seed)
+    done = Prepared(
+        sample.source,
+        sample.key,
+        size,
+        files,
+        ready.regions,
+        lost,
+        scale,
+        thumbnail=thumbnail(small),
+        bytes=opened.bytes,
+        listed=(*listed, *_unclear_greys(sample, opened)),
+        grey=opened.most,
+        bits=opened.bits,
+    )
+    return done, small
+
+
+_LOW = 1 << 14
+"""16-bit greys that are all below use at most a quarter of their range: they may be of fewer bits."""
+
+
+def _unclear_greys(sample: Sample, opened: Opened) -> Iterator[Dropped]:
+    """Yield the line for an image that uses less than a quarter of its range: it is dark, or of fewer bits."""
+    if opened.faded:
+        detail = "16-bit colours below a quarter of their range, read as 8 bits: too dark if they use fewer bits"
+        yield Dropped.of(sample, "read", "grey_range_unclear", detail, "part")
+    elif opened.most and 4 * opened.most < 1 << opened.bits:
+        detail = f"greys up to {opened.most}, but {opened.bits} bits are used in the source: too dark if of fewer bits"
+        yield Dropped.of(sample, "read", "grey_range_unclear", detail, "part")
+
+
+def open_guarded(sample: Sample) -> Opened | Dropped:
+    """Return the raw image of a sample that no source listed, or why it is left out; nothing else of it is read."""
+
+    def read() -> Opened | Dropped:
+        return open_image(sample)
+
+    problem = unusable_key(sample)
+    return problem if problem is not None else guarded(sample, read)
+
+
+def lost(samples: Sequence[Sample]) -> list[Prepared]:
+    """Return what becomes of samples over which a worker process ended."""
+    return [Prepared(sample.source, sample.key, dropped=died(sample)) for sample in samples]
+
+
+def prepare_all(samples: Sequence[Sample], plan: Plan) -> list[Prepared]:
+    """Prepare several samples: one job of a worker."""
+    return [prepare(sample, plan) for sample in samples]
+
+
+def measure_all(
+    samples: Sequence[Sample], box_filter: BoxFilter, rule: BoxRule = DEFAULT_RULE
+) -> list[tuple[str, float]]:
+    """Return source and measure of every box, for a filter that ranks them; unreadable files give none."""
+    measures = []
+    for sample in samples:
+        boxed = guarded(sample, partial(_boxed, sample, rule))
+        if not isinstance(boxed, Dropped):
+            measures += [(sample.source, box_filter.measure(r.box, boxed.size)) for r in boxed.regions]
+    return measures
+
+
+def _boxed(sample: Sample, rule: BoxRule) -> Sample | Dropped:
+    opened = open_image(sample)
+    if isinstance(opened, Dropped):
+        return opened
+    return read_boxes(replace(sample, size=opened.image.size), opened.orientation, rule)[0]
+
+
+def _views(tasks: Sequence[Task], sample: Sample) -> dict[str, set[bool]]:
+    """Return the images to write: perturbation -> unmarked, and marked where a question shows that."""
+    views: dict[str, set[bool]] = {"": {False}}
+    for question in _checked(tasks, sample):
+        if question.shows in ("own", "another"):
+            views.setdefault(question.perturbation, {False}).add(question.marked)
+    return views
+
+
+def _checked(tasks: Sequence[Task], sample: Sample) -> Iterator[Question]:
+    """Yield every question about a sample.
+
+    Raises:
+        LmodError: A marked question shows another image, or is about other regions than those drawn.
+    """
+    for question in (q for task in tasks for q in task.ask(sample)):
+        if question.marked and question.shows != "own":
+            raise LmodError(
+                f"task {question.task!r}, sample {sample.source}/{sample.key}: a marked question has "
+                f"shows={question.shows!r}, but markers are drawn on the sample's own image only.\n"
+                f"Next: ask with marked=False or shows='own'"
+            )
+        if question.marked and question.regions != sample.regions:
+            raise LmodError(
+                f"task {question.task!r}, sample {sample.source}/{sample.key}: a marked question must be about all "
+                f"numbered regions of the sample, as they are what is drawn.\nNext: ask with regions=sample.regions"
+            )
+        yield question
+
+
+def _own_hash(sample: Sample) -> tuple[str, ...]:
+    """Return the hash of a sample's image file; none of a row in a Parquet file, which holds those of others too."""
+    return () if sample.cut.column else _hashes([sample.own_image])
+
+
+def _hashes(paths: Sequence[Path]) -> tuple[str, ...]:
+    hashes = []
+    for path in paths:
+        with suppress(OSError, ValueError), open_file(path) as file:  # what cannot be read is listed with its reason
+            hashes.append(hashlib.file_digest(file, "sha256").hexdigest())
+    return tuple(hashes)

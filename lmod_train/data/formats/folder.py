@@ -1,0 +1,161 @@
+"""The folder an export writes: there as a whole or not at all, with its images, its licences and what was left out."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import Literal, Self
+
+from lmod_train.core.errors import BadArgument, CuratedDamaged
+from lmod_train.core.escaping import for_markdown
+from lmod_train.core.files import clear_parts, write_durably
+from lmod_train.core.pixels import UNREADABLE, blank
+from lmod_train.core.raw import read_bytes
+from lmod_train.core.types import Dropped, Record
+from lmod_train.data.curation.manifest import write_dropped
+from lmod_train.data.formats.selection import Selection, licence_table, source_of
+
+Images = Literal["copy", "link", "none"]
+
+NOTICE = """This folder must not be passed on.
+
+It was exported with `--for_own_use`: the licence of at least one of its sources does not allow its images, or what is
+made of them, to be given to others. Keep it on this machine, do not upload it, and delete it when it has served.
+
+"""
+
+
+def exported_name(image: str) -> str:
+    """Return the path of an image in an export: below its source, under a hash of its path in the curated folder.
+
+    Example:
+        >>> exported_name("images/eye_diseases/cataract/1_right.jpg")
+        'images/eye_diseases/1f164a836c9a1af8.jpg'
+    """
+    name = hashlib.sha256(image.encode()).hexdigest()[:16]
+    return str(PurePosixPath("images", source_of(image), name).with_suffix(PurePosixPath(image).suffix))
+
+
+def image_file(curated: Path, name: str) -> Path:
+    """Return where an image lies in a curated folder.
+
+    Raises:
+        ArtifactError: It is missing, or its name leads out of the folder.
+    """
+    path = curated / name
+    if not path.resolve().is_relative_to(curated.resolve()):
+        raise CuratedDamaged(path, "a record names an image outside its curated folder")
+    if not path.is_file():
+        raise CuratedDamaged(path, "an image that a record shows is missing")
+    return path
+
+
+def image_bytes(file: Path) -> tuple[bytes, bytes]:
+    """Return an image file's bytes, and the same without what is written beside its pixels.
+
+    Images that `curate` wrote hold nothing beside them; a folder from elsewhere, or of an earlier version, may.
+
+    Raises:
+        ArtifactError: It cannot be read.
+    """
+    try:
+        data = read_bytes(file)
+        return data, blank(data)
+    except UNREADABLE as error:
+        raise CuratedDamaged(file, f"an image that a record shows cannot be read ({error})") from error
+
+
+class ExportFolder:
+    """A new folder for one format; used in a ``with`` block, at whose end it appears.
+
+    Args:
+        out: Must not exist, or be empty.
+        selection: What is exported.
+        images: ``copy`` them, ``link`` to them (symbolic and relative, for the same machine), or ``none``: paths stay
+            relative to the curated folder.
+
+    Attributes:
+        path: Where to write while the block runs.
+        written: Records written, counted by the format.
+
+    Raises:
+        BadArgument: `out` holds something.
+    """
+
+    def __init__(self, out: Path, selection: Selection, images: Images = "copy") -> None:
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise BadArgument("--out", str(out), "a new or empty folder", "name another folder with `--out DIR`")
+        self._out, self._selection, self.images = out, selection, images
+        self._writing = write_durably(out)
+        self.path = out
+        self.written = 0
+        self.left_out: list[Dropped] = []
+        self._placed: set[str] = set()
+
+    def __enter__(self) -> Self:
+        clear_parts(self._out)
+        self.path = self._writing.__enter__()
+        self.path.mkdir()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self.left_out:
+            write_dropped(self.path / "dropped.csv", self.left_out, {})
+        if kind is None and not all(one.redistributable for one in self._selection.licences):
+            self.write_text("NOTICE", NOTICE + licence_table(self._selection.licences) + "\n")
+        self._writing.__exit__(kind, error, trace)
+
+    def place(self, record: Record) -> list[str]:
+        """Bring the images that a record shows into the folder, each once, and return their paths.
+
+        Region questions show the image with the numbered boxes. Names are hashes: raw names and folders may give the
+        answer away (``cataract/1_right``, ``g0001``), and other tools show file names to models and people.
+
+        Raises:
+            ArtifactError: An image is missing.
+        """
+        if self.images == "none":
+            return list(record.image)
+        for name in record.image:
+            if name in self._placed:
+                continue
+            source, target = image_file(self._selection.curated, name), self.path / exported_name(name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            data, bare = image_bytes(source)
+            if self.images == "link" and data == bare:
+                target.symlink_to(os.path.relpath(source.resolve(), target.parent.resolve()))
+            else:
+                target.write_bytes(bare)
+            self._placed.add(name)
+        return [exported_name(name) for name in record.image]
+
+    def pixels(self, record: Record) -> list[tuple[str, bytes]]:
+        """Return path and file bytes of each image that a record shows; none where images are not exported."""
+        if self.images == "none":
+            return []
+        curated = self._selection.curated
+        return [(exported_name(name), image_bytes(image_file(curated, name))[1]) for name in record.image]
+
+    def leave_out(self, record: Record, reason: str, detail: str) -> None:
+        """Count and list a record that the format cannot hold."""
+        self.left_out.append(Dropped(record.source, record.id, ", ".join(record.image), "export", reason, detail))
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file into the folder."""
+        (self.path / name).write_text(text, encoding="utf-8")
+
+    def describe(self, title: str, how: str, front: str = "") -> None:
+        """Write README.md: how the folder is read, what is in it, and the licence of every source."""
+        of = self._selection.counts.items()
+        counts = [f"- {for_markdown(f'{task}: {split} {n} ({source})')}" for (task, split, source), n in of]
+        pieces = [f"# {title}", how.strip(), "## Records", "\n".join(counts), "## Sources", *self._licences()]
+        self.write_text("README.md", front + "\n\n".join(pieces) + "\n")
+
+    def _licences(self) -> list[str]:
+        own = not all(one.redistributable for one in self._selection.licences)
+        notice = ["This folder must not be passed on; see NOTICE."] if own else []
+        return [*notice, licence_table(self._selection.licences)]

@@ -1,0 +1,71 @@
+"""A data set folder for the ``datasets`` library: Parquet with the images inside, and a card.
+
+``load_dataset(FOLDER)`` loads everything, ``load_dataset(FOLDER, TASK)`` one task; nothing is fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import yaml
+
+from lmod_train.data.formats.embedded import EmbeddedFiles, file_of, splits_by_task
+from lmod_train.data.formats.folder import ExportFolder
+from lmod_train.data.formats.selection import Selection
+from lmod_train.data.formats.truth import Truths
+
+EMBEDS = True
+"""Images lie inside the files."""
+
+
+def write(selection: Selection, folder: ExportFolder) -> None:
+    """Write ``data/<task>/<split>.parquet`` and the card, README.md, with licences and sources."""
+    truths = Truths(selection.trust)
+    with EmbeddedFiles(folder) as files:
+        for record in selection:
+            files.append(record, truths.of(record))
+        splits = splits_by_task(files.files())
+    folder.describe("Questions about eye images", _HOW, front=card(selection, splits))
+
+
+def card(selection: Selection, splits: Mapping[str, Sequence[str]]) -> str:
+    """Return the front matter of the card: a configuration of all tasks, one for each, and the licence.
+
+    Several sources rarely share a licence, so the card's ``license`` is ``other`` and the table in its text names them.
+    """
+    by_split: dict[str, list[str]] = {}
+    for task, parts in splits.items():
+        for split in parts:
+            by_split.setdefault(split, []).append(file_of(task, split))
+    configs = [{"config_name": "all", "default": True, "data_files": _data_files(by_split)}]
+    configs += [
+        {"config_name": task, "data_files": _data_files({split: [file_of(task, split)] for split in parts})}
+        for task, parts in splits.items()
+    ]
+    front = {
+        "license": "other",
+        "license_name": " / ".join(dict.fromkeys(one.licence for one in selection.licences)),
+        "task_categories": ["visual-question-answering", "image-text-to-text"],
+        "tags": ["medical", "ophthalmology"],
+        "configs": configs,
+    }
+    return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n"
+
+
+def _data_files(by_split: Mapping[str, Sequence[str]]) -> list[dict[str, object]]:
+    return [{"split": s, "path": list(by_split[s])} for s in ("train", "val", "test") if s in by_split]
+
+
+_HOW = """
+```python
+from datasets import load_dataset
+
+everything = load_dataset("FOLDER")          # by split
+one_task = load_dataset("FOLDER", "TASK")    # the tasks are listed below
+```
+
+`messages` is the question as it is asked, in the shape chat templates take; `images` stand at its places of type
+`image`, in their order. `answer` is the reference reply in the requested format, `truth` the one of `choices` that is
+right (empty where the answer is none of them). `regions` are in pixels of the original image, x1 and y1 exclusive;
+`scale` is pixels here per original pixel.
+"""

@@ -1,0 +1,71 @@
+"""Conversations as LLaVA's training code reads them: one JSON list a split.
+
+Liu et al., "Visual Instruction Tuning", 2023; the reader is ``llava/train/train.py`` of their repository, the format
+that of ``docs/Finetune_Custom_Data.md``: ``id``, ``image`` (relative to ``--image_folder``) and ``conversations`` (from
+``human`` or ``gpt``). It has no place for a system message, and takes a list of images in LLaVA-NeXT only.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from typing import Any, TextIO
+
+from lmod_train.data.formats.folder import ExportFolder
+from lmod_train.data.formats.selection import Selection
+from lmod_train.data.formats.turns import Conversation, conversations, problem_of, text_of
+
+EMBEDS = False
+"""Images lie beside the file."""
+
+SPEAKERS = {"user": "human", "assistant": "gpt"}
+
+
+def write(selection: Selection, folder: ExportFolder) -> None:
+    """Write ``<split>.json`` for every split, and the images; the items of a file follow the order of the records."""
+    with ExitStack() as stack:
+        files: dict[str, TextIO] = {
+            split: stack.enter_context((folder.path / f"{split}.json").open("w", encoding="utf-8"))
+            for split in selection.splits
+        }
+        begun: set[str] = set()
+        for conversation in conversations(selection):
+            problem = problem_of(conversation, system=False)
+            if problem is not None:
+                folder.leave_out(conversation.record, *problem)
+                continue
+            split: str = conversation.record.split
+            _append(files[split], item_of(conversation, folder.place(conversation.record)), first=split not in begun)
+            begun.add(split)
+            folder.written += 1
+        for split, file in files.items():
+            file.write("\n]\n" if split in begun else "[]\n")
+    folder.describe("Conversations for LLaVA", _how(selection, folder))
+
+
+def _append(file: TextIO, item: dict[str, Any], *, first: bool) -> None:
+    """Write one item of a JSON list, one a line, so that nothing need be held until the end."""
+    file.write(("[\n" if first else ",\n") + json.dumps(item, ensure_ascii=False))
+
+
+def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
+    """Return one item; ``image`` is left out without one, a text for one and a list for several.
+
+    Args:
+        conversation: Without a `problem_of`.
+        images: Paths as the reader shall find them.
+    """
+    item: dict[str, Any] = {"id": conversation.record.id}
+    if images:
+        item["image"] = images[0] if len(images) == 1 else images
+    item["conversations"] = [{"from": SPEAKERS[t.role], "value": text_of(t)} for t in conversation.turns]
+    return item
+
+
+def _how(selection: Selection, folder: ExportFolder) -> str:
+    where = "the curated folder" if folder.images == "none" else "this folder"
+    files = ", ".join(f"`{split}.json`" for split in selection.splits)
+    return (
+        f"{files}: pass one as `--data_path` of LLaVA's `train.py`, and {where} as `--image_folder`. An item is a "
+        "record with its answer; a conversation of several turns is one item."
+    )

@@ -1,0 +1,134 @@
+"""Tables for people to fill in: written for spreadsheets, and read back as spreadsheets save them."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.escaping import for_csv
+from lmod_train.core.files import write_durably
+from lmod_train.data.sources.sheets import UnreadableSheet, read_workbook
+
+_DELIMITERS = ",;\t"
+_WORKBOOK = b"PK\x03\x04"
+SAVE = "save the table as `CSV UTF-8`, with the columns that were written"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of a table that people have filled in.
+
+    Attributes:
+        option: Option that names the file, for errors.
+        expected: The file in words, for errors.
+        required: Names of the columns that it must have once.
+        optional: Names of the columns that it may have once; others are not read.
+    """
+
+    option: str
+    expected: str
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    def read(self, path: Path) -> list[tuple[int, dict[str, str]]]:
+        """Return line number and cells by column name of every row that is not empty.
+
+        The file is an xlsx workbook, of which the first sheet is read, or text in UTF-8, or UTF-16 with a byte order
+        mark, whose columns are divided by comma, semicolon or tab. Names of columns are compared without case.
+
+        Raises:
+            BadArgument: The file cannot be read, lacks a column or has it twice, or a row has more values than columns.
+        """
+        try:
+            rows = list(_rows(path))
+        except OSError as error:
+            raise BadArgument(self.option, str(path), f"{self.expected} ({error})", "name an existing file") from error
+        except (ValueError, csv.Error, UnreadableSheet) as error:
+            raise BadArgument(self.option, str(path), f"{self.expected} ({error})", SAVE) from error
+        heads = [name.strip().casefold() for name in rows[0][1]] if rows else []
+        for name in (*self.required, *self.optional):
+            if not (name in self.required) <= heads.count(name) <= 1:
+                expected = f"{self.expected}, each once; it has {', '.join(filter(None, heads)) or 'none'}"
+                raise BadArgument(self.option, str(path), expected, "rename them")
+        return [(line, self._row(path, line, heads, cells)) for line, cells in rows[1:] if any(map(str.strip, cells))]
+
+    def _row(self, path: Path, line: int, heads: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+        """Return the cells of a row by column; more cells than columns, as after an unquoted comma, are an error."""
+        if surplus := [cell for cell in cells[len(heads) :] if cell.strip()]:
+            expected = f"as many values as columns ({path}:{line})"
+            cure = "quote the values of that line that contain a delimiter"
+            raise BadArgument(self.option, surplus[0], expected, cure)
+        return dict(zip(heads, cells, strict=False))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield number of the last line and cells of each row, the header first."""
+    content = path.read_bytes()
+    if content.startswith(_WORKBOOK):
+        numbered = enumerate(read_workbook(path)[0].rows, 1)
+        return ((line, cells) for line, row in numbered for cells in [[_text(value) for value in row]] if any(cells))
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = content.decode("utf-16" if wide else "utf-8-sig")
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(_DELIMITERS, key=first.count), strict=True)
+    return ((reader.line_num, row) for row in reader if row)
+
+
+def _text(value: object) -> str:
+    """Return a cell of a workbook as it is shown: a whole number without ``.0``, a truth value in capitals."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    return "" if value is None else str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def table_bytes(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Return a CSV table in UTF-8 with a byte order mark, by which Excel knows the encoding; cells are escaped."""
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(columns)
+    writer.writerows([for_csv(cell) for cell in row] for row in rows)
+    return table.getvalue().encode("utf-8-sig")
+
+
+def check_unfilled(path: Path, content: bytes, option: str) -> None:
+    """Refuse to overwrite a file with other content, such as a table that people have filled in.
+
+    Raises:
+        BadArgument: The file exists with other content, or is a folder.
+    """
+    if path.exists() and not (path.is_file() and path.read_bytes() == content):
+        found = "one has other content, such as cells that were filled in" if path.is_file() else "is a folder"
+        raise BadArgument(option, str(path), f"a new file; this {found}", "name another file, or move this one")
+
+
+def write_table(path: Path, content: bytes, option: str) -> None:
+    """Write a table whole or not at all.
+
+    Raises:
+        BadArgument: The file exists with other content, or is a folder.
+    """
+    check_unfilled(path, content, option)
+    with write_durably(path) as beside:
+        beside.write_bytes(content)
+
+
+def lines_of(lines: Iterable[int], most: int = 10) -> str:
+    """Return line numbers in words.
+
+    Example:
+        >>> lines_of([7]), lines_of([9, 4]), lines_of(range(2, 9), most=3)
+        ('line 7', 'lines 4, 9', 'lines 2, 3, 4 and 4 more')
+    """
+    several = sorted(lines)
+    more = f" and {len(several) - most} more" if len(several) > most else ""
+    return f"line{'s' if len(several) > 1 else ''} {', '.join(map(str, several[:most]))}{more}"
+
+
+def cell(row: Mapping[str, str], name: str) -> str:
+    """Return a cell without blanks around it; empty if the row is shorter or the table lacks the column."""
+    return row.get(name, "").strip()

@@ -1,0 +1,296 @@
+"""Cataract-1K, segmentation subset (Ghamsarian et al. 2024): frames of cataract surgery with outlined structures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.types import Dropped, Sample, SampleStream
+from lmod_train.core.vocabulary.structures import STRUCTURES
+from lmod_train.data.sources.base import UNPLACED, Source
+from lmod_train.data.sources.cataract_1k_annotations import (
+    CocoFile,
+    UnreadableAnnotations,
+    plain_class,
+    read_coco,
+    read_supervisely,
+)
+from lmod_train.data.sources.clutter import entries, files_below, is_folder
+from lmod_train.data.sources.picture import size_differs, stated_size
+from lmod_train.data.sources.spelling import composed, plain_name
+
+Annotations = Literal["coco", "supervisely"]
+
+_KINDS = {".png", ".jpg", ".jpeg", ".bmp"}
+_IMAGES, _COCO = "images-and-supervisely-annotations", "coco-annotations"
+_INSIDE = {"img", "ann"}
+_DEPTH = 4
+_STRUCTURES: Mapping[str, str] = {
+    "cornea": "cornea",
+    "cornea1": "cornea1",
+    "pupil": "pupil",
+    "pupil1": "pupil",
+    "lens": "lens",
+    "slit knife": "slit knife",
+    "incision knife": "incision knife",
+    "gauge": "gauge",
+    "spatula": "spatula",
+    "capsulorhexis cystotome": "capsulorhexis cystotome",
+    "capsulorhexis forceps": "capsulorhexis forceps",
+    "katena forceps": "katena forceps",
+    "phacoemulsification tip": "phacoemulsification tip",
+    "irrigation aspiration": "irrigation-aspiration",
+    "lens injector": "lens injector",
+}
+_TREE = """\
+  dashes or underscores, with or without the folder Annotations:
+    <root>/Annotations/Images-and-Supervisely-Annotations/case_5013/img/case5013_01.png
+    <root>/Annotations/Images-and-Supervisely-Annotations/case_5013/ann/case5013_01.png.json
+    <root>/Annotations/Coco-Annotations/case_5013/annotations/instances.json"""
+
+
+@dataclass(slots=True)
+class _Read:
+    """Frames read so far.
+
+    Attributes:
+        frames: Key -> image file.
+        in_coco: Keys of frames that COCO lists.
+        in_supervisely: Keys of frames with a Supervisely file.
+        named: Key of each frame that annotations name -> the file that names it.
+    """
+
+    frames: dict[str, Path] = field(default_factory=dict)
+    in_coco: set[str] = field(default_factory=set)
+    in_supervisely: set[str] = field(default_factory=set)
+    named: dict[str, Path] = field(default_factory=dict)
+
+    def add(self, key: str, image: Path, *, coco: bool, note: Path | None) -> None:
+        """Add a frame; `coco` if COCO lists it, `note` its Supervisely file."""
+        self.frames[key] = image
+        self.in_coco |= {key} if coco else set()
+        self.in_supervisely |= {key} if note else set()
+
+
+class Cataract1K(Source):
+    """The 2,256 annotated frames of 30 operations; keys ``case_5013/case5013_01``, the case is the group.
+
+    Every annotation, COCO or Supervisely, gives one outline and so one box, also if a frame has several of a class. A
+    frame is yielded without any outline and listed in dropped.csv if it has no annotation, an unknown class, an
+    annotation that cannot be read, or another size than the annotations state: questions about an image with unmarked
+    or misplaced structures would be wrong. Frames that one of the two annotations lacks are listed, as are annotated
+    frames without an image. In one case the files have another number than the folder
+    (``case_5315/img/case_53153_04.png``); names are used unchanged.
+
+    Args:
+        root: Folder that contains the dataset.
+        annotations: Which of the two annotations to use if a frame has both; the other one is used for frames that the
+            first does not list. Both are published, and public readers use either.
+        aliases: Class name -> structure, added to the 15 published names; "" ignores a class's annotations. Case,
+            dashes and underscores are ignored. By default ``pupil1`` is read as pupil and ``cornea1`` stays cornea1, as
+            LMOD+ prints cornea1 and not pupil1 among its options. ``{"pupil1": "pupil1"}`` keeps pupil1,
+            ``{"cornea1": "cornea"}`` merges cornea1. If the task anatomy has `options` under SS, a structure that they
+            lack ends curation in an error.
+
+    Raises:
+        BadArgument: `annotations` has another value, or an alias is not a structure of the vocabulary.
+
+    References:
+        Ghamsarian et al., Cataract-1K Dataset for Deep-Learning-Assisted Analysis of Cataract Surgery Videos,
+        Scientific Data 11 (2024) 373.
+    """
+
+    name = "cataract_1k"
+    modality = "SS"
+    licence = "CC BY 4.0 by its README; research only by the terms of Synapse as stated elsewhere"
+    redistributable = False  # the stricter of the two statements
+    reference = "https://www.synapse.org/Synapse:syn53395479"
+
+    def __init__(
+        self, root: Path = UNPLACED, annotations: Annotations = "coco", aliases: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(root)
+        if annotations not in ("coco", "supervisely"):
+            raise BadArgument("annotations", annotations, "coco or supervisely", "leave it out for coco")
+        known = {term.name for term in STRUCTURES} | {""}
+        for given, structure in (aliases or {}).items():
+            if structure not in known:
+                cure = "`lmod_train/core/vocabulary/structures.py` lists them; '' ignores the class"
+                raise BadArgument(f"aliases[{given!r}]", structure, "a structure of the vocabulary", cure)
+        self.annotations = annotations
+        self.structures = {**_STRUCTURES, **{plain_class(k): v for k, v in (aliases or {}).items()}}
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return whether this folder, its ``Annotations`` or a subfolder of the same name contains the frames."""
+        places = (folder, folder / folder.name)
+        inside = [p for place in places for p in entries(place) if p.is_dir()]
+        below = [p for sub in inside if _plain(sub.name) == "annotations" for p in entries(sub) if p.is_dir()]
+        return any(
+            _plain(p.name) == _COCO or (_plain(p.name) == _IMAGES and _holds_cases(p)) for p in (*inside, *below)
+        )
+
+    def verify(self) -> None:
+        """Check that there is a folder of frames, sorted into cases.
+
+        Raises:
+            SourceNotFound: There is none; the message prints the expected tree.
+        """
+        self._frames_root()
+
+    def samples(self) -> SampleStream:
+        """Yield the frames case by case in order of file names, and a `Dropped` for each gap and unused file.
+
+        Raises:
+            SourceNotFound: As `verify`.
+        """
+        base, *copies = self._frames_root()
+        coco_of = {_plain(p.name): p for p in self._coco_folders()}
+        read = _Read()
+        for entry in entries(base):
+            folder = _case_folder(entry)
+            if folder is not None:
+                yield from self._case(entry.name.strip(), folder, coco_of.pop(_plain(entry.name), None), read)
+            elif entry.name.casefold() != "meta.json":  # the export's list of classes
+                for file in files_below(entry) if is_folder(entry) else [entry]:
+                    yield self._drop(file, "stray file")
+        for folder in coco_of.values():
+            yield self._absent("folder", folder.name, "there are annotations, but no folder of frames")
+        yield from self._gaps(read)
+        for copy in copies:
+            yield self._drop(copy, "another copy", f"the frames of {base.name} are used")
+
+    def _gaps(self, read: _Read) -> Iterator[Dropped]:
+        """Yield frames without an annotation, and annotated frames without an image."""
+        yield from self._missing("COCO annotation", read.frames, read.in_coco)
+        yield from self._missing("Supervisely annotation", read.frames, read.in_supervisely)
+        keys = {composed(key.casefold()) for key in read.frames}
+        held = {key for key in read.named if composed(key.casefold()) in keys}
+        yield from self._missing("frame", read.named, held, "it is annotated", "gone")
+
+    def _frames_root(self) -> list[Path]:
+        """Return the folders of frames; the first is used."""
+        found = [p for p in _below(self.root, _IMAGES) if _holds_cases(p)]
+        if not found:
+            raise SourceNotFound(self.name, self.root, "the folder of the frames, sorted into cases", _TREE)
+        return found
+
+    def _coco_folders(self) -> list[Path]:
+        """Return the COCO folders of the cases; [] without COCO annotations."""
+        for root in _below(self.root, _COCO):
+            cases = [p for p in entries(root) if p.is_dir() and _plain(p.name) != _COCO]  # not a doubled folder
+            if cases:
+                return cases
+        return []
+
+    def _case(self, case: str, folder: Path, coco: Path | None, read: _Read) -> SampleStream:
+        """Yield the frames of one case, and an entry for every unused file."""
+        content, file, problems = self._coco(coco)
+        below = {plain_name(p.name): p for p in entries(folder) if p.is_dir()}
+        img, ann = (below.get(name, folder / name) for name in ("img", "ann"))
+        notes = {composed(p.name.casefold()): p for p in entries(ann) if p.suffix.lower() == ".json"}
+        taken: dict[str, Path] = {}
+        inside = entries(img)
+        # PNG, the dataset's own format, before copies in other formats
+        for image in sorted(inside, key=lambda p: (p.stem, p.suffix.lower() != ".png", p.name)):
+            if image.suffix.lower() not in _KINDS or not image.is_file():
+                for stray in files_below(image) if is_folder(image) else [image]:
+                    yield self._drop(stray, "stray file")
+            elif image.stem in taken:
+                yield self._twice(image, taken[image.stem])
+            else:
+                taken[image.stem] = image
+                note = _note_of(image, notes)
+                in_coco = not content.readable or composed(image.name.casefold()) in content.frames
+                read.add(f"{case}/{image.stem}", image, coco=in_coco, note=note)
+                yield from self._frame(case, image, content, file, note)
+        yield from problems
+        named = {f"{case}/{name.rpartition('.')[0]}": file or folder for name in content.names.values()}
+        read.named |= {f"{case}/{Path(p.stem).stem}": p for p in notes.values()} | named
+        for beside in entries(folder):
+            if beside not in (img, ann):
+                for stray in files_below(beside) if is_folder(beside) else [beside]:
+                    yield self._drop(stray, "stray file")
+        yield from (self._drop(p, "stray file") for p in files_below(ann) if p not in notes.values())
+
+    def _coco(self, folder: Path | None) -> tuple[CocoFile, Path | None, list[Dropped]]:
+        """Return content and path of a case's COCO file, and its problems; a damaged file has no frames."""
+        if folder is None:
+            return CocoFile(), None, []
+        files = [p for p in files_below(folder) if p.suffix.lower() == ".json"]
+        if not files:
+            return CocoFile(), None, []
+        file = next((p for p in files if p.name.casefold() == "instances.json"), files[0])
+        problems = [self._drop(p, "stray file", f"{file.name} is used") for p in files if p != file]
+        try:
+            content = read_coco(file, self.structures)
+        except UnreadableAnnotations as error:
+            return CocoFile(readable=False), file, [*problems, self._cost(file, "unreadable annotation", str(error))]
+        return content, file, problems + [self._cost(file, "annotation without image", p) for p in content.problems]
+
+    def _frame(self, case: str, image: Path, content: CocoFile, coco: Path | None, note: Path | None) -> SampleStream:
+        """Yield the reason if a frame has no outlines, and the sample of the frame."""
+        key, frame, read_from = f"{case}/{image.stem}", None, image
+        for kind in ("coco", "supervisely") if self.annotations == "coco" else ("supervisely", "coco"):
+            if frame is not None:
+                break
+            if kind == "coco":
+                frame, read_from = content.frames.get(composed(image.name.casefold())), coco or image
+            elif note is not None:
+                try:
+                    frame, read_from = read_supervisely(note, self.structures), note
+                except UnreadableAnnotations as error:
+                    yield self._cost(note, "unreadable annotation", str(error), key)
+        differs = size_differs(image, *frame.size) if frame else ""
+        size = stated_size(*frame.size) if frame else None
+        if frame and frame.reason:
+            yield self._cost(read_from, frame.reason, f"{image.name}: {frame.detail}", key)
+        elif frame and not frame.outlines:
+            yield self._cost(read_from, "no annotation", f"{image.name} is listed without any", key)
+        elif differs:
+            yield self._cost(read_from, "size differs", differs, key)
+        yield Sample(
+            source=self.name,
+            key=key,
+            modality=self.modality,
+            image=image,
+            group=case,
+            licence=self.licence,
+            outlines=tuple(replace(o, drawn_on=size) for o in frame.outlines) if frame and not differs else (),
+        )
+
+
+def _note_of(image: Path, notes: Mapping[str, Path]) -> Path | None:
+    """Return the Supervisely file of a frame: ``x.png.json``, or ``x.json`` as in older exports."""
+    return notes.get(composed(f"{image.name}.json".casefold())) or notes.get(composed(f"{image.stem}.json".casefold()))
+
+
+def _below(root: Path, name: str) -> list[Path]:
+    """Return the folders with a given plain name, at most `_DEPTH` levels below `root`, the nearest first."""
+    found, level = [], [root]
+    for _ in range(_DEPTH):
+        level = [p for folder in level for p in entries(folder) if p.is_dir() and _case_folder(p) is None]
+        found += [p for p in level if _plain(p.name) == name]
+    return found
+
+
+def _holds_cases(folder: Path) -> bool:
+    return any(_case_folder(p) is not None for p in entries(folder))
+
+
+def _case_folder(folder: Path) -> Path | None:
+    """Return the folder with a case's ``img`` or ``ann``: this one or its subfolder of the same name; else None."""
+    return next((p for p in (folder, folder / folder.name) if {plain_name(q.name) for q in entries(p)} & _INSIDE), None)
+
+
+def _plain(name: str) -> str:
+    """Return a name in lower case, percent-decoded, with dashes for underscores and blanks.
+
+    Example:
+        >>> _plain("Images_and_Supervisely%20Annotations")
+        'images-and-supervisely-annotations'
+    """
+    return plain_name(name).replace("_", "-").replace(" ", "-")

@@ -1,0 +1,221 @@
+"""G1020 (Bajwa et al. 2020): fundus photographs with outlines of disc and cup and a glaucoma label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.types import Dropped, MaskFile, Outline, Sample
+from lmod_train.data.sources.base import UNPLACED
+from lmod_train.data.sources.clutter import entries
+from lmod_train.data.sources.labelme import UnreadableShapes, outlines_of, read_labelme, shapes_of
+from lmod_train.data.sources.marked import marked_folder
+from lmod_train.data.sources.picture import size_differs, stated_size
+from lmod_train.data.sources.sheets import UnreadableSheet, misfit, read_sheet
+from lmod_train.data.sources.spelling import YES_NO, plain_name, plain_stem
+from lmod_train.data.sources.walked import DISC_AND_CUP, WalkedSource, files_with_folders
+
+Annotations = Literal["json", "masks"]
+DiscFrom = Literal["disc", "discLoc"]
+
+_LISTS = {"g1020.csv", "g1020.xlsx"}
+_KINDS = {".jpg", ".jpeg", ".png"}
+_TREE = """\
+  <root>/{G1020.csv,Images/image_0.jpg,Images/image_0.json,Masks/image_0.png}
+  <root>/G1020/{G1020.csv,Images/...,Masks/...}"""
+
+
+@dataclass(slots=True)
+class _Found:
+    """Files found in the folders; outlines, masks and labels by stem in lower case.
+
+    Attributes:
+        table: The list of labels, None if it is missing.
+        unclear: Stems whose label in the list cannot be used; all stems if the list cannot be read.
+    """
+
+    photographs: list[Path] = field(default_factory=list)
+    outlines: dict[str, Path] = field(default_factory=dict)
+    masks: dict[str, Path] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    table: Path | None = None
+    unclear: set[str] = field(default_factory=set)
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+class G1020(WalkedSource[_Found]):
+    """The 1,020 photographs of G1020, 296 of them with glaucoma; keys are the stems, ``image_0``, with gaps.
+
+    The photographs are of 432 patients, but no patient numbers are published: each photograph is its own group, and a
+    patient may be in several splits. The cup is outlined in 790 photographs; in the others only the disc is.
+
+    If a photograph's JSON file is missing or cannot be used, its mask is used, and this is listed in dropped.csv. A
+    photograph without either, or without label, is yielded without it and listed. The JSON files may be beside the
+    photographs or in their own folder. ``*_Cropped``, ``*_Square`` and ``NerveRemoved_Images`` are ignored.
+
+    Args:
+        root: The dataset's folder or one above it.
+        annotations: ``json`` as above, or ``masks`` for the masks only. The coding of a mask is recognised by its
+            values: 0, 1, 2 or 0, 128, 255 for background, rim and cup; the authors state neither. Curation lists a mask
+            of 0 and one other value that would be a cup without rim, as its meaning is not known.
+        disc_from: Shape of the JSON file that is the disc: the outline ``disc`` or the box ``discLoc``, which
+            is known from one reader's text only.
+
+    Raises:
+        BadArgument: `annotations` or `disc_from` has another value.
+
+    References:
+        Bajwa et al., G1020: A benchmark retinal fundus image dataset for computer-aided glaucoma detection, IJCNN 2020.
+    """
+
+    name = "g1020"
+    modality = "CFP"
+    licence = "CC BY-NC 4.0 as stated by LMOD; CC BY 4.0 as stated elsewhere"
+    redistributable = False  # the stricter of the two statements: not for every purpose
+    reference = "https://arxiv.org/abs/2006.09158"
+
+    def __init__(self, root: Path = UNPLACED, annotations: Annotations = "json", disc_from: DiscFrom = "disc") -> None:
+        super().__init__(root)
+        if annotations not in get_args(Annotations):
+            raise BadArgument("annotations", annotations, "json or masks", "leave it out for json")
+        if disc_from not in get_args(DiscFrom):
+            raise BadArgument("disc_from", disc_from, "disc or discLoc", "leave it out for disc")
+        self.annotations = annotations
+        self.disc_from = disc_from
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return whether this folder, or a subfolder of the same name, contains the photographs or their list."""
+        here = _is_base(folder) or any(plain_name(p.name) in _LISTS for p in entries(folder))
+        return here or (plain_name(folder.name) == "g1020" and any(map(_is_base, _same(folder))))
+
+    def _photographs(self, found: _Found) -> Iterator[tuple[str, Path]]:
+        """Yield stem (lower case) and file of the photographs, in order of numbers."""
+        for file in sorted(found.photographs, key=_order):
+            yield plain_stem(file), file
+
+    def _gaps(self, taken: Mapping[str, Sample], found: _Found) -> Iterator[Dropped]:
+        """Yield missing outlines, masks and labels, and those without a photograph."""
+        images = {stem: sample.own_image for stem, sample in taken.items()}
+        if self.annotations == "json":
+            yield from self._missing("outline", images, found.outlines, "the mask is used, if there is one")
+        yield from self._missing("mask", images, found.masks)
+        if found.table is None:
+            yield self._absent("table", "G1020.csv", "labels are unknown", "part")
+        else:
+            labelled = {stem for stem, label in found.labels.items() if label} | found.unclear
+            yield from self._missing("label", images, labelled, f"no label in {found.table.name}")
+        listed = dict.fromkeys(found.labels, found.table) if found.table else {}
+        named = listed | found.masks | found.outlines
+        yield from self._missing("photograph", named, taken, "it has an outline, a mask or a row in the table", "gone")
+
+    def _sample(self, key: str, file: Path, found: _Found) -> Sample:
+        label, mask = found.labels.get(key), found.masks.get(key)
+        outlines = self._outlines(key, file, found) if self.annotations == "json" else ()
+        return Sample(
+            source=self.name,
+            key=file.stem,
+            modality=self.modality,
+            image=file,
+            group=file.stem,
+            licence=self.licence,
+            labels={"glaucoma": label} if label else {},
+            masks=(MaskFile(mask, DISC_AND_CUP),) if mask and not outlines else (),
+            outlines=outlines,
+        )
+
+    def _outlines(self, stem: str, image: Path, found: _Found) -> tuple[Outline, ...]:
+        """Return disc and cup from a photograph's JSON file; () if it is missing or cannot be used."""
+        path = found.outlines.get(stem)
+        names = {"disc": "optic disc", "cup": "optic cup", "discloc": ""}
+        if self.disc_from == "discLoc":
+            names |= {"disc": "", "discloc": "optic disc"}
+        if path is None:
+            return ()
+        try:
+            content = read_labelme(path)
+            stated = content.get("imageWidth"), content.get("imageHeight")
+            if differs := size_differs(image, *stated):
+                found.dropped.append(self._cost(path, "size differs", differs, key=path.stem))
+                return ()
+            return outlines_of(shapes_of(content), names, stated_size(*stated))
+        except UnreadableShapes as error:
+            found.dropped.append(self._cost(path, "unreadable outline", str(error), key=path.stem))
+            return ()
+
+    def _walk(self) -> _Found:
+        """Return the files of the dataset's folder, with the labels of the list."""
+        found = _Found()
+        base = marked_folder(self.root, _is_base)
+        for file, folders in files_with_folders(base):
+            if "nerveremoved_images" not in folders:
+                self._sort(file, folders, found)
+        if base is None or not found.photographs:
+            raise SourceNotFound(self.name, self.root, "every photograph (Images/image_0.jpg ...)", _TREE)
+        for file in (file for file in entries(base) if plain_name(file.name) in _LISTS):
+            self._label(file, found)
+        return found
+
+    def _sort(self, file: Path, folders: list[str], found: _Found) -> None:
+        """Add one file to `found`."""
+        kind, where = file.suffix.lower(), folders[0] if folders else ""
+        if where == "images" and kind in _KINDS:
+            found.photographs.append(file)
+        elif where == "masks" and kind == ".png":
+            self._keep_first(found.masks, plain_stem(file), file, found.dropped)
+        elif where and kind == ".json":
+            self._keep_first(found.outlines, plain_stem(file), file, found.dropped)
+        elif where or plain_name(file.name) not in _LISTS:
+            found.dropped.append(self._drop(file, "stray file"))
+
+    def _label(self, path: Path, found: _Found) -> None:
+        """Add the labels of the list; if it cannot be read, the photographs are kept without labels."""
+        found.table = path
+        try:
+            rows = read_sheet(path)
+            missing = {"imageid", "binarylabels"} - {column for row in rows for column in row}
+            if missing:
+                raise UnreadableSheet(f"no column {' and '.join(sorted(missing))}")
+        except UnreadableSheet as error:
+            found.dropped.append(self._cost(path, "unreadable sheet", str(error)))
+            found.unclear |= {plain_stem(file) for file in found.photographs}
+            return
+        problems = [problem for row in rows if (problem := _enter(row, found.labels))]
+        found.unclear |= {plain_stem(problem.partition(":")[0]) for problem in problems}
+        found.dropped += self._problems(path, "unreadable label", problems)
+
+
+def _enter(row: Mapping[str, str], labels: dict[str, str]) -> str:
+    """Add the label of one row of the list to `labels`, and return what is wrong with the row; empty for nothing."""
+    name, value = row["imageid"], row["binarylabels"]
+    stem, word = plain_stem(name), YES_NO.get(value.casefold(), "")
+    if not stem:
+        return f"a row without imageID: label {value!r}"
+    if labels.setdefault(stem, "" if misfit(row) else word) != word and not misfit(row):
+        labels[stem] = ""
+        return f"{name}: labelled both 0 and 1"
+    if misfit(row):
+        return f"{name}: {misfit(row)}"
+    return f"{name}: label {value!r} is neither 0 nor 1" if value and not word else ""
+
+
+def _is_base(folder: Path) -> bool:
+    """Return whether a folder contains ``Images`` and another file or folder that only G1020 has."""
+    inside = {plain_name(p.name) for p in entries(folder)}
+    named = plain_name(folder.name) == "g1020" and "masks" in inside
+    return "images" in inside and (named or bool(_LISTS & inside) or "nerveremoved_images" in inside)
+
+
+def _same(folder: Path) -> list[Path]:
+    """Return the folders of the same name one level below."""
+    return [p for p in entries(folder) if p.is_dir() and plain_name(p.name) == plain_name(folder.name)]
+
+
+def _order(file: Path) -> tuple[int, str, Path]:
+    """Return the sort key of a photograph: the number in its name, then the name."""
+    number = re.search(r"\d+", file.stem)
+    return int(number[0]) if number else -1, file.stem, file

@@ -1,0 +1,1 @@
+"""Networks and what answers with them: vision, chat, backends, modules, strategies."""

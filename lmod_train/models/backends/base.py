@@ -1,0 +1,47 @@
+"""Base classes of backends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+from lmod_train.core.types import Batch, Collate, Identity, Reply
+
+
+class Backend(ABC):
+    """A model that generates replies and is not trained here.
+
+    Attributes:
+        collate: Function that makes its batches; available before `prepare`.
+    """
+
+    collate: Collate
+
+    @abstractmethod
+    def prepare(self, device: Any) -> None:
+        """Load the model onto the device; further calls have no effect."""
+
+    @abstractmethod
+    def identity(self) -> Identity:
+        """Return what determines the replies: weights, template and settings; for an endpoint URL and model."""
+
+    def summary(self) -> str:
+        """Return a summary of usage to print at the end of a command; empty if there is none."""
+        return ""
+
+    @abstractmethod
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Return one reply per record, with its id; failures are replies with `error` set, not exceptions."""
+
+
+class StreamBackend(Backend):
+    """A backend with concurrent requests, e.g. to a server, which reads batches before earlier replies arrive."""
+
+    @abstractmethod
+    def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
+        """Yield one reply per record of all batches, see `lmod_train.core.types.StreamResponder`."""
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Return one reply per record, with its id, in the order of arrival."""
+        return list(self.respond_stream(iter([batch])))

@@ -1,0 +1,61 @@
+"""Batches of requests: the messages of each record, and their text for the reply file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lmod_train.core.types import Batch, Record
+from lmod_train.models.backends.endpoint.address import check_sources
+from lmod_train.models.backends.endpoint.images import ImagePolicy, urls_of
+from lmod_train.models.backends.endpoint.request import Decoding, messages_of, rendered
+
+
+class RequestBatch(Batch):
+    """Records with the messages to send.
+
+    Attributes:
+        messages: Messages of each record in the format of chat-completions requests.
+        rendered: The same as text, with images replaced by size and hash.
+    """
+
+    def __init__(
+        self, records: Sequence[Record], messages: Sequence[list[dict[str, Any]]], texts: Sequence[str]
+    ) -> None:
+        super().__init__(records)
+        self.messages, self.rendered = list(messages), list(texts)
+
+    def to(self, device: Any, *args: Any, **kwargs: Any) -> RequestBatch:
+        """Return the batch itself, as it contains no tensors."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Collate function that makes requests of records, in the processes of the data loader.
+
+    Attributes:
+        decoding: Fields of every request.
+        images: Size and format of images.
+        sends_away: Whether the server is outside the user's network.
+        allowed: Sources that may be sent there although they are not redistributable.
+    """
+
+    decoding: Decoding
+    images: ImagePolicy
+    sends_away: bool = False
+    allowed: tuple[str, ...] = ()
+
+    def __call__(self, records: Sequence[Record], root: Path) -> RequestBatch:
+        """Return the batch; each image is only read and encoded once.
+
+        Raises:
+            LmodError: An image cannot be read, or may not be sent.
+        """
+        if self.sends_away:
+            check_sources(records, root, self.allowed)
+        urls = urls_of(root, [name for r in records for name in r.image], self.images)
+        messages = [messages_of(r, urls, self.decoding, self.images.detail) for r in records]
+        return RequestBatch(records, messages, [rendered(m) for m in messages])

@@ -1,0 +1,195 @@
+"""Backend for OpenAI-compatible endpoints: commercial services, or your own server (vLLM, SGLang, lmdeploy)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
+from lmod_train.models.backends.base import StreamBackend
+from lmod_train.models.backends.endpoint.address import check_encrypted, checked, is_own
+from lmod_train.models.backends.endpoint.asking import Asking
+from lmod_train.models.backends.endpoint.background import Background
+from lmod_train.models.backends.endpoint.batch import RequestBatch, Writing
+from lmod_train.models.backends.endpoint.budget import BY_REQUESTS, UNMETERED, Budget, Spending
+from lmod_train.models.backends.endpoint.client import Client
+from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
+from lmod_train.models.backends.endpoint.images import ImagePolicy
+from lmod_train.models.backends.endpoint.key import NO_KEY, Key
+from lmod_train.models.backends.endpoint.likelihood import Method
+from lmod_train.models.backends.endpoint.pace import Pace
+from lmod_train.models.backends.endpoint.probe import probe
+from lmod_train.models.backends.endpoint.request import Decoding, Rules
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """Objects that are created before the first request."""
+
+    background: Background
+    asking: Asking
+    spending: Spending
+    method: Method
+
+
+class OpenAI(StreamBackend):
+    """Generates replies with a server that accepts chat-completions requests.
+
+    `base_url`, `model`, decoding, and size and format of the images identify the replies of a run. Key, pace, budget
+    and replicas may change when a run is continued.
+
+    Args:
+        base_url: URL of the server, up to and including ``/v1``.
+        model: Name of the model on the server.
+        max_new_tokens: Maximum length of a reply in tokens (LMOD Table 6: 512), including hidden reasoning.
+        temperature: Sampling temperature; 0 for greedy decoding. Never sent to reasoning models.
+        rules: Fields of a request: ``classic`` (``max_tokens`` and temperature), ``no_temperature`` (``max_tokens``),
+            ``reasoning`` (``max_completion_tokens``), or ``auto`` to choose by the model's name (``reasoning`` for
+            GPT-5 and the o series, else ``classic``).
+        system_prompt: Text of a system message before the record's own; empty for none.
+        likelihoods: Log-likelihood of every choice in the requested format to store with the replies: ``sum`` over its
+            tokens, their ``mean``, or ``none``. By ``prompt_logprobs`` (vLLM), else for ``sum`` by the top ``logprobs``
+            of the reply; absent if the server returns neither, which the first line of output states.
+        extra: Further fields of the request body, e.g. ``{reasoning_effort: low}``.
+        images: Size and format in which images are sent.
+        key_variable: Environment variable that contains the API key. Not needed for servers in your own network.
+        ending_stated: Set to false for a server that does not return a finish reason (VILA's own). Every reply then
+            counts as complete, and truncated ones are not recognised.
+        replicas: Base URLs of further servers with the same model. Questions about one image are sent to one server.
+        send_sources: Names of sources whose images may be sent outside your network although their licence does not
+            permit redistribution, because your agreement with their provider allows it.
+        pace: Concurrent requests, time-outs and attempts.
+        budget: Maximum number of requests, tokens or costs per command and process.
+
+    Raises:
+        BadArgument: The value of an option is invalid.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        max_new_tokens: int = 512,
+        temperature: float | None = 0.0,
+        rules: Rules = "auto",
+        system_prompt: str = "",
+        likelihoods: Likelihoods = "none",
+        extra: dict[str, Any] | None = None,
+        images: ImagePolicy = ImagePolicy(),
+        key_variable: str = "OPENAI_API_KEY",
+        ending_stated: bool = True,
+        replicas: list[str] | None = None,
+        send_sources: list[str] | None = None,
+        pace: Pace = Pace(),
+        budget: Budget = Budget(),
+    ) -> None:
+        self._key, self._ending_stated = Key(key_variable), ending_stated
+        for url in (base_url, *(replicas or ())):
+            self._key.refuse_in("base_url", url)
+        self._urls = [checked(url) for url in (base_url, *(replicas or ()))]
+        self._decoding = Decoding(model, max_new_tokens, temperature, rules, system_prompt, extra or {})
+        self._images, self._pace, self._budget = images, pace, budget
+        self._likelihoods = likelihoods
+        away = not all(map(is_own, self._urls))
+        self.collate = Writing(self._decoding, images, away, tuple(send_sources or ()))
+        self._opened: _Open | None = None
+
+    def prepare(self, device: Any) -> None:
+        """Do nothing; the server is contacted with the first record."""
+
+    def identity(self) -> Identity:
+        """Return the URL with the model's name, and the settings of the requests."""
+        return Identity((f"{self._urls[0]} {self._decoding.model}",), settings=self._settings())
+
+    def _settings(self) -> Mapping[str, Any]:
+        wanted = {} if self._likelihoods == "none" else {"likelihoods": self._likelihoods}
+        return {**self._decoding.settings(), "images": self._images.settings(), **wanted}
+
+    def summary(self) -> str:
+        """Return the usage, and what a user should know of the replies; empty if nothing was sent."""
+        if self._opened is None:
+            return ""
+        asking = self._opened.asking
+        lines = [f"{self._urls[0]}: {self._opened.spending.summary()}"]
+        if asking.stopped:
+            lines.append(f"stopped asking: {asking.stopped}")
+        if asking.stopped == UNMETERED:
+            lines.append(f"Next: {BY_REQUESTS}")
+        if asking.without_text:
+            length = self._decoding.max_new_tokens
+            lines.append(
+                f"{asking.without_text} replies were cut off at max_new_tokens={length} before their first word, as of "
+                f"hidden reasoning.\nNext: in a new run add `--model.backend.max_new_tokens {max(4096, 4 * length)}`"
+            )
+        if len(asking.models) > 1:
+            lines.append(f"the replies are of {len(asking.models)} models: {', '.join(sorted(asking.models))}")
+        return "\n".join(lines)
+
+    def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
+        """Yield replies as they arrive; batches are read until twice as many requests wait as may be in flight.
+
+        A reply counts as written when the next one is fetched; only then another request is sent in its place.
+        """
+        places = self._pace.concurrency * len(self._urls)
+        done: SimpleQueue[Future[Reply]] = SimpleQueue()
+        waiting: dict[Future[Reply], str] = {}
+        try:
+            while True:
+                # replies that have arrived come first, as their places are empty until they are written
+                while (
+                    len(waiting) < (2 * places if done.empty() else places)
+                    and (batch := next(batches, None)) is not None
+                ):
+                    waiting |= self._begun(batch, done)
+                if not waiting:
+                    return
+                future = done.get()
+                yield future.result()
+                self._written(waiting.pop(future))
+        finally:
+            for future, id in waiting.items():
+                future.cancel()
+                self._written(id)
+
+    def _written(self, id: str) -> None:
+        if self._opened is not None:
+            self._opened.background.call(self._opened.asking.written, id)
+
+    def _begun(self, batch: Batch, done: SimpleQueue[Future[Reply]]) -> dict[Future[Reply], str]:
+        """Start the requests of a batch, and return their ids; each future is put into `done` when it has finished."""
+        if not batch.records:
+            return {}
+        asked, opened = RequestBatch.of(batch), self._open()
+        begun = {}
+        for record, messages, rendered in zip(asked.records, asked.messages, asked.rendered, strict=True):
+            future = opened.background.submit(opened.asking.reply(record, messages, rendered, opened.method))
+            future.add_done_callback(done.put)
+            begun[future] = record.id
+        return begun
+
+    def _open(self) -> _Open:
+        """Connect to the server and test which features it supports, only once.
+
+        Raises:
+            LmodError: There is no key, or the server does not reply.
+        """
+        import lightning.pytorch  # noqa: F401  (imports torch; sets the rank that `rank_zero_info` asks for)
+        from lightning_utilities.core.rank_zero import rank_zero_info
+
+        if self._opened is None:
+            for url in self._urls:
+                if not is_own(url):
+                    self._key.required(url)
+                if self._key.value() != NO_KEY:
+                    check_encrypted(url)
+            background, spending = Background(), Spending(self._budget)
+            clients = [Client(url, self._key, self._pace.timeout, self._ending_stated) for url in self._urls]
+            fleet = Fleet([Replica(client, self._pace.concurrency) for client in clients])
+            asking = Asking(fleet, self._decoding, self._pace, spending, self._settings())
+            support = background.run(probe(asking, clients[0], self._decoding, self._key, self._likelihoods))
+            rank_zero_info(support.summary(self._urls[0]))
+            self._opened = _Open(background, asking, spending, support.method)
+        return self._opened

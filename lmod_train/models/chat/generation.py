@@ -1,0 +1,167 @@
+"""Replies of a vision-language model to a batch of records."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from lightning_utilities.core.rank_zero import rank_zero_info
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Batch, Likelihoods, Reply
+from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.greedy import greedy
+from lmod_train.models.chat.kept import Kept
+from lmod_train.models.chat.likelihood import choice_likelihoods
+from lmod_train.models.chat.prefixes import Asked
+from lmod_train.models.chat.reply_text import StopWords, reply_text
+
+Method = Literal["papers", "plain", "model"]
+"""``papers``: greedy, as in the papers (temperature 0, one beam), with the checkpoint's penalties; ``plain``: greedy
+without them; ``model``: as the checkpoint's generation_config."""
+
+PENALTIES = (
+    "repetition_penalty", "encoder_repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
+    "bad_words_ids", "min_length", "min_new_tokens", "forced_bos_token_id", "forced_eos_token_id",
+    "exponential_decay_length_penalty", "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "guidance_scale",
+    "watermarking_config",
+)  # fmt: skip
+"""Options of a generation_config that change logits, and so the choice of tokens in greedy decoding too."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Decoding settings.
+
+    Attributes:
+        max_new_tokens: Maximum length of a reply in tokens; 512 in LMOD's Table 6.
+        likelihoods: Whether the log-likelihood of every choice is computed beside the reply, see `chat.likelihood`.
+        method: Greedy, as in the papers; greedy without the checkpoint's penalties; or as the checkpoint's
+            generation_config states, often with sampling. A repetition penalty of that file applies to the first and
+            the last.
+        seed: Seed of the sampling of method ``model``; each record's own seed follows from it and the record's id.
+    """
+
+    max_new_tokens: int = 512
+    likelihoods: Likelihoods = "none"
+    method: Method = "papers"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check that a reply has at least one token, and that a seed is used."""
+        if self.max_new_tokens < 1:
+            raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
+        if self.seed and self.method != "model":
+            raise BadArgument("seed", self.seed, "0, as greedy decoding has no seed", "add `decoding: model`")
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of `generate` that choose tokens."""
+        return {} if self.method == "model" else {"do_sample": False, "num_beams": 1}
+
+    def applied_to(self, model: Any, name: str) -> None:
+        """Remove the penalties of a loaded model's generation_config (``plain``), or print those that apply.
+
+        Args:
+            model: The model; its generation_config is changed by ``plain``.
+            name: Its name in the message.
+        """
+        found = penalties(model)
+        if self.method == "plain":
+            for option in found:
+                setattr(model.generation_config, option, None)
+        elif found and self.method == "papers":
+            listed = ", ".join(f"{option} {value}" for option, value in found.items())
+            rank_zero_info(
+                f"{name}: its generation_config sets {listed}, which changes greedy replies too; `decoding: plain` "
+                "ignores it"
+            )
+
+    def settings_of(self, model: Any) -> str:
+        """Return the settings stored with the replies of a model: these, and its penalties that apply."""
+        return json.dumps({**json.loads(str(self)), **penalties(model)}, sort_keys=True, default=str)
+
+    def __str__(self) -> str:
+        chosen = self.arguments() or {"generation_config": "model", "seed": self.seed}
+        settings = {**chosen, "max_new_tokens": self.max_new_tokens}
+        settings |= {"penalties": "none"} if self.method == "plain" else {}
+        wanted = {} if self.likelihoods == "none" else {"likelihoods": self.likelihoods}
+        return json.dumps(settings | wanted, sort_keys=True)
+
+
+def penalties(model: Any) -> dict[str, Any]:
+    """Return name -> value of the options of a model's generation_config that change logits (`PENALTIES`)."""
+    values = {name: getattr(model.generation_config, name, None) for name in PENALTIES}
+    factors = ("repetition_penalty", "encoder_repetition_penalty", "guidance_scale")  # 1 changes nothing
+    return {n: value for n, value in values.items() if value and not (n in factors and value == 1)}
+
+
+@torch.no_grad()
+def respond(
+    model: Any, dialect: Dialect, batch: Batch, decoding: Decoding, name: str, step: int = 0, kept: Kept | None = None
+) -> list[Reply]:
+    """Return the reply to every record of a batch.
+
+    Args:
+        model: A `...ForConditionalGeneration` of a known family, adapters included.
+        dialect: The dialect that collated the batch.
+        batch: Records with their images and prompt ids.
+        decoding: Decoding settings.
+        name: Name of the model in the replies.
+        step: Optimiser steps of the checkpoint, for the key of the replies.
+        kept: What the responder keeps of the images of a batch for later batches about them; None for nothing.
+
+    Returns:
+        One reply per record, in the batch's order; a record that cannot be asked has an error in place of it. An empty
+        batch gives an empty list.
+    """
+    own = ChatBatch.of(batch)
+    if unasked := own.unasked():
+        rest = own.part([i for i in range(len(own)) if i not in unasked])
+        replies = iter(respond(model, dialect, rest, decoding, name, step, kept) if len(rest) else [])
+        settings = str(decoding)
+        return [
+            Reply(record.id, "", "error", unasked[i], step=step, model=name, settings=settings)
+            if i in unasked
+            else next(replies)
+            for i, record in enumerate(own.records)
+        ]
+    began = time.perf_counter()
+    kept = kept or Kept()
+    prompts, ends = own.prompt_ids, end_tokens(model, dialect)
+    kept.begin(own)
+    encoded = kept.encode(model, own.images)
+    stop = StopWords(dialect.tokenizer, dialect.prompting.stop)
+    asked = Asked(model, encoded, prompts, own.images_of, ends, int(dialect.tokenizer.pad_token_id), stop, kept)
+    made = greedy(asked, decoding.max_new_tokens)
+    likelihoods = choice_likelihoods(model, dialect, own, encoded, decoding.likelihoods)
+    kept.end(own)
+    seconds = (time.perf_counter() - began) / max(len(batch), 1)
+    settings = decoding.settings_of(model)
+    texts = [reply_text(tokens, ends, dialect.tokenizer, stop) for tokens in made]
+    return [
+        Reply(
+            id=record.id,
+            reply=text,
+            finish_reason=ending,
+            rendered=own.rendered[i],
+            step=step,
+            tokens_in=len(prompts[i]),
+            tokens_out=count,
+            seconds=round(seconds, 4),
+            model=name,
+            settings=settings,
+            likelihoods=likelihoods[i],
+        )
+        for i, (record, (text, ending, count)) in enumerate(zip(batch.records, texts, strict=True))
+    ]
+
+
+def end_tokens(model: Any, dialect: Any) -> set[int]:
+    """Return the ids of the tokens that end a reply, from model, tokenizer and template."""
+    configured: Any = model.generation_config.eos_token_id if model.generation_config else None
+    ends = set(configured) if isinstance(configured, list) else {configured} - {None}
+    return ends | {dialect.tokenizer.eos_token_id, dialect.end_id}

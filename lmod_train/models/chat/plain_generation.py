@@ -1,0 +1,184 @@
+"""Generation by transformers' own `generate`, for any class of `AutoModelForImageTextToText`.
+
+Several records are generated together if padding on the left changes nothing for this processor and network, and one at
+a time otherwise. With method ``model`` each record is generated alone, with a seed of its own, so that its reply does
+not depend on the records beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from PIL import Image
+
+from lmod_train.core.types import Batch, Record, Reply
+from lmod_train.models.chat.generation import Decoding, end_tokens
+from lmod_train.models.chat.plain_dialect import PlainBatch, PlainDialect
+from lmod_train.models.chat.plain_likelihood import choice_likelihoods
+from lmod_train.models.chat.reply_text import StopWords, opened_block, reply_text
+
+_PROBES = ("Which?", "Describe this picture in one short sentence, please.")
+_CLOSE = {torch.float32: 1e-3}
+"""Greatest difference of log-probabilities that counts as none, by data type of the weights; 0.3 for 16 bits."""
+
+
+@torch.no_grad()
+def respond(
+    model: Any, dialect: PlainDialect, batch: Batch, decoding: Decoding, name: str, together: bool
+) -> list[Reply]:
+    """Return the reply to every record of a batch.
+
+    Args:
+        model: A network that `generate` can be called on.
+        dialect: The dialect that collated the batch.
+        batch: Records with their pictures and prompts.
+        decoding: Decoding settings.
+        name: Name of the model in the replies.
+        together: Whether records with equally many pictures are generated together, see `obstacle`.
+
+    Returns:
+        One reply per record, in the batch's order; a record that cannot be asked has an error in place of it. An empty
+        batch gives an empty list.
+
+    Raises:
+        BadArgument: The processor refuses a record, e.g. as its class needs a picture or takes only one.
+    """
+    own = PlainBatch.of(batch)
+    given: dict[str, Any] = {"finish_reason": "error", "model": name, "settings": str(decoding)}
+    replies = {i: Reply(own.records[i].id, "", error=why, **given) for i, why in own.refused.items()}
+    for rows in _groups(own, together and decoding.method != "model"):
+        replies |= dict(zip(rows, _replies(model, dialect, own, rows, decoding, name), strict=True))
+    return [replies[row] for row in range(len(own))]
+
+
+def _groups(batch: PlainBatch, together: bool) -> list[list[int]]:
+    """Return the rows that are generated together: those with equally many pictures, which some classes need."""
+    asked = [row for row in range(len(batch)) if row not in batch.refused]
+    if not together:
+        return [[row] for row in asked]
+    groups: dict[int, list[int]] = {}
+    for row in asked:
+        groups.setdefault(len(batch.pictures[row]), []).append(row)
+    return list(groups.values())
+
+
+def _replies(
+    model: Any, dialect: PlainDialect, batch: PlainBatch, rows: Sequence[int], decoding: Decoding, name: str
+) -> list[Reply]:
+    began = time.perf_counter()
+    inputs, ends = dialect.inputs(batch, rows).to(model.device, dtype=model.dtype), end_tokens(model, dialect)
+    begin, stop = inputs["input_ids"].shape[1], StopWords(dialect.tokenizer, dialect.prompting.stop)
+    with _seeded(model, batch.records[rows[0]], decoding):
+        made = model.generate(
+            **inputs,
+            **decoding.arguments(),
+            max_new_tokens=decoding.max_new_tokens,
+            eos_token_id=sorted(ends),
+            pad_token_id=dialect.tokenizer.pad_token_id,
+            stopping_criteria=_stopping(stop, begin),
+        )[:, begin:].tolist()
+    likelihoods = [choice_likelihoods(model, dialect, batch, row, decoding.likelihoods) for row in rows]
+    seconds = (time.perf_counter() - began) / len(rows)
+    lengths = inputs["attention_mask"].sum(1).tolist()
+    settings, replies = decoding.settings_of(model), []
+    for place, row in enumerate(rows):
+        text, ending, count = reply_text(_until_end(made[place], ends), ends, dialect.tokenizer, stop)
+        replies.append(
+            Reply(
+                id=batch.records[row].id,
+                reply=opened_block(batch.rendered[row]) + text,
+                finish_reason=ending,
+                rendered=batch.rendered[row],
+                tokens_in=lengths[place],
+                tokens_out=count,
+                seconds=round(seconds, 4),
+                model=name,
+                settings=settings,
+                likelihoods=likelihoods[place],
+            )
+        )
+    return replies
+
+
+def _stopping(stop: StopWords, begin: int) -> list[Callable[..., torch.Tensor]]:
+    """Return the criterion of `generate` that ends replies at stop words, or none without stop words.
+
+    Args:
+        stop: The stop words.
+        begin: Column of the first token of a reply.
+    """
+
+    def ended(ids: torch.Tensor, _: Any) -> torch.Tensor:
+        return torch.tensor([stop(row) for row in ids[:, begin:].tolist()], device=ids.device)
+
+    return [ended] if stop.words else []
+
+
+def _until_end(tokens: list[int], ends: set[int]) -> list[int]:
+    """Return the tokens up to and including the first end token."""
+    end = next((i for i, t in enumerate(tokens) if t in ends), len(tokens) - 1)
+    return tokens[: end + 1]
+
+
+@contextmanager
+def _seeded(model: Any, record: Record, decoding: Decoding) -> Iterator[None]:
+    """Set the seed of a record, and restore torch's random numbers afterwards; nothing for greedy decoding."""
+    if decoding.method != "model":
+        yield
+        return
+    drawn = hashlib.sha256(f"{decoding.seed} {record.id}".encode()).digest()[:8]
+    with torch.random.fork_rng(devices=[model.device] if model.device.type == "cuda" else []):
+        torch.manual_seed(int.from_bytes(drawn, "big") >> 1)
+        yield
+
+
+@torch.no_grad()
+def obstacle(model: Any, dialect: PlainDialect) -> str:
+    """Return why records cannot be generated together; empty if they can.
+
+    The next token of two short questions about a grey picture, padded together, must be as likely as of each alone.
+
+    Args:
+        model: The network.
+        dialect: The dialect of its checkpoint.
+    """
+    penalised = _penalty(model)
+    if penalised:
+        return f"{penalised} of its generation_config counts padding"
+    probes = dialect.probes(_PROBES, Image.new("RGB", (120, 90), (90, 60, 40)))
+    try:
+        together = _next(model, dialect, probes, [0, 1])
+    except Exception as error:  # processors and networks raise errors of many types
+        return f"it refuses two records at once ({type(error).__name__}: {error})"
+    alone = torch.cat([_next(model, dialect, probes, [row]) for row in (0, 1)])
+    if (together - alone).abs().max() > _CLOSE.get(model.dtype, 0.3):
+        return "padding on the left changes its output"
+    return ""
+
+
+def _penalty(model: Any) -> str:
+    """Return the setting of the generation_config that depends on the tokens of the prompt; empty if there is none."""
+    config = model.generation_config
+    if getattr(config, "repetition_penalty", None) not in (None, 1.0):
+        return "repetition_penalty"
+    return "no_repeat_ngram_size" if getattr(config, "no_repeat_ngram_size", None) else ""
+
+
+def _next(model: Any, dialect: PlainDialect, batch: PlainBatch, rows: Sequence[int]) -> torch.Tensor:
+    """Return the log-probabilities of the next token that are not negligible, (rows, vocabulary)."""
+    inputs = dialect.inputs(batch, rows).to(model.device, dtype=model.dtype)
+    made = model.generate(
+        **inputs,
+        max_new_tokens=1,
+        do_sample=False,
+        output_logits=True,
+        return_dict_in_generate=True,
+        pad_token_id=dialect.tokenizer.pad_token_id,
+    )
+    logits: torch.Tensor = made.logits[0].float().log_softmax(-1).clamp_min(-10)
+    return logits

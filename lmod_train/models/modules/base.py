@@ -1,0 +1,274 @@
+"""Base class of the modules: collation, networks built in `configure_model`, replies from all evaluation loops."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from lightning import LightningModule
+from lightning_utilities.core.rank_zero import rank_zero_warn
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
+
+from lmod_train import __version__
+from lmod_train.core.errors import LmodError, WeightsMismatch
+from lmod_train.core.types import Batch, Collate, Identity, Reply
+from lmod_train.models.modules.finite import Finite, refuse_impossible, refuse_non_finite
+from lmod_train.models.strategies.counts import correct_counts
+from lmod_train.models.strategies.saved import refuse_to_continue
+from lmod_train.models.strategies.sharding import Sharded, shape_of
+
+
+class LmodModule(LightningModule, ABC):
+    """A LightningModule that answers records.
+
+    A module whose replies depend on more than its class, choices and checkpoint (weights files, a template, settings)
+    must return that in `identity`, so that replies of a differently configured module are not reused.
+
+    Checkpoints hold the trained tensors and what is needed to use them; frozen weights are loaded as configured.
+    Modules never call `save_hyperparameters`: a checkpoint would then silently override the command line.
+
+    A training stops before a step with a loss or gradient that is NaN or infinite, and saves no such tensor
+    (`lmod_train.models.modules.finite`).
+
+    Attributes:
+        collate: The model's dialect, which needs its processor only.
+        choices: Classes of a classifier, in order; empty for a model that generates text.
+        checkpoint_step: Optimiser steps of the loaded checkpoint, 0 without one.
+        checkpoint_epochs: Whole epochs of the loaded checkpoint, 0 without one.
+        trained: Whether a classifier's head is trained: in `fit`, or by a loaded checkpoint or weights file. Outside
+            `fit` a classifier with an untrained head is refused.
+        learning_rate: Path of the option of the learning rate, which error messages name.
+    """
+
+    collate: Collate
+    choices: tuple[str, ...] = ()
+    learning_rate: ClassVar[str] = "lr"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trained = False
+        self.strict_loading = False  # frozen tensors are not in our checkpoints; `on_load_checkpoint` checks the rest
+        self.checkpoint_step = 0
+        self.checkpoint_epochs = 0
+        self._finite = Finite()
+
+    @abstractmethod
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Return one reply for each record, with its id."""
+
+    def identity(self) -> Identity:
+        """Return everything that its replies depend on, beside the loaded checkpoint."""
+        return Identity(settings={"module": f"{type(self).__module__}.{type(self).__qualname__}", **self._settings()})
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings that its replies depend on."""
+        return {"choices": list(self.choices)}
+
+    def whole(self) -> AbstractContextManager[None]:
+        """Return a context in which sharded parameters are gathered; all ranks must enter it together."""
+        strategy = self._trainer.strategy if self._trainer is not None else None
+        return strategy.whole() if isinstance(strategy, Sharded) else nullcontext()
+
+    @property
+    def step(self) -> int:
+        """Optimiser steps of the current weights."""
+        fitting = self._trainer is not None and self._trainer.state.fn == "fit"
+        return self.global_step if fitting else self.checkpoint_step
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> Any:
+        """Return the replies to a batch, which the evaluation callback stores."""
+        return self.respond(batch)
+
+    test_step = predict_step = validation_step
+
+    def weighed(self, loss: Tensor, batch_idx: int) -> Tensor:
+        """Return the mean loss of a batch times its weight in its optimiser step.
+
+        Lightning divides each loss by `accumulate_grad_batches`, and the strategies by the number of ranks, which is
+        correct for that many batches of equal size. The last step of an epoch may have fewer batches of other sizes;
+        with these weights its gradient, too, is that of one batch of all its records.
+
+        Args:
+            loss: Mean loss over the records of the batch.
+            batch_idx: Index of the batch in the epoch, from 0.
+        """
+        at_once = self.trainer.accumulate_grad_batches if self._trainer is not None else 1
+        ranks = self.trainer.world_size if self._trainer is not None else 1
+        loader: Any = self.trainer.train_dataloader if at_once * ranks > 1 else None
+        if not hasattr(loader, "sizes"):  # unknown for a user's own loader: keep Lightning's average
+            return loss
+        sizes: list[tuple[int, int]] = loader.sizes()[: int(self.trainer.num_training_batches)]
+        begin = batch_idx - batch_idx % at_once
+        together = sum(over_ranks for _, over_ranks in sizes[begin : begin + at_once])
+        return loss * (sizes[batch_idx][0] * at_once * ranks / together)
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]
+        """Return the trained tensors and the buffers that training changes, such as batch norm statistics."""
+        kept = {name for name, p in self.named_parameters() if p.requires_grad} | set(counted(self))
+        return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in kept}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Add the names of the trained tensors, the package version, a classifier's choices and its input.
+
+        Raises:
+            LmodError: A tensor is NaN or infinite; nothing is then written.
+        """
+        if self._trainer is not None:
+            refuse_non_finite(self, checkpoint)
+        checkpoint["lmod_version"] = __version__
+        checkpoint["trained"] = sorted(self._trained_shapes())
+        if self.choices:
+            checkpoint["choices"] = list(self.choices)
+        if own := self._input():
+            checkpoint["input"] = own
+
+    def _input(self) -> dict[str, Any]:
+        """Return the settings of the input that fit its tensors and no others, though the shapes do not show it."""
+        return {}
+
+    def _trained_shapes(self) -> set[str]:
+        own = dict(self.named_parameters())  # their full shape is known even if the rank holds a shard
+        return {f"{name} {shape_of(own.get(name, tensor))}" for name, tensor in self.state_dict().items()}
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Refuse a checkpoint whose classes or trained tensors differ from those of this module, or are impossible.
+
+        Raises:
+            WeightsNotFound: A trained tensor holds NaN, infinity or huge values.
+            WeightsMismatch: Its classes or their order differ; a trained tensor is missing, unexpected, or of another
+                shape; or its images were prepared otherwise.
+        """
+        theirs_choices = checkpoint.get("choices")
+        if theirs_choices is not None and list(theirs_choices) != list(self.choices):
+            raise WeightsMismatch(
+                "ckpt_path",
+                [f"choices {list(self.choices)}"],
+                [f"choices {list(theirs_choices)}"],
+                "name a checkpoint of this task, or the task (data.tasks, data.variant) that it was trained on",
+            )
+        ours = self._trained_shapes()
+        if "state_dict" in checkpoint:
+            refuse_impossible(checkpoint["state_dict"])
+            theirs = {f"{name} {tuple(tensor.shape)}" for name, tensor in checkpoint["state_dict"].items()}
+        else:  # the strategy loads the shards itself
+            theirs = set(checkpoint.get("trained", ours))
+        if ours != theirs:
+            raise WeightsMismatch(
+                "ckpt_path",
+                sorted(ours - theirs),
+                sorted(theirs - ours),
+                "use the configuration the checkpoint was trained with (config.yaml in its run folder)",
+            )
+        if self.choices and theirs_choices is None:
+            rank_zero_warn(
+                f"the checkpoint does not name its classes; assumed: {', '.join(self.choices)}, in this order"
+            )
+        former = {"encoder": checkpoint["encoder"]} if "encoder" in checkpoint else {}
+        self._refuse_other_input(checkpoint.get("input", former))
+        if "of_shares" in checkpoint:
+            refuse_to_continue(self, self.trainer.ckpt_path)
+        self.checkpoint_step = int(checkpoint["global_step"])
+        self.checkpoint_epochs = int(checkpoint.get("epoch", 0))  # counted from 0: the completed epochs
+        self.trained = True
+
+    def _refuse_other_input(self, theirs: dict[str, Any]) -> None:
+        """Refuse a checkpoint that was trained on otherwise prepared images, and warn of one that does not say.
+
+        Raises:
+            WeightsMismatch: A setting differs.
+        """
+        ours = self._input()
+        if ours and not theirs:
+            rank_zero_warn(f"the checkpoint does not say how its images were prepared; assumed: {ours}")
+        other = [name for name in ours if name in theirs and theirs[name] != ours[name]]
+        if other:
+            raise WeightsMismatch(
+                "ckpt_path",
+                [f"{name} {ours[name]}" for name in other],
+                [f"{name} {theirs[name]}" for name in other],
+                "set under model.init_args the values the checkpoint was trained with (config.yaml in its run folder)",
+            )
+
+    @property
+    def weights_origin(self) -> str:
+        """Description of the loaded weights without a checkpoint; empty if there is nothing to report."""
+        return ""
+
+    def on_validation_start(self) -> None:
+        """Print the origin of the weights, see `_answering`."""
+        self._answering()
+
+    on_test_start = on_validation_start
+
+    def _answering(self) -> None:
+        """Print the origin of the weights outside `fit`, and refuse an untrained classifier.
+
+        Raises:
+            LmodError: The head is newly initialised, as no checkpoint was loaded. A classifier without trained weights,
+                such as nearest neighbours, is not refused.
+        """
+        if self.trainer.state.fn == "fit":
+            return
+        checkpoint = self.trainer.ckpt_path
+        if checkpoint:
+            self.print(f"weights: {checkpoint}, after {self.checkpoint_step} optimiser steps")
+        elif self.weights_origin:
+            self.print(f"weights: {self.weights_origin}")
+        if self.choices and not self.trained and any(p.requires_grad for p in self.parameters()):
+            raise LmodError(
+                f"ckpt_path=None: expected a checkpoint, as the head of {type(self).__name__} is untrained: its "
+                "replies would be random.\nNext: add `--ckpt_path RUN/checkpoints/best.ckpt` (or "
+                "last.ckpt) of a run of `fit`"
+            )
+
+    def on_predict_start(self) -> None:
+        """As `on_validation_start`, without keeping replies in memory.
+
+        The evaluation callback writes them, and Lightning cannot traverse them.
+        """
+        self._answering()
+        self.trainer.predict_loop.return_predictions = False
+
+    def on_fit_start(self) -> None:
+        """Print the number of trained parameters."""
+        self.trained = True
+        trained = sum(p.numel() for p in self.parameters() if p.requires_grad)
+        everything = sum(p.numel() for p in self.parameters())
+        self.print(f"training {trained:,} of {everything:,} parameters")
+        self._seed = torch.initial_seed()
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """Seed dropout from (seed, batches since the start of training, rank), so that a resumed run draws the same.
+
+        The loop's counts are corrected too, so that a run can be resumed several times.
+        """
+        self._finite.begin(batch)
+        correct_counts(self.trainer.fit_loop)
+        place = [self._seed, self.trainer.fit_loop.total_batch_idx, self.global_rank]
+        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0]))
+
+    def on_before_backward(self, loss: Tensor) -> None:
+        """Note the loss of the batch for the check of its step."""
+        self._finite.add(loss)
+
+    def on_before_optimizer_step(self, optimizer: Any) -> None:
+        """Stop before a step with a loss or gradient that is NaN or infinite, in any process.
+
+        Raises:
+            LmodError: There is one; it names the step's records.
+        """
+        self._finite.check(self, optimizer, self.learning_rate)
+
+
+def counted(module: nn.Module) -> dict[str, Tensor]:
+    """Return the buffers that training changes: those of batch norms without frozen parameters."""
+    found = {}
+    for path, part in module.named_modules():
+        if isinstance(part, _NormBase) and all(p.requires_grad for p in part.parameters(recurse=False)):
+            prefix = f"{path}." if path else ""
+            found.update({f"{prefix}{name}": buffer for name, buffer in part.named_buffers(recurse=False)})
+    return found

@@ -1,0 +1,82 @@
+"""Optimiser and learning rate schedule of instruction tuning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lmod_train.models.strategies.sharding import shape_of
+
+
+@dataclass(frozen=True)
+class Optimisation:
+    """AdamW with linear warm-up and cosine decay to zero, updated at every optimiser step.
+
+    The defaults are those of LLaVA-1.5 with LoRA.
+
+    Attributes:
+        lr: Peak learning rate of the adapters, or of the language model itself in full tuning.
+        projector_lr: Peak learning rate of the projector, and of the tower if it is trained.
+        weight_decay: Weight decay of matrices; vectors have none.
+        warmup: Share of all optimiser steps in the warm-up, in [0, 1].
+        betas: Betas of AdamW.
+    """
+
+    lr: float = 2e-4
+    projector_lr: float = 2e-5
+    weight_decay: float = 0.0
+    warmup: float = 0.03
+    betas: tuple[float, float] = (0.9, 0.999)
+
+
+def optimiser(
+    parameters: Iterable[tuple[str, nn.Parameter]],
+    settings: Optimisation,
+    steps: int,
+    is_language: Callable[[str], bool] = lambda name: "lora_" in name,
+    fused: bool = False,
+) -> tuple[torch.optim.AdamW, torch.optim.lr_scheduler.LambdaLR]:
+    """Return AdamW with a group for each learning rate and decay, and its schedule over all steps.
+
+    Args:
+        parameters: Pairs of name and parameter; frozen ones are skipped.
+        settings: Learning rates and schedule.
+        steps: Number of optimiser steps of the run.
+        is_language: Function of a parameter's name: whether its learning rate is `lr`, otherwise `projector_lr`.
+        fused: Whether to use the fused implementation, which is faster with optimiser states on the CPU.
+    """
+    groups: dict[tuple[float, float], list[Tensor]] = {}
+    for name, parameter in parameters:
+        if parameter.requires_grad:
+            lr = settings.lr if is_language(name) else settings.projector_lr
+            decay = settings.weight_decay if len(shape_of(parameter)) > 1 else 0.0
+            groups.setdefault((lr, decay), []).append(parameter)
+    made = torch.optim.AdamW(
+        [{"params": p, "lr": lr, "weight_decay": decay} for (lr, decay), p in groups.items()],
+        betas=settings.betas,
+        fused=fused or None,
+    )
+    return made, torch.optim.lr_scheduler.LambdaLR(made, warmup_cosine(steps, settings.warmup))
+
+
+def warmup_cosine(steps: int, warmup: float) -> Any:
+    """Return the function from a step to its learning rate factor: linear from 0 to 1, then a half cosine to 0.
+
+    Example:
+        >>> factor = warmup_cosine(100, 0.1)
+        >>> [round(factor(i), 3) for i in (0, 5, 10, 55, 100)]
+        [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
+    rising = round(steps * warmup)
+
+    def factor(step: int) -> float:
+        if step < rising:
+            return step / rising
+        return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
+
+    return factor

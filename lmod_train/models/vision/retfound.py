@@ -1,0 +1,205 @@
+"""RETFound's vision transformer, smaller variants of it, and the model cards of the published weights.
+
+Reference: Zhou et al., A foundation model for generalizable disease detection from retinal images, Nature 622 (2023),
+156-163, and the fine-tuning program of its authors (June 2024, the one LMOD used). This package neither contains nor
+downloads weights: `lmod_train.models.vision.retfound_weights` reads a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from timm.models.vision_transformer import VisionTransformer
+from torch import nn
+
+from lmod_train.core.errors import BadArgument
+
+Family = Literal["mae", "dinov2"]
+Pooling = Literal["mean", "cls"]
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+HEAD_STD = 2e-5
+PATCH: dict[Family, int] = {"mae": 16, "dinov2": 14}
+LAYER_SCALE = 1e-5  # initial value in DINOv2's blocks; MAE's blocks have none
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Width, number of blocks and attention heads of a transformer; the hidden layer is four times the width."""
+
+    width: int
+    depth: int
+    heads: int
+
+
+SIZES: dict[str, Size] = {"large": Size(1024, 24, 16), "small": Size(192, 6, 3), "tiny": Size(64, 4, 4)}
+"""``large`` is the ViT-L of all RETFound releases; ``small`` can be trained on a CPU, ``tiny`` is for tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The card of one published weights file.
+
+    Attributes:
+        name: Name given by the authors.
+        file: Name of the file.
+        origin: Where the authors publish it; the hub requires an account and a form.
+        modality: Modality of the pre-training, CFP or OCT; ``CFP or OCT`` if its card does not state it.
+        family: Method of the pre-training, which determines the architecture.
+        pooling: Pooling in the authors' fine-tuning.
+        paper: Publication.
+        image_size: Side of the input in pixels.
+        mean: Mean of the three channels, subtracted from values in [0, 1]; ImageNet's for every release.
+        std: Standard deviation of the three channels, likewise.
+        licence: Licence stated by the authors.
+        licence_source: Where the licence is stated.
+        redistributed: Whether this project redistributes the file: never. The licence allows copies for non-commercial
+            use with attribution, but the authors grant access individually.
+    """
+
+    name: str
+    file: str
+    origin: str
+    modality: str
+    family: Family
+    pooling: Pooling
+    paper: str
+    image_size: int = 224
+    mean: tuple[float, float, float] = IMAGENET_MEAN
+    std: tuple[float, float, float] = IMAGENET_STD
+    licence: str = "CC BY-NC 4.0"
+    licence_source: str = "LICENSE of github.com/rmaphoh/RETFound and the model card of RETFound_mae_meh"
+    redistributed: bool = False
+
+    @property
+    def fetch(self) -> str:
+        """How to get the file, with the command to type once access is granted."""
+        if "huggingface.co" not in self.origin:
+            return f"download {self.file} from the links of {self.origin}"
+        repository = self.origin.removeprefix("https://huggingface.co/")
+        return f"ask for access at {self.origin}, then `hf download {repository} {self.file} --local-dir .`"
+
+
+_NATURE = "Zhou et al., Nature 622 (2023), 156-163"
+_DATA = (
+    "Zhou et al., Revealing the Impact of Pre-training Data on Medical Foundation Models, preprint rs-6080254 (2025)"
+)
+_FIRST = "the README of github.com/rmaphoh/RETFound_MAE before February 2025"
+
+
+def _hub(name: str, modality: str, family: Family, pooling: Pooling, paper: str) -> Release:
+    return Release(name, f"{name}.pth", f"https://huggingface.co/YukunZhou/{name}", modality, family, pooling, paper)
+
+
+RELEASES: tuple[Release, ...] = (
+    Release("RETFound_cfp", "RETFound_cfp_weights.pth", _FIRST, "CFP", "mae", "mean", _NATURE),
+    Release("RETFound_oct", "RETFound_oct_weights.pth", _FIRST, "OCT", "mae", "mean", _NATURE),
+    _hub("RETFound_mae_natureCFP", "CFP", "mae", "mean", _NATURE),
+    _hub("RETFound_mae_natureOCT", "OCT", "mae", "mean", _NATURE),
+    _hub("RETFound_mae_meh", "CFP or OCT", "mae", "mean", _DATA),
+    _hub("RETFound_mae_shanghai", "CFP or OCT", "mae", "mean", _DATA),
+    _hub("RETFound_dinov2_meh", "CFP or OCT", "dinov2", "cls", _DATA),
+    _hub("RETFound_dinov2_shanghai", "CFP or OCT", "dinov2", "cls", _DATA),
+)
+"""All known releases; first the two of LMOD (glaucoma: CFP, macular-hole stage: OCT), each under two file names."""
+
+
+def published_pooling(family: Family) -> Pooling:
+    """Return the pooling with which a family was published.
+
+    Example:
+        >>> published_pooling("mae"), published_pooling("dinov2")
+        ('mean', 'cls')
+    """
+    return "mean" if family == "mae" else "cls"
+
+
+def vision_transformer(
+    size: Literal["large", "small", "tiny"],
+    classes: int,
+    *,
+    image_size: int = 224,
+    drop_path: float = 0.2,
+    pooling: Pooling | None = None,
+    family: Family = "mae",
+) -> VisionTransformer:
+    """Return a vision transformer with random weights.
+
+    With mean pooling the patch tokens are averaged without the class token and normalised by ``fc_norm``, and there is
+    no ``norm``; with cls pooling the class token is normalised by ``norm``. All layer norms have eps 1e-6. The head's
+    weight is drawn from a truncated normal of std 2e-5 and its bias is 0, so that the initial loss is ln(classes).
+
+    Args:
+        size: ``large`` is ViT-L (width 1024, 24 blocks, 16 heads); ``small`` and ``tiny`` are smaller variants.
+        classes: Number of outputs, at least 2; or 0 for no head: the network then returns features (B, width).
+        image_size: Side of the square input in pixels, a multiple of the patch size (``mae`` 16, ``dinov2`` 14).
+        drop_path: Share of images that skip the last block in training, in [0, 1); it rises linearly from 0.
+        pooling: ``mean`` or ``cls``; by default the family's published one: ``mae`` mean, ``dinov2`` cls.
+        family: ``mae``, or ``dinov2`` with patches of 14 and a layer scale in every block.
+
+    Returns:
+        Network from images (B, 3, image_size, image_size), normalised by the release's mean and std, to logits
+        (B, classes).
+
+    Raises:
+        BadArgument: An argument is out of its range.
+
+    Example:
+        >>> import torch
+        >>> model = vision_transformer("tiny", classes=5, image_size=64)
+        >>> model(torch.zeros(2, 3, 64, 64)).shape
+        torch.Size([2, 5])
+    """
+    patch = _checked(size, classes, image_size, drop_path, pooling, family)
+    pooling = pooling or published_pooling(family)
+    shape = SIZES[size]
+    model = VisionTransformer(
+        img_size=image_size,
+        patch_size=patch,
+        embed_dim=shape.width,
+        depth=shape.depth,
+        num_heads=shape.heads,
+        num_classes=classes,
+        global_pool="avg" if pooling == "mean" else "token",
+        init_values=LAYER_SCALE if family == "dinov2" else None,
+        drop_path_rate=drop_path,
+        norm_layer=partial(nn.LayerNorm, eps=1e-6),
+    )
+    initialise_head(model)
+    return model
+
+
+def initialise_head(model: nn.Module) -> None:
+    """Initialise the head's weight (truncated normal, std 2e-5) and set its bias to 0; do nothing without a head.
+
+    A classifier of timm that is no linear layer keeps timm's initial values.
+    """
+    head: Any = model
+    head = head.get_classifier()
+    if isinstance(head, nn.Linear):
+        nn.init.trunc_normal_(head.weight, std=HEAD_STD)
+        nn.init.zeros_(head.bias)
+
+
+def _checked(
+    size: str, classes: int, image_size: int, drop_path: float, pooling: Pooling | None, family: Family
+) -> int:
+    """Return the patch size; raise BadArgument for invalid arguments."""
+    if size not in SIZES:
+        raise BadArgument("size", size, f"one of {', '.join(SIZES)}", "set size: large for the published weights")
+    if family not in PATCH:
+        raise BadArgument("family", family, f"one of {', '.join(PATCH)}", "set family: mae for the weights of 2023")
+    if pooling not in ("mean", "cls", None):
+        raise BadArgument("pooling", pooling, "mean or cls", "leave it out for the family's published pooling")
+    if classes < 0 or classes == 1:
+        raise BadArgument("classes", classes, "at least 2, or 0 for features", "set it to the task's number of choices")
+    if not 0 <= drop_path < 1:
+        raise BadArgument("drop_path", drop_path, "a share in [0, 1)", "set drop_path: 0.2 as in RETFound")
+    patch = PATCH[family]
+    if image_size < patch or image_size % patch:
+        nearest = max(patch, round(image_size / patch) * patch)
+        raise BadArgument("image_size", image_size, f"a multiple of {patch}", f"set image_size: {nearest}")
+    return patch

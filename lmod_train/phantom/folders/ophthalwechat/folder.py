@@ -1,0 +1,237 @@
+"""Phantoms in the layout of OphthalWeChat: drawn eyes beside two workbooks with questions in Chinese and English."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from openpyxl import Workbook
+from PIL import Image
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
+from lmod_train.phantom.folders.ophthalwechat.cells import HEADERS, question_cells
+from lmod_train.phantom.folders.ophthalwechat.questions import LANGUAGES, Drawn, name_of, questions_about
+from lmod_train.phantom.fundus import render as render_fundus
+from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
+from lmod_train.phantom.oct import render as render_oct
+from lmod_train.phantom.pair import SPOTS, Pair, draw_pair, photograph, section
+from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.truth import Truth
+
+_SOURCE, _FOLDER = "ophthalwechat", "OphthalWeChat"
+QUESTIONS, IMAGES = "OphthalWeChat_QA.xlsx", "OphthalWeChat_image_information.xlsx"
+Headers = Literal["en", "zh", "mixed"]
+
+_SUBSPECIALTIES = {
+    "glaucoma": {"en": "Glaucoma", "zh": "青光眼"},
+    "cataract": {"en": "Cataract/Anterior Segment", "zh": "白内障/眼前节"},
+}
+_RETINA = {"en": "Retina/Vitreous", "zh": "眼底病"}
+_MODALITIES = {
+    "CFP": {"en": "CFP", "zh": "眼底彩照"},
+    "OCT": {"en": "OCT", "zh": "OCT"},
+    "CFP+OCT": {"en": "CFP + OCT", "zh": "眼底彩照、OCT"},
+}
+_EVERY = 8  # one image of so many has two rows, and there is another row without a file
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One image.
+
+    Attributes:
+        id: From 1, its name in the workbooks.
+        drawn: What is drawn: a fundus photograph, a B-scan, or both beside each other.
+        seed: Seed of its questions.
+    """
+
+    id: int
+    drawn: Eye | Scan | Pair
+    seed: int
+
+    @property
+    def questions(self) -> list[Drawn]:
+        """Questions with their truth."""
+        return list(questions_about(self.drawn, self.id - 1, self.seed))
+
+    @property
+    def modality(self) -> str:
+        """Modality, a combination for a composite image."""
+        return "CFP" if isinstance(self.drawn, Eye) else "OCT" if isinstance(self.drawn, Scan) else "CFP+OCT"
+
+    @property
+    def file(self) -> str:
+        """Name of the image file."""
+        return f"{self.id}.{'png' if isinstance(self.drawn, Scan) else 'jpg'}"
+
+    @property
+    def article(self) -> str:
+        """Post with the image; two images after each other are of one post."""
+        return f"A{(self.id + 1) // 2:04d}"
+
+    @property
+    def subspecialty(self) -> dict[str, str]:
+        """Subspecialty in both languages."""
+        return _SUBSPECIALTIES.get(self.drawn.diagnosis, _RETINA) if isinstance(self.drawn, Eye) else _RETINA
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """An image to write."""
+
+    shown: Shown
+    path: Path
+    size: int
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files to write."""
+        return (self.path,)
+
+
+def truths(n: int, seed: int) -> list[Truth]:
+    """Return the truth of each image that `write` draws with the same options, without its questions.
+
+    Raises:
+        BadArgument: `n` is negative.
+
+    Example:
+        >>> [(t.key, t.group) for t in truths(3, seed=0)]
+        [('1', 'post A0001'), ('2', 'post A0001'), ('3', 'post A0002')]
+    """
+    return [Truth(str(shown.id), f"post {shown.article}") for shown in images(n, seed)]
+
+
+def images(n: int, seed: int) -> list[Shown]:
+    """Return `n` images: of each four two fundus photographs, a B-scan, and both beside each other.
+
+    Raises:
+        BadArgument: `n` is negative.
+    """
+    if n < 0:
+        raise BadArgument("n", n, "0 or more images", "give a number from 0")
+    return [Shown(place + 1, _drawn(place, seed), seed) for place in range(n)]
+
+
+def _drawn(place: int, seed: int) -> Eye | Scan | Pair:
+    own = eye_seed(_SOURCE, seed, place)
+    rng = np.random.default_rng([seed, 33, place])
+    if place % 4 in (0, 2):
+        return draw_eye(own, DIAGNOSES[int(rng.integers(4))])
+    if place % 4 == 1:
+        eye = draw_oct_eye(own, STAGES[int(rng.integers(4))], "left")
+        return draw_scan(own, eye, 0.0 if rng.random() < 0.7 else None)
+    sick, hole = (bool(draw < 0.5) for draw in rng.random(2))
+    return draw_pair(own, [*SPOTS][int(rng.integers(len(SPOTS)))], retinopathy=sick, hole=hole)
+
+
+def write(out: Path, n: int, seed: int, size: int = 384, headers: Headers = "mixed", workers: int = 2) -> None:
+    """Draw `n` phantoms and two workbooks below ``out/OphthalWeChat``; existing files are kept.
+
+    One image of each eight has a second row with the same address, of which two questions are asked; and for each
+    eight images there is a further row, with two questions, whose file is missing.
+
+    Args:
+        out: Folder to write below.
+        n: Number of images, from 0.
+        seed: Seed, from 0; the same seed draws the same images and questions.
+        size: Side of an image in pixels, from 16; a composite image is twice as wide.
+        headers: Language of the headers; ``mixed`` has questions in English and images in Chinese.
+        workers: Number of processes to start; 0 works in this one.
+
+    Raises:
+        BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
+    """
+    drawn = images(n, seed)
+    if size < 16:
+        raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
+    root = Path(out) / _FOLDER
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "headers": headers})
+    draw_all([_File(shown, root / "images" / shown.file, size) for shown in drawn], _draw, _SOURCE, workers)
+    for name, kind, rows, own in (
+        (QUESTIONS, "questions", question_rows, "en"),
+        (IMAGES, "images", image_rows, "zh"),
+    ):
+        language = own if headers == "mixed" else headers
+        _write_table(root / name, HEADERS[kind][language], rows(drawn, language))
+
+
+def _draw(file: _File) -> None:
+    picture = picture_of(file.shown.drawn, file.size)
+    with write_beside(file.path) as beside:
+        picture.save(beside, format="PNG" if file.path.suffix == ".png" else "JPEG", quality=92)
+
+
+def picture_of(drawn: Eye | Scan | Pair, size: int) -> Image.Image:
+    """Return an image; a pair as a photograph and a scan beside each other."""
+    if isinstance(drawn, Eye):
+        return render_fundus(drawn, size)
+    if isinstance(drawn, Scan):
+        return render_oct(drawn, size)
+    both = Image.new("RGB", (2 * size, size))
+    both.paste(photograph(drawn, size), (0, 0))
+    both.paste(section(drawn, size).convert("RGB"), (size, 0))
+    return both
+
+
+def second_id(shown: Shown, n: int) -> int | None:
+    """Return the id of an image's second row, which has the same address; None for an image with one row."""
+    return n + shown.id // _EVERY if shown.id % _EVERY == 0 else None
+
+
+def missing_ids(n: int) -> range:
+    """Return the ids of rows whose file is missing."""
+    return range(n + n // _EVERY + 1, n + 2 * (n // _EVERY) + 1)
+
+
+def question_rows(drawn: Sequence[Shown], headers: str) -> Iterator[Sequence[object]]:
+    """Yield the rows of the workbook of questions, a question and its translation after each other."""
+    pair = 0
+    for shown in drawn:
+        for place, question in enumerate(shown.questions):
+            pair += 1
+            image = (second_id(shown, len(drawn)) if place == 0 else None) or shown.id
+            for language in LANGUAGES:
+                yield question_cells(question, language, pair, image, headers, shown.seed)
+    for place, image in enumerate(missing_ids(len(drawn))):
+        pair += 1
+        for language in LANGUAGES:
+            yield question_cells(drawn[place].questions[0], language, pair, image, headers, drawn[place].seed)
+
+
+def image_rows(drawn: Sequence[Shown], headers: str) -> Iterator[Sequence[object]]:
+    """Yield the rows of the workbook of images: all of them, then second rows, then those without a file."""
+    yield from (_image_row(shown, shown.id, shown.id, headers) for shown in drawn)
+    for shown in drawn:
+        again = second_id(shown, len(drawn))
+        if again is not None:
+            yield _image_row(shown, again, shown.id, headers)
+    for place, image in enumerate(missing_ids(len(drawn))):
+        yield _image_row(drawn[place], image, image, headers)
+
+
+def _image_row(shown: Shown, image: int, address: int, headers: str) -> Sequence[object]:
+    words = shown.questions[-1]
+    right = next(q.answer for q in shown.questions if q.task == "single_choice_question")
+    condition = name_of(shown.drawn.diagnosis)[headers] if isinstance(shown.drawn, Eye) else right[headers]
+    caption = " ".join(f"{words.words[language]} {words.answer[language]}" for language in LANGUAGES)
+    url = f"https://mmbiz.qpic.cn/phantom/{address}/640?wx_fmt=jpeg"
+    modality, subspecialty = _MODALITIES[shown.modality][headers], shown.subspecialty[headers]
+    return [image, url, shown.article, modality, subspecialty, condition, caption]
+
+
+def _write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[object]]) -> None:
+    """Write a workbook if it does not exist yet; workbooks contain the time of writing, so another would differ."""
+    if path.exists():
+        return
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    for row in (header, *rows):
+        sheet.append(list(row))
+    with write_beside(path) as beside:
+        book.save(beside)

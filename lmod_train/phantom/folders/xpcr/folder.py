@@ -1,0 +1,255 @@
+"""Phantoms in the folder layouts of X-PCR: drawn eyes with questions of six stages, and cases with two images."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from PIL import Image
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.types import Patient
+from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
+from lmod_train.phantom.folders.xpcr.cases import cases, write_cases
+from lmod_train.phantom.folders.xpcr.drawing import Drawing, Drawn
+from lmod_train.phantom.folders.xpcr.laser import draw_laser
+from lmod_train.phantom.folders.xpcr.lens import draw_lens
+from lmod_train.phantom.folders.xpcr.questions import photograph_questions, scan_questions
+from lmod_train.phantom.folders.xpcr.surgery import draw_surgery
+from lmod_train.phantom.fundus import render as render_fundus
+from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
+from lmod_train.phantom.oct import render as render_oct
+from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.truth import Truth
+
+_SOURCE = "xpcr"
+_SPLITS = (("train", 0.8), ("val", 0.9), ("test", 1.0))
+Layout = Literal["hub", "json", "card"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: a drawn eye with its place in the release.
+
+    Attributes:
+        id: Id in the release.
+        number: Number of the row among all.
+        modality: ``CFP``, ``OCT``, ``SLO``, ``EP`` (photograph of the lens) or ``SS`` (frame of surgery).
+        place: Path of the image in the release.
+        group: Group as the source yields it.
+        drawn: What is drawn.
+    """
+
+    id: str
+    number: int
+    modality: str
+    place: str
+    group: str
+    drawn: Eye | Scan | Drawing
+
+    @property
+    def questions(self) -> list[Drawn]:
+        """Questions with their truth."""
+        drawn = self.drawn
+        if isinstance(drawn, Eye):
+            return list(photograph_questions(drawn))
+        return list(scan_questions(drawn) if isinstance(drawn, Scan) else drawn.questions)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """An image to write."""
+
+    row: Row
+    path: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files to write."""
+        return (self.path,)
+
+
+def truths(n: int, seed: int) -> list[Truth]:
+    """Return the truth of each row and case that `write` draws with the same options, without their questions.
+
+    Raises:
+        BadArgument: `n` is negative.
+
+    Example:
+        >>> [(t.key, t.group, t.patient.laterality) for t in truths(2, seed=0)]
+        [('cfp_000000', 'odir/2000', 'left'), ('oct_000000', 'oimhs/1', None)]
+    """
+    of_rows = [
+        Truth(row.id, row.group, patient=Patient(laterality=_side(row.place) if row.modality == "CFP" else None))
+        for row in rows(n, seed)
+    ]
+    return of_rows + [Truth(f"cases/{case.id}", f"cases/{case.id}") for case in cases(n // 4, seed)]
+
+
+def rows(n: int, seed: int) -> list[Row]:
+    """Return `n` rows, in turn a fundus photograph, a B-scan, a laser scan, a photograph of the lens and a frame.
+
+    In the layout of X-PCR a photograph of the lens is one of the external eye (EP); laser scans (SLO) and frames of
+    surgery (SS) are not among the released modalities.
+
+    A patient has a fundus photograph of each eye, and an eye two B-scans; every fourth B-scan is beside the macular
+    hole, and at most one of its three defects is drawn. Each image of the other modalities has its own patient.
+
+    Raises:
+        BadArgument: `n` is negative.
+    """
+    if n < 0:
+        raise BadArgument("n", n, "0 or more images", "give a number from 0")
+    return [_ROWS[number % len(_ROWS)](number, number // len(_ROWS), seed) for number in range(n)]
+
+
+def _photograph(number: int, place: int, seed: int) -> Row:
+    side = ("left", "right")[place % 2]
+    eyes = (draw_eye(eye_seed(f"{_SOURCE} {k}", seed, place), DIAGNOSES[place % 4]) for k in range(100))
+    eye = next(eye for eye in eyes if eye.laterality == side)
+    patient = 2000 + place // 2
+    path = f"CFP/12 ODIR-5K/Training Images/{patient}_{side}.jpg"
+    return Row(f"cfp_{place:06d}", number, "CFP", path, f"odir/{patient}", eye)
+
+
+def _scan(number: int, place: int, seed: int) -> Row:
+    eye_number, scan_number = place // 2 + 1, place % 2
+    eye = draw_oct_eye(eye_seed(f"{_SOURCE} oct", seed, eye_number), STAGES[eye_number % 4], "left")
+    scan = draw_scan(eye_seed(f"{_SOURCE} scan", seed, place), eye, None if place % 4 == 3 else 0.0)
+    one = (scan.dim, scan.shield is not None and not scan.dim)
+    scan = replace(scan, shield=scan.shield if one[1] else None, blurred=scan.blurred and not any(one))
+    path = f"OCT/48 OIMHS/Images/{eye_number}/{scan_number}.png"
+    return Row(f"oct_{place:06d}", number, "OCT", path, f"oimhs/{eye_number}", scan)
+
+
+def _laser(number: int, place: int, seed: int) -> Row:
+    return _own(number, place, "SLO", "png", draw_laser(eye_seed(f"{_SOURCE} SLO", seed, place)))
+
+
+def _lens(number: int, place: int, seed: int) -> Row:
+    return _own(number, place, "EP", "jpg", draw_lens(eye_seed(f"{_SOURCE} EP", seed, place)))
+
+
+def _surgery(number: int, place: int, seed: int) -> Row:
+    return _own(number, place, "SS", "png", draw_surgery(eye_seed(f"{_SOURCE} SS", seed, place)))
+
+
+def _own(number: int, place: int, modality: str, kind: str, drawn: Drawing) -> Row:
+    """Return a row whose image is a group of its own."""
+    key = f"{modality.lower()}_{place:06d}"
+    path = f"{modality}/drawn/{key}.{kind}"
+    return Row(key, number, modality, path, path.lower(), drawn)
+
+
+_ROWS: tuple[Callable[[int, int, int], Row], ...] = (_photograph, _scan, _laser, _lens, _surgery)
+
+
+def _side(place: str) -> str:
+    return Path(place).stem.rpartition("_")[2]
+
+
+def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub", workers: int = 2) -> None:
+    """Draw `n` phantoms, and a quarter as many cases, below ``out/X-PCR``; existing images are kept.
+
+    Args:
+        out: Folder to write below.
+        n: Number of images, from 0, besides the two of each case.
+        seed: Seed, from 0; the same seed writes the same files.
+        size: Side of the images in pixels, from 32; laser scans are wider, and frames of surgery lower.
+        layout: ``hub`` for Parquet files with the images inside, ``json`` for a JSON table beside image files, ``card``
+            for the layout of the data set's card.
+        workers: Number of processes to start; 0 works in this one.
+
+    Raises:
+        BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
+    """
+    drawn = rows(n, seed)
+    if size < 32:
+        raise BadArgument("size", size, "at least 32 pixels", "use 120 or more to recognise anything")
+    root = Path(out) / "X-PCR"
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout})
+    write_cases(root / "multimodal_cases", cases(n // 4, seed), size, workers)
+    if layout == "hub":
+        _write_parquet(root / "data", drawn, size)
+        return
+    images = root / "images" if layout == "card" else root
+    files = [_File(row, images / row.place) for row in drawn]
+    draw_all(files, _Writer(size), _SOURCE, workers)
+    for name, part in _tables(root, drawn, layout):
+        name.parent.mkdir(exist_ok=True)
+        with write_beside(name) as beside:
+            beside.write_text(json.dumps([table_row(row) for row in part], indent=1), encoding="utf-8")
+
+
+def _tables(root: Path, drawn: Sequence[Row], layout: Layout) -> Iterator[tuple[Path, Sequence[Row]]]:
+    """Yield each JSON table with its rows."""
+    if layout == "json":
+        yield root / "X-PCR.json", drawn
+        return
+    first = 0
+    for name, end in _SPLITS:
+        last = round(end * len(drawn))
+        yield root / "annotations" / f"{name}.json", drawn[first:last]
+        first = last
+
+
+def table_row(row: Row) -> dict[str, Any]:
+    """Return a row as a table of the release has it, without the image."""
+    pairs = [question.row(1000 * row.number + place) for place, question in enumerate(row.questions)]
+    return {"id": row.id, "modality": row.modality, "image_path": row.place, "qa_pairs": pairs}
+
+
+def image_file(row: Row, size: int) -> bytes:
+    """Return the image of a row as the bytes of a file: JPEG for a photograph, PNG for a scan or a frame."""
+    picture, buffer = _picture(row.drawn, size), io.BytesIO()
+    picture.save(buffer, *(("JPEG",) if row.place.endswith(".jpg") else ("PNG",)))
+    return buffer.getvalue()
+
+
+def _picture(drawn: Eye | Scan | Drawing, size: int) -> Image.Image:
+    if isinstance(drawn, Eye):
+        return render_fundus(drawn, size)
+    return render_oct(drawn, size) if isinstance(drawn, Scan) else drawn.picture(size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Function that writes the image of a row, at a size in pixels."""
+
+    size: int
+
+    def __call__(self, file: _File) -> None:
+        with write_beside(file.path) as beside:
+            beside.write_bytes(image_file(file.row, self.size))
+
+
+def _write_parquet(folder: Path, drawn: Sequence[Row], size: int) -> None:
+    """Write two Parquet files with the images inside, row groups of 16; existing files are kept."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = ("category", "question", "answer", "sub_label", "question_type")
+    schema = pa.schema(
+        [
+            *((name, pa.string()) for name in ("id", "modality")),
+            ("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+            ("image_path", pa.string()),
+            ("qa_pairs", pa.list_(pa.struct([(name, pa.string()) for name in texts]))),
+        ]
+    )
+    folder.mkdir(exist_ok=True)
+    half = (len(drawn) + 1) // 2
+    for part, some in enumerate((drawn[:half], drawn[half:])):
+        path = folder / f"train-{part:05d}-of-00002.parquet"
+        if path.exists():
+            continue
+        full = [
+            table_row(row) | {"image": {"bytes": image_file(row, size), "path": Path(row.place).name}} for row in some
+        ]
+        with write_beside(path) as beside:
+            pq.write_table(pa.Table.from_pylist(full, schema=schema), beside, row_group_size=16)

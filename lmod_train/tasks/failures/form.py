@@ -1,0 +1,156 @@
+"""Find replies that give the prompt's form back instead of filling it in."""
+
+from __future__ import annotations
+
+import re
+
+from lmod_train.core.vocabulary.labels import ANSWERS_EN, DIAGNOSES_EN, EXPLANATION_LABELS
+from lmod_train.tasks.failures.case import Case, Span
+from lmod_train.tasks.parsing.cues import EXPLANATION, any_of
+from lmod_train.tasks.parsing.normalise import in_place
+
+_NAMES = (
+    "justifications?",
+    "explanations?",
+    "reason(?:s|ing)?",
+    "rationale",
+    "an? integer",
+    "integer",
+    "number",
+    "disease[ _]name",
+    "group[ _]label",
+    "male/female",
+    "true/false",
+    "yes/no",
+    "x{2,8}",
+    "type",
+    "id",
+    "answer",
+    "diagnosis",
+    "stage",
+    "insert.{0,40}",
+    "(?:your|the) (?:\\w{1,15} ){0,2}(?:answer|explanations?|justifications?|reasons?|diagnosis)(?: here)?",
+    "解释",
+    "理由",
+    "说明",
+    "整数",
+    "疾病名称?",
+    "glaucoma ?/ ?non-glaucoma",
+)
+_NAME = "|".join(_NAMES)
+_BRACKETED = rf"[<\[({{]\s?(?:{_NAME})\s?[>\])}}]"
+_VALUE_END = r"(?=\s{0,3}[\"'}]{0,3}\s{0,3}(?:$|[.;,\n]))"
+_LABELS = any_of(
+    [
+        *(w for w in EXPLANATION_LABELS if w.isascii()),
+        *DIAGNOSES_EN,
+        *ANSWERS_EN,
+        "stage",
+        "grade",
+        "type",
+        "sex",
+        "age group",
+        "(?:region )?id",
+    ],
+    [w for w in EXPLANATION_LABELS if not w.isascii()],
+)
+_SLOT = rf"(?:{_LABELS})[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']{{0,1}}"
+_CAPITALS = "AN INTEGER|JUSTIFICATIONS?|EXPLANATIONS?|GROUP_LABEL|MALE/FEMALE|TRUE/FALSE"
+_UNFILLED = re.compile(
+    rf"{_SLOT}(?:{_BRACKETED}|(?-i:{_CAPITALS})|disease_name|x{{3,8}}){_VALUE_END}"
+    rf"|{_BRACKETED}{_VALUE_END}|(?<![a-z])(?:true/false|male/female)(?![a-z])",
+    re.IGNORECASE,
+)
+_FILLED_EXPLANATION = re.compile(
+    rf"(?:{any_of(EXPLANATION_LABELS)})[\"']?\s{{0,3}}[:=]\s{{0,3}}(?!\s|\"?{_BRACKETED}{_VALUE_END}"
+    rf"|[\"'](?:{_NAME})|(?-i:JUSTIFICATIONS?|EXPLANATIONS?){_VALUE_END}|x{{3,8}}{_VALUE_END})",
+    re.IGNORECASE,
+)
+_OF_EXPLANATION = re.compile(
+    rf"(?:{any_of(EXPLANATION_LABELS)})|\W{{0,3}}(?:your |the )?(?:justif|expla|reason)", re.IGNORECASE
+)
+_FORMAT = re.compile(r"follow the format:|请按照(?:以下)?格式", re.IGNORECASE)
+_LONGEST_ANSWER = 120
+COPIED = 60
+"""Characters of the prompt that a reply gives back word for word."""
+
+
+def template(case: Case) -> Span | None:
+    """Return the span of the place that is not filled in, or of the options or the prompt that are given back.
+
+    A form that is quoted beside an answer with its explanation is none. In an answered reply only a place of the
+    explanation counts.
+    """
+    if case.reason in ("failed", "refused"):
+        return None
+    explained = _FILLED_EXPLANATION.search(case.text) is not None
+    places = (m for m in _UNFILLED.finditer(case.text) if not (explained and _OF_EXPLANATION.match(m[0])))
+    place = next(places, None)
+    if case.answered and not _nothing_but_places(case):
+        return place.span() if place and case.asks_for_reasons and not explained else None
+    return (place.span() if place else None) or _copied(case) or _all_options(case)
+
+
+def _nothing_but_places(case: Case) -> bool:
+    """Return whether a map of regions holds nothing but places ("Type: xxx")."""
+    return isinstance(case.answer, dict) and all(
+        re.fullmatch(_NAME, word, re.IGNORECASE) for word in case.answer.values()
+    )
+
+
+def _copied(case: Case) -> Span | None:
+    """Return the span of words of the prompt that the reply gives back."""
+    asked = in_place(case.question)
+    for start in range(0, max(0, min(len(asked), 2000) - COPIED + 1), COPIED // 2):
+        at = case.text.find(asked[start : start + COPIED])
+        if at >= 0:
+            return _extended(case.text, asked, at, start)
+    found = _FORMAT.search(case.text)
+    return found.span() if found else None
+
+
+def _extended(text: str, asked: str, at: int, start: int) -> Span:
+    """Return the longest span around `at` in which the text is the same as the prompt around `start`."""
+    before = next((i for i in range(min(at, start)) if text[at - i - 1] != asked[start - i - 1]), min(at, start))
+    left = min(len(text) - at, len(asked) - start)
+    behind = next((i for i in range(left) if text[at + i] != asked[start + i]), left)
+    return at - before, at + behind
+
+
+def _all_options(case: Case) -> Span | None:
+    """Return the span of a reply whose answer names all options and little else."""
+    head = case.text
+    label = EXPLANATION.search(head)
+    head = head[: label.start()] if label else head
+    choices = [in_place(choice).casefold() for choice in case.record.choices]
+    if len(head.strip()) > _LONGEST_ANSWER + sum(map(len, choices)) or len(choices) < 2 or case.record.regions:
+        return None
+    rest, folded = head.casefold(), head.casefold()
+    for choice in sorted(choices, key=len, reverse=True):
+        if choice not in rest:
+            return None
+        rest = rest.replace(choice, " ")
+    words = [w for w in re.findall(r"[^\W\d_]+|[0-9%]+", _GROUP.sub(" ", rest)) if w not in _JOINING]
+    return case.stripped(0, len(folded)) if not words else None
+
+
+_GROUP = re.compile(r"group [0-9]")
+_JOINING = frozenset(
+    [
+        "or",
+        "and",
+        "the",
+        "a",
+        "an",
+        "options",
+        "option",
+        "answer",
+        "disease",
+        "sex",
+        "age",
+        "group",
+        "stage",
+        "diagnosis",
+        "s",
+    ]
+)

@@ -1,0 +1,358 @@
+"""Parse an age group from its number, its range, or an age within it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import numerals
+from lmod_train.tasks.parsing.clean import clean
+from lmod_train.tasks.parsing.cues import final_statement, split_explanation
+from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.normalise import in_place
+from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.tasks.parsing.slots import kinds_of
+from lmod_train.tasks.parsing.stance import clauses, stance, statements
+from lmod_train.tasks.parsing.structure import Slot
+
+Span = tuple[float, float]
+"""Youngest age, and the upper end, exclusive."""
+
+OLDEST = 120
+_NONE: Span = (-1, -1)  # a group or an age that does not exist
+_EVERY = float("inf")
+
+_WORDS = "|".join(sorted((w for w in numerals.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
+_N = r"(?<![0-9A-Za-z.])(?P<n>[0-9]{1,3})(?![0-9]|[.][0-9])"
+_M = r"(?P<m>[0-9]{1,3})(?![0-9]|[.][0-9])"
+_TO = r"\s?(?:-|–|—|~|to|through|至|到)\s?"
+_YEARS = r"\s?-?\s?(?:years?|yrs?|y/?o(?![a-z])|岁)"
+_AFTER_NUMBER = rf"(?:{_YEARS})?(?:\s(?:of age|old))?\s?"
+_GROUP = re.compile(
+    rf"(?:(?<![a-z])(?P<age>age\s)?group|组别?|第)\s?(?:no\.?\s?|number\s|[:=#]\s?)?[\"'(<\[]?\s?"
+    rf"(?P<n>[0-9]{{1,2}}(?![0-9])|(?:{_WORDS})(?![a-z])|[一二三四五六七八九])(?!{_TO}[0-9]|\s?[+%]|{_YEARS})\s?组?"
+    rf"(?P<other>\s?(?:/|or|and|或|和)\s?(?:group\s)?[0-9](?![0-9]))?",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(
+    rf"(?:between\s|from\s)?{_N}(?:{_TO}|(?<=[0-9])\s(?:and)\s)(?P<m>[0-9]{{1,3}})(?![0-9]|[.][0-9]|\s?(?:%|[mnµμu]m))",
+    re.IGNORECASE,
+)
+_OVER = re.compile(
+    rf"(?:(?:over|above|older than|more than|greater than|at least|beyond|超过|大于|≥|>=?)\s?{_N})|"
+    rf"(?<![0-9A-Za-z.]){_M}{_AFTER_NUMBER}"
+    r"(?:\+|(?:or|and)\s(?:older|above|over|more|up)|(?:及|或)?以上)",
+    re.IGNORECASE,
+)
+_UNDER = re.compile(
+    r"(?:(?:under|below|younger than|less than|不到|小于|未满|≤|<=?)\s?"
+    rf"(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]))|"
+    rf"(?<![0-9A-Za-z.]){_M}{_AFTER_NUMBER}(?:(?:or|and)\s(?:younger|under|below|less)|(?:及|或)?以下)",
+    re.IGNORECASE,
+)
+_CHILD = re.compile(
+    r"(?<![a-z])(?:(?:a|an|this|the) (?:young )?(?:child|infant|toddler|baby)|pa?ediatric patient)(?![a-z])|"
+    r"未成年|儿童|婴儿"
+)
+_TENS = {
+    **{word: 10 * i for i, word in enumerate(
+        ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"), 2)},
+    **{word: 10 * i for i, word in enumerate("二三四五六七八九", 2)},
+}  # fmt: skip
+_DECADE = re.compile(
+    r"(?<![0-9])(?P<n>[1-9])0(?:'?s(?![a-z])|多岁|来岁|几岁)|(?<![a-z])(?P<word>"
+    + "|".join(w for w in _TENS if w.isascii())
+    + r")(?![a-z])|(?P<han>[二三四五六七八九])十(?:多|来|几)岁",
+    re.IGNORECASE,
+)
+_MEASURES = re.compile(
+    r"\s{0,3}-?(?:%|percent|(?:µ|μ|u|m|c|n)m(?![a-z])|microns?|micromet|millimet|pixels?|px(?![a-z])|mmhg|degrees?|°|"
+    r"diopters?|letters?|times|微米|毫米|像素|度|倍)",
+    re.IGNORECASE,
+)
+_NOTHING_MEASURED = re.compile(r"\s{0,3}(?:$|[,;:)\]]|years?(?![a-z])|岁)", re.IGNORECASE)
+_TEENS = re.compile(r"(?<![a-z])(?:teens|teenage[dr]?|teenager)(?![a-z])", re.IGNORECASE)
+_AGE = re.compile(
+    rf"(?<![0-9A-Za-z.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?"
+    r"(?!\s(?:of|ago|later|after|with|history|follow))|"
+    rf"(?<![a-z])age[ds]?\s(?:(?:of|for)\s(?:the|this)\s(?:patient|person|individual|subject|man|woman)\s)?"
+    r"(?:(?:is|of|about|around|approximately|roughly|at|to|be|would|probably|likely|most|estimated|as|circa|some)\s){0,6}"
+    rf"{_M}(?!{_TO}[0-9]|\s?\+)",
+    re.IGNORECASE,
+)
+_PERSON_OF = re.compile(
+    r"(?<![a-z])(?:(?:adult|man|woman|male|female|person|patient|individual|subject|lady|gentleman)"
+    r"\s(?:of|is|seems to be|appears to be)"
+    r"|s?he\s(?:is|seems to be|appears to be)|(?:guess|estimate)\s(?:is|would be))\s"
+    r"(?:(?:likely|probably|about|around|roughly|approximately|perhaps|some|nearly|almost|circa)\s){0,2}"
+    rf"{_N}\s?(?:years?|yrs?)(?!\s(?:ago|later|after|with|history|follow))",
+    re.IGNORECASE,
+)  # "a young adult of about 25 years"
+_FIELD = re.compile(
+    r"(?:^|[\n{,;.。；(|])[\s\-•(\[{\"']{0,6}(?:(?:the |my )?"
+    r"(?:patient'?s? |predicted |estimated |approximate |most |likely |probable |best ){0,3}"
+    r"(?:sex\s?/\s?)?(?P<label>age(?:[\s_]?(?:group|range))?|年龄(?:组|段|分组)?|组别))[\"']?\s{0,3}"
+    r"(?:\s[-–—]\s|为|是|(?:(?<=group)|(?<=range)|(?<=group\s)|(?<=range\s))"
+    r"(?:(?:of|for) (?:the|this) (?:patient|person|subject|individual) )?"
+    r"(?:is|would be)(?=\s))\s{0,3}"
+    r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"(?:(?:the|my|this|patient'?s?|predicted|estimated|approximate|most|likely|probable|best|final"
+    r"|assigned) ){0,4}(?:sex ?/ ?)?"
+    r"(?P<label>age(?: ?(?:group|range|bracket|band|category))?|group)(?: (?:of|for) (?:the"
+    r"|this) patient)?(?: (?:label|number|id))?"
+    r"|(?:患者|预测|估计|推测|所属)?的?(?P<han>年龄(?:组|段|分组|范围)?|组别?)"
+)
+_SPAN = rf"(?:<\s?[0-9]{{1,3}}|[0-9]{{1,3}}{_TO}[0-9]{{1,3}}|[0-9]{{1,3}}\s?\+)"
+_LISTED = re.compile(
+    r"(?:[;；。.,\n]\s{0,9}(?:[-•]\s)?"
+    rf"(?:(?:(?:age\s)?group|第|组)\s?[0-9]\s?组?(?:\s?[:=：(][^\n;；。,]{{1,40}}?|\s{_SPAN})|{_SPAN}(?:{_YEARS})?)"
+    r"(?=\s{0,3}(?:[;；。,\n]|\.(?:\s|$)|$))){1,20}",
+    re.IGNORECASE,
+)
+"""Further groups with their ranges behind a first one, as the prompt lists them."""
+_FIRST_NUMBER = re.compile(
+    rf"[^\w>]{{0,9}}(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
+)
+_FIRST_WORD = re.compile(rf"\W{{0,4}}(?P<n>{_WORDS})(?=\s{{0,3}}(?:$|[,.;:()]))", re.IGNORECASE)
+_TWO = re.compile(
+    r"\W{0,4}[0-9]{1,2}\s?(?:/|,|&|or|and|或者?|和)\s?(?:(?:age\s)?group\s?:?\s?)?[0-9]{1,2}(?![0-9+%])\W{0,4}$",
+    re.IGNORECASE,
+)
+_OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o|elderly)(?![a-z])|岁|年龄", re.IGNORECASE)
+_ALONE = re.compile(
+    r"[\s\"'(\[.:]{0,9}(?:(?:about|around|approximately|roughly|circa)\s)?(?P<n>[0-9]{1,3})[\s\"')\].,]{0,9}"
+)
+_COMPARED = re.compile(
+    r"(?<![a-z])(?:younger|older|less|more|other|lower|higher|greater) than\s(?:the\s)?$", re.IGNORECASE
+)
+_OF_SEX = re.compile(r"^\W{0,9}(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)
+
+
+def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str] | None = None) -> str | Unparsed:
+    """Return the age group that the text states, in the prompt's spelling.
+
+    A group may be stated by number ("Group 3"), by range (30-39; also 30-40, as in LMOD v1), by an age within it ("65
+    years old"), or in words that fit one group only ("in their thirties"). A statement that spans several groups is
+    ambiguous: "over 60", "in his teens". A bare number behind "Age Group:" is a group if it is at most the number of
+    groups, an age if it is at least the upper end of the first group, and otherwise neither.
+
+    Args:
+        text: A reply without thinking and markup (see `read`).
+        choices: Labels in order, the first ``<n``, the last ``n+``, with ranges between; group 1 is the first.
+        broader: Choice -> broader group. If given, a statement that spans several choices of one broader group is
+            that group: "60+", "over 60", "40-60".
+
+    Returns:
+        The choice, or the broader group; or `Unparsed` with ``empty``, ``no_match``, ``ambiguous`` or ``out_of_range``
+        (group 9, age 200).
+
+    Example:
+        >>> groups = ("<18", "18–29", "30–39", "40+")
+        >>> [parse_age_group(text, groups) for text in ("Age Group: 3", "a 25-year-old", "Group 3: 30-39")]
+        ['30–39', '18–29', '30–39']
+        >>> parse_age_group("over 20", groups).reason
+        'ambiguous'
+        >>> parse_age_group("18-39", groups, {"18–29": "18–40", "30–39": "18–40"})
+        '18–40'
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    lists = _LISTED.search(in_place(text)) is not None  # a list of all groups is no choice; prose is read as a whole
+
+    def of_slot(slot: Slot) -> Claim | None:
+        return None if lists and slot.layout == "line" else _read_slot(slot, choices, broader)
+
+    return answer_in(text, of_slot, lambda prose: _in_prose(prose, choices, broader))
+
+
+def _read_slot(slot: Slot, choices: Sequence[str], broader: Mapping[str, str] | None) -> Claim | None:
+    """Return the group that a slot states; None for a slot about something else."""
+    name = plain(slot.name)
+    labelled = _NAME.fullmatch(name)
+    if not labelled and slot.role not in ("answer", "diagnosis", "type"):
+        return None
+    spans = _spans_of(choices)
+    value = _OF_SEX.sub("", clean(slot.value))
+    label = (labelled["label"] or labelled["han"]) if labelled else "group"
+    if re.fullmatch(r".{1,6}\?\s?", value):
+        return Unparsed("no_match", "a question")
+    found = list(_in_field(label, value, spans))
+    if found:
+        return _decide(found, choices, spans, broader)
+    kinds = kinds_of(value)
+    if {"refused", "open"} & set(kinds):
+        return Unparsed("refused" if "refused" in kinds else "no_match", "no group in its slot")
+    return UNKNOWN if labelled and len(value.split()) <= 6 else None
+
+
+def _in_prose(text: str, choices: Sequence[str], broader: Mapping[str, str] | None) -> str | Unparsed:
+    spans = _spans_of(choices)
+    final = final_statement(text)
+    if final is not None and (found := list(_stated(clauses(final)[:1], spans, bare=True))):
+        return _decide(found, choices, spans, broader)
+    head, explained = split_explanation(text)
+    fields = [
+        (m["label"].casefold(), _OF_SEX.sub("", m["value"] + _listed(head, m.end()))) for m in _FIELD.finditer(head)
+    ]
+    found = [span for label, value in fields for span in _in_field(label, value, spans)]
+    if found or fields:
+        return _decide(found, choices, spans, broader)
+    parts = clauses(head)
+    short = parts[:1] if explained or (len(parts) == 1 and len(head.split()) <= 4) else []
+    found = list(_stated(short, spans, bare=True))
+    return _decide(found or list(_stated(statements(text), spans)), choices, spans, broader)
+
+
+def _spans_of(choices: Sequence[str]) -> list[Span]:
+    """Return the age span of each label."""
+    spans: list[Span] = []
+    for choice in choices:
+        numbers = [int(n) for n in re.findall("[0-9]+", choice)]
+        if choice.startswith("<"):
+            spans.append((0, numbers[0]))
+        else:
+            spans.append((numbers[0], numbers[1] + 1 if len(numbers) > 1 else _EVERY))
+    return spans
+
+
+def _listed(text: str, at: int) -> str:
+    """Return the rest of a list of groups that continues at `at`; a whole list is no choice. Empty without a list."""
+    more = _LISTED.match(text, at)
+    return more[0] if more else ""
+
+
+def _in_field(label: str, value: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """Yield the ages in the value of a field; a leading number is a group or an age."""
+    first = _FIRST_NUMBER.match(value) or _FIRST_WORD.match(value)
+    if first and not ("<" in first[0] and _number(first["n"]) > len(spans)):
+        yield _bare_number(_number(first["n"]), spans, of_group=label not in ("age", "年龄"))
+        value = value[first.end() :]
+    yield from _stated(clauses(value), spans, bare=True)
+
+
+def _bare_number(n: int, spans: Sequence[Span], of_group: bool = True) -> Span:
+    if n <= len(spans):
+        return spans[n - 1] if of_group and n else (0, _EVERY) if not of_group else _NONE
+    return (n, n + 1) if n <= OLDEST and (n >= spans[0][1] or not of_group) else _NONE
+
+
+def _stated(parts: Sequence[str], spans: Sequence[Span], bare: bool = False) -> Iterator[Span]:
+    """Yield the ages that clauses assert; with `bare`, a clause of one number is an assertion."""
+    for clause in parts:
+        alone = _ALONE.fullmatch(clause)
+        if bare and _TWO.match(clause):
+            yield (0, _EVERY)
+            continue
+        if bare and alone:
+            yield _bare_number(int(alone["n"]), spans)
+            continue
+        for m, span, is_age in _mentioned(clause, spans):
+            if is_age and _COMPARED.search(clause, max(0, m.start() - 24), m.start()):
+                yield (0, _EVERY)
+            elif (bare or is_age) and stance(clause, m.start(), m.end(), bare=True) == "asserted":
+                yield span
+
+
+def _mentioned(clause: str, spans: Sequence[Span]) -> Iterator[tuple[re.Match[str], Span, bool]]:
+    """Yield matches that may be an age group without overlap, their ages, and whether they certainly are one.
+
+    A number of any unit (10-12, over 40) is an age if the clause is about age, if the match has a unit of age (20
+    years), or if it has the printed form of a group (30-39, 80+, under 18).
+    """
+    rest, about_age = clause, _OLD.search(clause) is not None
+    for pattern, span_of in _READERS:
+        for m in pattern.finditer(rest):
+            span = span_of(m, spans)
+            if span is None or _MEASURES.match(rest, m.end()):
+                continue
+            marked = pattern is _RANGE or "+" in m[0] or "<" in m[0]
+            printed = span in spans and (marked or _NOTHING_MEASURED.match(rest, m.end()) is not None)
+            explicit = _OLD.search(m[0]) is not None if pattern is _AGE else about_age
+            yield m, span, printed or explicit or pattern not in (_RANGE, _OVER, _UNDER, _AGE)
+        rest = pattern.sub(lambda m: "\x00" * len(m[0]), rest)
+
+
+def _of_group(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    word = m["n"].casefold()
+    n = _number(word)
+    if m["other"]:
+        return (0, _EVERY)
+    if m["age"] and n > len(spans):
+        return _bare_number(n, spans)
+    return spans[n - 1] if 1 <= n <= len(spans) else _NONE
+
+
+def _number(word: str) -> int:
+    """Return the value of a numeral, -1 for none."""
+    return int(word) if word.isascii() and word.isdigit() else numerals.NUMERALS.get(word.casefold(), -1)
+
+
+def _of_range(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    low, high = int(m["n"]), int(m["m"])
+    if high <= low or high > 150:
+        return None
+    if high <= len(spans):  # "5-7": ages or groups?
+        return (0, _EVERY)
+    if {low, high} <= {first for first, _ in spans}:  # 30-40 for the group 30-39
+        return (low, high)
+    return (low, high + 1)
+
+
+def _of_over(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    n = int(m["n"] or m["m"])
+    return (n, _EVERY) if n <= OLDEST else None
+
+
+def _of_under(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    n = int(m["n"] or m["m"])
+    if m[0].startswith("<") and n <= len(spans):
+        return spans[n - 1] if n else None  # rest of a placeholder in angle brackets: "<3>"
+    return (0, n)
+
+
+def _of_decade(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    low = 10 * int(m["n"]) if m["n"] else _TENS.get((m["word"] or m["han"]).casefold())
+    return None if low is None else (low, low + 10)
+
+
+def _of_age(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    return _of_years(m["n"] or m["m"])
+
+
+def _of_years(number: str) -> Span:
+    n = int(number)
+    return (n, n + 1) if n <= OLDEST else _NONE
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[Span]], Span | None]], ...] = (
+    (_GROUP, _of_group),
+    (_RANGE, _of_range),
+    (_OVER, _of_over),
+    (_UNDER, _of_under),
+    (_DECADE, _of_decade),
+    (_PERSON_OF, lambda m, spans: _of_years(m["n"])),
+    (_AGE, _of_age),
+    (_TEENS, lambda m, spans: (13, 20)),
+    (_CHILD, lambda m, spans: (0, 13)),
+)
+
+
+def _decide(
+    found: Sequence[Span], choices: Sequence[str], spans: Sequence[Span], broader: Mapping[str, str] | None
+) -> str | Unparsed:
+    """Return the one group that contains all stated ages, or the one broader group."""
+    if not found:
+        return Unparsed("no_match")
+    if all(span == _NONE for span in found):
+        return Unparsed("out_of_range")
+    groups = {i for low, beyond in found for i, (first, last) in enumerate(spans) if low < last and first < beyond}
+    if len(groups) == 1 and _NONE not in found:
+        return choices[groups.pop()]
+    over = {broader.get(choices[i], "") for i in groups} if broader else set()
+    if len(over) == 1 and "" not in over and _NONE not in found:
+        return over.pop()
+    return Unparsed("ambiguous", " and ".join(choices[i] for i in sorted(groups)[:4]))

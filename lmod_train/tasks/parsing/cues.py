@@ -1,0 +1,83 @@
+"""Cues of a final answer, a correction, a conclusion and an explanation, shared by the parsers."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable
+
+from lmod_train.core.vocabulary import discourse, labels
+
+_LEAD = r"(?:^|[\n.;。；,!?|]|\s-\s)\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
+
+
+def any_of(english: Iterable[str], chinese: Iterable[str] = ()) -> str:
+    """Return a regular expression for any of the phrases: English ones as whole words, Chinese ones anywhere.
+
+    Example:
+        >>> [bool(re.search(any_of(["no"], ["无"]), text)) for text in ("no", "not", "retinopathy", "无")]
+        [True, False, False, True]
+    """
+    words = "|".join(phrase.replace(" ", r"\s{1,3}") for phrase in english)
+    return "|".join([rf"(?<![a-z])(?:{words})(?![a-z])", *chinese])
+
+
+def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Return the last match in the text, None without a match.
+
+    Example:
+        >>> last(re.compile("[0-9]"), "1 or 2")[0]
+        '2'
+    """
+    matches = deque(pattern.finditer(text), maxlen=1)
+    return matches[0] if matches else None
+
+
+FINAL = re.compile(any_of(discourse.FINAL_EN, discourse.FINAL_ZH), re.IGNORECASE)
+CORRECTION = re.compile(f"{_LEAD}(?:{any_of(discourse.CORRECTIONS_EN, discourse.CORRECTIONS_ZH)})", re.IGNORECASE)
+CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(discourse.CONCLUSIONS_EN, discourse.CONCLUSIONS_ZH)})", re.IGNORECASE)
+_LABEL = f"(?:{any_of(labels.EXPLANATION_LABELS)})"
+EXPLANATION = re.compile(rf"{_LABEL}[\"']?\s{{0,3}}[:=]|(?<=\n){_LABEL}\s-\s", re.IGNORECASE)
+_AGAIN = re.compile(
+    rf"(?:\n|[.;。]\s{{0,3}})(?P<head>[^\n.;。]{{1,80}}?;\s{{0,3}}){_LABEL}\s{{0,3}}[:=]", re.IGNORECASE
+)
+_LEAD_IN = re.compile(r"\n[\s\"'(\[{*•-]{0,6}(?:[0-9]{1,2}[.)]\s?)?$")
+_LINK = re.compile(
+    r"[\s:=\-,]{0,9}(?:(?:is|should be|would be|that|it is|it's)(?![a-z])[\s:=\-,]{0,9})?[是为]?[\s:]{0,9}",
+    re.IGNORECASE,
+)
+
+
+def final_statement(text: str) -> str | None:
+    """Return the text behind the last cue of a final answer or correction, without linking words; None without a cue.
+
+    Example:
+        >>> final_statement("GLAUCOMA. Correction: it is NON-GLAUCOMA"), final_statement("GLAUCOMA")
+        ('NON-GLAUCOMA', None)
+    """
+    cues = [cue for cue in (last(FINAL, text), last(CORRECTION, text)) if cue is not None]
+    return after(text, max(cue.end() for cue in cues)) if cues else None
+
+
+def split_explanation(text: str) -> tuple[str, bool]:
+    r"""Return the text before the explanation, without its bullet, and whether there is an explanation.
+
+    The head of each later line or sentence with an explanation is appended, as it is a further answer.
+
+    Example:
+        >>> split_explanation("GLAUCOMA\n- Explanation: no haemorrhage"), split_explanation("GLAUCOMA")
+        (('GLAUCOMA', True), ('GLAUCOMA', False))
+        >>> split_explanation("TRUE; Explanation: yellow dots. FALSE; Explanation: reflections.")
+        ('TRUE; \nFALSE; ', True)
+    """
+    explained = EXPLANATION.search(text)
+    if explained is None:
+        return text, False
+    again = (m["head"] for m in _AGAIN.finditer(text, explained.end()))
+    return "\n".join([_LEAD_IN.sub("", text[: explained.start()]), *again]), True
+
+
+def after(text: str, at: int) -> str:
+    """Return the text from `at` on, without the words that link a cue to its statement."""
+    link = _LINK.match(text, at)
+    return text[link.end() if link else at :]

@@ -1,0 +1,224 @@
+"""Parse whether a patient has one condition."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import answers
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.core.vocabulary.findings import SIGNS, Finding
+from lmod_train.tasks.parsing.choice import read_slot
+from lmod_train.tasks.parsing.choice_in_prose import choice_in_prose
+from lmod_train.tasks.parsing.clean import clean
+from lmod_train.tasks.parsing.cues import final_statement, split_explanation
+from lmod_train.tasks.parsing.forms import forms_of, pattern_of
+from lmod_train.tasks.parsing.predicate import as_condition, renamed
+from lmod_train.tasks.parsing.reading import Claim, answer_in
+from lmod_train.tasks.parsing.stance import WINDOW, clauses, contains_negation, stance, statements
+from lmod_train.tasks.parsing.structure import Slot
+
+_LOGICAL = re.compile(r"(?<![a-z])(?:true|false|yes)(?![a-z])", re.IGNORECASE)
+_BARE = re.compile(
+    r"(?<![\w-])(?:TRUE|FALSE|[Tt]rue(?=\W{0,9}$|[,:)])|[Ff]alse(?=\W{0,9}$|[,:)]))(?![\w-])"
+)  # not "a true scar"
+_NUMBERED = r"(?:[0-9]{1,2}[.)]\s{1,3})?"
+_OTHER_LABEL = re.compile(
+    rf"(?:^|[.;。])\W{{0,9}}{_NUMBERED}(?!(?i:answer|verdict|diagnosis|result|label)\b)"
+    r"[^\W\d][^:=\n]{0,60}[:=][^:=]{0,9}$"
+)
+_LABEL = re.compile(
+    rf"(?:^|[\n;,{{|。])[\s\"'*(\[-]{{0,6}}{_NUMBERED}(?P<label>[^\W\d][\w \-()/]{{0,60}})"
+    rf"[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"'(\[]{{0,2}}(?:{pattern_of([*answers.YES, *answers.NO])})"
+    r"(?=\s{0,3}(?:$|[\"'.;,\n)}。]))",
+    re.IGNORECASE,
+)
+_GENERAL = re.compile(
+    r"answer|verdict|diagnosis|result|label|output|prediction|statement|response|decision|image|patient|question"
+    r"|conclusion|class|condition|disease|presence|present|decision|judge?ment|assessment|reading|call|choice|opinion"
+    r"|答|判断|判定|结论|结果|诊断|选择",
+    re.IGNORECASE,
+)
+_BARE_FIRST = re.compile(r"\W{0,9}(?:true|false)\W{0,9}[;.,\n]", re.IGNORECASE)
+_EITHER = r"(?:\s?/\s?|,?\s(?:or|versus|vs\.?)\s(?:an?\s)?|或者?|还是)"
+_HAS = (
+    r"(?:(?:patient|subject|person|he|she|eye)\s(?:likely |probably |clearly |definitely |also )?"
+    r"(?:has|have|suffers from|is diagnosed with|shows|presents with)\s(?:an?\s|signs of\s)?|患者(?:患)?有)"
+)
+"""The wording of the question, "this patient has"."""
+_ANSWER = rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*answers.YES[:4], *answers.NO[:4]])})"
+
+
+def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | Unparsed:
+    """Return the choice, yes or no, that the text states about one condition.
+
+    The condition may be named by any synonym ("no signs of drusen", 未见出血), or the answer be bare ("TRUE; ...", "No,
+    ..."). An answer behind the name of another condition is no answer ("GLAUCOMA TRUE" where AMD was asked). A
+    statement about the condition that contradicts a TRUE or FALSE beside it ("no drusen; TRUE") is ambiguous.
+
+    Args:
+        text: A reply without thinking and markup (see `read`).
+        choices: The prompt's words for yes and no, e.g. ``("TRUE", "FALSE")``.
+        finding: The condition asked about.
+
+    Returns:
+        The choice; or `Unparsed` with ``empty``, ``no_match`` or ``ambiguous``.
+
+    Example:
+        >>> from lmod_train.core.vocabulary.findings import FINDINGS
+        >>> amd = FINDINGS[1]
+        >>> parse_finding("AMD FALSE; Explanations: no drusen", ("TRUE", "FALSE"), amd)
+        'FALSE'
+        >>> parse_finding("The patient has age-related macular degeneration.", ("TRUE", "FALSE"), amd)
+        'TRUE'
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    return answer_in(
+        text, lambda slot: _read_slot(slot, choices, finding), lambda prose: _in_prose(prose, choices, finding)
+    )
+
+
+def _read_slot(slot: Slot, choices: Sequence[str], finding: Finding) -> Claim | None:
+    """Return the choice that a slot states about the condition; None for one about something else."""
+    claims = _claims(finding, choices)
+    if finding.structure and re.fullmatch(f"(?:the )?(?:{finding.structure})", slot.name.strip(), re.IGNORECASE):
+        stated = _named(f"{slot.name} is {clean(slot.value)}", finding, claims)
+        return claims[stated] if isinstance(stated, str) else None
+    name, value = renamed(slot.name, finding), as_condition(clean(slot.value), finding)
+    claim = read_slot(replace(slot, name=name, value=value), tuple(claims))
+    if isinstance(claim, str):
+        return claims[claim]
+    return claim
+
+
+def _claims(finding: Finding, choices: Sequence[str]) -> dict[str, str]:
+    """Return what is claimed of the condition -> choice."""
+    yes, no = choices
+    return {f"{finding.condition} yes": yes, f"{finding.condition} no": no}
+
+
+def _in_prose(text: str, choices: Sequence[str], finding: Finding) -> str | Unparsed:
+    """Return the choice that prose states about the condition."""
+    yes, no = choices
+    claims = _claims(finding, choices)
+    named = _named(text, finding, claims)
+    head, _ = split_explanation(text)
+    if isinstance(named, str) and (corrected := final_statement(text)) is not None and final_statement(head) is None:
+        head, _ = split_explanation(corrected)  # a correction behind the explanation replaces the text before it
+    own = _own(finding.condition).search(head)
+    if isinstance(named, str):
+        if claims[named] == yes and not own and _has_another(finding.condition).search(head):
+            return Unparsed("no_match", head.strip()[:80])  # "The patient has AMD. TRUE" where drusen was asked
+        contradicting = _bare(head, finding.condition, choices) - {claims[named]}
+        if not contradicting and (behind := _behind(head, finding, claims)) is not None:
+            contradicting = {behind} - {claims[named]}
+        if contradicting:
+            return Unparsed("ambiguous", f"{claims[named]} and {contradicting.pop()}")
+        return claims[named]
+    if named.reason != "no_match":
+        return Unparsed(named.reason, named.detail)
+    hedged = own and not _LOGICAL.search(head)  # "AMD may be present"
+    if hedged or _other(finding.condition).search(head) or _of_another(head, finding):
+        return Unparsed("no_match", head.strip()[:80])
+    general = choice_in_prose(text, (yes, no))
+    stated = _stated_last(head, finding.condition, choices)
+    return stated if stated and isinstance(general, Unparsed) and general.reason == "no_match" else general
+
+
+def _named(text: str, finding: Finding, claims: Mapping[str, str]) -> str | Unparsed:
+    """Return the claim about the condition, by its name or by its structure."""
+    return choice_in_prose(as_condition(_alternatives_left_open(text, finding.condition), finding), tuple(claims))
+
+
+def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:
+    """Return the choices stated by bare TRUE and FALSE in the head; in a corrected head, by the correction only."""
+    corrected = final_statement(head)
+    text = _other(condition).sub("", head if corrected is None else corrected)
+    yes, no = choices
+    return {
+        yes if m[0].casefold() == "true" else no
+        for clause in statements(text)
+        for part in re.split("[,，]", clause)  # "no drusen, TRUE": "no" does not reach TRUE
+        for m in _BARE.finditer(part)
+        if not _OTHER_LABEL.search(_own(condition).sub(" ", part[: m.start()]))
+        if stance(part, m.start(), m.end(), bare=True) == "asserted"
+    }
+
+
+_LAST_WORD = re.compile(
+    r"(?:(?:i'd|i would|i'll|i will|to) (?:answer|say|go with|choose|pick|conclude|mark (?:this|it) as)"
+    r"|(?:hence|thus|therefore|so|answer)[,:]?|labell?ed|answer (?:is|would be))\s"
+    r"(?:clearly |probably |most likely )?(?P<word>(?-i:TRUE|FALSE))(?=\W{0,4}(?:$|[.;\n]))",
+    re.IGNORECASE,
+)
+
+
+def _stated_last(head: str, condition: str, choices: Sequence[str]) -> str | None:
+    """Return the choice behind a word that chooses it: "I'd answer TRUE.", "deposits are seen, so FALSE"."""
+    chosen = [m for m in _LAST_WORD.finditer(head) if not contains_negation(head[max(0, m.start() - 40) : m.start()])]
+    found = {m["word"] for m in chosen}
+    stated = _bare(head, condition, choices)
+    return stated.pop() if len(found) == len(stated) == 1 else None
+
+
+def _of_another(head: str, finding: Finding) -> bool:
+    """Return whether an answer has the label of something else ("Exudates: TRUE")."""
+    structure = re.compile(finding.structure or "(?!)", re.IGNORECASE)
+    own = (_own(finding.condition), structure, _GENERAL)
+    return any(not any(named.search(m["label"]) for named in own) for m in _LABEL.finditer(head))
+
+
+def _behind(head: str, finding: Finding, claims: Mapping[str, str]) -> str | None:
+    """Return the choice stated about the condition behind a leading TRUE or FALSE, None without one."""
+    first = _BARE_FIRST.match(head)
+    if first is None or final_statement(head) is not None:
+        return None
+    named = _named(head[first.end() :], finding, claims)
+    return claims[named] if isinstance(named, str) else None
+
+
+@lru_cache(maxsize=64)
+def _own(condition: str) -> re.Pattern[str]:
+    return re.compile(pattern_of(forms_of(condition)))
+
+
+@lru_cache(maxsize=64)
+def _other(condition: str) -> re.Pattern[str]:
+    """Return a pattern of an answer about any other condition."""
+    return re.compile(pattern_of(_others(condition)) + "(?i:" + _ANSWER + ")")
+
+
+def _others(condition: str) -> list[str]:
+    """Return the names of all other conditions but "normal"."""
+    own = set(forms_of(condition))
+    return [form for term in CONDITIONS for form in forms_of(term.name) if form not in own and term.name != "normal"]
+
+
+@lru_cache(maxsize=64)
+def _has_another(condition: str) -> re.Pattern[str]:
+    """Return a pattern of "the patient has" another condition; for a disease, other than a sign."""
+    signs = {form for name in SIGNS - {condition} for form in forms_of(name)} if condition not in SIGNS else set()
+    return re.compile(f"(?i:{_HAS})" + pattern_of(form for form in _others(condition) if form not in signs))
+
+
+@lru_cache(maxsize=64)
+def _either(condition: str) -> re.Pattern[str]:
+    """Return a pattern of the condition and another one as alternatives."""
+    own, other = pattern_of(forms_of(condition)), pattern_of(_others(condition))
+    return re.compile(f"{own}{_EITHER}{other}|{other}{_EITHER}{own}")
+
+
+def _alternatives_left_open(text: str, condition: str) -> str:
+    """Return the text with "X or Y" as "possible X or Y", which asserts neither; a denied one denies both and stays."""
+
+    def opened(m: re.Match[str]) -> str:
+        ahead = clauses(text[max(0, m.start() - WINDOW) : m.start()] + "x")
+        behind = clauses("x" + text[m.end() : m.end() + WINDOW])
+        denied = any(contains_negation(part) for part in (*ahead[-1:], *behind[:1]))
+        return m[0] if denied else f"possible {m[0]}"
+
+    return _either(condition).sub(opened, text)

@@ -1,0 +1,122 @@
+"""Decide what a key announces: an answer, what is asked about, an explanation, or nothing known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Literal
+
+from lmod_train.core.vocabulary import labels
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
+from lmod_train.tasks.parsing.layouts import CellKind, short_label
+from lmod_train.tasks.parsing.slots import kinds_of
+
+Role = Literal["id", "subject", "diagnosis", "answer", "type", "denied", "extra", ""]
+"""What a key announces: the number of a region, what is asked about, a diagnosis, an answer, a type or label, what is
+denied, something that is never an answer; or nothing known, as the name of a disease does."""
+CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_LONGEST_KEY = 60
+TRUTH_WORDS = frozenset(("true", "false", "yes", "no", "对", "错", "是", "否", "正确", "错误"))
+
+
+@lru_cache(maxsize=4096)
+def role_of(key: str) -> Role:
+    """Return what a key announces.
+
+    Example:
+        >>> [role_of(key) for key in ("isPresent", "final_answer", "Condition", "结论", "Confidence (%)", "Drusen")]
+        ['answer', 'answer', 'subject', 'answer', 'extra', '']
+    """
+    if len(key) > _LONGEST_KEY:
+        return ""
+    word = plain(re.sub(r"\s?\([^()]{0,20}\)?$", "", CAMEL.sub(" ", key))).strip(" .?!*#\"'()")
+    if word in TRUTH_WORDS:  # "True: ..." is an answer with its reason
+        return ""
+    for role, pattern in _ROLES.items():
+        if pattern.fullmatch(word):
+            return role
+    return "denied" if _DENIED_KEY.fullmatch(word) and not _NAMED.search(key) else ""
+
+
+def is_probability(key: str) -> bool:
+    """Return whether a key announces a probability, which is neither an answer nor a confidence in one.
+
+    Example:
+        >>> is_probability("probability"), is_probability("confidence")
+        (True, False)
+    """
+    return _PROBABILITY.fullmatch(plain(CAMEL.sub(" ", key))) is not None
+
+
+def _keys(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
+    own = rf"{labels.BEFORE_EN}(?:{'|'.join(english)}){labels.BEHIND_EN}(?: ?\([^()]{{0,20}}\))?"
+    return re.compile(rf"{own}|{labels.BEFORE_ZH}(?:{'|'.join(chinese)}){labels.BEHIND_ZH}")
+
+
+_PROBABILITY = _keys(labels.PROBABILITIES_EN, labels.PROBABILITIES_ZH)
+_ROLES: dict[Role, re.Pattern[str]] = {
+    "extra": _keys(labels.EXTRAS_EN, labels.EXTRAS_ZH),
+    "denied": _keys(labels.DENIED_EN, labels.DENIED_ZH),
+    "id": _keys(labels.IDS_EN, labels.IDS_ZH),
+    "subject": _keys(labels.SUBJECTS_EN, labels.SUBJECTS_ZH),
+    "diagnosis": _keys(labels.DIAGNOSES_EN, labels.DIAGNOSES_ZH),
+    "answer": _keys(labels.ANSWERS_EN, labels.ANSWERS_ZH),
+    "type": _keys(labels.TYPES_EN, labels.TYPES_ZH),
+}
+_THING = "(?:answer|diagnosis|option|choice|condition|finding|disease|letter)"
+_DENIED_KEY = re.compile(
+    rf"(?:(?:the|my|an?) )?(?:{_THING}s? (?:is |are )?)?(?:considered and )?(?:not|wrong|incorrect|excluded?"
+    rf"|ruled out|rejected|eliminated"
+    rf"|dismissed|least likely|unlikely|absent|not the)(?: {_THING}s?)?"
+    "|(?:答案|诊断|选项)?(?:排除|错误|不选|未见|否定|不是|并非)的?(?:选项|答案|诊断|疾病|项)?"
+)  # "answer is not", "least likely diagnosis"
+_NAMED = re.compile(pattern_of(form for term in CONDITIONS for form in forms_of(term.name)))
+NEUTRAL = re.compile(
+    r"arguments?|args|param(?:eter)?s?|inputs?|data|function|tools?|tool calls?|payload|report|content|message"
+    r"|json|body"
+    r"|response format|properties|en|zh|english|chinese|eye|left|right|od|os|exam|image|patient"
+)
+OWN_NAMES = re.compile(
+    r"(?:\w{1,20} )?(?:stage|grade|level|icdr|sdrg|sex|gender|age|age group|age range|letter)|分期|分级|性别"
+    r"|年龄组?|年龄段"
+)
+
+
+def is_known(name: str) -> bool:
+    """Return whether the name of a tag is known: a key, or the name of something that is asked about."""
+    word = plain(name)
+    return role_of(name) != "" or OWN_NAMES.fullmatch(word) is not None or is_name(word)
+
+
+@lru_cache(maxsize=4096)
+def kind_of(word: str) -> CellKind:
+    """Return what a word of a table or line is."""
+    bare = plain(word).strip(" .?!*#\"'()")
+    if kinds_of(bare) and role_of(word) not in ("", "denied"):
+        return "either"
+    if is_heading(word):
+        return "heading"
+    if bare in TRUTH_WORDS or (kinds_of(bare) and role_of(word) == "") or re.fullmatch("[0-9]{1,3}", bare):
+        return "word"
+    if role_of(word):
+        return "word" if kinds_of(bare) and role_of(word) == "denied" else "key"
+    return "name" if is_name(bare) or re.fullmatch("[a-h]|male|female", bare) else ""
+
+
+@lru_cache(maxsize=4096)
+def is_name(word: str) -> bool:
+    """Return whether a word, in the form of `plain`, is the name of a condition, structure or sex."""
+    return term_of(re.sub(r"^(?:non |非)", "", word)) is not None
+
+
+def is_closed(label: str) -> bool:
+    """Return whether a label is an answer or a name and nothing else, so that a tick beside it answers."""
+    word = plain(short_label(label))
+    return bool(kinds_of(word)) or is_name(word) or re.fullmatch("[a-h]|[0-9]", word) is not None
+
+
+def is_heading(text: str) -> bool:
+    """Return whether a word is the key of an answer."""
+    return role_of(text) in ("answer", "diagnosis") or OWN_NAMES.fullmatch(plain(text)) is not None

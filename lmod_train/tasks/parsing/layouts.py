@@ -1,0 +1,379 @@
+"""Find the tags, tables, check boxes and fields of a reply.
+
+Tags and tables become groups of keys and values, as JSON does (`lmod_train.tasks.parsing.objects`): a row of a table is an
+object whose keys are the heads of the columns. Boxes and ticks become choices, lines ``key: value`` fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lmod_train.core.vocabulary.characters import BOXES, MARKS
+from lmod_train.tasks.parsing.objects import Group, Node, Word
+
+_TAG = re.compile(
+    r"<\s?(?P<close>/)?\s?(?P<name>[^\W\d][\w .:\-]{0,40}?)"
+    r"(?:\s(?:selected|checked))?(?:\s[\w-]{1,20}\s?=\s?[\"']?(?P<of>[^\"'<>\n=]{1,60})[\"']?)?(?:\s[\w-]{1,20}\s?=\s?[\"']?[^\"'<>\n=]{1,60}[\"']?){0,3}\s?>"
+)
+_LONGEST_CONTENT = 4000
+_LONGEST_ROW = 4000
+_RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{2,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
+_ON, _OFF = "".join(BOXES["on"]), "".join(BOXES["off"])
+_BOX = re.compile(
+    rf"\[\s?(?P<x>[xX*{MARKS['yes']}])\s?\]|(?P<none>\[[ _]?\])|\(\s?(?P<radio>[xX*{MARKS['yes']}●•◉⦿])\s?\)"
+    rf"|(?P<hollow>\([ _]?\))"
+    rf"|(?P<on>[{_ON}])\ufe0f?|(?P<off>[{_OFF}])\ufe0f?|(?P<yes>[{MARKS['yes']}])\ufe0f?|(?P<no>[{MARKS['no']}])\ufe0f?"
+)
+_LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
+_BULLET = r"(?:(?:[-*•>#+]{1,6}|[0-9]{1,2}[.)])\s{1,3}){0,3}"
+_FIELD = re.compile(
+    rf"\s{{0,9}}{_BULLET}[*_\"'(\[#|{{]{{0,5}}\s?(?P<key>(?:\d{{1,3}}(?=\s?[*_\"'\])]{{0,4}}\s?[:=])|[^\W\d_])[^\n:=;|?!。]{{0,80}}?|[#])"
+    r"(?P<tail>[*_\"')\]]{0,5})\s{0,3}(?:[-=]{1,2}>|[:=|]{1,2})[*_]{0,3}"
+)
+_DASHED = re.compile(
+    rf"\s{{0,9}}{_BULLET}[*_\"'(\[]{{0,5}}(?P<key>[^\W\d_][^\n:=;|?!。,-]{{0,40}}?)[*_\"')\]]{{0,5}}\s-{{1,2}}\s"
+)
+_PAIR = re.compile(
+    r"(?:^|(?<=[\n(]))\s{0,3}(?P<q>[\"']?)(?P<key>[^\W\d][^\n,:;|\"'()]{1,60}?)(?P=q)\s?[,;]\s?(?P<q2>[\"']?)(?P<value>[^\n,:;|\"'()]{1,20})(?P=q2)"
+    r"(?=\s{0,3}(?:[,;)\n]|$))",
+)  # a row of two cells: "AMD","no"
+_HEADING = re.compile(
+    rf"\s{{0,3}}{_BULLET}[*_\"'#]{{0,5}}\s?(?P<key>[^\W\d_][^\n:=;|?!。.,]{{0,40}}?)[*_\"'#]{{0,5}}\s{{0,3}}$"
+)
+_SEPARATOR = re.compile(
+    r"[;\n]|&(?=[\w%-]{1,40}=)|\s\|\s(?=[^\n:=|]{1,40}[:=])|\s-{1,2}\s(?=[^\W\d_][^\n:=|]{0,30}[:=])|(?<=\?)\s{1,3}(?=[^\W\d_][^\n:=?]{0,30}[:=])|(?<!\b[A-Ha-h])(?<!\b[0-9])(?<!\.)\.(?=\s|$)|\.(?=\s[^\W\d_][^\n:=|.;]{0,40}[:=])|。"
+)
+_COMMA = re.compile(r",(?=\s{0,3}[*_\"'(]{0,3}[^\W\d_][^\n:=;,|?!.。]{0,40}(?:[-=]>|[:=]))")
+
+
+@dataclass(slots=True)
+class Field:
+    """A key and its value in a line, with the span of both and of the value alone."""
+
+    key: str
+    value: str
+    start: int
+    end: int
+    value_start: int
+
+
+@dataclass(slots=True)
+class Choice:
+    """A box with its label: ``on``, ``off``, or ``no`` for a cross."""
+
+    label: str
+    state: str
+    is_box: bool
+
+
+@dataclass(slots=True)
+class BoxList:
+    """Boxes in one line or in lines below each other, with the text in front of the first."""
+
+    name: str
+    choices: list[Choice]
+    start: int
+    end: int
+
+
+def tags(plain: str, is_known: Callable[[str], bool]) -> list[Group]:
+    r"""Return the closed pairs of tags with known names; neighbours are members of one group.
+
+    Example:
+        >>> (group,) = tags("<condition>AMD</condition>\n<present>no</present> <b>x</b>", lambda name: name != "b")
+        >>> [(key, node.text) for key, node in group.members]
+        [('condition', 'AMD'), ('present', 'no')]
+        >>> tags("<AMD> <TRUE>", lambda name: True)
+        []
+    """
+    open_: list[tuple[str, Group, int, str]] = []
+    groups: list[Group] = []
+    top = Group()
+    for tag in _TAG.finditer(plain):
+        name = " ".join(tag["name"].casefold().split())
+        if not is_known(tag["name"]):
+            continue
+        if not tag["close"]:
+            open_ = open_[-8:]
+            of = (tag["of"] or "").strip()
+            key = of if of and is_known(of) else f"{tag['name']} {of}" if re.search("[0-9]", of) else tag["name"]
+            open_.append((name, Group(start=tag.start()), tag.end(), key))
+            continue
+        if not any(name == one[0] for one in open_):
+            continue
+        while open_[-1][0] != name:
+            open_.pop()
+        _, own, inner, key = open_.pop()
+        content = plain[inner : tag.start()]
+        own.end = tag.end()
+        node: Node = own if own.members else Word(content.strip(), inner, tag.start())
+        if not own.members and len(content) > _LONGEST_CONTENT:
+            continue
+        if open_:
+            open_[-1][1].members.append((key, node))
+            continue
+        if not top.members or plain[top.end : own.start].strip(" \n\t;,.-*"):
+            top = Group(start=own.start)
+            groups.append(top)
+        top.members.append((key, node))
+        top.end = tag.end()
+    return groups
+
+
+CellKind = Literal["heading", "key", "either", "name", "word", ""]
+"""What a word is: the key of an answer, another known key, a key that may also be an answer ("present"), the name of
+something asked about, an answer, or unknown."""
+_HEADS = ("heading", "key", "either", "name")
+
+
+def tables(plain: str, kind_of: Callable[[str], CellKind]) -> list[tuple[Group, list[Group]]]:
+    r"""Return each table as a whole with its rows as groups; a table of keys and values is one group.
+
+    The first row is the head if a rule follows it or all its cells are keys or names. Rows begin with a bar, or have
+    bars, commas or semicolons between as many cells. Without a head, two columns are keys and values.
+
+    Args:
+        plain: The text with its signs normalised.
+        kind_of: Returns what a cell is.
+
+    Example:
+        >>> def read(text):
+        ...     keys = dict.fromkeys(("Condition", "Present"), "key") | dict.fromkeys(("AMD", "DR"), "name")
+        ...     return [[(k, v.text) for k, v in row.members] for row in tables(text, lambda w: keys.get(w, ""))[0][1]]
+        >>> read("| Condition | Present |\n|---|---|\n| AMD | No |\n| DR | Yes |")
+        [[('Condition', 'AMD'), ('Present', 'No')], [('Condition', 'DR'), ('Present', 'Yes')]]
+        >>> read("| Field | Value |\n|---|---|\n| Condition | AMD |\n| Present | No |"), read("AMD,DR\nNo,Yes")
+        ([[('Condition', 'AMD'), ('Present', 'No')]], [[('AMD', 'No'), ('DR', 'Yes')]])
+    """
+    found = []
+    for start, end, rows, ruled in _tables(plain, kind_of):
+        if (groups := _rows(rows, ruled, kind_of)) or ruled:  # a head without rows says nothing
+            found.append((Group(start=start, end=end), groups))
+    return found
+
+
+def _tables(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[tuple[int, int, list[list[Word]], bool]]:
+    """Yield start, end, rows of cells, and whether there is a head, of each run of lines with cells."""
+    rows: list[list[Word]] = []
+    start = end = at = 0
+    ruled = False
+    sign = ""
+    lines = [*plain.splitlines(keepends=True), ""]
+    for i, line in enumerate(lines):
+        bare = line.rstrip("\n")
+        if rows and "-" in line and "|" in line and _RULE.fullmatch(bare):
+            ruled, end = ruled or len(rows) == 1, at + len(bare)
+        else:
+            here = sign or _sign_of_cells(bare, lines[i + 1] if i + 1 < len(lines) else "", kind_of)
+            row = _cells(bare, at, here) if here and here in bare[:_LONGEST_ROW] else []
+            barred = here == "|" and bare.lstrip().startswith("|")
+            if row and (barred or not rows or len(row) == len(rows[0])) and not _are_fields(bare, row):
+                start, sign = (start, sign) if rows else (at, here)
+                rows.append(row)
+                end = at + len(bare)
+            elif rows:
+                yield start, end, rows, ruled
+                rows, ruled, sign = [], False, ""
+        at += len(line)
+
+
+def _sign_of_cells(line: str, below: str, kind_of: Callable[[str], CellKind]) -> str:
+    """Return the sign between the cells of a first row, empty if the line is none."""
+    if line.lstrip().startswith("|") or (" | " in line and (" | " in below or ("|" in below and _RULE.match(below)))):
+        return "|"
+    for sign in "|,;\t":
+        cells = [cell.strip(" *_\"'") for cell in line[:_LONGEST_ROW].split(sign)]
+        if len(cells) > 1 and below.count(sign) == len(cells) - 1 and all(kind_of(c) in _HEADS for c in cells):
+            return sign
+    return ""
+
+
+def _are_fields(line: str, row: Sequence[Word]) -> bool:
+    """Return whether a line is one of fields, "Region ID: 1 | Type: iris"."""
+    return not line.lstrip().startswith("|") and all(re.search("[:=]", cell.text) for cell in row)
+
+
+def _cells(line: str, at: int, sign: str) -> list[Word]:
+    parts = line[:_LONGEST_ROW].rstrip().split(sign)
+    cells, place = [], at
+    for i, cell in enumerate(parts):
+        if cell.strip() or sign != "|" or 0 < i < len(parts) - 1:
+            cells.append(Word(cell.strip(" \t*_\"'"), place, place + len(cell)))
+        place += len(cell) + 1
+    return cells
+
+
+def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind]) -> list[Group]:
+    kinds = [kind_of(cell.text) for cell in rows[0]]
+    is_row = "name" in kinds and "either" in kinds  # "| AMD | present |"
+    headed = ruled or (len(rows) > 1 and all(kind in _HEADS for kind in kinds) and not is_row)
+    pairs = len(rows[0]) == 2 and all(len(row) <= 2 for row in rows)
+    keyed = any(kind_of(row[0].text) in ("heading", "key") for row in rows[1:])
+    if pairs and (not headed or keyed or len(rows) == 1):
+        is_pair = (
+            is_row
+            or kinds[1] in ("word", "name")
+            or (kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either"))
+        )
+        both: list[tuple[str, Node]] = [
+            (row[0].text, row[1]) for row in rows[headed and not is_pair :] if len(row) == 2
+        ]
+        return [Group(both)] if both else []
+    if headed:
+        heads = [cell.text for cell in rows[0]]
+        return [Group(list(zip(heads, row, strict=False)), is_row=True) for row in rows[1:]]
+    named = [(row, [cell for cell in row[1:] if kind_of(cell.text) == "word"]) for row in rows if len(row) > 2]
+    return [Group([(row[0].text, said[0])]) for row, said in named if len(said) == 1]
+
+
+def box_lists(plain: str) -> list[BoxList]:
+    r"""Return the lists of check boxes and ticks.
+
+    Example:
+        >>> def read(text):
+        ...     return [(boxes.name, [(c.label, c.state) for c in boxes.choices]) for boxes in box_lists(text)]
+        >>> read("- [x] GLAUCOMA\n- [ ] NON-GLAUCOMA"), read("AMD: TRUE ☐ FALSE ☑")
+        ([('', [('GLAUCOMA', 'on'), ('NON-GLAUCOMA', 'off')])], [('AMD', [('TRUE', 'off'), ('FALSE', 'on')])])
+    """
+    lists: list[BoxList] = []
+    at = 0
+    for line in plain.splitlines(keepends=True):
+        found = _of_line(line.rstrip("\n"), at)
+        if found is not None:
+            last = lists[-1] if lists else None
+            if last and not found.name and not plain[last.end : found.start].strip():
+                last.choices += found.choices
+                last.end = found.end
+            else:
+                lists.append(found)
+        at += len(line)
+    for one in lists:
+        if any(c.state == "off" and c.is_box for c in one.choices):  # beside empty boxes a crossed one is ticked
+            for choice in one.choices:
+                choice.state = "on" if choice.state == "no" and choice.is_box else choice.state
+    return lists
+
+
+def _of_line(line: str, at: int) -> BoxList | None:
+    marks = list(_BOX.finditer(line[:2000]))
+    if not marks:
+        return None
+    if all(re.search(r"[^\W_]\s{0,2}[:：]\s{0,3}$", line[: mark.start()]) for mark in marks):
+        return None  # fields, "Scar: ✅. Drusen: ❌."
+    before = line[: marks[0].start()].strip(" \t-*•>_.")
+    behind = line[marks[-1].end() :].strip(" \t*_.;,|")
+    name = re.split(r"[:?]\s{0,3}$", before)[0].strip(" *_\"'") if re.search(r"[:?]$", before) else ""
+    leads = not before or bool(name) or re.fullmatch(r"[0-9]{1,2}[.)]", before) is not None
+    if not leads and behind:
+        return None  # a mark within a sentence
+    choices = []
+    for i, mark in enumerate(marks):
+        if leads:
+            label = line[mark.end() : marks[i + 1].start() if i + 1 < len(marks) else len(line)]
+        else:
+            label = line[marks[i - 1].end() if i else 0 : mark.start()]
+            key, colon, own = label.rpartition(":")
+            if colon and i == 0 and own.strip():
+                name, label = key.strip(" -*•>_\"'"), own
+        label = re.sub(r"^\s{0,3}[0-9]{1,2}[.)]\s", "", label)
+        choices.append(
+            Choice(
+                label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), mark.lastgroup not in ("yes", "no") or mark[0][0] == "☒"
+            )
+        )
+    return BoxList(name, choices, at, at + len(line))
+
+
+def _state(mark: re.Match[str]) -> str:
+    return {"x": "on", "radio": "on", "on": "on", "yes": "on", "no": "no"}.get(mark.lastgroup or "", "off")
+
+
+def short_label(label: str) -> str:
+    """Return the label of a box without what follows it behind a dash, colon or bracket.
+
+    Example:
+        >>> short_label("GLAUCOMA - the cup is large"), short_label("B. No, too blurred")
+        ('GLAUCOMA', 'B')
+    """
+    return _LABEL_END.split(label, maxsplit=1)[0].strip()
+
+
+def pairs(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
+    """Yield rows of a name and an answer, as in tables with commas and in calls of functions.
+
+    Example:
+        >>> kinds = {"AMD": "name", "no": "word"}
+        >>> [(f.key, f.value) for f in pairs('report("AMD", "no")', lambda word: kinds.get(word, ""))]
+        [('AMD', 'no')]
+    """
+    for found in _PAIR.finditer(plain):
+        if kind_of(found["key"]) == "name" and kind_of(found["value"]) == "word":
+            yield Field(found["key"], found["value"], found.start("key"), found.end(), found.start("value"))
+
+
+def fields(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
+    r"""Yield the fields ``key: value`` of all lines; several may stand on one line, behind semicolons or commas.
+
+    A value ends at a semicolon, a full stop, or a comma with another key behind it. A key at the end of its line has
+    its value on the next one; so has a heading that is the name of an answer. A heading that names something is what
+    the fields below it are about: a field with the key "condition".
+
+    Args:
+        plain: The text with its signs normalised.
+        kind_of: Returns what a word is.
+
+    Example:
+        >>> def read(text):
+        ...     return [(f.key, f.value) for f in fields(text, lambda word: "heading" if word == "Answer" else "")]
+        >>> read("**Condition:** AMD; Present = No. All flat"), read("## Answer\nB. No, blurred")
+        ([('Condition', 'AMD'), ('Present', 'No')], [('Answer', 'B. No, blurred')])
+    """
+    pending: Field | None = None
+    for start, end in _pieces(plain):
+        piece = plain[start:end]
+        found = _FIELD.match(piece)
+        if found is None and (dashed := _DASHED.match(piece)) and kind_of(dashed["key"]) == "heading":
+            found = dashed
+        if found is None:
+            if pending is not None and piece.strip():
+                value_start = start + len(piece) - len(piece.lstrip())
+                yield Field(pending.key, _bare(piece), pending.start, end, value_start)
+                pending = None
+            elif alone := _HEADING.fullmatch(piece):
+                kind = kind_of(alone["key"])
+                if kind == "heading":
+                    pending = Field(alone["key"], "", start, end, end)
+                elif kind == "name" and re.match(r"\s{0,3}(?:#|\*\*)", piece):
+                    yield Field("condition", alone["key"], start, end, start)
+            continue
+        if pending is not None and kind_of(pending.key) == "name":
+            yield Field("condition", pending.key, pending.start, pending.end, pending.start)
+        pending = None
+        if piece[: found.end()].rstrip(" :=").endswith(("!", "≠")):
+            continue
+        key_start = start + found.start("key")
+        key = found["key"].strip(" \"'*_([")
+        key += ")" * (key.count("(") > key.count(")"))
+        field = Field(key, _bare(piece[found.end() :]), key_start, end, start + found.end())
+        if field.value:
+            yield field
+        elif not piece[found.end() :].strip(" *_\"'"):
+            pending = field
+
+
+def _pieces(plain: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans between the separators of fields."""
+    at = 0
+    edges = sorted([m.span() for m in _SEPARATOR.finditer(plain)] + [m.span() for m in _COMMA.finditer(plain)])
+    for start, end in [*edges, (len(plain), len(plain))]:
+        if start > at:
+            yield at, start
+        at = max(at, end)
+
+
+def _bare(value: str) -> str:
+    """Return a value without quotes and emphasis around it, and without a comment as in YAML."""
+    return re.split(r"\s#\s", value, maxsplit=1)[0].strip(" \t*_\"'`,").strip()

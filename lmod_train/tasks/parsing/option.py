@@ -1,0 +1,237 @@
+"""Parse the option of a single-choice question: its letter, or its text.
+
+The parts of a reply are read in this order, and the first that states an option decides: an explicit final answer or
+correction, the line of the answer, an opening letter, other fields, then the statements of free text, those that choose
+("I pick B", "B is correct") before mere mentions. Within a part all stated options must be the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from lmod_train.core.lettering import LETTERS
+from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import options
+from lmod_train.tasks.parsing.clean import clean
+from lmod_train.tasks.parsing.confidence import without_confidence
+from lmod_train.tasks.parsing.cues import any_of, final_statement, split_explanation
+from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.keys import role_of
+from lmod_train.tasks.parsing.limits import open_limits
+from lmod_train.tasks.parsing.option_signs import LETTER, TEXT, index_of, mark
+from lmod_train.tasks.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
+from lmod_train.tasks.parsing.slots import kinds_of
+from lmod_train.tasks.parsing.stance import clause_spans, stance
+from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
+
+_SIGN = f"(?:{LETTER}|{TEXT})"
+_MARKS = r"[\s\"'()\[\]{}:=,-]{0,6}"
+_LEAD = rf"{_MARKS}(?:(?:{any_of(options.LEADS_EN, options.LEADS_ZH)}){_MARKS}){{0,6}}"
+_JOIN = rf"[ \"'()\[\],:/&+、%0-9-]{{0,9}}(?:(?:{any_of(options.JOINS_EN, options.JOINS_ZH)})[ \"'(,:/-]{{0,3}}){{0,4}}"
+_OWN_TEXT = rf"{LETTER}(?:[\"')\]]{{0,2}}\s?[.):,-]{{0,2}}\s{{0,2}}[\"'(\[]{{0,2}}{TEXT})"
+_ONE = f"(?:{_OWN_TEXT}|{_SIGN})"
+_GROUP = re.compile(rf"{_ONE}(?:{_JOIN}{_ONE}){{0,25}}", re.IGNORECASE)
+_IS_WRONG = r"\s(?:is|isn't|was|wasn't|does|doesn't|seems|appears|cannot|can't)(?![a-z])"
+_WHOLE = rf"(?!{_JOIN}{_ONE}(?!{_IS_WRONG}))"  # the group is all of "A, B", and "B" of "B, A is wrong"
+_ENDED = (
+    r"(?=[\"')\]}]{0,4}\s{0,3}(?:$|[.,;:!()\[\n-]|\||" + any_of(options.REASONS_EN, options.REASONS_ZH) + r"|[0-9]))"
+)
+_SLOT = re.compile(rf"{_LEAD}(?P<group>{_GROUP.pattern}){_WHOLE}{_ENDED}", re.IGNORECASE)
+_ALONE = re.compile(rf"(?:(?<=\n)|(?<=[.;])){_MARKS}(?P<group>{_GROUP.pattern}){_MARKS}(?=[.;\n]|\Z)", re.IGNORECASE)
+_ITEM = re.compile(
+    rf"(?:^|(?<=\n))\W{{0,4}}(?:option\s|选项)?(?P<letter>{LETTER})(?:\s?[.):、]|\s-\s|(?=\s?{TEXT})|(?=\s?\n))[^\n]{{0,400}}",
+    re.IGNORECASE,
+)
+_JUDGED = re.compile(
+    rf"(?:^|(?<=[\n;,.])|(?<=[;,.]\s))[\s\"'(*-]{{0,4}}(?:option\s|选项)?(?P<letter>{LETTER})[\s.):,(-]{{0,5}}(?:{TEXT})?[\s.):,(-]{{0,5}}"
+    rf"(?:(?P<yes>{any_of(options.YES_EN, options.YES_ZH)})|(?P<no>{any_of(options.NO_EN, options.NO_ZH)}))",
+    re.IGNORECASE,
+)
+_STRONG_BEFORE = re.compile(
+    rf"(?:{any_of(options.STRONG_EN, options.STRONG_ZH)}){_MARKS}"
+    rf"(?:(?:{any_of(options.LEADS_EN, options.LEADS_ZH)}){_MARKS}){{0,4}}$",
+    re.IGNORECASE,
+)
+_STRONG_AFTER = re.compile(
+    rf"[\"')\]]{{0,3}}\s?(?:选?项)?(?:{any_of(options.STRONG_AFTER_EN, options.STRONG_AFTER_ZH)})", re.IGNORECASE
+)
+_WRONG_AFTER = re.compile(
+    rf"[\"')\]]{{0,3}}\s?(?:{any_of(options.WRONG_AFTER, options.WRONG_AFTER_ZH)})", re.IGNORECASE
+)
+_NOT_CHOSEN = re.compile(
+    r"不(?:应该?|能|会|该|可)?选(?:择)?(?:选项)?\s?$|(?<![a-z])(?:except|excluding|other than|but not"
+    r"|apart from)\s(?:for\s)?(?:option\s)?$",
+    re.IGNORECASE,
+)
+_STEP = re.compile(
+    rf",\s?(?={any_of(options.STEPS_EN, options.STEPS_ZH)})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE
+)
+_ALTERNATIVE = re.compile(r"\W{0,6}(?:or(?![a-z])|或)", re.IGNORECASE)
+_REACH = 80
+"""Characters around a mention in which a word that chooses it is looked for."""
+
+
+def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
+    """Return the one option that the text states, by its letter or by its text.
+
+    Args:
+        text: A reply without thinking and markup (see `lmod_train.tasks.parsing.reading.read`).
+        choices: Texts of the options in the order of their letters A, B, ...
+
+    Returns:
+        The text of the option; or `Unparsed` with ``empty``, ``no_match`` (nothing is stated, or options are only
+        denied), ``ambiguous`` (two different options are stated; a letter with the text of another option; answers to
+        several questions) or ``out_of_range`` (a letter that no option has).
+
+    Example:
+        >>> options = ("optic disc", "macula")
+        >>> parse_option("Answer: B; Confidence: 80%", options), parse_option("The optic disc is pale.", options)
+        ('macula', 'optic disc')
+        >>> [parse_option(text, options).reason for text in ("A or B", "not A", "C", "A. macula", "")]
+        ['ambiguous', 'no_match', 'out_of_range', 'ambiguous', 'empty']
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
+
+
+_JUDGED_YES = re.compile(rf"\W{{0,3}}(?:{any_of(options.YES_EN, options.YES_ZH)})\W{{0,3}}", re.IGNORECASE)
+_JUDGED_NO = re.compile(rf"\W{{0,3}}(?:{any_of(options.NO_EN, options.NO_ZH)}|[0-9.%?]{{1,5}})\W{{0,3}}", re.IGNORECASE)
+_LONE_KEY = re.compile(
+    r"(?:image )?quality|grade|severity|location|region|lesions?|management|treatment|step|stage|level|class"
+    r"|decision|[a-z]{2}"
+)
+_LETTER_NAME = re.compile(r"(?:option |choice |选项)?([A-Za-z])[.)]?")
+
+
+def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
+    """Return the option that a slot states; None for a slot about something else."""
+    value = clean(slot.value)
+    named = _LETTER_NAME.fullmatch(slot.name.strip())
+    kinds = ("yes",) if slot.value == TICKED else kinds_of(value)
+    of_name = _in_prose(clean(slot.name), choices) if not named and slot.name and not role_of(slot.name) else UNKNOWN
+    if slot.role == "denied":
+        return None
+    of_line = slot.layout == "line" and slot.role not in ("answer", "type")
+    own = UNKNOWN if of_line else _in_prose(value, choices) if slot.role else UNKNOWN
+    if isinstance(own, str) and not kinds:  # {"answer": "B", "disease": "macular hole"}
+        return own if not isinstance(of_name, str) or of_name == own else Unparsed("ambiguous", f"{own} and {of_name}")
+    if (named or isinstance(of_name, str)) and not (slot.role and role_of(slot.name)):
+        if kinds != ("yes",) and _JUDGED_YES.fullmatch(value):
+            kinds = ("yes",)
+        if slot.layout == "line" and not kinds:
+            return None if not _JUDGED_NO.fullmatch(value) else IGNORED
+        if slot.value == EMPTY or kinds != ("yes",):
+            return IGNORED
+        return of_name if isinstance(of_name, str) else _in_prose(named[1].upper(), choices) if named else None
+    if slot.name and not slot.role and plain(slot.name) != "letter":
+        lone = (
+            slot.layout == "object"
+            and _LONE_KEY.fullmatch(plain(slot.name))
+            and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value)
+        )
+        return _in_prose(value, choices) if lone else None
+    stated = _in_prose(value, choices)
+    if isinstance(stated, str) or stated.reason in ("ambiguous", "out_of_range"):
+        return stated
+    if {"refused", "open"} & set(kinds):
+        return Unparsed("refused" if "refused" in kinds else "no_match", "no option in its slot")
+    return None if slot.layout == "line" else UNKNOWN
+
+
+def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
+    marked = open_limits(mark(without_confidence(text), choices))
+    final = final_statement(marked)
+    if final is not None and _ALTERNATIVE.match(final):  # "B. No, wait. Or D?"
+        return _decide(_numbers(marked), choices, text)
+    stated = _verdict(final, final=True) if final is not None else []
+    return _decide(stated or _verdict(marked), choices, text)
+
+
+def _decide(stated: Iterable[int], choices: Sequence[str], text: str) -> str | Unparsed:
+    different = list(dict.fromkeys(stated))
+    if not different:
+        return Unparsed("no_match", text.strip()[:80])
+    if len(different) > 1 or different[0] == len(LETTERS):
+        return Unparsed("ambiguous", "states " + " and ".join((*LETTERS, "others")[i] for i in different[:4]))
+    (only,) = different
+    return choices[only] if only < len(choices) else Unparsed("out_of_range", LETTERS[only])
+
+
+def _verdict(text: str, final: bool = False) -> list[int]:
+    """Return the indices of the options stated by the first part of a text that states any.
+
+    With `final`, the first clause counts as the line of the answer.
+    """
+    affirmed, text = _of_judged(text)
+    head, _ = split_explanation(text)
+    return (
+        affirmed
+        or _of_list(head)
+        or _opening(head, final)
+        or list(_of_clauses(text, strong=True))
+        or list(_of_clauses(text))
+    )
+
+
+def _numbers(group: str) -> list[int]:
+    return [index_of(sign) for sign in group if re.fullmatch(_SIGN, sign)]
+
+
+def _of_judged(text: str) -> tuple[list[int], str]:
+    """Return the options that a list of judged options affirms ("A: no, B: yes"), and the text without the list."""
+    items = list(_JUDGED.finditer(text))
+    if len({item["letter"] for item in items}) < 2:
+        return [], text
+    return [index_of(item["letter"]) for item in items if item["yes"]], _JUDGED.sub("\n", text)
+
+
+def _of_list(text: str) -> list[int]:
+    """Return the options chosen beside a list of several, as that of the prompt, else all of it; none without one."""
+    letters = [item["letter"] for item in _ITEM.finditer(text)]
+    if len(set(letters)) < 2:
+        return []
+    return list(_of_clauses(_ITEM.sub("\n", text), strong=True)) or [index_of(letter) for letter in letters]
+
+
+def _opening(text: str, final: bool) -> list[int]:
+    """Return the options with which a text opens, and those that later clauses choose or that stand alone in them.
+
+    With `final`, only the opening counts; a text without one states what its first clause asserts.
+    """
+    slot = _SLOT.match(text)
+    if (
+        slot
+        and not _WRONG_AFTER.match(text, slot.end("group"))
+        and not text[slot.end() :].lstrip(" \"')").startswith("?")
+    ):
+        later = "" if final else text[slot.end() :]
+        alone = "".join(m["group"] for m in _ALONE.finditer(later))
+        return [*_numbers(slot["group"] + alone), *_of_clauses(later, strong=True)]
+    first = next(_statements(text), "") if final else ""
+    return list(_of_clauses(first))
+
+
+def _of_clauses(text: str, strong: bool = False) -> Iterator[int]:
+    """Yield the options that clauses assert; with `strong`, only those that words choose or that stand alone."""
+    for clause in _statements(text):
+        for group in _GROUP.finditer(clause):
+            denied = _WRONG_AFTER.match(clause, group.end()) or _NOT_CHOSEN.search(clause[: group.start()][-24:])
+            if denied or (strong and not _is_chosen(clause, group)):
+                continue
+            if stance(clause, group.start(), group.end(), bare=True) == "asserted":
+                yield from _numbers(group[0])
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Yield the clauses that are no questions, also those behind a comma that open a new statement."""
+    for start, end in clause_spans(text):
+        if not text[end : end + 4].lstrip(" \"')").startswith("?"):
+            yield from (part for part in _STEP.split(text[start:end]) if part.strip())
+
+
+def _is_chosen(clause: str, group: re.Match[str]) -> bool:
+    before, after = clause[max(0, group.start() - _REACH) : group.start()], clause[group.end() :][:_REACH]
+    alone = not re.search(r"\w", before + after)
+    return alone or bool(_STRONG_BEFORE.search(before) or _STRONG_AFTER.match(after))

@@ -1,0 +1,153 @@
+"""Mark the options that a reply mentions, by letter or by text, with one sign each.
+
+A sign is a letter of its own (of the Yi script, which no option is written in), so that the text of an option, with the
+commas, negations and full stops within it, is one word for the rules that read the reply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from lmod_train.core.lettering import LETTERS
+from lmod_train.core.vocabulary import answers, options
+from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.tasks.parsing.normalise import normalise
+from lmod_train.tasks.parsing.shortened import in_full, plain
+
+OF_LETTER, OF_TEXT = 0xA000, 0xA040
+LETTER, TEXT = "[\ua000-\ua019]", "[\ua040-\ua05a]"
+"""Patterns of the sign of an option's letter, and of its text."""
+OTHERS = "\ua05a"
+"""Sign of options that a reply leaves open: "grade 2 or worse"."""
+
+_TAKEN = {code: " " for first in (OF_LETTER, OF_TEXT) for code in range(first, first + len(LETTERS) + 1)}
+_CAPITAL = re.compile(
+    r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-'])(?<![A-Za-z]\.)(?P<letter>[A-Z])(?![A-Za-z0-9_]|[-'][A-Za-z0-9]|\.[A-Za-z])"
+)
+_SMALL_ALONE = re.compile(r"(?P<before>\W{0,6})(?P<letter>[a-z])(?P<after>\W{0,6})")
+_SMALL = re.compile(
+    rf"(?P<before>(?:{any_of(('option', 'choice', 'answer', 'letter'), ('答案', '选项?'))})"
+    r"(?:\s(?:is|would be|should be)\s|\s?[:=]\s?|[是为]|\s)[\s\"'(\[]{0,4}(?:option\s)?)"
+    r"(?P<letter>[a-z])(?P<after>(?=[\"')\]]{0,3}\s?(?:$|[\n;.,])))",
+    re.IGNORECASE,
+)
+_OPTION = re.compile(r"(?P<before>(?<![a-z])option\s[\"'(]?)(?P<letter>[a-z])(?P<after>(?![a-z0-9'-]))", re.IGNORECASE)
+_SEVERAL = re.compile(
+    rf"(?P<before>\A\W{{0,6}}|(?:{any_of(('option', 'choice', 'answer', 'letter'), ('答案', '选项?'))})\s?[:=是为]?\s?)"
+    r"(?P<letters>[A-Z]{2,6})(?=\W{0,6}(?:\Z|\n))"
+)  # "AB", of a model that takes several options
+_RATIO = re.compile(
+    r"(?:C\s?[/:]\s?D|A\s?[/:]\s?V)(?=\s?(?:ratio|比|of|is|was|[=<>~≈0-9]|about|around|at\s))", re.IGNORECASE
+)  # cup to disc, artery to vein
+_NO_LETTER_BEFORE = re.compile(rf"(?:{any_of(options.BEFORE_NO_LETTER)})[.\s]{{1,2}}$", re.IGNORECASE)
+_NO_LETTER_AFTER = re.compile(rf"[.\s]{{1,2}}(?:{any_of(options.AFTER_NO_LETTER)})", re.IGNORECASE)
+_CUE = re.compile(any_of(("option", "options", "choice", "letter"), ("选项?",)) + r"\W{0,4}$", re.IGNORECASE)
+_MIDDLE = re.compile(r"[a-z,] [\"'(\[]{0,2}$")
+_AS_WORD = re.compile(rf"\s(?:{TEXT}|[\"']?[a-z]|[0-9]{{1,3}}(?:-[a-z]|\s(?:years?|months?|weeks?)))")
+_AS_LETTER = re.compile(rf"\s(?:{any_of(options.AFTER_LETTER_A)})")
+_ENDED = re.compile(r"[\"')\]]{0,3}\s?(?:$|[.):;,\n])")
+_OPENED = re.compile(r"(?:^|[\n:;(\[\"'])\s{0,2}$")
+_COMPARED = re.compile(rf"(?:(?<![a-z])than\s(?:option\s)?|比(?:选项)?){LETTER}", re.IGNORECASE)  # "likelier than A"
+_IN_BRACKETS = re.compile(r"\([^()]{1,40}\)$")
+_IN_SLOT = r"(?:(?<=[\n:;.=]\s)|(?<=[\n:;.=])|(?<=\A)|(?<=\bis\s))(?:{})(?=\s?(?:\Z|[\n,.;:!)]))"
+
+
+def mark(text: str, choices: Sequence[str]) -> str:
+    """Return the text with each mention of an option replaced by its sign.
+
+    Args:
+        text: A cleaned reply (see `lmod_train.tasks.parsing.clean`).
+        choices: Texts of the options in the order of their letters.
+
+    Example:
+        >>> [hex(ord(sign)) for sign in mark("B: rim", ("cup", "rim")) if sign > "z"]
+        ['0xa001', '0xa041']
+        >>> mark("A rim is seen by vitamin A", ("x", "y")).isascii()
+        True
+    """
+    text = _OPTION.sub(_upper, text.translate(_TAKEN))
+    text = in_full(text, choices)
+    for pattern, numbers in _texts(tuple(choices)):
+        text = _with_signs(text, pattern, numbers)
+    text = _RATIO.sub("ratio", text)
+    text = _SEVERAL.sub(_apart, text)
+    alone = _SMALL_ALONE.fullmatch(text)
+    text = _upper(alone) if alone else _SMALL.sub(_upper, text)
+    return _COMPARED.sub(" ", _CAPITAL.sub(_sign_of, text))
+
+
+def _with_signs(text: str, pattern: re.Pattern[str], numbers: Mapping[str, int]) -> str:
+    def sign(found: re.Match[str]) -> str:
+        number = numbers.get(plain(found[0]))  # none for a dotless i, which matches i in any case
+        return found[0] if number is None else chr(OF_TEXT + number)
+
+    return pattern.sub(sign, text)
+
+
+def index_of(sign: str) -> int:
+    """Return the index of the option of a sign.
+
+    Example:
+        >>> index_of(chr(OF_LETTER + 2)), index_of(chr(OF_TEXT + 2))
+        (2, 2)
+    """
+    return ord(sign) - (OF_TEXT if ord(sign) >= OF_TEXT else OF_LETTER)
+
+
+def _upper(found: re.Match[str]) -> str:
+    return found["before"] + found["letter"].upper() + found["after"]
+
+
+def _apart(found: re.Match[str]) -> str:
+    """Return letters in a row, if they rise as those of options do, with signs between them."""
+    letters = found["letters"]
+    return found["before"] + ("/".join(letters) if list(letters) == sorted(set(letters)) else letters)
+
+
+def _sign_of(found: re.Match[str]) -> str:
+    """Return the sign of a capital letter, or the letter where it is a word or a part of a name."""
+    before, after = found.string[max(0, found.start() - 40) : found.start()], found.string[found.end() :][:40]
+    named = _NO_LETTER_BEFORE.search(before) or _NO_LETTER_AFTER.match(after)
+    word = _is_word(found["letter"], before, after) and not _CUE.search(before)
+    return found[0] if named or word else chr(OF_LETTER + LETTERS.index(found["letter"]))
+
+
+def _is_word(letter: str, before: str, after: str) -> bool:
+    """Return whether a capital letter is the article "A" or the pronoun "I"."""
+    if letter == "I":
+        return not (_ENDED.match(after) and _OPENED.search(before))
+    if letter != "A" or not _AS_WORD.match(after) or _AS_LETTER.match(after):
+        return False
+    return not _MIDDLE.search(before)
+
+
+@lru_cache(maxsize=1024)
+def _texts(choices: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], dict[str, int]], ...]:
+    """Return patterns of the options' texts, and text -> index of each; short texts count in an answer's place only."""
+    spelled: dict[str, list[int]] = defaultdict(list)
+    for i, choice in enumerate(choices):
+        spelled[plain(normalise(choice))].append(i)
+    for i, choice in enumerate(choices):  # "polypoidal vasculopathy" of "Polypoidal vasculopathy (PCV)"
+        if (shorter := plain(_IN_BRACKETS.sub("", normalise(choice)))) not in spelled:
+            spelled[shorter].append(i)
+    numbers = {text: own[0] for text, own in spelled.items() if text and len(own) == 1}
+    short = {
+        text for text in numbers if text in (*answers.YES, *answers.NO) or re.fullmatch(r"[\d.]+|[a-z]{2,3}", text)
+    }
+    long = [text for text in numbers if text not in short and not re.fullmatch("[a-z]", text)]
+    found = []
+    if long:
+        found.append((re.compile(_words(long), re.IGNORECASE), numbers))
+    if short:
+        found.append((re.compile(_IN_SLOT.format(_words(short)), re.IGNORECASE), numbers))
+    return tuple(found)
+
+
+def _words(texts: Iterable[str]) -> str:
+    """Return a pattern of any text as whole words, the longest first."""
+    forms = [r"[\s\-_]{1,3}".join(map(re.escape, t.split())) for t in sorted(texts, key=lambda t: (-len(t), t))]
+    latin = "[A-Za-z0-9\u00c0-\u024f]"
+    return rf"(?<!{latin})(?<!{latin}-)(?<!\bnon\s)(?<!非)(?:{'|'.join(forms)})(?!{latin}|-{latin}|[.,][0-9])"

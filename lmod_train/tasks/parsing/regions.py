@@ -1,0 +1,263 @@
+"""Parse the structure in each numbered box."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary.structures import TYPE_SLOT
+from lmod_train.tasks.parsing.clean import clean
+from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, last
+from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
+from lmod_train.tasks.parsing.numbering import normalise_numbering
+from lmod_train.tasks.parsing.spelling import correct_labels, nearest
+from lmod_train.tasks.parsing.structure import PLACE, Slot, decode
+
+_ID = r"(?P<ids>[0-9]{1,9}(?:\s?(?:,|&|and|和|、)\s?[0-9]{1,9}(?![.:)\]]?\s?[a-z0-9]{2})){0,30})"
+_TYPE = r"(?:type|label|structure|class|类型|结构|类别)"
+_REGION = r"(?:region|bounding box|box|area|label|区域|框|编号|序号)"
+_REQUESTED = re.compile(
+    rf"(?:{_REGION}[\s_]?(?:ids?|编号|no\.?|number)?|编号|(?<![a-z])id)[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
+    rf"[;,.|:-]{{0,2}}\s{{0,3}}[\"'{{(<]{{0,4}}(?:region[\s_])?{_TYPE}[\"']?\s?(?:[:=|-]|is)\s?",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    rf"{_REGION}s?(?:\swith(?:\sthe)?)?[\s_]?(?:ids?|编号|no\.?|number|(?:labell?ed|numbered|marked)(?:\s(?:as|with|by))?)?[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
+    r"(?:[:=|>;,-]{1,2}|is|are|shows?|contains?|represents?|marks?|depicts?|denotes?|encloses?|outlines?|highlights?|surrounds?|frames?|encircles?|covers?|"
+    r"corresponds to|appears to be|为|是|(?=(?:the|an?)\s))\s?",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(
+    r"(?:^|[\n,;{|]|\s(?=\[[0-9]))[\s\-•(\[{\"'#]{0,8}(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]{0,4}\s?(?:[:=|.>)、\]-]{1,2})\s?(?:(?:type|类型|结构)\s?[:=]\s?)?(?=[\"'(\[]?[^\W\d])"
+)
+_HASHED = re.compile(
+    r"(?:#|(?<![a-z])no\.\s?)(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]:.=]{0,3}\s{0,3}(?:(?:is|are|shows)\s|为|是)?(?=[\"'(\[]?[^\W\d])",
+    re.IGNORECASE,
+)  # "#1 optic disc"
+_LOOSE = re.compile(
+    r"(?:^|[\s,;(\[号框]|(?<=\sR)|(?<=^R))(?P<ids>[0-9]{1,2})\s?(?:[:.)、=(]{1,2}|(?:is|are|marks|shows|type)(?=\s)|为|是)\s?(?:the\s|an?\s)?"
+    r"(?=[^\W\d])",
+    re.IGNORECASE,
+)
+"""A number and a choice in running text; a region only if there are several."""
+_BRACKETED = re.compile(rf"{_REGION}[\s_]?(?P<ids>[0-9]{{1,9}})\s?[(]\s?(?=[^\W\d])", re.IGNORECASE)
+"""A region with its type in brackets; only if the type is a choice."""
+_TIGHT = re.compile(r"(?:^|[\n\s,;.、{|])(?P<ids>[0-9]{1,9})(?:\s?[:.)、]|为|是)?\s?(?=[\u4e00-\u9fff])")
+"""A number in front of a Chinese word; a region only if the word is a choice."""
+_NUMBER_BEHIND = re.compile(
+    rf"\s?\((?:{_REGION}\s?)?(?P<n>[0-9]{{1,9}})\)"
+    rf"|\s?(?:is|are|=|:|是|为|在|对应)\s?(?:in\s|the\s)?{_REGION}\s?(?P<m>[0-9]{{1,9}})(?![0-9]|[.][0-9])",
+    re.IGNORECASE,
+)  # "optic disc (1)", "the optic disc is region 1"
+_REVERSED = re.compile(
+    rf"(?<![a-z]){_TYPE}[\"']?\s?[:=]\s?(?P<type>[^\n;{{}}|]{{1,60}}?)[\"']?\s?[;,]\s?[\"']?(?:region[\s_]?)?id[\"']?\s?[:=]\s?"
+    r"[\"']?(?P<ids>[0-9]{1,9})",
+    re.IGNORECASE,
+)
+_END = re.compile(r"[\n;(\[{}\]|]|\.(?:\s|$)|\s[\-–—]\s|。|；|\bexplanation|\bjustification", re.IGNORECASE)
+_LIGHT = re.compile(
+    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|structure|region|of|be|to|appears|most|my answer"
+    r"|again|also)"
+    r"\s{1,3}){1,9}",
+    re.IGNORECASE,
+)
+_NEXT = re.compile(r",?\s(?:and|while|whereas)(?:\sthe)?$", re.IGNORECASE)  # "Box 1 is the iris and box 2 ..."
+_DECORATION = re.compile(
+    r"(?:\s?/(?:type|structure|label|answer|region)|[^\w)\]])$", re.IGNORECASE
+)  # a closing tag, an emoji
+_AND = re.compile(r",\s?(?:and\s)?|;\s?|\sand\s|[、和]", re.IGNORECASE)
+_MAY_FOLLOW = re.compile(
+    r"\s{0,3}(?:$|:\s|(?:rather than|instead of|as opposed to|(?:and )?not)\s"
+    r"|[,.:;/]?\s?(?:handpiece|instrument|tool|device|probe|tip|region|area|structure|layer|boundary|in|of"
+    r"|which|with|that|at|on|located|is|are|was|as|seen|shown|"
+    r"because|and is|区域?|区)(?![a-z])|,(?=[\s\u4e00-\u9fff])|\.$)",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"[\s\"'(\[:=\-,]{0,9}")
+_REGIONS = re.compile(r"^\s{0,3}(?:the )?(?:regions?|boxes|areas|区域)\s?[:]\s{0,3}$", re.IGNORECASE | re.MULTILINE)
+_ANSWER = re.compile(
+    r"^\s{0,3}(?:(?:final )?answer|result|结论|答案|结果)\s?[:=]\s{0,3}(?=[0-9#(])", re.IGNORECASE | re.MULTILINE
+)
+_NUMBERED = re.compile(
+    rf"[^0-9\n]{{0,30}}?[0-9]{{1,9}}(?:\s?(?:,|&|and|和|、)\s?[0-9]{{1,9}}){{0,30}}[^\w]{{0,4}}(?:{_TYPE}|号?{_REGION}|answer|label)?",
+    re.IGNORECASE,
+)
+_LONGEST_TYPE = 80
+_WORDS_OF_A_TYPE = 6
+
+
+def parse_regions(text: str, choices: Sequence[str]) -> dict[int, str] | Unparsed:
+    r"""Return region id -> structure as stated in the text.
+
+    Lines in the requested format ("Region ID: 1; Type: Choroid", also as JSON or in a table) take precedence over
+    looser ones ("1 - choroid", "Region 1 is the choroid"). A structure is a choice in the prompt's spelling, or else
+    the words of the reply: a predicted region with a wrong type. Ids that are not on the image are kept, as HR counts
+    them as hallucinations.
+
+    Args:
+        text: A reply without thinking and markup (see `read`).
+        choices: The structures of the prompt.
+
+    Returns:
+        The regions; or `Unparsed` with ``empty``, ``no_match`` (no numbered region, or no type among the choices) or
+        ``ambiguous`` (a region has two types, and no other is readable).
+
+    Example:
+        >>> parse_regions("Region ID: 1; Type: Optic disk\nRegion ID: 4; Type: nose", ("optic disc", "optic cup"))
+        {1: 'optic disc', 4: 'nose'}
+        >>> parse_regions("[0.00, 0.00, 1.00, 1.00]", ("optic disc", "optic cup")).reason
+        'no_match'
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    choices = tuple(choices)
+    decoded = decode(text)
+    stated = [(slot, pairs) for slot in decoded.slots if slot.layout != "line" and (pairs := _of_slot(slot, choices))]
+    prose = clean(decoded.prose()).replace(PLACE, " ")
+    if not stated:
+        return _in_prose(prose, choices) if prose.strip() else Unparsed("no_match")
+    if last(FINAL, prose) or last(CORRECTION, prose):
+        corrected = _in_prose(prose, choices)
+        if isinstance(corrected, dict):
+            return corrected
+    return _one_type_each([pair for _, pairs in stated for pair in pairs], choices)
+
+
+def _of_slot(slot: Slot, choices: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Return the regions that a slot names by number, each with its type."""
+    numbers = [int(n) for n in re.findall("[0-9]{1,9}", slot.name)] if _NUMBERED.fullmatch(slot.name.strip()) else []
+    value = clean(slot.value)
+    if (
+        not numbers
+        and slot.layout == "object"
+        and value.isdigit()
+        and (named := _structure(slot.name, choices)) in choices
+    ):
+        return [(int(value), named)]  # {"Choroid": 1}
+    if not numbers:
+        regions = _in_prose(value, choices) if slot.role else None
+        return list(regions.items()) if isinstance(regions, dict) else []
+    pairs = ((n, _structure(type_, choices)) for n, type_ in zip(numbers, _one_each(value, len(numbers)), strict=True))
+    return [(number, structure) for number, structure in pairs if structure]
+
+
+def _in_prose(text: str, choices: tuple[str, ...]) -> dict[int, str] | Unparsed:
+    text = _ANSWER.sub("", _REGIONS.sub("", normalise_numbering(text)))
+    final = last(FINAL, text)
+    if final is not None:
+        answer = _one_type_each(_stated(text[final.end() :].lstrip(" :=\n"), choices), choices)
+        if not isinstance(answer, Unparsed):
+            return answer
+    corrected = last(CORRECTION, text)
+    if corrected is not None:
+        later = _one_type_each(_stated(text[corrected.end() :], choices), choices)
+        if not isinstance(later, Unparsed):
+            earlier = _one_type_each(_stated(text[: corrected.start()], choices), choices)
+            return later if isinstance(earlier, Unparsed) else {**earlier, **later}
+    regions = _one_type_each(_stated(text, choices), choices)
+    if isinstance(regions, Unparsed) and regions.reason == "no_match":
+        return _one_type_each(_stated(correct_labels(text), choices), choices)
+    return regions
+
+
+def _one_type_each(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[int, str] | Unparsed:
+    """Return id -> type; an id with two types gets both, joined, which is no choice."""
+    types: dict[int, dict[str, None]] = {}
+    for number, structure in stated:
+        types.setdefault(number, {})[structure] = None
+    if not types:
+        return Unparsed("no_match")
+    regions = {number: " / ".join(words)[:_LONGEST_TYPE] for number, words in types.items()}
+    if any(structure in choices for structure in regions.values()):
+        return regions
+    if any(len(set(words) & set(choices)) > 1 for words in types.values()):
+        return Unparsed("ambiguous", "one region, two types")
+    return Unparsed("no_match", "no type among the choices")
+
+
+def _stated(text: str, choices: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Return (id, structure) pairs in the strictest format found in the text."""
+    first_id, first_type = _REQUESTED.search(text), _REVERSED.search(text)
+    if first_type and (first_id is None or first_type.start() < first_id.start()):
+        pairs = [(int(m["ids"]), _structure(m["type"], choices)) for m in _REVERSED.finditer(text)]
+        return [(number, structure) for number, structure in pairs if structure]
+    foreign: list[tuple[int, str]] = []  # numbers before words that are no choice
+    behind = [] if first_id else _numbered_behind(text, choices)
+    for pattern in (_REQUESTED, _NAMED, _LISTED, _HASHED, _BRACKETED, _TIGHT, _LOOSE):
+        first = pattern.search(text) if behind else None
+        if first and behind[0][0] < first.start():
+            break
+        pairs = list(_pairs(pattern, text, choices))
+        if pairs and (pattern is _REQUESTED or any(structure in choices for _, structure in pairs)):
+            return pairs if pattern is not _LOOSE or len(pairs) > 1 else foreign
+        foreign = foreign or pairs
+    return foreign or [(number, choice) for _, number, choice in behind]
+
+
+def _numbered_behind(text: str, choices: tuple[str, ...]) -> list[tuple[int, int, str]]:
+    """Return (start, number, choice) of each choice with a number behind it, in order."""
+    patterns, _ = _spellings(choices)
+    named = sorted((m.start(), m.end(), choice) for pattern, choice in patterns for m in pattern.finditer(text))
+    return [
+        (start, int(m["n"] or m["m"]), choice) for start, end, choice in named if (m := _NUMBER_BEHIND.match(text, end))
+    ]
+
+
+def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    found = list(pattern.finditer(text))
+    for i, m in enumerate(found):
+        end = found[i + 1].start() if i + 1 < len(found) else len(text)
+        words = text[m.end() : min(end, m.end() + 200)]
+        numbers = [int(number) for number in re.findall("[0-9]{1,9}", m["ids"])]
+        for number, type_ in zip(numbers, _one_each(words, len(numbers)), strict=True):
+            structure = _structure(type_, choices)
+            longest = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _BRACKETED: 0, _TIGHT: 0, _LOOSE: 0}.get(
+                pattern, _LONGEST_TYPE
+            )
+            if structure and (structure in choices or len(structure.split()) <= longest):
+                yield number, structure
+
+
+def _one_each(words: str, count: int) -> Sequence[str]:
+    """Return a type for each id: the parts between commas if there are as many ("1, 2; Type: iris, pupil")."""
+    line = _END.split(words.strip(), maxsplit=1)[0]
+    parts = [part for part in _AND.split(line) if part.strip()]
+    return parts if count > 1 and len(parts) == count else [words] * count
+
+
+def _forms_of_type(choice: str) -> tuple[str, ...]:
+    """Return the spellings of a choice in a Type field, with the abbreviations valid there only."""
+    term = term_of(choice)
+    return (*forms_of(choice), *TYPE_SLOT.get(term.name, ())) if term else forms_of(choice)
+
+
+@lru_cache(maxsize=64)
+def _spellings(choices: tuple[str, ...]) -> tuple[tuple[tuple[re.Pattern[str], str], ...], dict[str, str]]:
+    """Return (pattern, choice) pairs, and lower-case spelling -> choice."""
+    own = {plain(c) for c in choices}
+    forms = {c: [f for f in _forms_of_type(c) if f == c or plain(f) not in own] for c in choices}
+    patterns = tuple((re.compile(pattern_of(f)), c) for c, f in forms.items())
+    return patterns, {plain(form): c for c, fs in forms.items() for form in fs}
+
+
+def _structure(words: str, choices: tuple[str, ...]) -> str:
+    """Return the choice at the start of the words, else the words themselves; empty without words."""
+    opening = _OPENING.match(words)
+    words = words[opening.end() if opening else 0 :]
+    stop = _END.search(words)
+    words = words[: stop.start() if stop else len(words)].strip(" \"'.,:*-/|")
+    words = _DECORATION.sub("", _NEXT.sub("", _LIGHT.sub("", words)))
+    patterns, spelled = _spellings(choices)
+    if plain(words) in spelled:
+        return spelled[plain(words)]
+    starts = [(m.end(), c) for p, c in patterns if (m := p.match(words))]
+    if starts:
+        end, choice = max(starts)
+        if _MAY_FOLLOW.match(words, end):
+            return choice
+    if not term_of(words) and (slip := nearest(plain(words), spelled)):
+        return slip
+    known = term_of(words)
+    return known.name if known and known.name not in choices else " ".join(words.casefold().split())[:_LONGEST_TYPE]

@@ -1,0 +1,273 @@
+"""Rewrite sentences before they are read: contrasts, shared words, parentheses, retractions, losses and pronouns.
+
+Each function returns a text in which one construction of prose is replaced by plainer statements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+
+from lmod_train.core.vocabulary import negation
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.core.vocabulary.discourse import PARENTHESES_AFTER_VERB_EN
+from lmod_train.core.vocabulary.modifiers import MODIFIERS_EN
+from lmod_train.core.vocabulary.sexes import SEXES
+from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.tasks.parsing.forms import forms_of, pattern_of
+
+_NOT_SO_MUCH = re.compile(r"与其说(?:这?是|为)?[^,。;\n]{1,30},?(?=不如说)")
+
+
+@cache  # every condition's names three times: compiled where a reply is read, not with every command
+def _contrasts() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of "not X but Y" and of "Male rather than female"."""
+    name = pattern_of(form for term in (*CONDITIONS, *SEXES) for form in forms_of(term.name) if form.isascii())
+    no_limits = "(?i:only|just|merely|simply|sure|certain|clear|possible|know|to)(?![a-z])"
+    not_but = re.compile(
+        rf"(?P<denied>(?:(?<![a-z])(?i:not)|n't)\s(?!{no_limits})"
+        rf"[^.;:,\n?!]{{1,60}}?(?<!\sno)),?\s(?i:but)\s(?:(?i:rather|instead|of)\s){{0,2}}"
+        rf"(?P<asserted>(?:(?i:an?|the)\s)?(?:(?i:{any_of(MODIFIERS_EN)})\s){{0,2}}{name}"
+        r"(?:\s(?i:one|patient|eye|person|subject|fundus|retina|image))?)(?=[\"')\]]{0,3}\s{0,3}(?:[.;,\n]|$))"
+    )
+    rather = re.compile(
+        rf"(?P<asserted>(?:^|(?<=[\n.;:]))\s?(?:(?i:an?|most|more|likely|probably)\s){{0,3}}{name}),?\s"
+        rf"(?i:rather than|instead of|as opposed to)\s(?:(?i:an?)\s)?(?P<denied>{name})(?=\s?(?:[.;,\n]|$))"
+    )
+    return not_but, rather
+
+
+def split_contrasts(text: str) -> str:
+    """Return the text with each contrast as two statements: "not X; it is Y".
+
+    Example:
+        >>> split_contrasts("This is not a female patient but a male one.")
+        'This is not a female patient; it is a male one.'
+        >>> split_contrasts("Male rather than female."), split_contrasts("与其说是男性,不如说是女性")
+        ('Male; not female.', '不如说是女性')
+        >>> split_contrasts("not only drusen but a scar")
+        'not only drusen but a scar'
+        >>> split_contrasts("It does not look like AMD but drusen may be there.")
+        'It does not look like AMD but drusen may be there.'
+    """
+    not_but, rather = _contrasts()
+    text = _NOT_SO_MUCH.sub("", rather.sub(r"\g<asserted>; not \g<denied>", text))
+    return not_but.sub(r"\g<denied>; it is \g<asserted>", text)
+
+
+_HAN = "(?:糖尿病|高血压)性?"
+_JOIN = (
+    r"(?:\s?/\s?|,\s|,?\s(?:and/or|or|and|nor|not|but not|rather than|instead of|as opposed to|versus|vs\.?)\s|"
+    r"\s?&\s?)"
+)
+
+
+def _shared(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return last word -> first words, for last words that the names of several diseases share."""
+    words: dict[str, list[str]] = defaultdict(list)
+    for attribute, last in (name.split() for name in names if len(name.split()) == 2 and name.isascii()):
+        words[last].append(attribute)
+    return {last: attributes for last, attributes in words.items() if len(attributes) > 1}
+
+
+def _pattern(last: str, attributes: Iterable[str]) -> re.Pattern[str]:
+    one = f"(?:{'|'.join(sorted(attributes))})"
+    more = rf"(?:{one}{_JOIN}){{0,3}}{one}\s{last}(?![a-z])"
+    return re.compile(rf"(?<![a-z])(?P<first>{one})(?={_JOIN}{more})", re.IGNORECASE)
+
+
+_LATIN = tuple(
+    (_pattern(last, attributes), last) for last, attributes in _shared(term.name for term in CONDITIONS).items()
+)
+_AFTERTHOUGHT = re.compile(
+    r"[.;!,]\s{1,3}(?:(?:hm{1,3}|well|but|wait|or),?\s)?or\s(?:(?:rather|maybe|perhaps|is it|should it be),?\s)"
+    r"(?P<other>[^?.;!\n]{1,40})\?",
+    re.IGNORECASE,
+)
+_CHINESE_COORDINATION = re.compile(f"{_HAN}(?=(?:、|或者?|和|及|与|以及|还是|而非|而不是){_HAN}视网膜病变)")
+
+
+def expand_coordination(text: str) -> str:
+    """Return the text with coordinated names in full, and an alternative in a follow-up question joined by "or".
+
+    Example:
+        >>> expand_coordination("hypertensive rather than diabetic retinopathy")
+        'hypertensive retinopathy rather than diabetic retinopathy'
+        >>> expand_coordination("糖尿病或高血压性视网膜病变")
+        '糖尿病视网膜病变或高血压性视网膜病变'
+        >>> expand_coordination("Stage: 2. Hmm, or rather 3?")
+        'Stage: 2 or 3.'
+    """
+    text = _AFTERTHOUGHT.sub(r" or \g<other>.", text)
+    for pattern, last in _LATIN:
+        text = pattern.sub(rf"\g<first> {last}", text)
+    return _CHINESE_COORDINATION.sub(lambda m: f"{m[0]}视网膜病变", text)
+
+
+_ITEM = r"(?:\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])\s{0,3}[^\n]{1,120}(?:\n|$))"
+_LIST = re.compile(
+    rf"(?P<head>[^\n]{{2,120}}?)(?:[:：]|(?<=findings))\s{{0,3}}\n(?P<items>{_ITEM}{{1,20}})", re.IGNORECASE
+)
+_IN_LINE = re.compile(r"(?P<head>[^\n.;。]{2,80}?)[:：]\s{0,3}(?P<items>[^\n.;:。]{2,200})")
+_DENIES = re.compile(
+    any_of(negation.DENIALS_EN, negation.DENIALS_ZH)
+    + r"|(?<![a-z])(?:negative|not present|absent|ruled out)(?![a-z])|阴性|均未见",
+    re.IGNORECASE,
+)
+_LEAVES_OPEN = re.compile(
+    r"differential|rule out|risk|suspect|consider|possib|could|might|to exclude|鉴别|待排|可能|疑似", re.IGNORECASE
+)
+_BEGINNING = re.compile(r"(?P<mark>^\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])?\s{0,3})(?=\w)", re.MULTILINE)
+
+
+def expand_headings(text: str) -> str:
+    r"""Return the text with each item of a list denied or left open as its heading says.
+
+    Example:
+        >>> expand_headings("No evidence of:\n- DR\n- glaucoma"), expand_headings("Absent findings: AMD, DR")
+        ('No evidence of:\n- no DR\n- no glaucoma', 'Absent findings: no AMD, no DR')
+    """
+
+    def of_lines(found: re.Match[str]) -> str:
+        word = _word_for(found["head"])
+        items = _BEGINNING.sub(rf"\g<mark>{word}", found["items"]) if word else found["items"]
+        return f"{found['head']}:\n{items}" if word else found[0]
+
+    def in_line(found: re.Match[str]) -> str:
+        word = _word_for(found["head"]) if _GOVERNS.search(found["head"]) else ""
+        if not word:
+            return found[0]
+        items = re.sub(r"(?:^|(?<=[,、])) ?(?:and |or |和|及)?(?=\w)", f" {word}", found["items"])
+        return f"{found['head']}:{items}"
+
+    return _IN_LINE.sub(in_line, _LIST.sub(of_lines, text))
+
+
+_GOVERNS = re.compile(r"(?:following|findings?|conditions?|diseases?|signs?|以下|下列|所见)", re.IGNORECASE)
+
+
+def _word_for(head: str) -> str:
+    """Return what a heading says of the items below it: "no", "possible", or nothing."""
+    return "possible " if _LEAVES_OPEN.search(head) else "no " if _DENIES.search(head) else ""
+
+
+_PARENTHESIS = re.compile(
+    rf"(?<=[a-z])(?P<verb>\s(?:is|are|was|were|has|have|had|be|shows?|seems?|appears?|suggests?|(?:does|do|did|is|are|can|would)(?:\snot|n't))),\s"
+    rf"(?:{'|'.join(PARENTHESES_AFTER_VERB_EN)}),\s",
+    re.IGNORECASE,
+)
+_EXAMPLES = re.compile(
+    r",\s(?:such as|including|like|for example|for instance|namely)\s[^,.;:\n]{1,100},(?=\s[a-z])", re.IGNORECASE
+)
+
+
+def without_parentheses(text: str) -> str:
+    """Return the text without parentheses behind a verb; elsewhere "however" opens a new statement and stays.
+
+    Example:
+        >>> without_parentheses("There is, however, glaucoma.")
+        'There is glaucoma.'
+        >>> without_parentheses("The cup is large, however, the rim is intact.")
+        'The cup is large, however, the rim is intact.'
+        >>> without_parentheses("Nothing, such as a thin rim or a notch, points to it.")
+        'Nothing points to it.'
+    """
+    return _EXAMPLES.sub("", _PARENTHESIS.sub(r"\g<verb> ", text))
+
+
+_THINKS = (
+    r"(?:wrote|thought|said|put|answered|believed|assumed|read|took|had|called|leaned|considered|suspected|noted"
+    r"|marked|guessed|judged|chose|picked|graded|labell?ed|classified|estimated)"
+)
+_THOUGHT = r"[^\n;.!?]{1,120}?"
+_END = r"(?=[,.]{0,3}\s(?:but|however|yet|though)(?![a-z])|\s-\s|[;\n!?]|\.(?:\s|$)|$)"
+_EARLIER = r"(?:at first|first|initially|originally|previously)"
+_ENGLISH = re.compile(
+    rf"(?<![a-z])(?:(?:i|we)\s(?:had\s)?{_EARLIER}\s{_THINKS}|{_EARLIER},?\s(?:i|we)\s{_THINKS}"
+    rf"|my\s(?:first|initial|original)\s(?:idea|impression|thought|guess|answer|reading|instinct|diagnosis)\swas)\s"
+    rf"{_THOUGHT}{_END}",
+    re.IGNORECASE,
+)
+_CHINESE_RETRACTION = re.compile(
+    r"我?(?:最初|起初|一开始|开始时|原本|本来|原先|先前|初看)我?(?:时)?,?我?(?:误)?(?:认为|以为|判断|觉得|考虑|判定|写|答|怀疑|想)"
+    r"[^\n;。!?,]{1,60}?(?=,?(?:但|不过|然而|可是|后来)|[,;。!?\n]|$)"
+)
+_DENIED_LATER = re.compile(
+    r"(?:^|(?<=[\n.;!。]))[^\n.;!?。]{1,200}[.;,!]\s{0,3}(?:but |however,? "
+    r"|then again,? )?(?:no,? )?(?:actually,? )?(?:it|this|that)\s?"
+    r"(?:is not|isn't|was not|wasn't|'s not|does not|doesn't)(?: really| actually)?(?=\s?(?:[.;!\n]|$))"
+    r"|(?:^|(?<=[\n;。!]))[^\n;。!?,]{1,60},\s?(?:但|其实|实际上|事实上|现已?|最终|后来|却|可){0,3}(?:并?不是|(?:被)?否定|(?:被)?排除|否认|并非如此)(?:了|的)?(?=[.。;!\n]|$)",
+    re.IGNORECASE,
+)  # "This is glaucoma. No, it isn't."
+
+
+def without_retractions(text: str) -> str:
+    """Return the text without retracted first thoughts, or "taken back" in place of a thought that is all the text.
+
+    Example:
+        >>> without_retractions("I first wrote DRUSEN TRUE, but that was wrong. DRUSEN FALSE")
+        ' , but that was wrong. DRUSEN FALSE'
+        >>> without_retractions("I initially thought of glaucoma.")
+        'taken back.'
+    """
+    for pattern in (_ENGLISH, _CHINESE_RETRACTION, _DENIED_LATER):
+        text = pattern.sub(_taken_back, text)
+    return text
+
+
+def _taken_back(thought: re.Match[str]) -> str:
+    """Return a blank, or "taken back" if the reply would otherwise be empty."""
+    alone = not any(c.isalnum() for c in thought.string[: thought.start()] + thought.string[thought.end() :])
+    return "taken back" if alone else " "
+
+
+_HEALTHY = (
+    r"(?:(?:healthy|normal|intact|viable|neural|neuroretinal|visible|clear|foveal|red|nasal|temporal|superior|inferior)"
+    r"\s){0,3}(?:rim(?:\stissue)?|tissue|nerve\sfib(?:re|er)s?|reflex|neurons|axons|lens|retina|vision)"
+)
+_LOSS = re.compile(
+    rf"\s?[-:,]\s{{0,2}}(?:there\s(?:is|are)\s)?(?:no|not\s(?:a|any)(?:\s\w{{1,10}}\sof)?|hardly\sany|scarcely\sany"
+    rf"|barely\sany)\s{_HEALTHY}\s(?:at\sall\s)?(?:(?:is|are|has|have|can\sbe)\s)?(?:left|remain(?:s|ing|ed)?"
+    r"|surviv(?:es?|ing|ed)|preserved|to\sspeak\sof|seen|visible|present)(?:\sat\sall)?(?=\s?(?:$|[.,;\n]))",
+    re.IGNORECASE,
+)
+
+
+def without_losses(text: str) -> str:
+    """Return the text with each loss of healthy tissue replaced by a stop.
+
+    Example:
+        >>> without_losses("GLAUCOMA - no rim left"), without_losses("GLAUCOMA - no cupping seen")
+        ('GLAUCOMA;', 'GLAUCOMA - no cupping seen')
+    """
+    return _LOSS.sub(";", text)
+
+
+_SIGNS = r"(?:\w{1,12}\s)?(?:evidence|signs?|traces?|indications?|features?|hint)"
+_NONE = (
+    rf"(?:none|(?:no|little|scant|hardly\sany|without(?:\sany)?|(?:not|cannot|\w{{1,7}}n't)\s(?:\w{{1,8}}\s){{0,2}}any)"
+    rf"\s{_SIGNS})"
+)
+_OF_IT = re.compile(rf"(?<![a-z])(?P<none>{_NONE}\sof\s)(?:it|that|this)(?=\s?(?:$|[.,:;!\n]))", re.IGNORECASE)
+
+
+def resolve_pronoun(text: str, mention: re.Pattern[str]) -> str:
+    """Return the text with the pronoun replaced by the name, if the name precedes it.
+
+    Args:
+        text: A reply without thinking and markup.
+        mention: Pattern of the one disease asked about.
+
+    Example:
+        >>> resolve_pronoun("AMD was suspected; there is no evidence of it.", re.compile("AMD"))
+        'AMD was suspected; there is no evidence of AMD.'
+        >>> resolve_pronoun("There is no evidence of it.", re.compile("AMD"))
+        'There is no evidence of it.'
+    """
+    named = mention.search(text)
+    if named is None:
+        return text
+    head, tail = text[: named.end()], text[named.end() :]
+    return head + _OF_IT.sub(lambda m: m["none"] + named[0], tail)

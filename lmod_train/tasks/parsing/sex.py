@@ -1,0 +1,103 @@
+"""Parse the sex of a patient."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lmod_train.core.types import Unparsed
+from lmod_train.tasks.parsing.choice import read_slot
+from lmod_train.tasks.parsing.choice_in_prose import choice_in_prose
+from lmod_train.tasks.parsing.clean import clean
+from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.reading import Claim, answer_in
+from lmod_train.tasks.parsing.structure import Slot
+
+_FIELD = re.compile(
+    r"(?P<lead>^|[\n{,;.。；(|]|(?<=\s)or\s)[\s\-•(\[{\"']{0,6}"
+    r"(?:(?:the |my |this )?(?:(?:patient|person|subject|individual)(?:'?s)? |predicted "
+    r"|biological |estimated |likely |most |probable "
+    r"|presumed |apparent |inferred |suspected |self-reported ){0,3}(?:sex|gender)"
+    r"(?:\s(?:of|for)\s(?:the|this)\s(?:patient|person|subject|individual))?"
+    r"|(?:(?:该|此|这位|本)?(?:患者|病人|受检者|被检者|受试者|检查者)|预测|估计|推测|判断|最可能){0,2}的?性别(?:判断|预测|推测|估计|分类|判定)?(?:结果)?)"
+    r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]{0,4}",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(r"(?:\s?(?:or|and|,))?\s?(?:sex|gender|性别)\s?[:=]\s?", re.IGNORECASE)
+_NAME = re.compile(
+    r"(?:(?:the|my|this|patient'?s?|person'?s?|subject'?s?|predicted|biological|estimated|likely|most|probable|final|inferred"
+    r"|apparent|is|answer) ){0,4}(?:sex|gender)(?: of (?:the|this) (?:patient|person"
+    r"|subject))?(?: ?/ ?age(?: ?group)?)?"
+    r"(?: (?:prediction|estimate|label|class))?"
+    r"|(?:该|此|这位|本|预测|估计|推测|判断|最可能|生物学)?(?:患者|病人|受检者)?的?性别(?:判断|预测|推测|估计|分类)?(?:结果)?"
+)
+_LETTER = re.compile(
+    r"(?P<label>^\W{0,9}|answer: )(?:(?P<male>m)|f)"
+    r"(?P<other>(?:\s?[/,&]\s?|\s(?:or|and)\s)(?:(?P<other_male>m)|f))?(?![\w'&])",
+    re.IGNORECASE,
+)
+_OPEN = re.compile("男性?(?:还是|或者?)女性?|女性?(?:还是|或者?)男性?")  # a question, no statement
+
+
+def parse_sex(text: str, choices: Sequence[str]) -> str | Unparsed:
+    """Return the sex that the text states, in the prompt's spelling.
+
+    Behind the labels "Sex:", "Gender:", "Sex/Age group:" and 性别 a letter is enough ("Sex: F"). Elsewhere a sentence
+    about the patient is needed: "male and female eyes look alike" states none.
+
+    Args:
+        text: A reply without thinking and markup (see `read`).
+        choices: The prompt's two choices, e.g. ``("MALE", "FEMALE")``.
+
+    Returns:
+        The choice; or `Unparsed` with ``empty``, ``no_match`` or ``ambiguous`` (both are stated).
+
+    Example:
+        >>> parse_sex("Sex: F; Explanations: ...", ("MALE", "FEMALE")), parse_sex("性别:男", ("MALE", "FEMALE"))
+        ('FEMALE', 'MALE')
+        >>> parse_sex("Sex: MALE/FEMALE", ("MALE", "FEMALE")).reason
+        'ambiguous'
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
+
+
+def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
+    """Return the sex that a slot states; None for a slot about something else."""
+    if letter := re.fullmatch(r"\s?(?:(m)|f)\s?", slot.name, re.IGNORECASE):
+        slot = replace(slot, name="male" if letter[1] else "female")
+    named = _NAME.fullmatch(plain(slot.name)) is not None
+    if slot.role and isinstance(stated := _in_prose(clean(slot.value), choices), str):
+        return stated
+    if not named and not (slot.role and re.fullmatch(r"\W{0,3}[MFmf]\W{0,3}", slot.value)):
+        return read_slot(slot, choices)
+    value = _LETTER.sub(
+        _spelled, _FIELD.sub(_labelled, _OPEN.sub(" ", _AGAIN.sub(" / ", own_part_of_two(clean(slot.value)))))
+    )
+    return read_slot(replace(slot, name="answer", role="answer", value=value), choices)
+
+
+def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
+    labelled = _FIELD.sub(_labelled, _OPEN.sub(" ", text))
+    return choice_in_prose(_LETTER.sub(_spelled, labelled), choices)
+
+
+def own_part_of_two(value: str) -> str:
+    """Return the part in front of a slash with an age behind it, as one template of LMOD v1 asks for both."""
+    return re.sub(r"\s?/\s?(?=[^/]{0,12}[0-9]).*", "", value)
+
+
+def _labelled(field: re.Match[str]) -> str:
+    """Return "answer: " for any label; a line break stays, as it separates two answers."""
+    broken = "\n" in field[0] and "\n" not in field["lead"]
+    return field["lead"] + "\n" * broken + "answer: "
+
+
+def _spelled(found: re.Match[str]) -> str:
+    """Return M and F as words; two letters as two words."""
+    words = "male" if found["male"] else "female"
+    if found["other"]:
+        words += " / male" if found["other_male"] else " / female"
+    return found["label"] + words

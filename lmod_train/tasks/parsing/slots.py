@@ -1,0 +1,192 @@
+"""Parse the value in an answer slot: yes, no, refused or open.
+
+A slot is the place behind a name, with any separator: "X: No", {"X": "no"}, | X | No |, X → No, "X (absent)", "Is X
+present?" with the answer on the next line, X：否. One grammar reads all layouts and values, so that "yes" and "no" are
+readable in the same layouts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import answers
+from lmod_train.core.vocabulary.characters import MARKS
+from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.tasks.parsing.normalise import normalise
+
+Kind = Literal["yes", "no", "refused", "open"]
+Separator = Literal["strong", "question", "weak"]
+"""Between a name and its value: a sign, a question mark, or only a blank."""
+
+Value = tuple[tuple[Kind, ...], int]
+"""The kinds of value in a slot, usually one, and the end of the slot in the text."""
+
+_STOP = r"(?=\s{0,3}(?:$|[,:;/|()\[\]}\"'.。!?&\n<>-])|\s{1,3}(?:the|there|it|this|that|its|i|we|or|and|but"
+_STOP += r"|because|as|since|based|due|given|is|would|with|in|on|at|for|from|to)(?![a-z]))"  # not "No signs of ..."
+_STOP_HAN = r"(?=\s{0,3}(?:$|[^\w\s]|[\n_]))"  # nor is the 是 of 是否
+
+
+def _words(english: Iterable[str], chinese: Iterable[str]) -> str:
+    return f"(?:{any_of(english)}{_STOP}|(?:{'|'.join(sorted(chinese, key=len, reverse=True))}){_STOP_HAN})"
+
+
+def _ascii(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.isascii()]
+
+
+def _han(words: Iterable[str]) -> list[str]:
+    return [word for word in words if not word.isascii()]
+
+
+_NUMBER_STOP = r"(?=\s{0,3}(?:$|[,;)\]}|\"'\n。]|\.(?![0-9])))"
+_KINDS = (
+    rf"(?P<refused>{_words(answers.SLOT_REFUSED_EN, answers.SLOT_REFUSED_ZH)})"
+    rf"|(?P<open>{_words(answers.SLOT_OPEN_EN, answers.SLOT_OPEN_ZH)}|\?)"
+    rf"|(?P<no>{_words([*answers.SLOT_NO_EN, *_ascii(answers.NO)], [*answers.SLOT_NO_ZH, *_han(answers.NO)])})"
+    rf"|(?P<yes>{_words([*answers.SLOT_YES_EN, *_ascii(answers.YES)], [*answers.SLOT_YES_ZH, *_han(answers.YES)])})"
+)
+_VALUE = re.compile(_KINDS, re.IGNORECASE)
+_BIT = rf"(?:(?P<yes>[1TY])|(?P<no>[0FN])){_NUMBER_STOP}"
+_DIGIT = re.compile(_BIT)  # and the first letters of TRUE and FALSE, in capitals
+_MARK = re.compile(rf"(?:(?P<yes>[{MARKS['yes']}])|(?P<no>[{MARKS['no']}]))\ufe0f?")
+_SIGN = re.compile(r"\s{0,3}:?\s{0,3}\(\s?(?:(?P<yes>\+)|(?P<no>-))\s?\)")  # clinical notation for present and absent
+_DASH = re.compile(r"(?P<open>--?)[\"'\]]?\s{0,3}(?=[;,|}\n]|$|\.(?:\s|$))")  # three are a ruler
+_SIGNED = re.compile(r"[:=|?\n\[(]")
+
+_CLOSERS = r"[\s\"'\])}]{0,6}"
+_BRACKET = r"(?:\([^()\n]{0,60}\)\s{0,3})?"
+_COPULA = r"(?:(?:is|are|was|were|be|been|has been)\s{1,3})?"
+_NOUN = (
+    r"(?:(?:status|diagnosis|present|presence|detected|visible|found|seen|evident|observed|answer|result|存在|诊断|情况)"
+    r"[\"']?\s{0,3})?"
+)
+_HYPHEN = r"-{1,3}(?!\s{0,3}(?:$|[\n.;,|}]))"
+_OPENERS = r"[\s\"'(\[{<*]{0,6}"
+_STRONG = re.compile(
+    rf"{_CLOSERS}{_BRACKET}{_COPULA}{_NOUN}{_CLOSERS}(?:[:=|]{{1,3}}|\.{{3}}|{_HYPHEN}|[(\[<])\s{{0,3}}(?:is\s)?{_OPENERS}"
+    rf"|{_CLOSERS}{_BRACKET}{_COPULA}{_NOUN}\n{_OPENERS}",
+    re.IGNORECASE,
+)
+_ANSWER = r"(?:(?:my |the )?(?:answer|a|答)\s?(?::|is)|i(?:\s?would|'d)?\s(?:say|think|answer))[\s,:]{1,3}"
+_QUESTION = re.compile(
+    rf"[^?\n;:|。]{{0,80}}\?[\s\"'*:|]{{0,6}}(?:{_HYPHEN}\s?)?(?:{_ANSWER})?{_OPENERS}",
+    re.IGNORECASE,
+)
+_ABSENT = re.compile(
+    r"(?<![a-z])(?:absent|missing|lacking|negative|excluded|ruled out|free)(?![a-z])|不存在|阴性|排除", re.IGNORECASE
+)
+_ASKED = re.compile(r"[\s\"')\]}>]{0,3}\?")  # "X TRUE?" is a question and no answer
+_CALLED_WRONG = re.compile(r"\s(?:would be|is|was)\s(?:wrong|incorrect|mistaken|untrue)(?![a-z])", re.IGNORECASE)
+_WEAK = re.compile(rf"{_CLOSERS}{_BRACKET}[<\[]?", re.IGNORECASE)
+_WEAK_VALUE = re.compile(
+    rf"(?P<refused>{any_of(answers.SLOT_REFUSED_EN)}{_STOP})"
+    rf"|(?P<open>(?:{any_of(['maybe', 'possible', 'perhaps'])}|\?){_STOP})"
+    rf"|(?P<yes>{any_of(['true', 'yes', 'positive'])}{_STOP})|(?P<no>{any_of(['false', 'no', 'negative'])}{_STOP})",
+    re.IGNORECASE,
+)
+_ALTERNATIVE = re.compile(r"[\s\"')\]]{0,3}(?:/|\||(?:or|and)(?![a-z])|[或和及])\s{0,3}[\"'(\[]?", re.IGNORECASE)
+
+
+def slot_after(text: str, end: int) -> tuple[Separator, Value] | None:
+    r"""Return the separator behind a name that ends at `end`, and the value; None without a value.
+
+    Args:
+        text: The whole reply, as the answer to a question may be on the next line.
+        end: One past the name's last character.
+
+    Example:
+        >>> [slot_after(f"X{rest}", 1)[1][0] for rest in (": No", '": "yes"', " | 0 |", "?\nNo.", " (+)", " UNKNOWN;")]
+        [('no',), ('yes',), ('no',), ('no',), ('yes',), ('refused',)]
+        >>> slot_after("X: no signs of Y", 1), slot_after("X +", 1)
+        (None, None)
+    """
+    slot = _slot_after(text, end)
+    if slot is not None and _CALLED_WRONG.match(text, slot[1][1]):
+        return None
+    if slot is None or not _ASKED.match(text, slot[1][1]):
+        return slot
+    if slot[1][0] != ("yes",):  # the double negation of "X FALSE? No." is left unread
+        return None
+    lead = _QUESTION.match(text, slot[1][1])
+    value = value_at(text, lead.end()) if lead else None
+    return None if value is None else ("question", value)
+
+
+def _slot_after(text: str, end: int) -> tuple[Separator, Value] | None:
+    """Return the separator and value behind a name, also of a value that is itself in question."""
+    if sign := _SIGN.match(text, end):
+        return "strong", ((_kind(sign),), sign.end())
+    separators: tuple[tuple[Separator, re.Pattern[str]], ...] = (("strong", _STRONG), ("question", _QUESTION))
+    for separator, pattern in separators:
+        lead = pattern.match(text, end)
+        value = value_at(text, lead.end(), signed=_SIGNED.search(lead[0]) is not None) if lead else None
+        if lead and value is not None and separator == "question" and _ABSENT.search(lead[0].partition("?")[0]):
+            return None if value[0] != ("yes",) else (separator, (("no",), value[1]))  # "X absent? No" is left unread
+        if value is not None:
+            return separator, value
+    lead = _WEAK.match(text, end)
+    weak = (_WEAK_VALUE.match(text, lead.end()) or _DIGIT.match(text, lead.end())) if lead else None
+    return None if weak is None else ("weak", _with_alternative(text, weak))
+
+
+def no_answer(kind: Kind) -> Unparsed:
+    """Return why a value that abstains, refused or open, is no answer."""
+    return Unparsed("refused" if kind == "refused" else "no_match", kind)
+
+
+_AROUND = " \t\n*_\"'<>.,;!。"
+_BRACKETED = re.compile(r"[(\[]\s?(?P<inside>[^()\[\]]{2,40}?)\s?[)\]]")
+_REMARK = re.compile(r"\s?\((?P<inside>[^()]{0,60})\)?$")  # "absent (0)"
+
+
+def kinds_of(value: str) -> tuple[Kind, ...]:
+    """Return the kinds of a value if it is an answer or abstention and nothing else; empty for any other text.
+
+    Example:
+        >>> [kinds_of(text) for text in ("No.", "<TRUE>", "not detected", "N/A", "0", "no cup")]
+        [('no',), ('yes',), ('no',), ('refused',), ('no',), ()]
+    """
+    text = normalise(value).lstrip(_AROUND.replace("!", "")).rstrip(_AROUND)
+    if bracketed := _BRACKETED.fullmatch(text):
+        text = bracketed["inside"]
+    if (remark := _REMARK.search(text)) and remark.start():
+        inside, text = kinds_of(remark["inside"]), text[: remark.start()].strip(_AROUND)
+        if inside and inside != kinds_of(text):
+            return ()
+    found = value_at(text.upper() if len(text) == 1 else text, 0, signed=True)
+    return found[0] if found is not None and found[1] >= len(text) else ()
+
+
+def value_at(text: str, at: int, signed: bool = False) -> Value | None:
+    """Return the value that begins at `at`, None without one.
+
+    Args:
+        text: A reply.
+        at: Start of the value.
+        signed: Whether a sign precedes it: then 0, 1, T and F are values too, and a lone dash is an open one.
+
+    Example:
+        >>> value_at("yes and no", 0)[0], value_at("N/A", 0)[0], value_at("now", 0)
+        (('yes', 'no'), ('refused',), None)
+    """
+    mark = _MARK.match(text, at)
+    after_mark = re.compile(r"\s{0,3}").match(text, mark.end()) if mark else None
+    found = _VALUE.match(text, after_mark.end() if after_mark else at)
+    found = found or mark or ((_DIGIT.match(text, at) or _DASH.match(text, at)) if signed else None)
+    return None if found is None else _with_alternative(text, found)
+
+
+def _with_alternative(text: str, found: re.Match[str]) -> Value:
+    """Return the value, with both kinds if the slot holds two: "TRUE/FALSE", "yes and no"."""
+    joined = _ALTERNATIVE.match(text, found.end())
+    other = _VALUE.match(text, joined.end()) if joined else None
+    if other is None or _kind(other) == _kind(found):
+        return (_kind(found),), found.end()
+    return (_kind(found), _kind(other)), other.end()
+
+
+def _kind(found: re.Match[str]) -> Kind:
+    return found.lastgroup  # type: ignore[return-value]

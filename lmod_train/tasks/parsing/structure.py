@@ -1,0 +1,420 @@
+"""Decode the structure of a reply: JSON, tags, tables, check boxes and lines ``key: value``.
+
+Structure is decoded before prose is read, from text with its markup. Every layout gives *slots*: what is asked about,
+what is said of it, and what stands beside it and is never an answer (explanation, confidence). Objects, tags, tables
+and boxes are consumed whole. A line is consumed only if a reader finds an answer or an abstention in its value;
+otherwise it stays in the prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
+
+from lmod_train.core.vocabulary.characters import BOXES, MARKS
+from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, final_statement
+from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.keys import (
+    CAMEL,
+    NEUTRAL,
+    OWN_NAMES,
+    TRUTH_WORDS,
+    Role,
+    is_closed,
+    is_known,
+    is_name,
+    kind_of,
+    role_of,
+)
+from lmod_train.tasks.parsing.layouts import BoxList, Field, box_lists, fields, pairs, short_label, tables, tags
+from lmod_train.tasks.parsing.normalise import in_place, normalise
+from lmod_train.tasks.parsing.objects import Group, Word, objects
+from lmod_train.tasks.parsing.slots import kinds_of
+
+Layout = Literal["object", "tag", "table", "box", "line"]
+Span = tuple[int, int]
+PLACE = "\ua490"
+"""Sign that stands in the prose for each part that was taken out."""
+TICKED, EMPTY = "✓", "☐"
+"""Values of a name with a ticked and with an empty box."""
+_LONGEST_NAME = 60
+_NESTED = 3
+"""Objects within the text of a value (arguments of a tool call) are read up to this depth."""
+_TICK = re.compile(rf"[xX{MARKS['yes']}{BOXES['on']}]\ufe0f?")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a reply says of a name.
+
+    Attributes:
+        name: What is asked about: the value of a key such as ``condition``; else the key itself behind the names of the
+            objects around it; empty for a value alone.
+        value: What is said of it, as written; `TICKED` or `EMPTY` for the label of a box.
+        role: Role of the key of the value.
+        layout: Where it was found.
+        spans: Places in the text of all that the slot consists of.
+        extra: Further keys beside it, which are no answers, with their values.
+    """
+
+    name: str
+    value: str
+    role: Role
+    layout: Layout
+    spans: tuple[Span, ...]
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A reply with its structure: the whole `text`, all `slots`, and the spans that are consumed in any case."""
+
+    text: str
+    slots: tuple[Slot, ...]
+    whole: tuple[Span, ...]
+
+    def prose(self, lines: Iterable[Slot] = ()) -> str:
+        """Return the text with a `PLACE` in the stead of all that is consumed, `lines` included."""
+        parts, at = [], 0
+        for start, end in self._taken(lines):
+            if start >= at:
+                parts += [self.text[at:start], f"\n{PLACE}\n"]
+            at = max(at, end)
+        return "".join([*parts, self.text[at:]])
+
+    def place_of(self, slot: Slot, lines: Iterable[Slot] = ()) -> int:
+        """Return how many signs `PLACE` stand before that of a slot in its prose."""
+        first = min(start for start, _ in slot.spans)
+        return sum(end <= first for _, end in self._taken(lines))
+
+    def _taken(self, lines: Iterable[Slot]) -> list[Span]:
+        return sorted({*self.whole, *(span for slot in lines for span in slot.spans)})
+
+
+@lru_cache(maxsize=8)  # the answer, the confidence and the words they were read from come from one text
+def decode(text: str) -> Decoded:
+    r"""Return the slots of a reply without thinking.
+
+    Example:
+        >>> def slots(text):
+        ...     return [(slot.name, slot.value) for slot in decode(text).slots]
+        >>> slots('{"condition": "AMD", "present": false, "confidence": 0.9}'), slots("<AMD>TRUE</AMD>")
+        ([('AMD', 'false')], [('AMD', 'TRUE')])
+        >>> slots("| Condition | Present |\n|---|---|\n| AMD | No |"), slots("Condition: AMD; Present: No")
+        ([('AMD', 'No')], [('AMD', 'No')])
+        >>> slots("- [ ] TRUE\n- [x] FALSE"), slots("The macula is flat.")
+        ([('', 'FALSE'), ('TRUE', '☐')], [])
+    """
+    text = text.replace(PLACE, " ")
+    signs = in_place(text)
+    slots: list[Slot] = []
+    whole: list[Span] = []
+
+    def is_free(span: Span) -> bool:
+        return all(end <= span[0] or start >= span[1] for start, end in whole)
+
+    def take(group: Group, layout: Layout, rows: Sequence[Group]) -> None:
+        span = (group.start, group.end)
+        if is_free(span):
+            whole.append(span)
+            if _QUOTED.search(signs, max(0, span[0] - 100), span[0]):
+                return
+            slots.extend(slot for row in rows for slot in _of_group(row, "", layout, (span,)))
+
+    for group in objects(signs, text):
+        take(group, "object", [group])
+    for group in tags(signs, is_known) if "</" in signs else []:
+        if not _is_one_answer(group):
+            take(group, "tag", [group])
+    for table, rows in tables(_without(signs, whole), kind_of):
+        take(table, "table", rows)
+    for boxes in box_lists(signs):
+        span = (boxes.start, boxes.end)
+        if _answers(boxes) and is_free(span):
+            whole.append(span)
+            slots += [Slot(name, value, role, "box", (span,)) for name, value, role in _of_boxes(boxes)]
+    slots += _of_lines(_without(signs, whole))
+    slots = [replace(slot, name=normalise(slot.name)) for slot in sorted(slots, key=lambda slot: slot.spans)]
+    return Decoded(text, tuple(slots), tuple(sorted(whole)))
+
+
+_QUOTED = re.compile(
+    r"(?<![a-z])(?:example|e\.g|format|template|schema|would|if|never|not|cannot|can't|n't|instead of|such as"
+    r"|like)(?![a-z])[^.;!?\n。]{0,60}[:\s`'\"]$"
+    r"|(?:例如|格式|示例|如果|不是|不会|不能)[^.;!?\n。]{0,30}$",
+    re.IGNORECASE,
+)  # an object that is quoted as an example, or denied
+
+
+def _without(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with a sign and line breaks in the stead of some spans, so that every place stays."""
+    for start, end in spans:
+        text = f"{text[:start]}{PLACE}{chr(10) * (end - start - 1)}{text[end:]}"
+    return text
+
+
+def _is_one_answer(group: Group) -> bool:
+    """Return whether tags hold an answer alone, ``<answer>...</answer>``: cleaning makes it a final answer."""
+    return len(group.members) == 1 and plain(group.members[0][0]) == "answer"
+
+
+def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...], depth: int = 0) -> Iterator[Slot]:
+    """Yield the slots of an object, list or row.
+
+    Args:
+        group: The object.
+        parent: Names of the objects around it that announce nothing, as that of a disease.
+        layout: Its layout.
+        spans: Its place.
+        depth: How many objects within the text of a value are around it.
+    """
+    words = _zipped([(key, node) for key, node in group.members if isinstance(node, Word)], group)
+    inner = [(key, node) for key, node in group.members if isinstance(node, Group)]
+    for key, word in list(words):
+        if depth < _NESTED and word.text.lstrip()[:1] in ("{", "["):  # the arguments of a tool call
+            found = objects(in_place(word.text), word.text)
+            inner += [(key, one) for one in found]
+            if found:
+                words.remove((key, word))
+    if group.is_list and len(words) == 2 and not inner and _is_pair(words[0][1].text, words[1][1].text):
+        yield Slot(words[0][1].text, words[1][1].text, "answer", layout, spans)  # ["AMD", "FALSE"]
+    elif group.is_list:
+        for _, word in words:
+            yield Slot(parent, word.text, role_of(parent) or "answer", layout, spans)  # {"absent": ["drusen"]}
+    else:
+        for members in _repeated([(key, word.text) for key, word in words]):
+            yield from _of_members(members, parent, layout, spans, group.is_row)
+    for key, node in inner:
+        role = role_of(key)
+        of_words = node.is_list and any(isinstance(own, Word) for _, own in node.members)
+        if role == "extra" and (of_words or not _CONTAINER.search(plain(key))):
+            continue
+        neutral = role or role_of(parent) or NEUTRAL.fullmatch(plain(key))
+        below = key if of_words and role else "" if neutral else f"{parent} {key}".strip()
+        yield from _of_group(node, below, layout, spans, depth + 1)
+
+
+def _repeated(members: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Return the members apart where their first key comes again behind another one: tags of several conditions."""
+    keys = [plain(key) for key, _ in members]
+    starts = [0, *(i for i, key in enumerate(keys) if i and key == keys[0] != keys[i - 1])]
+    return [members[start:end] for start, end in zip(starts, [*starts[1:], len(members)], strict=True)]
+
+
+def _zipped(words: list[tuple[str, Word]], group: Group) -> list[tuple[str, Word]]:
+    """Return the words of an object with those of two parallel lists, names and values, as pairs."""
+    lists = [(key, node) for key, node in group.members if isinstance(node, Group) and node.is_list]
+    if len(lists) == 2 and {role_of(key) for key, _ in lists} in ({"type", "answer"}, {"subject", "answer"}):
+        names, values = sorted(lists, key=lambda pair: role_of(pair[0]) == "answer")
+        both = list(zip(names[1].members, values[1].members, strict=False))
+        if all(isinstance(one, Word) and isinstance(other, Word) for (_, one), (_, other) in both):
+            group.members = [member for member in group.members if member not in lists]
+            return words + [(one.text, other) for (_, one), (_, other) in both]  # type: ignore[union-attr, misc]
+    return words
+
+
+_CONTAINER = re.compile("finding|feature|observation|sign|analysis|detail|diagnos|所见|分析|特征|观察|诊断")
+"""Keys of objects that may hold answers, although their text is an explanation."""
+
+
+def _is_pair(first: str, second: str) -> bool:
+    """Return whether a list of two words is a name with its value, or a number with its type."""
+    named = kinds_of(second) and not kinds_of(first)
+    return bool(named) or (first.strip().isdigit() and not second.strip().isdigit())
+
+
+def _of_members(
+    members: Sequence[tuple[str, str]], parent: str, layout: Layout, spans: tuple[Span, ...], is_row: bool
+) -> Iterator[Slot]:
+    """Yield the slots of keys and values that stand together."""
+    roles = _roles([key for key, _ in members], is_row)
+    extra = {plain(key): value for (key, value), role in zip(members, roles, strict=True) if role == "extra"}
+    by_role = [(key, value, role) for (key, value), role in zip(members, roles, strict=True) if role != "extra"]
+    about = _about(by_role)
+    ticked = _ticked(by_role)
+    if ticked is not None:
+        subjects = [value for _, value, role in by_role if role in ("subject", "diagnosis", "id")]
+        name = subjects[0] if subjects else parent
+        yield from (Slot(name, value, "answer", layout, spans, extra) for value in ticked)
+        return
+    if len(by_role) > 1 and (chosen := [one for one in by_role if _CHOSEN.fullmatch(plain(CAMEL.sub(" ", one[0])))]):
+        if any(kinds_of(value) == ("no",) for _, value, _ in chosen):
+            return  # {"answer": "A", "correct": false}
+        by_role = [one for one in by_role if one not in chosen or not kinds_of(one[1])]
+    if len(corrected := [one for one in by_role if one[2] == "answer" and _CORRECTED.search(plain(one[0]))]) == 1:
+        by_role = [one for one in by_role if one[2] != "answer" or one in corrected]
+    has_answer = any(role == "answer" for _, _, role in by_role)
+    for key, value, role in by_role:
+        if (key, value, role) == about:
+            continue
+        if role == "id" and about is not None and about[2] != "id":
+            continue
+        if role == "type" and has_answer and (about is None or about[2] != "id"):
+            continue
+        own = "" if parent and role == "answer" else CAMEL.sub(" ", key)  # {"scar": {"value": false}}
+        name = about[1] if about and role else f"{parent} {own}".strip()
+        yield Slot(name, value, role, layout, spans, extra)
+
+
+_CHOSEN = re.compile(r"(?:is )?(?:correct|selected|chosen|valid|right)")
+_CORRECTED = re.compile(r"(?<![a-z])(?:final|corrected|revised|updated|amended)(?![a-z])|最终|修正|更正")
+
+
+def _roles(keys: Sequence[str], is_row: bool) -> list[Role]:
+    """Return the roles of keys; the first column of a table beside one of answers is what is asked about."""
+    roles = [role_of(key) for key in keys]
+    if is_row and roles[:1] == ["answer"] and "answer" in roles[1:]:
+        roles[0] = "subject"
+    named = {"subject", "diagnosis", "id"} & set(roles)
+    if (
+        is_row
+        and roles[:1] in (["extra"], [""])
+        and not named
+        and "answer" in roles[1:]
+        and not is_name(plain(keys[0]))
+    ):
+        roles[0] = "subject"
+    if roles.count("subject") > 1 and not {"answer", "diagnosis", "type"} & set(roles):  # "feature" and "finding"
+        first = roles.index("subject")
+        roles = ["answer" if role == "subject" and i > first else role for i, role in enumerate(roles)]
+    return roles
+
+
+def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | None:
+    """Return the member that says what is asked about, if another one says something of it."""
+    roles = [role for _, _, role in members]
+    for one in members:
+        numbered = one[2] == "id" and len(members) > 1 and re.search("[0-9]", one[1])
+        if numbered and not ("subject" in roles and "answer" in roles):
+            return one
+    for wanted, others in (
+        ("subject", ("answer", "diagnosis", "type")),
+        ("diagnosis", ("answer",)),
+        ("type", ("answer",)),
+    ):
+        if wanted in roles and set(others) & set(roles):
+            one = members[roles.index(wanted)]
+            return None if wanted == "type" and kinds_of(one[1]) else one
+    return None
+
+
+def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
+    """Return the ticked ones of columns such as "Yes" and "No", "?" if none is; None without such columns."""
+    blank = [(key, value, role) for key, value, role in members if not value.strip() or _TICK.fullmatch(value.strip())]
+    columns = [(key, value) for key, value, role in blank if not role or kinds_of(key)]
+    if len(columns) < sum(not role for _, _, role in members):
+        columns = [
+            (key, value)
+            for key, value, _ in members
+            if plain(key) in TRUTH_WORDS and (not value.strip() or kinds_of(value))
+        ]
+    if len(columns) < 2 or len({plain(key) for key, _ in columns}) < len(columns):
+        return None
+    ticked = [key for key, value in columns if _TICK.fullmatch(value.strip()) or kinds_of(value) == ("yes",)]
+    return ticked if 0 < len(ticked) < len(columns) else ["?"]
+
+
+def _answers(boxes: BoxList) -> bool:
+    """Return whether boxes or ticks are an answer, and no decoration of sentences."""
+    states = {choice.state for choice in boxes.choices}
+    if not boxes.name and not any(choice.label for choice in boxes.choices):
+        return not any(choice.is_box for choice in boxes.choices)  # a tick alone; "(X)" is a letter
+    if any(choice.is_box for choice in boxes.choices) or all(is_closed(choice.label) for choice in boxes.choices):
+        return True
+    return len(boxes.choices) > 1 and len(states) > 1 and all(len(c.label) <= _LONGEST_NAME for c in boxes.choices)
+
+
+def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
+    """Yield name, value and role of what a list of boxes states; "?" where all boxes are empty, or all are ticked."""
+    on = [choice for choice in boxes.choices if choice.state == "on"]
+    off = [choice for choice in boxes.choices if choice.state == "off"]
+    crossed = [choice for choice in boxes.choices if choice.state == "no"]
+    if (off and not on) or (len(on) > 1 and not off and not crossed and all(choice.is_box for choice in on)):
+        yield boxes.name, "?", "answer"
+        return
+    for choice in on:
+        own = None if boxes.name else _OWN_VALUE.search(choice.label)
+        if own and kinds_of(own["value"]) and not kinds_of(label := choice.label[: own.start()].strip()):
+            yield label, own["value"], ""  # "[x] AMD - no"
+            continue
+        short = short_label(choice.label)
+        yield boxes.name, (short if is_closed(short) else choice.label) or TICKED, "answer"
+    for choice in off:
+        yield choice.label, EMPTY, ""
+    for choice in crossed:
+        said = kinds_of(short_label(choice.label))
+        if not said:
+            yield short_label(choice.label) or boxes.name, MARKS["no"][0], ""
+        elif not on:  # "❌ FALSE"; a cross before "TRUE" says two things
+            yield boxes.name, choice.label if said == ("no",) else "?", "answer"
+
+
+_OWN_VALUE = re.compile(
+    r"\s{0,3}(?:[-=]{1,2}>|→|\s-{1,2}\s|[,:=(])\s{0,3}\(?(?P<value>[^\s,;.()]{1,12})\)?\s{0,3}(?=$|[,;.(])"
+)
+
+
+def _of_lines(signs: str) -> Iterator[Slot]:
+    """Yield the slots of the fields of all lines; fields go together up to one whose key comes again."""
+    together: list[Field] = []
+    known: set[str] = set()
+    for one in pairs(signs, kind_of):
+        yield Slot(one.key, one.value, "", "line", ((one.start, one.end),))
+    for one in fields(signs, kind_of):
+        key = plain(one.key)
+        if FINAL.search(f"{one.key}:") or CORRECTION.search(f"{one.key}:") or _EARLIER.search(key):
+            continue  # what follows replaces another answer, or is replaced: the prose grammar reads it
+        if _AFTERTHOUGHT.match(signs, one.end) or one.value.startswith(PLACE):
+            continue
+        if key in known:
+            yield from _of_fields(together, signs)
+            together, known = [], set()
+        together.append(one)
+        known.add(key)
+    yield from _of_fields(together, signs)
+
+
+_EARLIER = re.compile(
+    r"(?<![a-z])(?:first|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|earlier)(?![a-z])|最初|起初|原先|原本|开始"
+)
+_AFTERTHOUGHT = re.compile(
+    r"[\s.;!,]{0,4}(?:(?:hm{1,3}|well|but|wait),?\s)?or\s(?:rather|maybe|perhaps|is it)", re.IGNORECASE
+)
+
+
+def is_requested(slot: Slot) -> bool:
+    """Return whether a slot is a line of the requested format, which sentences explain and do not contradict."""
+    return slot.layout == "line" and (slot.role != "" or OWN_NAMES.fullmatch(plain(slot.name)) is not None)
+
+
+def _of_fields(together: Sequence[Field], signs: str) -> Iterator[Slot]:
+    about = _about([(one.key, one.value, _role_in_line(one)) for one in together])
+    for one in together:
+        role = _role_in_line(one)
+        if role == "extra" or (one.key, one.value, role) == about or final_statement(normalise(one.value)) is not None:
+            continue
+        span = (one.start, one.end)
+        if about is None or not role:
+            value, end = _whole_sentence(one, role, signs, together)
+            yield Slot(one.key, value, role, "line", ((one.start, end),))
+            continue
+        asked = next(other for other in together if (other.key, other.value) == about[:2])
+        yield Slot(about[1], one.value, role, "line", tuple(sorted(((asked.start, asked.end), span))))
+
+
+def _whole_sentence(one: Field, role: Role, signs: str, others: Sequence[Field]) -> tuple[str, int]:
+    """Return the value of a field and its end; a sentence goes on behind its full stop, to the next field or line."""
+    if role not in ("answer", "diagnosis") or len(one.value.split()) < 4:
+        return one.value, one.end
+    ends = [at for at in (signs.find("\n", one.end), *(other.start for other in others)) if at >= one.end]
+    end = min(ends, default=len(signs))
+    return signs[one.value_start : end].strip(), end
+
+
+def _role_in_line(one: Field) -> Role:
+    """Return the role of a field's key; a subject is a name and no sentence."""
+    role = role_of(one.key)
+    return "" if role == "subject" and len(one.value) > 2 * _LONGEST_NAME else role

@@ -1,0 +1,212 @@
+"""Parse whether a reply calls a statement true or false, in English or Chinese.
+
+Only verdicts count: a word such as "true", "incorrect" or 对 that is alone, behind a label, or said of the statement
+("the text is incorrect"). Findings ("no haemorrhage is seen") do not, as what they mean depends on the statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import verdicts as words
+from lmod_train.core.vocabulary.characters import MARKS
+from lmod_train.tasks.parsing.clean import clean
+from lmod_train.tasks.parsing.cues import any_of, final_statement, split_explanation
+from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.tasks.parsing.slots import kinds_of
+from lmod_train.tasks.parsing.stance import clause_spans
+from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
+
+_REACH = 200
+"""Characters before a verdict in which its subject, a denial or a hedge is looked for."""
+_QUOTED = re.compile(r"\"(?!\w{1,12}[.!]?\")[^\"\n]{5,300}\"|'(?=[^'\n]{0,300}\s)[^'\n]{9,300}'(?![a-z])")
+_MARKS = r"[\s\"'()\[\]{}:=,*-]{0,6}"
+_TRUE, _FALSE = any_of(words.TRUE_EN, words.TRUE_ZH), any_of(words.FALSE_EN, words.FALSE_ZH)
+_TICK, _CROSS = (re.compile(rf"[{MARKS[kind]}]\ufe0f?(?!\s?[0-9])") for kind in ("yes", "no"))
+_ALONE_TRUE, _ALONE_FALSE = (
+    any_of([w for w in own if w.isascii()], [w for w in own if not w.isascii()])
+    for own in (words.ALONE_TRUE, words.ALONE_FALSE)
+)
+_ENDED = (
+    r"(?=的?(?:[吧啊哦呢了]|选?项)?(?:[\"')\]}]|\s|\ufe0f){0,4}(?:$|[.,;:!?(\[。，；\n{-]|因|由|理由|而|,|(?:because|since|as|due|given"
+    r"|based|and|but|rather|according|here|in|for|to say|that|with|statement|description|text|claim|assertion"
+    r"|sentence|overall|though|although|instead|if|or|not)(?![a-z])))"
+)
+_VERDICT = re.compile(rf"(?:(?P<true>{_TRUE})|(?P<false>{_FALSE})){_ENDED}", re.IGNORECASE)
+_ALONE = re.compile(
+    rf"(?:(?P<true>{_ALONE_TRUE})|(?P<false>{_ALONE_FALSE}))(?=[\"')\]}}\s]{{0,4}}(?:$|[.,;:!(\n。-]))", re.IGNORECASE
+)
+_LEAD = re.compile(
+    rf"{_MARKS}(?:(?:{any_of(words.LEADS_EN, words.LEADS_ZH)}|(?:根据|基于|结合|从)(?:该|这|上述|所?提供的)?(?:张|幅)?"
+    r"(?:图[片像]?|影像|照片)(?:显示|判断|来?看|可知|可见|所示|内容|信息)?"
+    rf"|(?:{any_of((), words.SUBJECTS_ZH)})){_MARKS}){{0,8}}",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(any_of(words.SUBJECTS_EN, words.SUBJECTS_ZH), re.IGNORECASE)
+_COPULA = re.compile(
+    r"(?:(?<![a-z])(?:is|are|was|were|seems?|appears?|be|being|looks|remains|statement|text|description|claim|it|this"
+    rf"|sentence|does|as)(?![a-z])|'s|\)|\")\s(?:(?:{any_of(words.LEADS_EN)})\s){{0,3}}$",
+    re.IGNORECASE,
+)
+_HAN_BEFORE = re.compile(
+    rf"(?:{any_of((), words.SUBJECTS_ZH)}|[与和跟同][^,]{{1,12}}?)[\s\"']{{0,2}}"
+    rf"(?:(?:{any_of((), words.LEADS_ZH)})[\s\"']{{0,2}}){{0,5}}$"
+)
+_NOT = re.compile(
+    rf"(?:{any_of(words.NOT_EN, words.NOT_ZH)})(?:是|为|说)?[\s\"']{{0,2}}"
+    rf"(?:(?:{any_of(('to be', 'so', 'very', 'an?'))})\s)?$",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(any_of(words.HEDGES_EN, words.HEDGES_ZH), re.IGNORECASE)
+_INSTEAD = re.compile(
+    rf"(?:{any_of(('rather than', 'instead of', 'as opposed to'), ('而不是', '而非', '并?不是说'))})[\s\"']{{0,3}}$",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(
+    rf"(?:(?:{_TRUE})[\"'\s]{{0,3}}(?:/|\||或者?|还是|和|、|or(?![a-z])|and(?![a-z]))[\"'\s]{{0,3}}(?:{_FALSE})"
+    rf"|(?:{_FALSE})[\"'\s]{{0,3}}(?:/|\||或者?|还是|和|、|or(?![a-z])|and(?![a-z]))[\"'\s]{{0,3}}(?:{_TRUE})"
+    r"|可能(?:是)?对的?,?(?:也|又)?(?:有)?可能(?:是)?错|可能(?:是)?错的?,?(?:也|又)?(?:有)?可能(?:是)?对)",
+    re.IGNORECASE,
+)
+_AGREES = re.compile(
+    rf"(?<![a-z])(?P<not>(?:not|n't|never)\s(?:{any_of(('fully', 'really', 'correctly'))}\s)?)?"
+    rf"(?:(?P<false>disagree|contradicts?|is contradicted|inconsistent)"
+    rf"|(?P<true>agree|{words.FIT_EN}))\s(?:with\s)?(?:the|this|that|what)"
+    r"(?![a-z])|(?<![a-z])(?P<calls>does\snot|doesn't|correctly|accurately|wrongly|incorrectly)\s(?:correctly\s|accurately\s)?"
+    r"(?:describes?|reflects?|represents?)(?![a-z])",
+    re.IGNORECASE,
+)
+_AGREES_ZH = re.compile(
+    rf"(?:{any_of((), words.SUBJECTS_ZH)})[^,]{{0,8}}?"
+    r"(?P<not>不|没有|未)?(?:符合|反映了?|对应)(?:了|该|这|上述|所示|提供的|张|幅){0,3}(?:图|影像|照片)"
+)
+_THING = re.compile(any_of((*words.SUBJECTS_EN, "i"), words.SUBJECTS_ZH), re.IGNORECASE)
+
+
+def parse_verdict(text: str, choices: Sequence[str]) -> str | Unparsed:
+    """Return the choice for a true or for a false statement, as a reply judges the statement.
+
+    Args:
+        text: A reply without thinking and markup (see `lmod_train.tasks.parsing.reading.read`).
+        choices: Two: what is replied to a true statement, and to a false one.
+
+    Returns:
+        The choice; or `Unparsed` with ``empty``, ``no_match`` (no verdict, a possibility, a condition) or ``ambiguous``
+        (both verdicts).
+
+    Example:
+        >>> tf = ("True", "False")
+        >>> [parse_verdict(text, tf) for text in ("True, no edema", "It is not correct.", "不是错的", "No edema.")][:3]
+        ['True', 'False', 'True']
+        >>> [parse_verdict(text, tf).reason for text in ("No edema.", "对/错", "")]
+        ['no_match', 'ambiguous', 'empty']
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
+
+
+def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
+    """Return the verdict that a slot states; None for a slot about something else."""
+    if slot.value == EMPTY or (slot.name and not slot.role) or slot.role in ("subject", "denied"):
+        return None
+    value = clean(slot.value)
+    kinds = ("yes",) if slot.value == TICKED else kinds_of(value)
+    if len(kinds) == 1 and kinds[0] in ("yes", "no"):
+        return choices[kinds[0] == "no"]
+    if kinds:
+        return Unparsed("ambiguous" if len(kinds) > 1 else "refused" if kinds[0] == "refused" else "no_match", kinds[0])
+    stated = _in_prose(value, choices)
+    if isinstance(stated, str) or stated.reason == "ambiguous":
+        return stated
+    return None if slot.layout == "line" else UNKNOWN
+
+
+_DOUBTS = re.compile(
+    r"(?<![a-z])(?:doubts?|disputes?|den(?:y|ies)|disagrees?|(?:not|n't) (?:think|believe|say|agree"
+    r"|accept))(?![a-z])|怀疑|不(?:认为|觉得|相信|同意)",
+    re.IGNORECASE,
+)
+_ASKS_FALSE = re.compile(
+    rf"(?:{any_of(words.FALSE_EN, words.FALSE_ZH)})[^.!\n]{{0,20}}\?\W{{0,4}}(?:yes|no|是|否|不是)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
+    if _ASKS_FALSE.search(text):  # "Is it false? No."
+        return Unparsed("no_match", text.strip()[:80])
+    text = _CROSS.sub(" false; ", _TICK.sub(" true; ", text))
+    if _EITHER.search(text) and len(set(_verdicts(_EITHER.sub(" ", text)))) != 1:
+        return Unparsed("ambiguous", "states both")
+    final = final_statement(text)
+    stated = set(_verdicts(final, first=True)) if final is not None else set()
+    stated = stated or set(_verdicts(split_explanation(text)[0])) or set(_verdicts(text))
+    if len(stated) == 1:
+        return choices[0] if stated.pop() else choices[1]
+    return Unparsed("ambiguous", "states both") if stated else Unparsed("no_match", text.strip()[:80])
+
+
+def _verdicts(text: str, first: bool = False) -> Iterator[bool]:
+    """Yield the verdicts of the clauses that are no questions; with `first`, of the first clause that has any."""
+    text = _QUOTED.sub(" ", text)
+    for start, end in clause_spans(text):
+        if text[end : end + 4].lstrip(" \"')").startswith("?"):
+            continue
+        found = list(_of_clause(text[start:end]))
+        yield from found
+        if first and found:
+            return
+
+
+def _of_clause(clause: str) -> Iterator[bool]:
+    for at, polarity in _placed(clause):
+        before = _before(clause, at)
+        own = re.split(r"[,:]", before)[-1]
+        denial = _NOT.search(before)
+        stem = before[: denial.start()] if denial else before
+        if not denial and _DOUBTS.search(own):
+            continue
+        if denial and _NOT.search(stem):
+            continue  # 没有不对
+        if _INSTEAD.search(before) or _HEDGE.search(own) or not _is_said_of_statement(stem, clause):
+            continue
+        yield polarity != bool(denial)
+    for agrees in _AGREES.finditer(clause):
+        if _THING.search(before := _before(clause, agrees.start())) and not _HEDGE.search(before):
+            yield _agrees(agrees)
+    for agrees in _AGREES_ZH.finditer(clause):
+        if not _HEDGE.search(_before(clause, agrees.end())):
+            yield not agrees["not"]
+
+
+def _before(clause: str, at: int) -> str:
+    return clause[max(0, at - _REACH) : at]
+
+
+def _placed(clause: str) -> Iterator[tuple[int, bool]]:
+    for found in _VERDICT.finditer(clause):
+        yield found.start(), found["true"] is not None
+    for found in _ALONE.finditer(clause):
+        lead = _LEAD.match(clause)
+        if (lead and lead.end() >= found.start()) or re.search(
+            r"[:,]\s?$", clause[max(0, found.start() - 2) : found.start()]
+        ):
+            yield found.start(), found["true"] is not None
+
+
+def _is_said_of_statement(before: str, clause: str) -> bool:
+    """Return whether the words before a verdict are none but leads, or make it one on the statement."""
+    own = before[-_REACH:]
+    last_part = re.split(r"[,:]\s?", own)[-1]
+    if _LEAD.fullmatch(own) or _LEAD.fullmatch(last_part):
+        return True
+    return bool(_SUBJECT.search(own) and (_COPULA.search(own) or _HAN_BEFORE.search(own)))
+
+
+def _agrees(found: re.Match[str]) -> bool:
+    if found["calls"]:
+        return found["calls"].lower() in ("correctly", "accurately")
+    return (found["true"] is not None) != bool(found["not"])

@@ -1,0 +1,1 @@
+"""Training and evaluation: callbacks, the doctor, the lab."""

@@ -1,0 +1,249 @@
+"""The evaluation callback: replies of any module are stored as they come, and scored at the end.
+
+`validate`, `test`, `predict` and the validation in `fit` all use it, for every kind of model. The logged scores are
+computed by the function that `rescore` and the report call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lightning import Callback, LightningModule, Trainer
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
+
+from lmod_train.core.artifacts.records import read_run_column, write_run_records
+from lmod_train.core.artifacts.replies import ReplyFile, has_failed, read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.lock import locked
+from lmod_train.core.types import Answer, Batch, Identity, Record, Reply, Unparsed
+from lmod_train.core.weight_values import known_by
+from lmod_train.scoring.metrics.bert_score import Encoder
+from lmod_train.scoring.metrics.prediction import PredictionMetric
+from lmod_train.tasks.asked import asked
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.cascade import answers_in, as_sent, current_in_rounds, hash_sent, is_due
+from lmod_train.tasks.current import Current
+from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.spread import scores_with_spread
+from lmod_train.tasks.ways import is_greedy
+from lmod_train.training.callbacks.bert_scores import encoders_named, score_answers
+from lmod_train.training.callbacks.protocols import Answering, answering, data_of
+
+ENCODING = 3600.0
+"""Seconds that a shard waits for another one that computes BERTScores."""
+
+
+class GenerationEval(Callback):
+    """Appends the replies of each batch to ``RUN/replies``; at the end scores them and logs the scores.
+
+    A continued run does not ask a record again that has a reply to the same words and images by the same weights,
+    template and settings (`lmod_train.tasks.asked`). Every rank writes its own file; at the end all ranks gather
+    outcomes, keep one per record id, and log the same value. A process that asks a shard of the records logs no scores.
+
+    Args:
+        log_subsets: Log scores of subsets (modality, sex, age ...) too; by default only those over all records.
+        encoders: Language -> folder of the text encoder for BERTScore of open answers, ``FOLDER`` or ``FOLDER@LAYER``
+            (default: the last layer); none computes no BERTScore. `validate` and `test` compute it.
+    """
+
+    def __init__(self, log_subsets: bool = False, encoders: dict[str, str] | None = None) -> None:
+        self._log_subsets, self._named = log_subsets, encoders
+        self._encoders: dict[str, Encoder] = {}
+        self._file: ReplyFile | None = None
+        self._records: dict[str, Record] = {}
+        self._asked: dict[str, str] = {}
+        self._replies: dict[str, Reply] = {}
+        self._tasks: Mapping[str, Task] = {}
+        self._usable: dict[tuple[str, str], Reply] = {}
+        self._sent: dict[str, str] = {}
+        self._answers: dict[str, Answer | Unparsed] = {}
+        self._failed: Collection[str] = frozenset()
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Register the records that are already answered, which are determined once the weights are loaded."""
+        self._encoders = encoders_named("--evaluation.encoders", self._named)
+        data, module = data_of(trainer), answering(pl_module)
+        self._records, self._tasks = {r.id: r for r in data.asked(stage)}, data.tasks
+
+        def answered() -> list[str]:
+            """Return the ids with a valid reply by the loaded weights; failed requests are not among them."""
+            saved = self._begin(trainer, module, stage)
+            valid = [r for r in saved if r.step == module.step and r.asked]
+            self._usable = {(r.id, r.asked): r for r in valid if not has_failed(r)}
+            found = self._current(valid).replies
+            self._replies = {id: r for id, r in found.items() if not has_failed(r)}
+            self._answers = {}
+            _log_asked_again(self._current(saved), len(found) - len(self._replies))
+            self._failed = found.keys() - self._replies.keys()
+            return list(self._replies)
+
+        data.leave_out(frozenset if stage == "fit" else answered, lambda: self._failed)
+        data.ask_when_due(self._due)
+        if stage == "fit":
+            self._begin(trainer, module, stage)
+
+    def _current(self, saved: Iterable[Reply]) -> Current:
+        return current_in_rounds(list(self._records.values()), self._tasks, self._asked, saved)
+
+    def _due(self, records: Sequence[Record]) -> list[Record]:
+        """Return the records to ask now, with the answers to earlier ones in their words.
+
+        Left out are those with a reply to these words, and those with an earlier question whose request failed, which
+        the next run asks.
+        """
+        answers = self._answers_to({need for record in records for need in record.needs})
+        due = [record for record in records if is_due(record, answers)]
+        hashes = {r.id: hash_sent(r, self._asked[r.id], answers) for r in due}
+        self._sent |= hashes
+        self._replies |= {r.id: self._usable[r.id, hashes[r.id]] for r in due if (r.id, hashes[r.id]) in self._usable}
+        return [as_sent(r, answers) for r in due if self._asked_as(r.id) != hashes[r.id]]
+
+    def _answers_to(self, ids: set[str]) -> dict[str, Answer | Unparsed]:
+        """Return the answers to records, each reply parsed once."""
+        new = [self._records[id] for id in ids & self._records.keys() - self._answers.keys()]
+        self._answers |= answers_in(new, self._tasks, self._replies)
+        return {id: self._answers[id] for id in ids & self._answers.keys()}
+
+    def _asked_as(self, id: str) -> str:
+        """Return the hash of what the reply to a record is a reply to; empty without a reply."""
+        return self._replies[id].asked if id in self._replies else ""
+
+    def _begin(self, trainer: Trainer, module: Answering, stage: str) -> list[Reply]:
+        """Write the run's records, open the reply file, and return the replies that were stored before."""
+        run = Run(Path(trainer.default_root_dir))
+        who = module.identity()
+        _log_equal_repeats(self._records.values(), who)
+        weights = _weights(trainer, who, stage)
+        self._asked = {r.id: asked(r, weights, who.template, who.settings) for r in self._records.values()}
+        saved = list(read_replies(run.replies).values())
+        if trainer.is_global_zero:
+            _log_changed_answers(run.records, self._records, self._asked)
+            write_run_records(run.records, self._records.values(), self._asked)
+        trainer.strategy.barrier("every rank has read the saved replies before one writes")
+        self._file = ReplyFile(run.replies_of(trainer.global_rank, data_of(trainer).shard))
+        return saved
+
+    def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Close the reply file, and compute the BERTScores of all answers of the run that have none yet."""
+        if self._file is None:
+            return
+        self._file.close()
+        self._file = None
+        if self._encoders and stage in ("validate", "test") and trainer.is_global_zero:
+            self._encode(Run(Path(trainer.default_root_dir)))
+
+    def _encode(self, run: Run) -> None:
+        """Compute the missing BERTScores; shards that end together do so in turn, so that none writes over another."""
+        with locked(run.folder / ".bert_scores", "--run", ENCODING):
+            replies = self._current(read_replies(run.replies).values()).replies
+            found = [p for task in self._tasks.values() for p in parse_replies(task, self._records.values(), replies)]
+            score_answers(run.bert_scores, self._encoders, found)
+
+    def _take(self, trainer: Trainer, replies: Sequence[Reply], batch: Batch) -> None:
+        """Append the replies of a batch; records that were not asked have none.
+
+        Raises:
+            RuntimeError: The ids of the replies are not those of the batch.
+        """
+        if trainer.sanity_checking or self._file is None:
+            return
+        if {r.id for r in replies} != {r.id for r in batch.records}:
+            raise RuntimeError("a responder must return one reply per record of the batch, with its id")
+        sent = [r for r in replies if not r.not_asked]
+        marked = [replace(_writable(r), asked=self._sent.get(r.id, self._asked[r.id])) for r in sent]
+        self._file.append(marked)
+        self._replies |= {r.id: r for r in marked}
+
+    def on_validation_batch_end(
+        self,
+        trainer: Trainer,
+        pl_module: LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Store the replies of a batch."""
+        self._take(trainer, outputs, batch)
+
+    on_test_batch_end = on_validation_batch_end
+    on_predict_batch_end = on_validation_batch_end
+
+    def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Compute and log the scores."""
+        self._score(trainer, pl_module, "val")
+
+    def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Compute and log the scores."""
+        self._score(trainer, pl_module, "test")
+
+    def on_validation_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """In `fit`, discard the replies of the previous validation."""
+        if trainer.state.fn == "fit":
+            self._replies = {}
+
+    def _score(self, trainer: Trainer, pl_module: LightningModule, prefix: str) -> None:
+        if trainer.sanity_checking or data_of(trainer).shard:
+            return  # a part of the records has no scores of its own
+        for task in data_of(trainer).tasks.values():
+            for score in self._scores(trainer, pl_module, task):
+                if score.value is not None and (self._log_subsets or score.subset == "all"):
+                    subset = "" if score.subset == "all" else f"/{score.subset}"
+                    name = f"{prefix}/{task.name}/{score.metric}{subset}"
+                    pl_module.log(name, score.value, sync_dist=False, batch_size=score.n)
+
+    def _scores(self, trainer: Trainer, pl_module: LightningModule, task: Task) -> Any:
+        """Return the scores of one task over all ranks, with one outcome per record id."""
+        scores = partial(scores_with_spread, task)
+        metric = PredictionMetric(scores, sync_on_compute=False).to(pl_module.device)
+        metric.update(parse_replies(task, self._records.values(), self._replies))
+        if trainer.world_size > 1:
+            metric.sync(dist_sync_fn=metric.dist_sync_fn)  # the default has another type on a rank without replies
+        return metric.compute()
+
+
+def _writable(reply: Reply) -> Reply:
+    """Return a reply with a question mark for each lone surrogate, which no file in UTF-8 holds."""
+    texts = {name: getattr(reply, name).encode("utf-8", "replace").decode() for name in ("reply", "rendered", "error")}
+    return replace(reply, **texts)
+
+
+def _weights(trainer: Trainer, who: Identity, stage: str) -> list[str]:
+    """Return the hashes or names of a command's weights; the first rank reads the files for all.
+
+    In `fit` these are the weights at step 0; the step of a reply identifies the later ones.
+    """
+    loaded = [] if stage == "fit" or not trainer.ckpt_path else [Path(trainer.ckpt_path)]
+    known = [known_by(weights) for weights in (*who.weights, *loaded)] if trainer.is_global_zero else []
+    return trainer.strategy.broadcast(known)
+
+
+def _log_equal_repeats(records: Iterable[Record], who: Identity) -> None:
+    if is_greedy(who.settings) and any("repeat" in r.tags for r in records):
+        rank_zero_warn("data.asking.repeats: the decoding is greedy, so that all repeats of a question are equal")
+
+
+def _log_asked_again(saved: Current, failed: int) -> None:
+    counted = {
+        "replies to other words, images, choices, weights, template or settings": saved.stale,
+        "replies without a hash of their input": saved.unverified,
+        "failed requests": failed,
+    }
+    if any(counted.values()):
+        listed = ", ".join(f"{n} {kind}" for kind, n in counted.items() if n)
+        rank_zero_info(f"asked again, and the old lines kept: {listed}")
+
+
+def _log_changed_answers(file: Path, records: Mapping[str, Record], now: Mapping[str, str]) -> None:
+    """Log the number of records with unchanged questions whose reference answers have changed."""
+    if not file.exists():
+        return
+    answers = read_run_column(file, "answer")
+    same = [id for id, hash in read_run_column(file, "asked").items() if hash and hash == now.get(id)]
+    changed = sum(records[id].answer != answers[id] for id in same)
+    if changed:
+        rank_zero_info(f"{changed} of {len(records)} reference answers have changed; stored replies are scored again")

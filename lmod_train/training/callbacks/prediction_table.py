@@ -1,0 +1,90 @@
+"""Callback that logs a table of predictions with their images to wandb."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lightning import Callback, LightningModule, Trainer
+from lightning.pytorch.loggers import WandbLogger
+from PIL import Image
+
+from lmod_train.core.artifacts.predictions import answer_json
+from lmod_train.core.artifacts.records import read_run_column
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.pixels import open_rgb
+from lmod_train.core.types import Prediction
+from lmod_train.tasks.cascade import current_in_rounds
+from lmod_train.tasks.reading import parse_replies
+from lmod_train.training.callbacks.protocols import data_of
+
+COLUMNS = ["id", "task", "image", "reply", "parsed", "reference", "status"]
+
+
+class PredictionTable(Callback):
+    """Logs the first predictions of every task after each evaluation, if a wandb logger is configured.
+
+    Args:
+        rows: Maximum number of predictions of each task.
+    """
+
+    def __init__(self, rows: int = 32) -> None:
+        self._rows = rows
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Log the table."""
+        loggers = [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]
+        if not loggers or trainer.sanity_checking or not trainer.is_global_zero:
+            return
+        for task, predictions in self._predictions(trainer).items():
+            for logger in loggers:
+                logger.log_table(f"predictions/{task}", COLUMNS, self._table(trainer, predictions))
+
+    on_test_end = on_validation_end
+
+    def _predictions(self, trainer: Trainer) -> dict[str, list[Prediction]]:
+        """Return the first predictions of each task, in record order."""
+        data = data_of(trainer)
+        run = Run(Path(trainer.default_root_dir))
+        records = data.asked(str(trainer.state.fn.value) if trainer.state.fn else "validate")
+        asked, saved = read_run_column(run.records, "asked"), read_replies(run.replies).values()
+        replies = current_in_rounds(records, data.tasks, asked, saved).replies
+        return {name: parse_replies(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
+
+    def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:
+        import wandb  # takes seconds to import, and only runs that log to it need it
+
+        root = data_of(trainer).curated
+        return [
+            [
+                p.record.id,
+                p.record.task,
+                wandb.Image(shown([root / name for name in p.record.image])) if p.record.image else None,
+                html.escape(p.reply.reply),  # untrusted text of a model, escaped for the page,
+                html.escape(answer_json(p.answer), quote=False),  # as are a parser's quotes of it
+                p.record.answer,
+                p.status,
+            ]
+            for p in predictions
+        ]
+
+
+def shown(files: Sequence[Path]) -> str | Image.Image:
+    """Return the images of a record as one: the path of a single image, or several joined as an RGB picture.
+
+    Args:
+        files: At least one; several are placed side by side in order, aligned at the top, on black.
+
+    Raises:
+        CuratedDamaged: One of several is missing or cannot be decoded.
+    """
+    if len(files) == 1:
+        return str(files[0])
+    pictures = [open_rgb(file) for file in files]
+    joined = Image.new("RGB", (sum(p.width for p in pictures), max(p.height for p in pictures)))
+    for place, picture in enumerate(pictures):
+        joined.paste(picture, (sum(p.width for p in pictures[:place]), 0))
+    return joined

@@ -1,0 +1,114 @@
+"""Interfaces of the datamodule and the module that callbacks use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import torch
+from lightning import LightningModule, Trainer
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Batch, Collate, Identity, Record, Reply
+from lmod_train.tasks.base import Task
+
+
+@runtime_checkable
+class EvaluationData(Protocol):
+    """A datamodule whose records are evaluated, such as `RecordsDataModule`."""
+
+    @property
+    def curated(self) -> Path:
+        """The curated folder, to which image paths of the records are relative."""
+        ...
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """The tasks by name."""
+        ...
+
+    @property
+    def shard(self) -> str:
+        """Part of the evaluated records that this process asks, ``i/n``; empty for all."""
+        ...
+
+    def records(self, split: str) -> Sequence[Record]:
+        """Return the records of a split, or all for ``all``."""
+        ...
+
+    def asked(self, stage: str) -> Sequence[Record]:
+        """Return the records that a command evaluates: ``validate``, ``test``, ``predict``, or ``fit``."""
+        ...
+
+    def leave_out(self, answered: Callable[[], Iterable[str]], failed: Callable[[], Collection[str]] = ...) -> None:
+        """Leave records out of evaluation that have a reply, and ask those last whose request has failed before.
+
+        Args:
+            answered: Function that returns the ids of the records with a reply; called for each evaluation loader,
+                after the weights are loaded.
+            failed: Function that returns the ids of those that failed; called after `answered`.
+        """
+        ...
+
+    def ask_when_due(self, due: Callable[[Sequence[Record]], list[Record]]) -> None:
+        """Ask questions whose words hold earlier answers when these are there.
+
+        Args:
+            due: Function that returns those of some questions that are to be asked now, with the words that are sent.
+        """
+        ...
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A module that answers batches of records, such as every `LmodModule`."""
+
+    @property
+    def collate(self) -> Collate:
+        """Function that makes its batches."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Device of its parameters."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """Optimiser steps of its weights."""
+        ...
+
+    def identity(self) -> Identity:
+        """Return everything that its replies depend on, beside the loaded checkpoint."""
+        ...
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Return one reply for each record, with its id."""
+        ...
+
+
+def data_of(trainer: Trainer) -> EvaluationData:
+    """Return the datamodule of a Trainer.
+
+    Raises:
+        BadArgument: There is none, or it is no `EvaluationData`.
+    """
+    data = getattr(trainer, "datamodule", None)
+    if not isinstance(data, EvaluationData):
+        name = None if data is None else type(data).__name__
+        cure = "pass `datamodule=RecordsDataModule(...)` to the Trainer, or leave the callback out"
+        raise BadArgument("datamodule", name, "a RecordsDataModule, whose records the callbacks read", cure)
+    return data
+
+
+def answering(module: LightningModule) -> Answering:
+    """Return a module as one that answers records.
+
+    Raises:
+        BadArgument: It is no `Answering`.
+    """
+    if not isinstance(module, Answering):
+        cure = "derive it from lmod_train.models.modules.base.LmodModule, or leave the callback out"
+        raise BadArgument("model", type(module).__name__, "a module with collate, identity, step and respond", cure)
+    return module

@@ -1,0 +1,56 @@
+"""Values of weights are checked in the pass that hashes their file."""
+
+from hashlib import sha256
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from lmod_train.core import weight_values
+from lmod_train.core.errors import WeightsNotFound
+from lmod_train.core.weight_values import known_by, zero_matrices
+
+TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+def write(path, **changed):
+    torch.manual_seed(0)
+    tensors = {
+        "a.weight": torch.randn(5, 7),
+        "b.bias": torch.zeros(3),
+        "ids": torch.arange(3),
+        "none": torch.ones(0, 4),
+    }
+    save_file({name.replace("_", "."): t for name, t in (tensors | changed).items()}, path, metadata={"format": "pt"})
+    return path
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_file_is_known_by_the_hash_of_its_bytes(tmp_path, kind, monkeypatch):
+    monkeypatch.setattr(weight_values, "AT_ONCE", 16)  # tensors in several pieces
+    path = write(tmp_path / "good.safetensors", c_weight=torch.tensor([[-6e4, 1e-7]]).to(kind))
+    assert known_by(path) == sha256(path.read_bytes()).hexdigest() and zero_matrices(path) == []
+    assert known_by("gpt-4o") == "gpt-4o" and zero_matrices("gpt-4o") == []
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf, -1e30])
+def test_impossible_values_are_refused_wherever_they_stand(tmp_path, kind, value, monkeypatch):
+    monkeypatch.setattr(weight_values, "AT_ONCE", 16)
+    for place in (0, 7, 34):
+        wrong = torch.ones(5, 7, dtype=torch.float64)
+        wrong.view(-1)[place] = value
+        path = write(tmp_path / "bad.safetensors", c_weight=wrong.to(kind))
+        with pytest.raises(WeightsNotFound, match=r"1 of 5 tensors hold NaN.*e\.g\. c\.weight"):
+            known_by(path)
+
+
+def test_matrices_of_zeros_are_named_and_vectors_are_not(tmp_path):
+    path = write(tmp_path / "holes.safetensors", c_weight=torch.zeros(4, 4), d_weight=-torch.zeros(2, 2, 2))
+    assert zero_matrices(path) == ["c.weight", "d.weight"] and known_by(path)
+
+
+def test_a_large_vector_and_a_file_that_cannot_be_read_have_a_hash(tmp_path):
+    assert known_by(write(tmp_path / "mask.safetensors", mask=torch.full((3, 3), -1e30)))
+    (tmp_path / "cut.safetensors").write_bytes(b"12345678{not json")
+    assert known_by(tmp_path / "cut.safetensors") == sha256(b"12345678{not json").hexdigest()

@@ -1,0 +1,36 @@
+"""Families of records: patients, copies, files and chains stay together."""
+
+from __future__ import annotations
+
+from lmod_train.data.datamodules.families import families_of
+from tests.tiny import record
+
+
+def of(name, source="a", group="", **fields):
+    return record(
+        f"glaucoma/{source}/{name}", key=name, source=source, group=group, **{"image_sha256": (name,), **fields}
+    )
+
+
+def test_group_file_chain_and_copy_join_what_they_share(tmp_path):
+    records = [
+        of("1", group="p1"), of("2", group="p1"), of("3", source="b", group="p1"),
+        of("4"), of("5", image_sha256=("4",)),
+        of("6", chain="c"), of("7", chain="c"),
+        of("8"), of("9", source="b"), of("10", source="b"),
+    ]  # fmt: skip
+    copies = "kind,first_source,first_key,second_source,second_key\nnear,a,8,b,9\nnear,b,9,c,of another task\n"
+    (tmp_path / "leakage.csv").write_text(copies)
+    found = families_of(records, tmp_path)
+    together: dict[str, set[str]] = {}
+    for r in records:
+        together.setdefault(found[r.id], set()).add(r.key)
+    assert sorted(map(sorted, together.values())) == [["1", "2"], ["10"], ["3"], ["4", "5"], ["6", "7"], ["8", "9"]]
+    assert families_of([], tmp_path) == {}
+
+
+def test_names_do_not_depend_on_the_order_and_copies_need_the_list(tmp_path):
+    records = [of("8"), of("9", source="b"), of("1", group="p"), of("2", group="p")]
+    assert families_of(records, tmp_path) == families_of(records[::-1], tmp_path)
+    found = families_of(records, tmp_path)
+    assert found[records[0].id] != found[records[1].id] and found[records[2].id] == found[records[3].id]

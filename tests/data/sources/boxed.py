@@ -1,0 +1,18 @@
+"""Boxes that curation makes of a sample's masks and outlines, for comparison with the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lmod_train.core.types import Box, Sample
+from lmod_train.data.curation.boxes import read_boxes
+from lmod_train.data.curation.images import Opened, open_image
+
+
+def boxed(sample: Sample) -> set[tuple[str, Box]] | str:
+    """Return structure and box of everything marked on a sample, or the reason why they cannot be determined."""
+    opened = open_image(sample)
+    if not isinstance(opened, Opened):
+        return opened.reason
+    found, listed = read_boxes(replace(sample, size=opened.image.size), opened.orientation)
+    return listed[0].reason if listed else {(region.structure, region.box) for region in found.regions}

@@ -1,0 +1,29 @@
+"""Fixtures: phantoms written once for all tests of the sources; tests that damage files use a copy."""
+
+from importlib import import_module
+
+import pytest
+
+from lmod_train.data.sources.discovery import source_classes
+from lmod_train.phantom.folders import eye_diseases, refuge
+
+LAYOUTS = ("challenge", "refuge2", "kaggle")
+
+
+@pytest.fixture(scope="session")
+def drawn(tmp_path_factory):
+    """A raw folder with every source, refuge in its three layouts."""
+    raw = tmp_path_factory.mktemp("drawn")
+    eye_diseases.write(raw / "eyes", 8, seed=11, size=48, workers=0)
+    for layout in LAYOUTS:
+        refuge.write(raw / layout, 12, seed=12, size=64, layout=layout, workers=0)
+    return raw
+
+
+@pytest.fixture(scope="session")
+def eight(tmp_path_factory):
+    """A raw folder for each source, with eight phantoms in it; tests that change files use a copy."""
+    raw = tmp_path_factory.mktemp("eight")
+    for name in source_classes():
+        import_module(f"lmod_train.phantom.folders.{name}").write(raw / f"of {name}", 8, seed=4, size=64, workers=0)
+    return raw

@@ -1,0 +1,72 @@
+"""Image processors as functions: what the families' code prepares, and the token counts of the table of models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from lmod_train.core.artifacts.model_facts import known_models
+from lmod_train.data.audit.view import measure
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.look import look_of
+from lmod_train.models.chat.pictures import Pictures
+from tests.families import MODEL_TYPES
+from tests.models.chat.real_sizes import REAL, write_processor
+from tests.models.chat.written_once import write_other, write_tiny
+from tests.other_classes import OTHERS
+
+FACTS = {model.name: model for model in known_models()}
+MODELS = {
+    "gemma3": "medgemma_4b",
+    "idefics3": "idefics3_8b",
+    "internvl": "internvl3_8b",
+    "llava": "llava_1_5_7b",
+    "llava_next": "llava_1_6_mistral_7b",
+    "llava_onevision": "llava_onevision_qwen2_7b",
+    "qwen2_5_vl": "qwen2_5_vl_7b",
+    "qwen3_vl": "qwen3_vl_8b",
+}
+
+
+def test_every_family_and_class_is_tried():
+    assert set(OTHERS) == {*COARSE}
+    assert set(REAL) == set(MODELS) == set(MODEL_TYPES) - {"qwen2_vl"}  # which no model of the table has
+
+
+@pytest.mark.parametrize("model_type", MODELS)
+def test_the_tokens_of_the_table_are_those_of_the_processor(model_type: str, tmp_path: Path):
+    look = look_of(write_processor(tmp_path, model_type), Pictures())
+    _, tokens = look(Image.new("RGB", (1024, 1024), (90, 40, 10)))
+    assert tokens == FACTS[MODELS[model_type]].tokens
+
+
+@pytest.mark.parametrize("model_type", MODEL_TYPES)
+def test_a_look_has_the_values_and_tokens_of_the_dialect(model_type: str, tmp_path: Path):
+    folder = write_tiny(tmp_path, model_type)
+    picture = Image.effect_mandelbrot((120, 90), (-2, -1, 1, 1), 50).convert("RGB")
+    values, tokens = look_of(folder, Pictures())(picture)
+    images = Dialect(folder).images([picture])
+    assert [tokens] == images.tokens
+    assert np.array_equal(values.reshape(-1), images.items[0]["pixel_values"].numpy().reshape(-1))
+
+
+COARSE = {
+    "deepseek_vl": ((48, 36), 16),  # padded to a square
+    "gemma4": ((108, 84), 63),  # patches of 4, three a side are a token
+    "glm4v_moe": ((128, 96), 48),  # sides are multiples of 16
+    "mllama": ((96, 72), 1),  # four tiles; its images enter by cross-attention
+    "paligemma": ((48, 48), 16),  # stretched to a square; it has no chat template
+    "qwen3_vl_moe": ((128, 96), 48),
+}
+"""Class -> resolution of an image of 120 x 90, and image tokens."""
+
+
+@pytest.mark.parametrize("model_type", COARSE)
+def test_other_classes_are_measured_too(model_type: str, tmp_path: Path):
+    resolution, tokens = COARSE[model_type]
+    view = measure(look_of(write_other(tmp_path, model_type), Pictures()), 120, 90)
+    assert view.resolution == pytest.approx(resolution, rel=0.01)
+    assert (view.kept, view.tokens) == (1.0, tokens)
