@@ -23,7 +23,14 @@ echo "== ruff check"
 "$python" -m ruff check .
 echo "== ruff format"
 "$python" -m ruff format --check .
+echo "== pytest, and mypy beside it"
+report="$(mktemp)"
+trap 'kill "${types:-}" 2>/dev/null; rm -f "$report"' EXIT
+"$python" -m mypy >"$report" 2>&1 &
+types=$! # a minute of one core beside the tests, not before them
+passed=0
+"$python" -m pytest -q -n 2 ${marked[@]+"${marked[@]}"} "$@" || passed=$?
 echo "== mypy"
-"$python" -m mypy
-echo "== pytest"
-"$python" -m pytest -q -n 2 ${marked[@]+"${marked[@]}"} "$@"
+wait "$types" || passed=1
+cat "$report"
+exit "$passed"
