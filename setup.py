@@ -14,7 +14,7 @@ setup(
         "lmod_train": ["py.typed"],
         "lmod_train.models.chat": ["small_base/*", "templates/*.jinja"],
         "lmod_train.tasks.failures": ["measured.csv"],
-        "lmod_train.data.sources": ["*.csv"],
+        "lmod_train.data.sources.ophthalwechat": ["account.csv"],
         "lmod_train.report.papers": ["*.csv"],
         "lmod_train.report.writers": ["page_files/*"],
         "lmod_train.tasks.drafting.captions": ["keywords.csv"],

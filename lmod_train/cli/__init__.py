@@ -26,6 +26,7 @@ from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
+from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument, LmodError, Untrusted
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Command and options, without the program's name; default: those of the process.
     """
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    arguments = [todays_text(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     arguments = [*arguments[:1], *by_name(arguments[0], arguments[1:])] if arguments else []
     try:
         with own_classes(arguments):

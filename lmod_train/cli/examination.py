@@ -17,7 +17,7 @@ import yaml
 from jsonargparse import ArgumentParser, Namespace
 
 from lmod_train import __version__
-from lmod_train.core.artifacts.run import Run, renamed
+from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import LmodError
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
@@ -115,7 +115,8 @@ def every_core(environment: Mapping[str, str]) -> Iterator[None]:
 
 def plain(parser: ArgumentParser, config: Namespace) -> dict[str, Any]:
     """Return a configuration as the plain values that are written to ``config.yaml``."""
-    return renamed(yaml.safe_load(parser.dump(config, skip_validation=True)))
+    values: dict[str, Any] = yaml.safe_load(parser.dump(config, skip_validation=True))
+    return values
 
 
 def cause_of(error: BaseException) -> BaseException:

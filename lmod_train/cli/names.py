@@ -13,7 +13,8 @@ import yaml
 from lmod_train.cli.own import check_trusted
 from lmod_train.cli.signatures import class_names, module_file, parameters_of
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.artifacts.run import RENAMED, Run
+from lmod_train.core.artifacts.renames import todays_text
+from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.lock import is_first
 from lmod_train.core.shipped import configs_folder
@@ -133,7 +134,7 @@ def _loaded(option: str, name: str, folder: Path) -> Any:
     if file is None:
         raise BadArgument(option, name, "an existing YAML file", _closest_config(name))
     try:
-        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+        tree = yaml.safe_load(todays_text(file.read_text(encoding="utf-8")))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         where = " ".join(str(error).split())[:200]
         raise BadArgument(option, str(file), f"a valid YAML file ({where})", f"correct {file}") from error
@@ -173,7 +174,7 @@ def _leaves(tree: Any, key: str = "") -> Iterator[Given]:
 def _check_class(path: str) -> None:
     """Refuse a class path of this package that does not exist; other packages are left to the parser."""
     module, _, name = path.rpartition(".")
-    if not path.startswith("lmod_train.") or path in RENAMED or name in class_names(module):
+    if not path.startswith("lmod_train.") or name in class_names(module):
         return
     if module_file(module) is not None:
         known = [f"{module}.{n}" for n in class_names(module)]
@@ -195,7 +196,7 @@ def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
     if not path.startswith("lmod_train."):
         return
     _check_class(path)
-    known = parameters_of(RENAMED.get(path, path))
+    known = parameters_of(path)
     for name in names:
         if known and name.startswith("model.init_args."):
             _check_one("--", name.split(".")[2], known, "model.init_args.", name, f"list options {path}")

@@ -56,12 +56,13 @@ def phantom(
 
 def _drawable() -> list[str]:
     """Return the names of the sources whose layout phantoms can be drawn in."""
-    from lmod_train.cli.listing import classes_in, descendants
+    from lmod_train.cli.listing import ROOMS, classes_in, descendants
     from lmod_train.core.shipped import PACKAGE
 
-    found = descendants("Source", list(classes_in(PACKAGE / "sources", "lmod_train.data.sources")))
+    found = descendants("Source", list(classes_in(PACKAGE / ROOMS["Source"], "lmod_train.data.sources")))
     names = [str(source.constants["name"]) for source in found]
-    return [name for name in names if (PACKAGE / "phantom" / "folders" / f"{name}.py").exists()]
+    folders = PACKAGE / "phantom" / "folders"
+    return [name for name in names if (folders / f"{name}.py").exists() or (folders / name / "__init__.py").exists()]
 
 
 def rescore(run: Path, *, trust: list[str] | None = None) -> None:

@@ -243,8 +243,8 @@ class Sample:
     Attributes:
         source: Name of the source.
         key: Key ``part/split/id`` with the names of the source; unique within the source.
-        modality: A name in `lmod_train.core.vocabulary.modalities`, or a combination for several images, e.g. ``CFP+OCT``;
-            empty if the source does not state it.
+        modality: A name in `lmod_train.core.vocabulary.modalities`, or a combination for several images, e.g.
+            ``CFP+OCT``; empty if the source does not state it.
         image: The raw image file with the masks, outlines and regions; None if there are only `shared_images`, or no
             image.
         group: Patient or augmentation family, whose samples are in one split.
@@ -576,7 +576,8 @@ class Collate(Protocol):
 Parser = Callable[[str, Sequence[str]], Answer | Unparsed]
 """Function from a reply without its thinking and choices to an answer or the reason why there is none.
 
-Its text still has its markup: braces, tags and tables (`lmod_train.tasks.parsing.structure`). It never raises or guesses."""
+Its text still has its markup: braces, tags and tables (`lmod_train.tasks.parsing.structure`). It never raises or
+guesses."""
 
 SampleStream = Iterator[Sample | Dropped]
 """Samples of a source, and the files it left out."""

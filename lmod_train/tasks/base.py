@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.items import Item
@@ -29,6 +30,7 @@ class Task(ABC):
             choices and format, in which a question can be asked too (`lmod_train.tasks.wordings`).
         joins_parts: Whether samples of one photograph in two parts of a source are asked as one, with the labels and
             boxes of both (`lmod_train.data.curation.parts`).
+        stored_name: Name of a class of this package that moved, see `lmod_train.core.artifacts.renames.stored_name`.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Task(ABC):
     sources: list[str] | None = None
     wordings: Wordings = ()
     joins_parts: ClassVar[bool] = False
+    stored_name: ClassVar[str]
 
     def asks_of(self, sample: Sample) -> bool:
         """Return whether the sample is of one of the `sources`."""
@@ -133,4 +136,4 @@ def _of_task(value: object) -> dict[str, Any] | None:
     if not isinstance(value, Task):
         return None
     kind = type(value)
-    return {"class": f"{kind.__module__}.{kind.__qualname__}", "version": kind.version, "settings": value.settings()}
+    return {"class": stored_name(kind), "version": kind.version, "settings": value.settings()}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
+from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.judged import account_scores, judged_scores
@@ -49,7 +50,7 @@ class _Writing(Task, ABC):
         return Record(
             id="/".join([self.name, SOURCE, quote(caption.key), step]),
             task=self.name,
-            task_class=f"{kind.__module__}.{kind.__qualname__}",
+            task_class=stored_name(kind),
             task_version=self.version,
             source=SOURCE,
             key=caption.key,

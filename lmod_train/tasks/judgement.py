@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS
@@ -78,7 +79,7 @@ class Judgement(Task):
         return Record(
             id=f"{self.name}/{judged.id}",
             task=self.name,
-            task_class=f"{kind.__module__}.{kind.__qualname__}",
+            task_class=stored_name(kind),
             task_version=self.version,
             source=judged.source,
             key=judged.key,

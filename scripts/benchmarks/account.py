@@ -2,9 +2,9 @@
 
     python scripts/benchmarks/account.py [--n 600] [--lmms LMMS/bin/python] [--inspect INSPECT/bin/python]
 
-The server (tests/models/backends/endpoint/server.py) decides by a seed which question it answers rightly or wrongly, refuses,
-truncates, withholds, leaves empty, or rejects for good, and which attempts meet a fault: 429 with Retry-After, 500,
-503, garbage, silence, half replies, half streams, closed connections. So the right account is known, whatever is
+The server (tests/models/backends/endpoint/server.py) decides by a seed which question it answers rightly or wrongly,
+refuses, truncates, withholds, leaves empty, or rejects for good, and which attempts meet a fault: 429 with Retry-After,
+500, 503, garbage, silence, half replies, half streams, closed connections. So the right account is known, whatever is
 repeated. This package asks until a further run changes nothing; its account and accuracies must equal the truth.
 lmms-eval and inspect-ai ask the same questions once with their own retries, each in an environment of its own:
 

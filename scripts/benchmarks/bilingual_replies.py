@@ -2,11 +2,11 @@
 
     python scripts/benchmarks/bilingual_replies.py [--mutations 100000] [--seed 0]
 
-The replies and their labels (tests/tasks/parsing/bilingual.jsonl) were written before the parsers' rules; the rules were made
-on the half `develop`. For each half and kind of question: the replies that are read as labelled, how many of the read
-answers are right (precision), and how many of the answers are read (recall), with 95 % intervals (Wilson). Then
-labelled replies with pieces left out, doubled, moved or replaced are read: no parser may raise, and an answer must be
-one of the choices.
+The replies and their labels (tests/tasks/parsing/bilingual.jsonl) were written before the parsers' rules; the rules
+were made on the half `develop`. For each half and kind of question: the replies that are read as labelled, how many of
+the read answers are right (precision), and how many of the answers are read (recall), with 95 % intervals (Wilson).
+Then labelled replies with pieces left out, doubled, moved or replaced are read: no parser may raise, and an answer must
+be one of the choices.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ from lmod_train.models.backends.endpoint.pace import Pace
 from lmod_train.models.backends.openai import OpenAI
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVER = ROOT / "tests" / "backends" / "endpoint" / "server.py"
+SERVER = ROOT / "tests" / "models" / "backends" / "endpoint" / "server.py"
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
 
 

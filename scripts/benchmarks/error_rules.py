@@ -2,8 +2,8 @@
 
     python scripts/benchmarks/error_rules.py [--write]
 
-The replies and their labels (tests/tasks/failures/replies.jsonl) were written before the rules, by written definitions; the
-rules were tuned on the half `develop` only. Each row is a rule on a half: how often it fired and how often that was
+The replies and their labels (tests/tasks/failures/replies.jsonl) were written before the rules, by written definitions;
+the rules were tuned on the half `develop` only. Each row is a rule on a half: how often it fired and how often that was
 right (precision), how many replies have the label and how many of them it found (recall), with 95 % intervals.
 `--write` replaces lmod_train/tasks/failures/measured.csv.
 """

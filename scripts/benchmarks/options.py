@@ -2,8 +2,8 @@
 
     python scripts/benchmarks/options.py [--mutations 100000] [--seed 0]
 
-The replies and their labels (tests/tasks/parsing/options.jsonl) were written before the parser's rules; the rules were made
-on the half `develop`. For each half: how many replies have an answer, how many are read, and how many of these are
+The replies and their labels (tests/tasks/parsing/options.jsonl) were written before the parser's rules; the rules were
+made on the half `develop`. For each half: how many replies have an answer, how many are read, and how many of these are
 right (precision), with 95 % intervals (Wilson). Then labelled replies with pieces left out, doubled, moved or replaced
 are read as options and as confidences: no parser may raise, an answer must be one of the options, a confidence lies
 within 0 and 1.

@@ -29,7 +29,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL_BASE = ROOT / "lmod_train" / "chat" / "small_base"
+SMALL_BASE = ROOT / "lmod_train" / "models" / "chat" / "small_base"
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "WANDB_MODE": "offline"}
 
 

@@ -11,11 +11,15 @@ from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.shipped import configs_folder
 
 FORMER, TODAY = (
-    "lmod_train.models.modules.conversation.Conversation",
+    "lmod_train.modules.conversation.Conversation",
     "lmod_train.models.modules.conversation.VisionLanguageModel",
 )
 WORDS = ["--model.init_args.max_new_tokens", "2"]
-QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false", "--doctor.refuse", "false"]
+CALLBACK = "lmod_train.training.callbacks.prediction_table.PredictionTable"
+QUIET = [
+    *("--trainer.enable_progress_bar", "false", "--trainer.logger", "false", "--doctor.refuse", "false"),
+    f"--trainer.callbacks+={CALLBACK}",
+]
 SHORT = ["--trainer.max_epochs", "1", "--trainer.check_val_every_n_epoch", "1", "--data.limit", "2"]
 
 
@@ -30,7 +34,9 @@ def trained(curated: Path, tiny: Path, tmp_path_factory: pytest.TempPathFactory)
         assert cli.main(typed) == 0
     written = folder / "old" / "config.yaml"
     assert TODAY in written.read_text()
-    written.write_text(written.read_text().replace(TODAY, FORMER))
+    former = written.read_text().replace(TODAY, FORMER)
+    assert CALLBACK in former
+    written.write_text(former.replace(CALLBACK, CALLBACK.replace(".training.", ".")))
     return typed, folder / "old"
 
 
@@ -68,3 +74,33 @@ def test_its_config_and_checkpoint_are_evaluated(fit: list[str]):
     assert cli.main(typed) == 0 and cli.main(typed) == 0, "begun, and continued"
     assert f"class_path: {TODAY}\n" in Path("new/config.yaml").read_text()
     assert {step for _, step, _ in read_replies(Path("new/replies"))} == {1}
+
+
+def test_own_configs_and_arguments_may_hold_former_class_paths(curated: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = "class_path: lmod_train.tasks.four_way.FourWay"
+    Path("own.yaml").write_text(
+        "model:\n  class_path: lmod_train.modules.frozen.Frozen\n  init_args:\n    backend:\n"
+        "      class_path: lmod_train.backends.scripted.Scripted\n      init_args: {text: Normal}\n"
+        f"data:\n  curated: {curated}\n  tasks:\n    - {task}\n"
+    )
+    quiet = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
+    assert cli.main(["validate", "--config", "own.yaml", *quiet, "--run", "one"]) == 0
+    typed = ["--model", "lmod_train.modules.frozen.Frozen", "--model.backend", "lmod_train.backends.scripted.Scripted"]
+    backend = ["--model.backend.text", "Normal", "--data.tasks", f"[{{{task}}}]", "--data.curated", str(curated)]
+    assert cli.main(["validate", *typed, *backend, *quiet, "--run", "two"]) == 0
+    assert read_replies(Path("one/replies")).keys() == read_replies(Path("two/replies")).keys()
+    for run in ("one", "two"):
+        assert "lmod_train.models.backends.scripted.Scripted" in Path(run, "config.yaml").read_text()
+
+
+def test_the_cure_of_a_plug_in_whose_import_moved_names_the_new_one(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("former.py").write_text("from lmod_train.sources.base import Source\n\n\nclass Former(Source):\n    pass\n")
+    tasks = "tasks:\n  - class_path: lmod_train.tasks.glaucoma.Glaucoma\n"
+    Path("own.yaml").write_text(f"protocol: own\nsources:\n  - class_path: former.Former\n{tasks}")
+    Path("raw").mkdir()
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["curate", "--config", "own.yaml", "--raw", "raw", "--out", "OUT"])
+    said = capsys.readouterr().err
+    assert "\nNext: lmod_train.sources is lmod_train.data.sources now; import " in said

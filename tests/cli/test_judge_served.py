@@ -21,7 +21,7 @@ from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.shipped import PACKAGE
 from tests.judged import make_run
 
-SMALL_BASE = PACKAGE / "chat" / "small_base"
+SMALL_BASE = PACKAGE / "models" / "chat" / "small_base"
 OPTIONS = ["--trainer.accelerator", "cpu", "--trainer.logger", "false", "--trainer.enable_progress_bar", "false"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,12 +47,12 @@ def test_a_task_is_found_at_any_depth_and_a_stranger_is_not(tmp_path: Path):
     assert leaf.constants == {"name": "leaf", "version": 3, "_TREE": "root/*.jpg"}
 
 
-@pytest.mark.parametrize(("base", "room"), [(Source, "sources"), (Task, "tasks")])
+@pytest.mark.parametrize(("base", "room"), [(Source, "data.sources"), (Task, "tasks")])
 def test_what_is_listed_is_what_importing_finds(base: type, room: str):
     package = f"lmod_train.{room}"
-    listed = listing.descendants(base.__name__, list(listing.classes_in(listing.PACKAGE / room, package)))
-    for file in sorted((listing.PACKAGE / room).glob("*.py")):
-        importlib.import_module(package if file.stem == "__init__" else f"{package}.{file.stem}")
+    listed = [one for one in listing.known_classes(base.__name__) if one.path.startswith(package)]
+    for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+        importlib.import_module(module.name)
 
     def below(parent: type) -> set[type]:
         return {c for child in parent.__subclasses__() for c in {child, *below(child)}}
@@ -92,11 +93,12 @@ def test_every_source_is_listed_with_licence_address_and_folders():
 
 
 def test_what_a_source_does_not_state_is_listed_as_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "sources").mkdir()
-    (tmp_path / "sources" / "bare.py").write_text('class Bare(Source):\n    """Bare."""\n    name = "bare"\n')
+    (tmp_path / "data" / "sources").mkdir(parents=True)
+    (tmp_path / "data" / "sources" / "bare.py").write_text('class Bare(Source):\n    """Bare."""\n    name = "bare"\n')
     monkeypatch.setattr(listing, "PACKAGE", tmp_path)
     assert listing.sources() == (
-        "bare  (?; licence: ?)\n  lmod_train.data.sources.bare.Bare\n  Published at: ?\n  Bare.\n  Expected folders:\n  ?"
+        "bare  (?; licence: ?)\n  lmod_train.data.sources.bare.Bare\n  Published at: ?\n"
+        "  Bare.\n  Expected folders:\n  ?"
     )
 
 

@@ -110,7 +110,7 @@ def test_a_real_tensor_changes_its_type_with_its_place():
 def test_a_batch_of_another_kind_is_refused_with_both_names():
     batch = Shown([RECORD], None, None, [])
     assert Shown.of(batch) is batch and Batch.of(batch) is batch
-    with pytest.raises(TypeError, match=r"batch=lmod_train\.types\.Batch: expected a .*\.Shown\.\nNext: collate"):
+    with pytest.raises(TypeError, match=r"batch=lmod_train\.core\.types\.Batch: expected a .*\.Shown\.\nNext: collate"):
         Shown.of(Batch([RECORD]))
 
 

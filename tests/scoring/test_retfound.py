@@ -16,7 +16,9 @@ from tests.formula import table
 from tests.scoring.make import item
 from tests.tabled import tabled
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "vision" / "retfound_reference.json").read_text())["metrics"]
+REFERENCE = json.loads((Path(__file__).parents[1] / "models" / "vision" / "retfound_reference.json").read_text())[
+    "metrics"
+]
 
 
 @tabled("case", REFERENCE)

@@ -10,13 +10,9 @@ from typing import Any
 
 import yaml
 
+from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument, ConfigDamaged
 from lmod_train.core.files import write_durably
-
-RENAMED = {
-    "lmod_train.models.modules.conversation.Conversation": "lmod_train.models.modules.conversation.VisionLanguageModel"
-}
-"""Former class paths of modules, which older runs and configurations hold, with those of today."""
 
 PARSER = "parser"
 """Name that no judge has: in agreements of judges, whether the task's own parser finds the true answer in the reply."""
@@ -173,35 +169,21 @@ class Run:
         return "/".join(parts[max(i for i, part in enumerate(parts) if not MEMBER.fullmatch(part)) :])
 
     def read_config(self) -> dict[str, Any]:
-        """Return what ``config.yaml`` holds, the module's class path as it is today; empty where there is none.
+        """Return what ``config.yaml`` holds, its class paths as they are today; empty where there is none.
 
         Raises:
             ConfigDamaged: It is no text, no YAML, or no mapping.
         """
         path = self.config
         try:
-            config = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
+            config = (yaml.safe_load(todays_text(path.read_text(encoding="utf-8"))) or {}) if path.exists() else {}
         except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
             raise ConfigDamaged(path, f"is no YAML that can be read ({' '.join(str(error).split())[:200]})") from error
         if not isinstance(config, dict):
             raise ConfigDamaged(path, f"holds a {type(config).__name__}, expected keys and values")
-        return renamed(config)
+        return config
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``config.yaml``, whole or not at all, its keys sorted."""
         with write_durably(self.config) as beside:
             beside.write_text(yaml.safe_dump(dict(config), sort_keys=True), encoding="utf-8")
-
-
-def renamed(config: dict[str, Any]) -> dict[str, Any]:
-    """Return a configuration with the class path that its module has today.
-
-    Example:
-        >>> renamed({"model": {"class_path": "lmod_train.models.modules.conversation.Conversation"}})
-        {'model': {'class_path': 'lmod_train.models.modules.conversation.VisionLanguageModel'}}
-    """
-    model = config.get("model")
-    former = model.get("class_path") if isinstance(model, dict) else None
-    if isinstance(model, dict) and isinstance(former, str) and former in RENAMED:
-        return config | {"model": {**model, "class_path": RENAMED[former]}}
-    return config

@@ -1,4 +1,5 @@
-"""Keys of fields, by what they announce: in JSON, tags, tables and lines; for the format see `lmod_train.core.vocabulary`.
+"""Keys of fields, by what they announce: in JSON, tags, tables and lines; for the format see
+`lmod_train.core.vocabulary`.
 
 A key counts in any case, with blanks, hyphens or underscores between its words ("is_present", "isPresent"), and with
 words such as "final" and "result" before and behind it ("my final answer", "diagnosis result", 最终诊断结果).

@@ -1,7 +1,7 @@
 """Management of an eye by diagnosis and grade, from published guidance, and how much a case matters.
 
-DRAFT: no clinician has read this table yet. It serves the last stage of chains (`lmod_train.tasks.chain.stages.cd`) and is no
-advice for any patient. To add a diagnosis, add rows.
+DRAFT: no clinician has read this table yet. It serves the last stage of chains (`lmod_train.tasks.chain.stages.cd`) and
+is no advice for any patient. To add a diagnosis, add rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Phrases that decline to answer or refer the patient to a doctor.
 
 After the response examples of LMOD (appendix G, figure 8) and LMOD+ (Table 8, figure 7), and the regression rows of
-MedEvalKit and VLMEvalKit that read "cannot" as an answer. For the format of the phrases see `lmod_train.core.vocabulary`.
+MedEvalKit and VLMEvalKit that read "cannot" as an answer. For the format of the phrases see
+`lmod_train.core.vocabulary`.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ class Scale:
         levels: From the least to the most severe.
         meanings: Meaning of each level, in the order of `levels`.
         reference: Definition of the scale, and the dataset with its labels.
-        words: Names of each level in a reply, in the order of `levels`, as phrases (see `lmod_train.core.vocabulary`); for
-            level 0 the disease itself, as its denial means level 0. Empty: numbers only.
+        words: Names of each level in a reply, in the order of `levels`, as phrases (see `lmod_train.core.vocabulary`);
+            for level 0 the disease itself, as its denial means level 0. Empty: numbers only.
     """
 
     name: str

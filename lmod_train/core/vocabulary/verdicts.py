@@ -1,4 +1,4 @@
-"""Words that call a statement true or false, and the words around them; for the format see `lmod_train.core.vocabulary`."""
+"""Words that call a statement true or false, and the words around them; see `lmod_train.core.vocabulary`."""
 
 from __future__ import annotations
 

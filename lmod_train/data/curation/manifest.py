@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.escaping import for_csv, from_csv
 from lmod_train.core.files import write_durably
@@ -41,7 +42,7 @@ def task_settings(task: Task) -> dict[str, Any]:
     """
     kind = type(task)
     return {
-        "class": f"{kind.__module__}.{kind.__qualname__}",
+        "class": stored_name(kind),
         "version": kind.version,
         "language": task.language,
         "choices": [str(c) for c in getattr(task, "choices", ())],

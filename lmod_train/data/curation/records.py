@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from lmod_train.core.artifacts.records import chain_id, record_id
+from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import LmodError
 from lmod_train.core.perturbations import parse_perturbation
 from lmod_train.core.types import Dropped, Message, Question, Record, Sample, Split
@@ -209,7 +210,7 @@ def _record(asked: PlacedQuestion) -> Record:
     return Record(
         id=asked.id,
         task=question.task,
-        task_class=f"{kind.__module__}.{kind.__qualname__}",
+        task_class=stored_name(kind),
         task_version=kind.version,
         source=sample.source,
         key=sample.key,

@@ -39,8 +39,8 @@ def source_classes() -> dict[str, type[Source]]:
         ['eye_diseases', 'refuge']
     """
     found: dict[str, type[Source]] = {}
-    for module in pkgutil.iter_modules(lmod_train.data.sources.__path__):
-        loaded = import_module(f"lmod_train.data.sources.{module.name}")
+    for module in pkgutil.walk_packages(lmod_train.data.sources.__path__, "lmod_train.data.sources."):
+        loaded = import_module(module.name)
         for _, cls in inspect.getmembers(loaded, inspect.isclass):
             if issubclass(cls, Source) and not inspect.isabstract(cls) and cls.__module__ == loaded.__name__:
                 found[cls.name] = cls

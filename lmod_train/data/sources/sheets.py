@@ -52,8 +52,8 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
     r"""Return the rows of a table as dicts from `plain_header` of the column to the text of the cell.
 
     The format is detected by content, not by suffix: of an xlsx workbook the first sheet with a header is read;
-    anything else is text in an encoding of `lmod_train.core.raw.decoded`, with the delimiter of ``, ; tab |`` that is most
-    frequent in the header. Values are stripped; empty and missing cells are ``""``; integers of a workbook have no
+    anything else is text in an encoding of `lmod_train.core.raw.decoded`, with the delimiter of ``, ; tab |`` that is
+    most frequent in the header. Values are stripped; empty and missing cells are ``""``; integers of a workbook have no
     ``.0``. Empty rows and columns without a name are skipped. The second column of the same name gets the suffix ``2``,
     and so on. If a row has more values than the header has columns (as after an unquoted comma), the surplus has the
     key ``""``; so has the reason why a row with wrong quotation marks cannot be used (see `misfit`).

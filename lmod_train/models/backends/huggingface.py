@@ -29,8 +29,8 @@ from lmod_train.models.chat.prompting import Prompting
 class HuggingFace(Backend):
     """Generates replies with a local checkpoint of any class of transformers' `AutoModelForImageTextToText`.
 
-    Families in `lmod_train.models.chat.family`, or of your own, compute an image and the common words of its questions once;
-    other classes, and `decoding: model`, use `generate` of transformers.
+    Families in `lmod_train.models.chat.family`, or of your own, compute an image and the common words of its questions
+    once; other classes, and `decoding: model`, use `generate` of transformers.
 
     Args:
         checkpoint: Folder in the layout of transformers, or name of a checkpoint in the package.

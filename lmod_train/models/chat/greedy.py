@@ -1,8 +1,8 @@
 """Greedy decoding of many questions together, each prefix once.
 
-The questions about an image are in one sequence with it, as in training (`lmod_train.models.chat.masks`): image and common
-words are in memory once, and the newest tokens of all questions attend to them together. Questions do not attend to
-each other, and every token has the position that it would have alone, so that the replies are those of `generate`. A
+The questions about an image are in one sequence with it, as in training (`lmod_train.models.chat.masks`): image and
+common words are in memory once, and the newest tokens of all questions attend to them together. Questions do not attend
+to each other, and every token has the position that it would have alone, so that the replies are those of `generate`. A
 question that has ended takes no further part, and a sequence without questions leaves the batch.
 """
 

@@ -1,7 +1,8 @@
 """Log-likelihoods that a language model gives to every choice of a question, in the requested format.
 
 The replies of all choices of all questions about an image share sequences, as in training
-(`lmod_train.models.chat.shared_prefix`): the image is computed once a sequence, and each reply sees its own question alone.
+(`lmod_train.models.chat.shared_prefix`): the image is computed once a sequence, and each reply sees its own question
+alone.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ class Prompting:
     """How records are written as the prompt of a model.
 
     Attributes:
-        template: Chat template: the name of one that comes with the package (`lmod_train.models.chat.templates`; ``words``
-            writes the words without any turns) or the path of a file; empty for the checkpoint's own.
+        template: Chat template: the name of one that comes with the package (`lmod_train.models.chat.templates`;
+            ``words`` writes the words without any turns) or the path of a file; empty for the checkpoint's own.
         system_prompt: System text before the record's own. It replaces the one that the template begins with.
         stop: Texts at which a reply ends; they do not belong to it. For templates whose turns end with no token.
         thinking: Let the model think before it replies, if its template has the switch ``enable_thinking``. A reply's

@@ -1,8 +1,9 @@
 """Padded training sequences from prompt and answer ids, with the loss on the answers and their end tokens only.
 
 A sequence holds records about the same images: the common prefix of their prompts once, then the rest of the prompt
-and the answer of each record. No question attends to another (`lmod_train.models.chat.masks`), and each token has the position
-that it would have in a sequence of its record alone, so that loss and gradients are those of one record per sequence.
+and the answer of each record. No question attends to another (`lmod_train.models.chat.masks`), and each token has the
+position that it would have in a sequence of its record alone, so that loss and gradients are those of one record per
+sequence.
 """
 
 from __future__ import annotations
@@ -80,8 +81,8 @@ def pack(
     """Return records as padded sequences, one for each row of `rows`.
 
     Args:
-        rows: Indices of the records of each sequence; see `lmod_train.models.chat.shared_prefix`. Without any, the result is
-            one sequence of two padding tokens with weight 0, as every process must run the network.
+        rows: Indices of the records of each sequence; see `lmod_train.models.chat.shared_prefix`. Without any, the
+            result is one sequence of two padding tokens with weight 0, as every process must run the network.
         prompts: Token ids of each record's prompt, image tokens expanded.
         answers: Token ids of each answer, end token included; none may be empty.
         images: Indices of the images of each record, () for none; equal for the records of a sequence.

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from lmod_train import __version__
+from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import LmodError, WeightsMismatch
 from lmod_train.core.types import Batch, Collate, Identity, Reply
 from lmod_train.models.modules.finite import Finite, refuse_impossible, refuse_non_finite
@@ -42,11 +43,13 @@ class LmodModule(LightningModule, ABC):
         trained: Whether a classifier's head is trained: in `fit`, or by a loaded checkpoint or weights file. Outside
             `fit` a classifier with an untrained head is refused.
         learning_rate: Path of the option of the learning rate, which error messages name.
+        stored_name: Name of a class of this package that moved, see `lmod_train.core.artifacts.renames.stored_name`.
     """
 
     collate: Collate
     choices: tuple[str, ...] = ()
     learning_rate: ClassVar[str] = "lr"
+    stored_name: ClassVar[str]
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +65,7 @@ class LmodModule(LightningModule, ABC):
 
     def identity(self) -> Identity:
         """Return everything that its replies depend on, beside the loaded checkpoint."""
-        return Identity(settings={"module": f"{type(self).__module__}.{type(self).__qualname__}", **self._settings()})
+        return Identity(settings={"module": stored_name(type(self)), **self._settings()})
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings that its replies depend on."""

@@ -58,8 +58,8 @@ class VisionLanguageModel(LmodModule):
         max_tokens: Maximum length of a training record in tokens, image and answer included; 2048 in LLaVA.
             Longer records are left out, counted as `train/too_long` and listed in the run's folder.
         tower_features: Folder in which the frozen tower's features are stored, computed once and read in later epochs
-            and runs (`lmod_train.models.chat.tower_features`); null computes them in every epoch. Not with `tune_tower` or
-            ZeRO-3.
+            and runs (`lmod_train.models.chat.tower_features`); null computes them in every epoch. Not with `tune_tower`
+            or ZeRO-3.
         loss_over: Unit of equal weight in the mean loss of an optimiser step, over all its batches and ranks:
             ``answer``, independent of its length, or ``token``, as in LLaVA, LLaVA-Med, TRL and transformers, where a
             list of regions outweighs a diagnosis.
@@ -77,6 +77,8 @@ class VisionLanguageModel(LmodModule):
         WeightsNotFound: There is no such checkpoint.
         BadArgument: `max_tokens` is below 2, or the checkpoint is of another family.
     """
+
+    stored_name = "lmod_train.modules.conversation.VisionLanguageModel"
 
     learning_rate = "optimisation.lr"
 
@@ -293,7 +295,3 @@ class VisionLanguageModel(LmodModule):
             for name, tensor in tensors.items():
                 if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none
                     save_file({name: tensor.contiguous()}, folder / f"{name.rpartition('.')[2]}.safetensors")
-
-
-Conversation = VisionLanguageModel
-"""The class's former name, which older runs and configurations hold (`lmod_train.core.artifacts.run.RENAMED`)."""

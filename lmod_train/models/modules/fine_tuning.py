@@ -82,6 +82,8 @@ class FineTuning(LmodModule):
             `finetuned_classes` are not the choices, each once; or `views` would change an answer.
     """
 
+    stored_name = "lmod_train.modules.fine_tuning.FineTuning"
+
     learning_rate = "optimisation.base_lr"
 
     def __init__(
@@ -288,9 +290,9 @@ class FineTuning(LmodModule):
     def saliency(self, batch: Batch) -> Tensor:
         """Return occlusion maps of each record's answer, (records, size, size) in [0, 1].
 
-        See `lmod_train.models.vision.occlusion`; each image takes 220 forward passes. A map covers the image padded to a
-        square; parts outside the centre crop of ``square: crop`` are 0. Each image is evaluated once. With ``crop`` it
-        needs the run's datamodule.
+        See `lmod_train.models.vision.occlusion`; each image takes 220 forward passes. A map covers the image padded to
+        a square; parts outside the centre crop of ``square: crop`` are 0. Each image is evaluated once. With ``crop``
+        it needs the run's datamodule.
         """
         if not len(batch):
             return torch.zeros(0, self.dialect.size, self.dialect.size)

@@ -141,8 +141,8 @@ def crop_table(
 
     Its folder is named by a hash of everything that determines the pixels: raw image, box and curated file (with size
     and modification time) of every crop, side, resampling and `VERSION`. Any change gives another folder.
-    ``rm -r CURATED/cache`` only costs the time to cut again. `lmod_train.models.vision.table.table` describes how several
-    processes share the work.
+    ``rm -r CURATED/cache`` only costs the time to cut again. `lmod_train.models.vision.table.table` describes how
+    several processes share the work.
 
     Args:
         crops: Crops in any order; repeated ones are cut once. Without crops the table is empty and not written.

@@ -139,7 +139,8 @@ def feature_table(
 
     The folder is named by a hash of weights, preprocessing and everything that determines the crops. A complete table
     that has all of them and more, e.g. of a run on a larger share of the training split, is used instead.
-    `lmod_train.models.vision.table.table` describes how several processes share the work and how an interrupted one continues.
+    `lmod_train.models.vision.table.table` describes how several processes share the work and how an interrupted one
+    continues.
 
     Args:
         records: Records, each with one image; their crops are stretched to the square as for the CNN, with bicubic

@@ -82,9 +82,9 @@ def _release(path: Path) -> str:
 def load_pretrained(model: nn.Module, path: str | Path, fresh: Set[str] = HEAD | FC_NORM) -> LoadReport:
     """Load a pre-trained file into the model's backbone; its head, and ``fc_norm`` where it is new, are initialised.
 
-    Supported are the layouts of `lmod_train.models.vision.layouts`: under the key ``model``, ``teacher`` or ``state_dict`` or
-    without, with the decoder or heads of pre-training, which are dropped by name. Position embeddings of another grid
-    are resized as in the original.
+    Supported are the layouts of `lmod_train.models.vision.layouts`: under the key ``model``, ``teacher`` or
+    ``state_dict`` or without, with the decoder or heads of pre-training, which are dropped by name. Position embeddings
+    of another grid are resized as in the original.
 
     Args:
         model: Network of timm's names.

@@ -37,8 +37,8 @@ def in_regime(
 ) -> list[Record]:
     """Return the records as they are asked in a regime, in their order.
 
-    The sentences with earlier answers (`lmod_train.tasks.chain.stages.stage`) stand before the question, in its last turn.
-    In ``cas_last`` and ``cas_all`` they hold placeholders, which are filled when the answers are there
+    The sentences with earlier answers (`lmod_train.tasks.chain.stages.stage`) stand before the question, in its last
+    turn. In ``cas_last`` and ``cas_all`` they hold placeholders, which are filled when the answers are there
     (`lmod_train.tasks.cascade`). Words that hold placeholders of their own keep them, and have no further sentence.
     Questions without needs are asked as they are. Id, choices, reference reply and images do not change.
 

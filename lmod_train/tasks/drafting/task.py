@@ -7,6 +7,7 @@ from itertools import groupby
 from string import ascii_uppercase
 from urllib.parse import quote
 
+from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.items import items_of
@@ -34,6 +35,7 @@ class Drafting(Task):
         'no_match'
     """
 
+    stored_name = "lmod_train.tasks.drafting.Drafting"
     name = "draft"
     version = 1
     choices = ()
@@ -61,7 +63,7 @@ class Drafting(Task):
         return Record(
             id="/".join([self.name, quote(of.source, safe=""), quote(of.key), facts.stage]),
             task=self.name,
-            task_class=f"{kind.__module__}.{kind.__qualname__}",
+            task_class=stored_name(kind),
             task_version=self.version,
             source=of.source,
             key=of.key,

@@ -1,7 +1,7 @@
 """Find the tags, tables, check boxes and fields of a reply.
 
-Tags and tables become groups of keys and values, as JSON does (`lmod_train.tasks.parsing.objects`): a row of a table is an
-object whose keys are the heads of the columns. Boxes and ticks become choices, lines ``key: value`` fields.
+Tags and tables become groups of keys and values, as JSON does (`lmod_train.tasks.parsing.objects`): a row of a table is
+an object whose keys are the heads of the columns. Boxes and ticks become choices, lines ``key: value`` fields.
 """
 
 from __future__ import annotations

@@ -22,14 +22,14 @@ def read(reply: Reply, parser: Parser, choices: Sequence[str]) -> Answer | Unpar
     """Return the answer of a reply, or the reason why it has none. Never raises, never guesses.
 
     Thinking and everything from the first loop on are removed, and the middle of a very long reply (see
-    `lmod_train.tasks.parsing.visible`). Objects, tags, tables, check boxes and fields are read first, what is left as prose
-    (see `answer_in`). A readable answer counts however the reply ended and whatever surrounds it: "I cannot diagnose,
-    but this is most likely glaucoma" is an answer, and so is a reply cut off in its explanation. Without an answer,
-    the first of these reasons holds: ``failed`` (no reply), ``truncated`` or ``empty`` (no text), ``out_of_range``,
-    ``repetition``, ``refused`` (an abstention, also "consult an ophthalmologist"; two answers followed by an
-    abstention are ``ambiguous``), ``truncated`` (cut off, or a thinking block never closed), and the parser's own
-    reason. Text that a service withheld (``content_filter``) is ``refused`` unless a readable answer precedes it; a
-    reply that it declined (``refusal``) is always ``refused``.
+    `lmod_train.tasks.parsing.visible`). Objects, tags, tables, check boxes and fields are read first, what is left as
+    prose (see `answer_in`). A readable answer counts however the reply ended and whatever surrounds it: "I cannot
+    diagnose, but this is most likely glaucoma" is an answer, and so is a reply cut off in its explanation. Without an
+    answer, the first of these reasons holds: ``failed`` (no reply), ``truncated`` or ``empty`` (no text),
+    ``out_of_range``, ``repetition``, ``refused`` (an abstention, also "consult an ophthalmologist"; two answers
+    followed by an abstention are ``ambiguous``), ``truncated`` (cut off, or a thinking block never closed), and the
+    parser's own reason. Text that a service withheld (``content_filter``) is ``refused`` unless a readable answer
+    precedes it; a reply that it declined (``refusal``) is always ``refused``.
 
     Args:
         reply: The whole reply with its finish reason.

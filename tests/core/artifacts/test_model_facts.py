@@ -17,7 +17,7 @@ from lmod_train.core.artifacts.model_facts import PAPERS, ROUTES, STATES, Cache,
 from lmod_train.core.shipped import configs_folder
 from tests.tabled import tabled
 
-PRINTED = Path(__file__).parents[2] / "lmod_train" / "report" / "papers" / "model_aliases.csv"
+PRINTED = Path(__file__).parents[3] / "lmod_train" / "report" / "papers" / "model_aliases.csv"
 """Names of the models in the tables of the five papers, as printed."""
 
 

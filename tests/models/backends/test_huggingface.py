@@ -165,7 +165,7 @@ def test_the_shipped_base_loads_whole_and_answers(tmp_path):
 
 @pytest.mark.slow
 def test_the_benchmark_runs_small(tmp_path):
-    script = Path(__file__).parents[2] / "scripts" / "benchmarks" / "zero_shot.py"
+    script = Path(__file__).parents[3] / "scripts" / "benchmarks" / "zero_shot.py"
     small = ["--images", "1", "--images-alone", "2", "--tokens", "3", "--rounds", "1", "--threads", "1"]
     small += ["--side", "56", "--width", "64", "--layers", "2", "--cases", "12 questions an image", "alone"]
     command = [sys.executable, str(script), "--work", str(tmp_path), *small]
@@ -178,7 +178,7 @@ def test_the_benchmark_runs_small(tmp_path):
 
 @pytest.mark.slow
 def test_the_benchmark_of_a_gpu_tries_itself_small():
-    script = Path(__file__).parents[2] / "scripts" / "benchmarks" / "gpu.py"
+    script = Path(__file__).parents[3] / "scripts" / "benchmarks" / "gpu.py"
     small = ["--small", "--device", "cpu", "--images", "1", "--tokens", "3", "--families", "llava", "qwen2_5_vl"]
     done = subprocess.run([sys.executable, str(script), *small], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -142,7 +142,10 @@ def killed(folder, run):
 
 
 def test_a_killed_process_loses_only_what_was_in_flight(folder, tmp_path):
-    code = "import sys, pathlib; from tests.models.backends.test_stream import killed; killed(*map(pathlib.Path, sys.argv[1:]))"
+    code = (
+        "import sys, pathlib; from tests.models.backends.test_stream import killed\n"
+        "killed(*map(pathlib.Path, sys.argv[1:]))"
+    )
     ended = forks.run(["-c", code, folder, tmp_path / "run"], tmp_path)
     assert ended.returncode == -signal.SIGKILL, ended.stderr[-800:]
     assert len(saved(tmp_path / "run")) == 11

@@ -17,7 +17,7 @@ SYSTEM = "Reply as an ophthalmologist would.\nBe brief: {x}, 视盘."
 QUESTION = "Does this eye have glaucoma?"
 PARTS = (Part("image"), Part("text", QUESTION))
 ASKED = Message("user", PARTS)
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+SCRIPTS = Path(__file__).parents[3] / "scripts"
 BEFORE = (
     "{{ bos_token }}{% for message in messages %}"
     "{% if message['role'] == 'user' %}USER: {% else %} ASSISTANT: {% endif %}"

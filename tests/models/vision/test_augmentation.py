@@ -27,7 +27,7 @@ from lmod_train.models.vision.augmentation import (
 )
 from lmod_train.models.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
 
-MODEL = Path(__file__).parents[2] / "configs" / "model" / "retfound_retina_safe.yaml"
+MODEL = Path(__file__).parents[3] / "configs" / "model" / "retfound_retina_safe.yaml"
 WRITTEN = yaml.safe_load(MODEL.read_text(encoding="utf-8"))["init_args"]["augmentation"]
 SAFE = Augmentation(**{k: tuple(v) if isinstance(v, list) else v for k, v in WRITTEN.items()})
 

@@ -8,7 +8,7 @@ from lmod_train.core.lettering import options_in
 from lmod_train.core.types import Prediction, Reply, Sample, Unparsed
 from lmod_train.data.sources.xpcr.cases import modalities_in
 from lmod_train.data.sources.xpcr.source import Xpcr
-from lmod_train.phantom.folders import xpcr
+from lmod_train.phantom.folders.xpcr import folder as xpcr
 from lmod_train.phantom.folders.xpcr.cases import cases
 from lmod_train.scoring.steps import STEPS, drawn_id
 from lmod_train.tasks.chain.cross_modality import CrossModality

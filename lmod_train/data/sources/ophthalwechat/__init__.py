@@ -1,0 +1,1 @@
+"""OphthalWeChat: tables of questions in two languages, and their images."""

@@ -1,0 +1,1 @@
+"""X-PCR: tables of questions, cases in archives, images in folders."""

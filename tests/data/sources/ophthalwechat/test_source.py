@@ -18,7 +18,7 @@ from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.export import export
 from lmod_train.data.sources.ophthalwechat.source import OphthalWeChat
-from lmod_train.phantom.folders import ophthalwechat as phantoms
+from lmod_train.phantom.folders.ophthalwechat import folder as phantoms
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from tests.contracts import SourceContract
 from tests.data.sources.workbooks import ASKED, OPTIONS, PICTURES, ROWS, SHOWN, WAHL, asked_of, folder, read

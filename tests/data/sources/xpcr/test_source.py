@@ -17,7 +17,7 @@ from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.export import export
 from lmod_train.data.sources.xpcr.source import Xpcr
-from lmod_train.phantom.folders import xpcr
+from lmod_train.phantom.folders.xpcr import folder as xpcr
 from lmod_train.report.thumbnails import licences
 from lmod_train.report.withheld import open_sources
 from lmod_train.tasks.base import Task

@@ -6,7 +6,7 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.eye import Eye
-from lmod_train.phantom.folders import xpcr
+from lmod_train.phantom.folders.xpcr import folder as xpcr
 
 STAGE_NAMES = ("IQA", "AL", "LC", "DD", "SG", "CD")
 

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from lmod_train.data.sources.xpcr.questions import listed_options
-from lmod_train.phantom.folders import xpcr
+from lmod_train.phantom.folders.xpcr import folder as xpcr
 
 
 def test_the_truth_is_an_option_and_its_place_varies():
