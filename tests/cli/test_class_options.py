@@ -19,13 +19,18 @@ from lmod_train.data.sources.discovery import source_classes
 MODELS = ("llava_med_lora", "retfound_faithful", "cnn", "linear_probe", "scripted")
 
 
+def sources() -> dict[str, str]:
+    """Return the class path of each source; looking each up by its name reads every config of a model."""
+    return {name: f"{kind.__module__}.{kind.__qualname__}" for name, kind in source_classes().items()}
+
+
 def imported(path: str) -> type:
     module, _, name = path.rpartition(".")
     return getattr(importlib.import_module(module), name)
 
 
 def test_options_are_those_of_the_class_with_their_defaults():
-    paths = sorted({*map(class_path_of, [*source_classes(), *MODELS]), *GROUPS.values()})
+    paths = sorted({*sources().values(), *map(class_path_of, MODELS), *GROUPS.values()})
     assert len(paths) > 20
     for path in paths:
         parameters = {k: p for k, p in inspect.signature(imported(path)).parameters.items() if k != "root"}
@@ -38,7 +43,8 @@ def test_options_are_those_of_the_class_with_their_defaults():
 
 
 def test_every_option_of_a_source_is_described():
-    described = {name: options_of(class_path_of(name)) for name in sorted(source_classes())}
+    described = {name: options_of(path) for name, path in sorted(sources().items())}
+    assert class_path_of("refuge") == sources()["refuge"]
     assert [(n, option.name) for n, options in described.items() for option in options if not option.description] == []
 
 
