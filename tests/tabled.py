@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 LONGEST = 200
-"""Signs of a value or message that are shown."""
+"""Characters of a value or message that are shown."""
 
 
 Rows = Iterable[Any] | Callable[[], Iterable[Any]]
@@ -48,8 +48,8 @@ def tabled(names: str | Sequence[str], rows: Rows) -> Callable[[Callable[..., No
                 except (Exception, pytest.fail.Exception) as error:
                     wrong.append((values, error))
             if wrong:
-                told = "\n".join(f"  {_shown(values)}: {_first(error)}" for values, error in wrong)
-                raise AssertionError(f"{len(wrong)} of {len(given)} rows:\n{told}") from wrong[0][1]
+                listing = "\n".join(f"  {_shown(values)}: {_first(error)}" for values, error in wrong)
+                raise AssertionError(f"{len(wrong)} of {len(given)} rows:\n{listing}") from wrong[0][1]
 
         left = [p for name, p in inspect.signature(test).parameters.items() if name not in listed]
         whole.__signature__ = inspect.Signature(left)  # type: ignore[attr-defined]
