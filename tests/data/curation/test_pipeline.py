@@ -25,10 +25,18 @@ from tests.data.curation.world import Discs, Folders, Glaucoma, Regions, asked, 
 
 CURATE = """
 import sys
+import time
 from pathlib import Path
 from tests.data.curation.world import Discs, Folders, Glaucoma, Regions
+from lmod_train.data.curation.journal import Journal
 from lmod_train.data.curation.pipeline import curate
 if __name__ == "__main__":
+    append = Journal.append
+    def slowly(self, several):
+        for one in several:
+            time.sleep(0.01)  # a busy machine would miss the moment
+            append(self, [one])
+    Journal.append = slowly
     raw, out = Path(sys.argv[1]), Path(sys.argv[2])
     curate([Discs(raw / "d"), Folders(raw / "f")], [Regions(), Glaucoma()], out, workers=int(sys.argv[3]),
            longest_side=100, progress=False)
