@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,22 @@ from hypothesis import settings
 
 settings.register_profile("any machine", deadline=None)  # 200 ms an example is a matter of the machine's other work
 settings.load_profile("any machine")
+
+
+IN_PROCESSES = ("tests/phantom", "tests/data/curation")
+"""Folders whose tests are about several processes."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _in_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Phantoms are drawn and curated in the process of the test: one that starts anew imports for seconds."""
+    if request.path.relative_to(request.config.rootpath).as_posix().startswith(IN_PROCESSES):
+        yield
+        return
+    from tests.in_process import in_process
+
+    with in_process():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -40,9 +40,13 @@ def read(file: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def parser() -> Any:
     """Lightning's parser with our classes behind it; it parses and builds nothing."""
+    from lightning.pytorch.cli import LightningCLI
+
     from lmod_train.cli.experiment import Experiment, options
 
     class Parsed(Experiment):
+        subcommands = staticmethod(LightningCLI.subcommands)  # all, not only the typed one
+
         def before_instantiate_classes(self) -> None: ...
 
         def instantiate_classes(self) -> None: ...

@@ -115,7 +115,8 @@ def every_core(environment: Mapping[str, str]) -> Iterator[None]:
 
 def plain(parser: ArgumentParser, config: Namespace) -> dict[str, Any]:
     """Return a configuration as the plain values that are written to ``config.yaml``."""
-    values: dict[str, Any] = yaml.safe_load(parser.dump(config, skip_validation=True))
+    text = parser.dump(config, skip_validation=True)
+    values: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     return values
 
 

@@ -171,6 +171,7 @@ def test_a_family_of_ones_own_prepares_the_pictures_in_doctor_fit_and_merge(tmp_
     assert "wrote merged" in done(door, tmp_path, *merge)
 
 
+@pytest.mark.slow
 def test_a_family_that_is_none_or_of_another_checkpoint_is_refused(tmp_path: Path):
     write_plug_in(tmp_path, "")
     (tmp_path / "turned.py").write_text(FAMILY.replace('"llava"', '"fuyu"'))

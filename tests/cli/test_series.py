@@ -126,6 +126,7 @@ def test_seeds_are_trained_once_each_and_evaluated_together(curated, tmp_path, m
     assert used == {f"FIT/seed_{s}/checkpoints/last.ckpt" for s in range(2)}
 
 
+@pytest.mark.slow
 def test_folds_are_trained_evaluated_and_pooled(curated, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     common = ["--config", "cnn_glaucoma", "--data.curated", str(curated), "--model.init_args.side", "16"]
