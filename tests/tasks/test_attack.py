@@ -60,7 +60,12 @@ def test_the_label_of_a_right_reply_is_demanded_in_the_judges_own_words():
 
 @tabled(
     ("answer", "language", "other"),
-    [("Glaucoma", "en", "青光眼"), ("白内障。", "zh", "cataract"), ("The disc is pale.", "en", None)],
+    [
+        ("Glaucoma", "en", "青光眼"),
+        ("白内障。", "zh", "cataract"),
+        ("青光眼", "zh", "glaucoma"),
+        ("The disc is pale.", "en", None),
+    ],
 )
 def test_the_answer_in_the_other_language_is_that_of_a_condition(answer: str, language: str, other: str | None):
     assert sent(prediction(1, "Pink.", expected=answer, language=language)).get("other_language") == other

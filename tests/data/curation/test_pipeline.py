@@ -1,4 +1,5 @@
 import csv
+import json
 import os
 import shutil
 import signal
@@ -360,6 +361,11 @@ def test_killed_at_any_moment_it_goes_on_and_ends_the_same(raw, curated, tmp_pat
     process = _start(raw, out, workers)
     assert process.wait(timeout=300) == 0
     assert tree(out) == tree(curated)
+
+
+def test_the_manifest_states_the_settings_of_every_task(curated):
+    stated = json.loads((curated / "manifest.json").read_text())["settings"]["tasks"]
+    assert sorted(stated) == sorted(f"{task.name}/{task.language}" for task in (Regions(), Glaucoma()))
 
 
 @pytest.mark.parametrize(("room", "name"), [(writing, "write_records"), (writing, "_sweep"), (pipeline, "write_json")])

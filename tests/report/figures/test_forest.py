@@ -52,6 +52,7 @@ def test_all_intervals_are_drawn_in_a_colour_per_group(tmp_path):
     svg, _ = drawn(tmp_path, 5, 3)
     for colour in COLOURS[:3]:
         assert svg.lower().count(f"stroke: {colour.lower()}") >= 5
+    assert svg.lower().count("stroke: #777777") == 5, "the value over all groups, of each model"
 
 
 def test_of_many_groups_the_largest_are_drawn(tmp_path):

@@ -169,6 +169,13 @@ def test_missing_splits_unknown_fields_and_strays_are_listed(tmp_path):
     assert next(d for d in dropped if d.reason == "unknown field").detail.startswith("in 2 rows; expected among id,")
 
 
+def test_of_many_unknown_fields_the_first_fifty_are_listed(tmp_path):
+    (tmp_path / "b.jpg").write_bytes(b"pixels")
+    source = card(tmp_path, [GOOD | {f"field_{i:02d}": i for i in range(51)}])
+    listed = [d.key for d in source.samples() if isinstance(d, Dropped) and d.reason == "unknown field"]
+    assert listed == [f"field 'field_{i:02d}'" for i in range(50)]
+
+
 def test_a_missing_part_of_the_hubs_table_is_listed(drawn, tmp_path):
     (tmp_path / "data").mkdir()
     part = drawn / "hub" / "X-PCR" / "data" / "train-00001-of-00002.parquet"
