@@ -22,9 +22,11 @@ def _in_process(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.path.relative_to(request.config.rootpath).as_posix().startswith(IN_PROCESSES):
         yield
         return
-    from tests.in_process import in_process
+    from lmod_train.data.curation.workers import local_crew
 
-    with in_process():
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("lmod_train.phantom.shots.FEW", 10**6)
+        patched.setattr("lmod_train.data.curation.pipeline.local_crew", lambda workers: local_crew(min(workers, 1)))
         yield
 
 

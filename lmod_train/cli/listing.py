@@ -44,12 +44,14 @@ class ClassText:
 def classes_in(room: Path, package: str) -> Iterator[ClassText]:
     """Yield the top-level classes with bases of a package's modules, in order of file and line."""
     for file in sorted(room.rglob("*.py")):
-        if _DERIVED.search(file.read_text(encoding="utf-8")):  # parsing a file takes ten times as long
-            yield from _classes_of(file, ".".join((package, *file.relative_to(room).with_suffix("").parts)))
+        yield from _classes_of(file, ".".join((package, *file.relative_to(room).with_suffix("").parts)))
 
 
 def _classes_of(file: Path, module: str) -> Iterator[ClassText]:
-    tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+    text = file.read_text(encoding="utf-8")
+    if not _DERIVED.search(text):  # parsing a file takes ten times as long
+        return
+    tree = ast.parse(text, filename=str(file))
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             bases = tuple(ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases)
@@ -77,11 +79,14 @@ def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
     return [c for c in classes if c.name in family - {base} and "name" in c.constants]
 
 
+def shipped_classes(base: str) -> list[ClassText]:
+    """Return the classes in the folder of this package that holds the sources or tasks."""
+    return list(classes_in(PACKAGE / ROOMS[base], ".".join(("lmod_train", *ROOMS[base].split("/")))))
+
+
 def known_classes(base: str) -> list[ClassText]:
     """Return sources (`base` is ``Source``) or tasks (``Task``): those of this package, then of the working folder."""
-    room = ROOMS[base]
-    package = ".".join(("lmod_train", *room.split("/")))
-    return descendants(base, [*classes_in(PACKAGE / room, package), *own_classes_in(Path())])
+    return descendants(base, [*shipped_classes(base), *own_classes_in(Path())])
 
 
 def sources() -> str:

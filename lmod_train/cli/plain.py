@@ -56,10 +56,10 @@ def phantom(
 
 def _drawable() -> list[str]:
     """Return the names of the sources whose layout phantoms can be drawn in."""
-    from lmod_train.cli.listing import ROOMS, classes_in, descendants
+    from lmod_train.cli.listing import descendants, shipped_classes
     from lmod_train.core.shipped import PACKAGE
 
-    found = descendants("Source", list(classes_in(PACKAGE / ROOMS["Source"], "lmod_train.data.sources")))
+    found = descendants("Source", shipped_classes("Source"))
     names = [str(source.constants["name"]) for source in found]
     folders = PACKAGE / "phantom" / "folders"
     return [name for name in names if (folders / f"{name}.py").exists() or (folders / name / "__init__.py").exists()]
