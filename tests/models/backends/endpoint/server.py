@@ -242,6 +242,7 @@ class Server:
             self.now -= 1
 
     async def chat(self, body: dict[str, Any], secret: str, writer: asyncio.StreamWriter) -> bool:
+        place = self.requests  # of this request, which others pass while it waits
         rated = body["messages"][-1]["role"] == "assistant"
         text = json.dumps(body["messages"][-2 if rated else -1]["content"])
         number = re.search(r"#(\d+)", text)
@@ -272,7 +273,7 @@ class Server:
             return await send(writer, self.plan.status, json.dumps({"error": {"message": f"no {repeated}"}}), headers)
         if self.plan.redirect:
             return await send(writer, 307, "", {"location": self.plan.redirect})
-        if self.plan.revoked_after and self.requests > self.plan.revoked_after:
+        if self.plan.revoked_after and place > self.plan.revoked_after:
             return await send(writer, 401, '{"error": {"message": "no"}}')
         if n in self.plan.refused:
             return await send(writer, 413, '{"error": {"message": "too large"}}')
@@ -286,7 +287,7 @@ class Server:
             return await send(writer, 400, '{"error": {"code": "bad", "message": "this image cannot be read"}}')
         reply = completion(self.plan, n, secret)
         if self.plan.usage:
-            reply["usage"] = self.plan.usage[min(self.requests, len(self.plan.usage)) - 1]
+            reply["usage"] = self.plan.usage[min(place, len(self.plan.usage)) - 1]
         if self.plan.prompts:
             reply["usage"]["prompt_tokens"] = len(tokens(self.plan, body))
             if "prompt_logprobs" in body:
