@@ -17,6 +17,7 @@ fi
 install_into_venv "[test,deepspeed,serve]"
 
 export WANDB_MODE=offline HF_HUB_OFFLINE=1     # tests must not use the network
+unset PYTHONDONTWRITEBYTECODE # commands that tests start would compile the package again and again
 export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}" # two pytest workers on two cores: more threads would only compete
 
 echo "== ruff check"
@@ -29,7 +30,7 @@ trap 'kill "${types:-}" 2>/dev/null || true; rm -f "$report"' EXIT # a trap that
 "$python" -m mypy >"$report" 2>&1 &
 types=$! # a minute of one core beside the tests, not before them
 passed=0
-"$python" -m pytest -q -n 2 ${marked[@]+"${marked[@]}"} "$@" || passed=$?
+"$python" -m pytest -q -n 2 --dist loadfile ${marked[@]+"${marked[@]}"} "$@" || passed=$?
 echo "== mypy"
 wait "$types" || passed=1
 cat "$report"
