@@ -13,7 +13,6 @@ settings.register_profile("any machine", deadline=None)  # 200 ms an example is 
 settings.load_profile("any machine")
 
 
-
 def pytest_collection_finish() -> None:
     """Leave the libraries and tests, millions of objects, out of garbage collections: a tenth of the suite's time."""
     gc.collect()
