@@ -196,8 +196,8 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return prepared(tmp_path_factory.mktemp("pages") / "earlier")
 
 
-QUICK = ("index.md", "extend.md")
-"""Pages whose commands train nothing; those of the others are tested one by one in tests/cli too."""
+QUICK = ("index.md",)
+"""Pages whose blocks run quickly; commands of the others are tested one by one in tests/cli, what is added above."""
 
 
 @pytest.mark.parametrize(

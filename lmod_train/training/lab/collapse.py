@@ -13,8 +13,9 @@ import json
 import shutil
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,7 +144,7 @@ def collapse_lab(out: Path, seeds: int, recipe: Recipe, n: int) -> list[Outcome]
     """
     data = _data(out, n)
     starts = _starts(out, data)
-    verdicts = {start: verdict(folder, data) for start, folder in starts.items()}
+    verdicts = {start: cache(partial(verdict, folder, data)) for start, folder in starts.items()}
     outcomes = []
     for seed in range(seeds):
         for answers in ANSWERS:
@@ -240,7 +241,14 @@ def _tuned(
 
 
 def _outcome(
-    run: Path, checkpoint: Path, curated: Path, start: Start, answers: Answers, seed: int, recipe: Recipe, doctor: str
+    run: Path,
+    checkpoint: Path,
+    curated: Path,
+    start: Start,
+    answers: Answers,
+    seed: int,
+    recipe: Recipe,
+    doctor: Callable[[], str],
 ) -> Outcome:
     """Train and evaluate, and return the outcome; a training that was finished before is read from its folder."""
     file, settings = run / "outcome.json", asdict(recipe)
@@ -270,7 +278,7 @@ def _outcome(
         repetitive=signs.repetitive,
         at_limit=signs.at_limit,
         distinct=signs.distinct,
-        doctor=doctor,
+        doctor=doctor(),
         example=replies[asked[0].id].reply[:160],
     )
     with write_durably(file) as beside:

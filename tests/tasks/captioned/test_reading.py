@@ -75,6 +75,8 @@ def test_several_statements_are_joined_with_their_own_translations(reply: str):
         (f"{ZH} {OTHER[0]} {OTHER[1]}", [FLAT], ["no_translation"]),
         (f"{EN} {OTHER[0]} {ZH} {OTHER[1]}", [], ["unclear_order"] * 4),
         (f"1. {EN}\n2. {OTHER[0]}\n1. {ZH}\n3. {OTHER[1]}", [PALE], ["no_translation"] * 2),
+        (f"1. {EN}\n2. {OTHER[0]}\n1. {ZH}\n1. {OTHER[1]}", [], ["unclear_order"] * 4),
+        (f"1. {EN}\n1. {OTHER[0]}\n1. {ZH}\n2. {OTHER[1]}", [], ["unclear_order"] * 4),
         (f"1. {EN}\n2. {ZH}", [], ["no_translation"] * 2),
         ("Question: The disc is pale. 问：视盘苍白，答：对。", [], ["no_answer", "no_translation"]),
         (f"Answer: True. {EN} {ZH}", [PALE], ["no_question"]),

@@ -72,7 +72,7 @@ def test_the_loss_is_the_mean_over_the_last_ten_steps_and_the_loss_of_every_step
 
     monkeypatch.setattr(collapse, "_tuned", tuned)
     weights, recipe = out / "weights" / "merged", Recipe(steps=30, max_new_tokens=4)
-    made = collapse._outcome(run, weights, out / "curated", "merged", "short", 0, recipe, first.doctor)
+    made = collapse._outcome(run, weights, out / "curated", "merged", "short", 0, recipe, lambda: first.doctor)
     assert made.loss == 5.5
     assert replace(made, loss=first.loss, seconds=first.seconds) == first, "the rest is of the replies"
     assert json.loads((run / "outcome.json").read_text())["losses"] == list(range(30, 0, -1))

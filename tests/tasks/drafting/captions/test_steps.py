@@ -9,10 +9,11 @@ import pytest
 from lmod_train.core.types import Prediction, Reply
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.tasks.captioning import CaptionQuestions
+from lmod_train.tasks.drafting.captions.example import statement
 from lmod_train.tasks.drafting.captions.keywords import paper_keywords
 from lmod_train.tasks.drafting.captions.positions import letters
 from lmod_train.tasks.drafting.captions.statements import share_true
-from lmod_train.tasks.drafting.captions.steps import Settings, counts_of, written
+from lmod_train.tasks.drafting.captions.steps import Drafts, Settings, balanced, counts_of, requests, written
 from tests.captioned import FOUND_AS, made
 
 SETTINGS = Settings(paper_keywords(), seed=1)
@@ -33,6 +34,18 @@ def test_every_planted_fault_is_left_out_for_its_reason_and_nothing_else_is(posi
     assert share_true(drafts.items) == 0.5
     if positions == "seed":
         assert max(letters(drafts.items).values()) - min(letters(drafts.items).values()) <= 1
+
+
+def test_every_alteration_is_checked_and_not_only_the_first():
+    items = tuple(statement(n, f"Finding {n} is seen", f"可见表现{n}") for n in range(6))
+    asked = requests(Drafts(items, (), {}), {"1": Caption("1", "1.jpg", "Findings.")}, SETTINGS)
+    replies = [f"Question: Nothing {n} is seen. 问：未见表现{n}" for n in range(len(asked))]
+    replies[-1] = "Question: Nothing <|im_end|> is seen. 问：未见表现"
+    predictions = [Prediction(r, Reply(r.id, text), text) for r, text in zip(asked, replies, strict=True)]
+    done = balanced(Drafts(items, (), {}), SETTINGS, predictions)
+    assert len(asked) == 3
+    last = f"1/{asked[-1].chain_step.removesuffix('/false')}"
+    assert [(one.id, one.reason) for one in done.left if one.step == "check"] == [(last, "marks")]
 
 
 def test_the_other_reading_leaves_more_true_statements_and_no_surplus():
