@@ -361,9 +361,12 @@ def test_a_cascade_ends_with_what_its_context_did_or_the_command_of_a_run_withou
     assert "type `" not in found
 
 
-def test_a_run_to_compare_with_must_have_scores(command, tmp_path):
+@pytest.mark.parametrize("against", [["nowhere"], ["there", "nowhere"]])
+def test_every_run_to_compare_with_must_have_scores(command, tmp_path, against):
+    (tmp_path / "there").mkdir()
+    Run(tmp_path / "there").scores.touch()
     with pytest.raises(NotScored, match=r"nowhere.scores\.csv"):
-        command("validate", "scripted.yaml", "--run", "here", "--against", "nowhere")
+        command("validate", "scripted.yaml", "--run", "here", "--against", f"[{', '.join(against)}]")
     assert not (tmp_path / "here").exists(), "before anything is asked"
 
 
