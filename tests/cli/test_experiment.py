@@ -366,7 +366,7 @@ def test_every_run_to_compare_with_must_have_scores(command, tmp_path, against):
     (tmp_path / "there").mkdir()
     Run(tmp_path / "there").scores.touch()
     with pytest.raises(NotScored, match=r"nowhere.scores\.csv"):
-        command("validate", "scripted.yaml", "--run", "here", "--against", f"[{', '.join(against)}]")
+        command("validate", "scripted.yaml", "--run", "here", *(f"--against={name}" for name in against))
     assert not (tmp_path / "here").exists(), "before anything is asked"
 
 
