@@ -6,13 +6,14 @@ Lengths and positions are in units of the image side: x from 0 (left) to 1 (righ
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.phantom.vessels import Vessel, draw_vessels
+from lmod_train.phantom.vessels import Tree, Vessel
 
 Point: TypeAlias = tuple[float, float]
 LesionKind = Literal["microaneurysm", "haemorrhage", "hard exudate", "cotton-wool spot"]
@@ -72,7 +73,7 @@ class Eye:
         cup_radii: Half width and half height of the cup; the cup is completely inside the disc.
         cup_to_disc: Vertical cup-to-disc ratio.
         fovea: Centre of the fovea, temporal of the disc.
-        vessels: Arteries and veins, trunks first.
+        vessels: Arteries and veins, trunks first; drawn when the first is asked for.
         lesions: Lesions of diabetic retinopathy; empty without it.
         haze: Haze of the lens, 0 (clear) to 1 (dense cataract).
         pigment: Pigment of the fundus, 0 (pale orange) to 1 (dark brown).
@@ -89,7 +90,7 @@ class Eye:
     cup_radii: Point
     cup_to_disc: float
     fovea: Point
-    vessels: tuple[Vessel, ...]
+    vessels: Sequence[Vessel]
     lesions: tuple[Lesion, ...]
     haze: float
     pigment: float
@@ -120,9 +121,9 @@ def draw_eye(seed: int, diagnosis: str) -> Eye:
     if seed < 0:
         raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
     # One generator per property, so that a change by the diagnosis leaves all other properties as they are.
-    place, blood, exposure, cup_stream, lens, damage = (
+    place, _, exposure, cup_stream, lens, damage = (
         np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(6)
-    )
+    )  # the second, `vessels.STREAM`, is of the vessels
     laterality, disc, radii, fovea = _place(place)
     camera = _expose(exposure)
     ratio = cup_stream.uniform(0.62, 0.85) if diagnosis == "glaucoma" else cup_stream.uniform(0.20, 0.45)
@@ -140,7 +141,7 @@ def draw_eye(seed: int, diagnosis: str) -> Eye:
         cup_radii=cup_radii,
         cup_to_disc=ratio,
         fovea=fovea,
-        vessels=draw_vessels(blood, disc, fovea),
+        vessels=Tree(seed, disc, fovea),
         lesions=_lesions(damage, disc, radii, fovea, camera) if sick else (),
         haze=lens.uniform(0.5, 1.0) if diagnosis == "cataract" else lens.uniform(0, 0.08),
         pigment=place.uniform(0, 1),

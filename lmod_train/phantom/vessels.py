@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 _Line: TypeAlias = npt.NDArray[np.floating[Any]]
+
+
+STREAM = 1
+"""Place of the vessels' random generator among those of an eye."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +26,36 @@ class Vessel:
     width: float
     end: float
     vein: bool
+
+
+@dataclass(frozen=True)
+class Tree(Sequence[Vessel]):
+    """The vessels of one eye, drawn when the first is asked for: a truth that is told without its image needs none.
+
+    Attributes:
+        seed: Seed of the eye.
+        disc: Centre of the optic disc.
+        fovea: Centre of the fovea.
+
+    Example:
+        >>> len(Tree(3, (0.7, 0.5), (0.35, 0.52))[:8]), Tree(3, (0.7, 0.5), (0.35, 0.52))[0].vein
+        (8, False)
+    """
+
+    seed: int
+    disc: tuple[float, float]
+    fovea: tuple[float, float]
+
+    @cached_property
+    def _drawn(self) -> tuple[Vessel, ...]:
+        own = np.random.SeedSequence(self.seed, spawn_key=(STREAM,))
+        return draw_vessels(np.random.default_rng(own), self.disc, self.fovea)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._drawn[place]
+
+    def __len__(self) -> int:
+        return len(self._drawn)
 
 
 def draw_vessels(rng: np.random.Generator, disc: tuple[float, float], fovea: tuple[float, float]) -> tuple[Vessel, ...]:

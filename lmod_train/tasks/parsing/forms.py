@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.sexes import SEXES
@@ -38,11 +38,14 @@ def term_of(word: str) -> Term | None:
         >>> term_of("MH").name, term_of("视杯").name, term_of("elbow")
         ('macular hole', 'optic cup', None)
     """
-    wanted = plain(word)
-    for term in (*STRUCTURES, *CONDITIONS, *SEXES):
-        if wanted in (plain(form) for form in spellings(term)):
-            return term
-    return None
+    return _terms().get(plain(word))
+
+
+@cache  # not word for word: every spelling of the vocabulary is brought to its normal form
+def _terms() -> dict[str, Term]:
+    """Return the normal form of every spelling -> the first term with it."""
+    terms = (*STRUCTURES, *CONDITIONS, *SEXES)
+    return {plain(form): term for term in reversed(terms) for form in spellings(term)}
 
 
 def forms_of(word: str) -> tuple[str, ...]:

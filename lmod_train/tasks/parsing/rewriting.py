@@ -18,6 +18,9 @@ from lmod_train.core.vocabulary.sexes import SEXES
 from lmod_train.tasks.parsing.cues import any_of
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 
+_RATHER = re.compile("rather than|instead of|as opposed to", re.IGNORECASE)
+_BUT = re.compile(r"\sbut\s", re.IGNORECASE)
+"""Words of the patterns of contrasts, which are slow: a text without them is not searched with the patterns."""
 _NOT_SO_MUCH = re.compile(r"与其说(?:这?是|为)?[^,。;\n]{1,30},?(?=不如说)")
 
 
@@ -34,7 +37,7 @@ def _contrasts() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
     rather = re.compile(
         rf"(?P<asserted>(?:^|(?<=[\n.;:]))\s?(?:(?i:an?|most|more|likely|probably)\s){{0,3}}{name}),?\s"
-        rf"(?i:rather than|instead of|as opposed to)\s(?:(?i:an?)\s)?(?P<denied>{name})(?=\s?(?:[.;,\n]|$))"
+        rf"(?i:{_RATHER.pattern})\s(?:(?i:an?)\s)?(?P<denied>{name})(?=\s?(?:[.;,\n]|$))"
     )
     return not_but, rather
 
@@ -53,8 +56,10 @@ def split_contrasts(text: str) -> str:
         'It does not look like AMD but drusen may be there.'
     """
     not_but, rather = _contrasts()
-    text = _NOT_SO_MUCH.sub("", rather.sub(r"\g<asserted>; not \g<denied>", text))
-    return not_but.sub(r"\g<denied>; it is \g<asserted>", text)
+    if _RATHER.search(text):
+        text = rather.sub(r"\g<asserted>; not \g<denied>", text)
+    text = _NOT_SO_MUCH.sub("", text)
+    return not_but.sub(r"\g<denied>; it is \g<asserted>", text) if _BUT.search(text) else text
 
 
 _HAN = "(?:糖尿病|高血压)性?"
@@ -110,6 +115,7 @@ _ITEM = r"(?:\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])\s{0,3}[^\n]{1,120}(?:\n|$))"
 _LIST = re.compile(
     rf"(?P<head>[^\n]{{2,120}}?)(?:[:：]|(?<=findings))\s{{0,3}}\n(?P<items>{_ITEM}{{1,20}})", re.IGNORECASE
 )
+_LISTED = re.compile(rf"(?:[:：]|findings)\s{{0,3}}\n{_ITEM}", re.IGNORECASE)  # the end of `_LIST`, found faster
 _IN_LINE = re.compile(r"(?P<head>[^\n.;。]{2,80}?)[:：]\s{0,3}(?P<items>[^\n.;:。]{2,200})")
 _DENIES = re.compile(
     any_of(negation.DENIALS_EN, negation.DENIALS_ZH)
@@ -142,7 +148,9 @@ def expand_headings(text: str) -> str:
         items = re.sub(r"(?:^|(?<=[,、])) ?(?:and |or |和|及)?(?=\w)", f" {word}", found["items"])
         return f"{found['head']}:{items}"
 
-    return _IN_LINE.sub(in_line, _LIST.sub(of_lines, text))
+    if _LISTED.search(text):
+        text = _LIST.sub(of_lines, text)
+    return _IN_LINE.sub(in_line, text) if _GOVERNS.search(text) else text
 
 
 _GOVERNS = re.compile(r"(?:following|findings?|conditions?|diseases?|signs?|以下|下列|所见)", re.IGNORECASE)
