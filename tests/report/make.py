@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,12 @@ def answer(skill, seed):
 
 def classify(folder: Path, skill, *, model="cnn", seed=0, n=60, given=1.0):
     """A run of a classifier that tells the likelihood of every choice, about glaucoma and a stage."""
+    return written(folder, folder.name, model, *classified(skill, model, seed, n, given))
+
+
+@cache  # many tests have the same runs
+def classified(skill, model, seed, n, given):
+    """Records, predictions and scores of a run of a classifier."""
     rng = np.random.default_rng(seed)
     tasks = [Glaucoma(), Staging("macular_hole_stage")]
     asked, replies = [], {}
@@ -87,9 +94,13 @@ def classify(folder: Path, skill, *, model="cnn", seed=0, n=60, given=1.0):
             likelihoods = dict(zip(task.choices, logs.round(6).tolist(), strict=True)) if rng.random() < given else {}
             replies[made.id] = Reply(made.id, said, model=model, likelihoods=likelihoods)
     predictions = [p for task in tasks for p in parse_replies(task, asked, replies)]
+    return tuple(asked), tuple(predictions), tuple(scores_of(tasks, predictions))
+
+
+def written(folder, name, model, asked, predictions, scores):
     write_records(folder / "records.parquet", asked)
     write_predictions(folder / "predictions.parquet", predictions)
-    write_scores(folder / "scores.csv", folder.name, model, scores_of(tasks, predictions))
+    write_scores(folder / "scores.csv", name, model, scores)
     return folder
 
 
@@ -108,14 +119,18 @@ def curate(folder, n=24, redistributable=True):
 
 
 def run(folder: Path, skill, *, model="base", name="", seed=0, curated=None, n=24, modalities=("CFP",)):
+    written(folder, name or folder.name, model, *answered(skill, model, seed, n, tuple(modalities)))
+    config = {"data": {"curated": str(curated)}} if curated else {}
+    (folder / "config.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(config))))
+    return folder
+
+
+@cache  # many tests have the same runs
+def answered(skill, model, seed, n, modalities):
+    """Records, predictions and scores of a run."""
     asked = records(n, modalities)
     reply = answer(skill, seed)
     replies = {r.id: replace(reply(r, asked), model=model) for r in asked}
     tasks = [FourWay(), Glaucoma(), Anatomy()]
     predictions = [p for task in tasks for p in parse_replies(task, asked, replies)]
-    write_records(folder / "records.parquet", asked)
-    write_predictions(folder / "predictions.parquet", predictions)
-    write_scores(folder / "scores.csv", name or folder.name, model, scores_of(tasks, predictions))
-    config = {"data": {"curated": str(curated)}} if curated else {}
-    (folder / "config.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(config))))
-    return folder
+    return tuple(asked), tuple(predictions), tuple(scores_of(tasks, predictions))

@@ -1,6 +1,7 @@
 """Runs of classifiers over one or more splits, with the weights that they name."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
 from lmod_train.tasks.staging import Staging
 from tests.scoring.make import record
+
+GLAUCOMA, STAGES = Glaucoma(), Staging("macular_hole_stage")
 
 
 def evaluate(
@@ -32,7 +35,24 @@ def evaluate(
     **config,
 ):
     """A run whose likelihoods of a record depend on `seed` and the record alone; `flip` turns the truths of test."""
-    task, steps = task or Glaucoma(), step if isinstance(step, list) else [step]
+    steps = tuple(step) if isinstance(step, list) else (step,)
+    asked, predictions, scores = answered(
+        record, task or GLAUCOMA, tuple(splits), steps, seed=seed, n=n, skill=skill, likelihoods=likelihoods, flip=flip
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_records(folder / "records.parquet", asked)
+    write_predictions(folder / "predictions.parquet", predictions)
+    write_scores(folder / "scores.csv", folder.name, "cnn", scores)
+    known = {"provenance": {"weights": {"checkpoints/best.ckpt": weights} if weights else {}}}
+    (folder / "config.yaml").write_text(
+        yaml.safe_dump({**known, **({"weights": checkpoint} if checkpoint else {}), **config})
+    )
+    return folder
+
+
+@cache  # many tests have runs that differ in their settings alone
+def answered(record, task, splits, steps, *, seed, n, skill, likelihoods, flip):
+    """Records, predictions and scores of a run; `record` makes a record."""
     asked, replies = [], {}
     for split in splits:
         for i in range(n):
@@ -49,15 +69,4 @@ def evaluate(
             known = dict(zip(task.choices, logs.tolist(), strict=True)) if likelihoods else {}
             replies[made.id] = Reply(made.id, told, model="cnn", likelihoods=known, step=steps[i % len(steps)])
     predictions = parse_replies(task, asked, replies)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_records(folder / "records.parquet", asked)
-    write_predictions(folder / "predictions.parquet", predictions)
-    write_scores(folder / "scores.csv", folder.name, "cnn", scores_of([task], predictions))
-    known = {"provenance": {"weights": {"checkpoints/best.ckpt": weights} if weights else {}}}
-    (folder / "config.yaml").write_text(
-        yaml.safe_dump({**known, **({"weights": checkpoint} if checkpoint else {}), **config})
-    )
-    return folder
-
-
-STAGES = Staging("macular_hole_stage")
+    return tuple(asked), tuple(predictions), tuple(scores_of([task], predictions))

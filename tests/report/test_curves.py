@@ -8,6 +8,9 @@ from lmod_train.report.curves import curve_rows, rankings
 from lmod_train.report.figures.curves import CHANCE
 from lmod_train.report.report import report
 from lmod_train.report.results import labels, read_outcomes, read_run_scores
+from lmod_train.report.section import shipped_sections
+from lmod_train.report.sections.confusions import Confusions
+from lmod_train.report.sections.likelihoods import Likelihoods
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
@@ -20,7 +23,9 @@ def two(tmp_path_factory):
     root = tmp_path_factory.mktemp("sure")
     runs = [classify(root / "cnn", 1.5, seed=1), classify(root / "vit", 0.7, model="vit", seed=2, given=0.7)]
     runs.append(classify(root / "plain", 0.5, model="plain", n=20, given=0))
-    report(runs, root / "out")
+    drawn = [s for s in shipped_sections() if isinstance(s, Likelihoods | Confusions)]
+    assert len(drawn) == 2
+    report(runs, root / "out", sections=drawn)
     return runs, root / "out"
 
 

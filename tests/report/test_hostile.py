@@ -45,12 +45,10 @@ def written(folder):
     return {f.relative_to(folder).as_posix(): f.read_text(encoding="utf-8") for f in files}
 
 
-def named(path, model, **reply):
-    """Give the model of a run, and fields of each third reply, other texts."""
+def named(path, model, *replies):
+    """Give the model of a run another name, and its replies in turn other fields."""
     rows = read_predictions(path / "predictions.parquet")
-    changed = [
-        replace(p, reply=replace(p.reply, model=model, **(reply if i % 3 == 0 else {}))) for i, p in enumerate(rows)
-    ]
+    changed = [replace(p, reply=replace(p.reply, model=model, **replies[i % len(replies)])) for i, p in enumerate(rows)]
     write_predictions(path / "predictions.parquet", changed)
     scores = [score for _, _, score in read_scores(path / "scores.csv")]
     write_scores(path / "scores.csv", f"{path}", model, scores)
@@ -58,14 +56,21 @@ def named(path, model, **reply):
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """The report of runs with folders of this machine wherever a run holds a text, and those folders."""
+def reported(tmp_path_factory):
+    """The report of four runs, its texts, and folders of this machine.
+
+    Two runs hold these folders wherever a run holds a text; the models of the other two are named and reply by the
+    lures.
+    """
     root = tmp_path_factory.mktemp("secret_place")
     home = f"{Path.home()}/models/tuned"
     place = curate(root / "curated")
-    runs = [run(root / name, 0.8, seed=i, curated=place) for i, name in enumerate(("a", "b"))]
-    for path, model in zip(runs, (f"{root}/models/tuned", home), strict=True):
-        named(path, model, error=f"OSError: {root}/x.jpg and {home}/y are gone")
+    runs = [run(root / name, 0.8, seed=i, curated=place) for i, name in enumerate("abcd")]
+    for path, model in zip(runs[2:], (" ".join(LURES[:8]), "\n".join(LURES[8:])), strict=True):
+        named(path, model, {"reply": "\n".join(LURES)}, {}, {})
+    (runs[3] / "config.yaml").unlink()  # a remark then names the model
+    for path, model in zip(runs[:2], (f"{root}/models/tuned", home), strict=True):
+        named(path, model, {"error": f"OSError: {root}/x.jpg and {home}/y are gone"}, {}, {})
         config = yaml.safe_load((path / "config.yaml").read_text())
         config["model"] = {"init_args": {"base": home, "weights": f"{root}/w.bin"}}
         config["provenance"] = {"weights": {f"{root}/w.bin": "0" * 64}, "lmod_train": "1", "git": "x"}
@@ -75,11 +80,14 @@ def folders(tmp_path_factory):
     (place / "manifest.json").write_text(json.dumps(manifest))
     said = []
     report(runs, root / "out", log=said.append)
-    return written(root / "out") | {"printed": "\n".join(said)}, (str(root), str(Path.home()), "secret_place")
+    return root / "out", "\n".join(said), (str(root), str(Path.home()), "secret_place")
 
 
-def test_no_folder_of_this_machine_is_in_any_output(folders):
-    texts, secrets = folders
+def test_no_folder_of_this_machine_is_in_any_output(reported):
+    out, printed, secrets = reported
+    texts = written(out) | {"printed": printed}
+    texts |= {f.name: f.read_bytes().decode("latin-1") for f in out.rglob("*") if f.suffix in (".png", ".jpg")}
+    assert "OSError: x.jpg and y are gone" in "".join(texts.values())
     found = [
         (name, text[max(0, at - 80) : at + 80])
         for name, text in texts.items()
@@ -90,16 +98,8 @@ def test_no_folder_of_this_machine_is_in_any_output(folders):
 
 
 @pytest.fixture(scope="module")
-def lured(tmp_path_factory):
-    """The report of two runs whose models are named and reply by the lures."""
-    root = tmp_path_factory.mktemp("lures")
-    place = curate(root / "curated")
-    runs = [run(root / f"r{i}", 0.7, seed=i, curated=place) for i in range(2)]
-    for path, model in zip(runs, (" ".join(LURES[:8]), "\n".join(LURES[8:])), strict=True):
-        named(path, model, reply="\n".join(LURES))
-    (runs[1] / "config.yaml").unlink()  # a remark then names the model
-    report(runs, root / "out")
-    return written(root / "out")
+def lured(reported):
+    return written(reported[0])
 
 
 def cells(text):

@@ -15,3 +15,14 @@ def drawn(tmp_path_factory):
     for name, n in {**DRAWN, "xpcr": 10}.items():
         import_module(f"lmod_train.phantom.folders.{name}").write(root / name, n, 3, size=SIZE, workers=0)
     return root
+
+
+@pytest.fixture(scope="session")
+def truths():
+    """The truth of each phantom of `drawn` but X-PCR, by source and key."""
+    found = {}
+    for name, n in DRAWN.items():
+        folder = import_module(f"lmod_train.phantom.folders.{name}")
+        options = ({} if name == "brset" else {"size": SIZE}) | ({"lesions": True} if name == "idrid" else {})
+        found |= {(name, truth.key): truth for truth in folder.truths(n, 3, **options)}
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ from tests.data.curation.world import Discs, Regions, tree
 from tests.tabled import tabled
 from tests.tasks.chain.stages.samples import cupped, scan
 from tests.tasks.chain.test_chain import ADDED, DEFECTS, STAGES_OF, files, is_right
-from tests.tasks.conftest import DRAWN, SIZE
+from tests.tasks.conftest import DRAWN
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})
 HEALTHY = replace(SAMPLE, key="train/b", group="p2", labels={"glaucoma": "no"})
@@ -217,16 +216,6 @@ def test_a_chain_whose_image_has_an_added_defect_is_asked_of_the_image_without_i
         ("crop-4", "crop"),
     }
     assert list(task.ask(cupped(0.6))) == list(Perturbed(Chain(perturbed=0), ["crop"], [4]).ask(cupped(0.6)))
-
-
-@pytest.fixture(scope="module")
-def truths():
-    found = {}
-    for name, n in DRAWN.items():
-        options = ({} if name == "brset" else {"size": SIZE}) | ({"lesions": True} if name == "idrid" else {})
-        folder = import_module(f"lmod_train.phantom.folders.{name}")
-        found |= {(name, truth.key): truth for truth in folder.truths(n, 3, **options)}
-    return found
 
 
 @pytest.mark.parametrize("share", [pytest.param(0, marks=pytest.mark.slow), 0.5])

@@ -1,6 +1,8 @@
 import csv
 import random
+import shutil
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -30,11 +32,13 @@ def truth(i):
     return WORDS[random.Random(i).random() < 0.5]
 
 
-@pytest.fixture
-def world(tmp_path):
-    """Write 200 photographs of noise; return a function that gives away the answer by one thing alone."""
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Return a function that writes, once, 200 photographs of noise of which one thing alone gives the answer away."""
 
+    @cache
     def make(told):
+        folder = tmp_path_factory.mktemp(told)
         rng, records, facts = np.random.default_rng(0), [], []
         for i in range(200):
             ill = truth(i) == WORDS[0]
@@ -43,26 +47,32 @@ def world(tmp_path):
             pixels = np.zeros((64, 64, 3), np.uint8)
             pixels[:side, :side] = rng.integers(grey - 40, grey + 40, (side, side, 3))
             name = f"images/s/{i}.png"
-            (tmp_path / "images" / "s").mkdir(parents=True, exist_ok=True)
-            Image.fromarray(pixels).save(tmp_path / name)
+            (folder / "images" / "s").mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pixels).save(folder / name)
             source = f"from {truth(i)}" if told == "source" else "s"
             kind = "png" if told == "file_facts" and ill else "jpg"
             facts.append({"source": source, "key": str(i), "type": kind, "bytes": 5000, "width": 64, "height": 64})
             fields = {"task": "glaucoma", "source": source, "key": str(i), "choices": WORDS, "split": SPLITS[i % 5]}
             one = record(f"glaucoma/{source}/{i}", **fields, answer=truth(i))
             records.append(replace(one, image=(name,), image_plain=(name,)))
-        with (tmp_path / "files.csv").open("w", newline="") as file:
+        with (folder / "files.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, facts[0])
             writer.writeheader()
             writer.writerows(facts)
-        return tmp_path, records
+        return folder, records
 
     return make
 
 
+@pytest.fixture(scope="module")
+def found(world):
+    """Return a function that returns the rows of a world, by shortcut and split."""
+    return cache(lambda told: {(row.shortcut, row.split): row for row in shortcuts(*world(told))})
+
+
 @pytest.mark.parametrize("told", ["source", "border_mask", "thumbnail", "file_facts", "nothing"])
-def test_what_gives_the_answer_away_is_named_and_nothing_else(world, told):
-    rows = {(r.shortcut, r.split): r for r in shortcuts(*world(told))}
+def test_what_gives_the_answer_away_is_named_and_nothing_else(found, told):
+    rows = found(told)
     assert {split for _, split in rows} == {"val", "test", "val+test"}
     for shortcut in ("source", *SEEN):
         row = rows[shortcut, "val+test"]
@@ -78,7 +88,7 @@ def test_what_gives_the_answer_away_is_named_and_nothing_else(world, told):
     ("shortcut", "model"),
     [("thumbnail", KNeighborsClassifier(1)), ("thumbnail_forest", RandomForestClassifier(100, random_state=0))],
 )
-def test_the_thumbnail_rows_are_scikit_learns_and_the_interval_scipys(world, shortcut, model):
+def test_the_thumbnail_rows_are_scikit_learns_and_the_interval_scipys(world, found, shortcut, model):
     folder, records = world("nothing")
 
     def pixels(split):
@@ -86,7 +96,7 @@ def test_the_thumbnail_rows_are_scikit_learns_and_the_interval_scipys(world, sho
         small = [Image.open(folder / r.image[0]).resize((24, 24), Image.Resampling.BOX) for r in several]
         return [np.asarray(s, float).ravel() for s in small], [r.answer for r in several]
 
-    (row,) = [r for r in shortcuts(folder, records) if (r.shortcut, r.split) == (shortcut, "test")]
+    row = found("nothing")[shortcut, "test"]
     images, answers = pixels("test")
     assert row.value == accuracy_score(answers, model.fit(*pixels("train")).predict(images))
     interval = binomtest(round(row.value * 40), 40).proportion_ci(0.95, "exact")
@@ -103,8 +113,9 @@ def test_balance_over_sources_together_lets_the_source_answer(world):
     assert rows["source", "val+test"].value > 0.6 > rows["border_mask", "val+test"].value
 
 
-def test_regions_free_text_and_missing_facts_are_left_out(world):
-    folder, records = world("source")
+def test_regions_free_text_and_missing_facts_are_left_out(world, tmp_path):
+    written, records = world("source")
+    folder = shutil.copytree(written, tmp_path / "source")
     regions = tuple(Region("optic disc", Box(0, 0, 9, 9), i) for i in (1, 2))
     assert shortcuts(folder, [replace(r, regions=regions) for r in records]) == []
     assert shortcuts(folder, [replace(r, choices=()) for r in records]) == []

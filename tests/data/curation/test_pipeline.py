@@ -343,12 +343,12 @@ def test_keys_that_cannot_be_files_are_dropped(tmp_path):
     assert manifest["dropped"] == {"folders": {"read": {"key_repeated": 1, "key_unusable": 1}}}
 
 
-@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_killed_at_any_moment_it_goes_on_and_ends_the_same(raw, curated, tmp_path, workers):
+@pytest.mark.parametrize(("workers", "kills"), [(2, 2), *(pytest.param(n, 3, marks=pytest.mark.slow) for n in (1, 2))])
+def test_killed_at_any_moment_it_goes_on_and_ends_the_same(raw, curated, tmp_path, workers, kills):
     out = tmp_path / "out"
     rng = np.random.default_rng(workers)
     killed, lines = 0, 0
-    for target in sorted(rng.integers(1, 50, size=3).tolist()):
+    for target in sorted(rng.integers(1, 50, size=kills).tolist()):
         process = _start(raw, out, workers)
         while process.poll() is None and _lines(out) < target:
             time.sleep(0.002)

@@ -23,6 +23,7 @@ from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.report.report import report
 from lmod_train.report.rescore import rescore
+from lmod_train.report.sections.scores import Scores
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.training.callbacks.generation import GenerationEval
 from tests.data.curation.cases import SETTINGS, Changed, N
@@ -106,7 +107,10 @@ def test_a_model_learns_from_a_batch_without_any_image(folder, records, tiny, lo
     assert losses[2] == pytest.approx((losses[0] + losses[1]) / 2, rel=1e-4)
 
 
-def command(folder, run):
+@pytest.fixture(scope="module")
+def validated(folder, tmp_path_factory):
+    """The run of a scripted model that was asked all probes by the command."""
+    run = tmp_path_factory.mktemp("validated") / "run"
     task = {"class_path": "tests.data.curation.probe.Without", "init_args": {"kinds": list(KINDS)}}
     scripted = {"class_path": "lmod_train.models.backends.scripted.Scripted", "init_args": {"text": "{answer}"}}
     model = {"class_path": "lmod_train.models.modules.frozen.Frozen", "init_args": {"backend": scripted}}
@@ -115,12 +119,12 @@ def command(folder, run):
     parts = {"model": model, "data": {"curated": str(folder), "tasks": [task], "split": "all"}, "trainer": quiet}
     config.write_text(yaml.safe_dump(parts))
     experiment.run(["validate", "--config", str(config), "--run", str(run)])
+    return run
 
 
-def test_the_page_shows_no_image_where_none_was_shown(folder, records, tmp_path):
-    command(folder, tmp_path / "run")
-    assert {p.record.id for p in read_predictions(tmp_path / "run" / "predictions.parquet")} == {r.id for r in records}
-    report([tmp_path / "run"], tmp_path / "out", trust=["tests.data.curation.probe"])
+def test_the_page_shows_no_image_where_none_was_shown(records, validated, tmp_path):
+    assert {p.record.id for p in read_predictions(validated / "predictions.parquet")} == {r.id for r in records}
+    report([validated], tmp_path / "out", trust=["tests.data.curation.probe"])
     text = (tmp_path / "out" / "pages" / "000001.html").read_text()
     cards = {re.search(r">(glaucoma_probe/\S+)</h2>", part)[1]: part for part in text.split("<article")[1:]}
     assert set(cards) == {r.id for r in records} and "Image not found" not in text
@@ -131,9 +135,9 @@ def test_the_page_shows_no_image_where_none_was_shown(folder, records, tmp_path)
         assert "Glaucoma?" in card
 
 
-def test_the_page_says_whose_images_must_stay(folder, records, tmp_path):
-    command(folder, tmp_path / "run")
-    text = report([tmp_path / "run"], tmp_path / "out", trust=["tests.data.curation.probe"]).read_text()
+def test_the_page_says_whose_images_must_stay(folder, validated, tmp_path):
+    few = {"trust": ["tests.data.curation.probe"], "sections": [Scores()]}
+    text = report([validated], tmp_path / "out", **few).read_text()
     assert "must stay on this machine" in text and "folders (ODbL)" in text and "foreign (" not in text
     manifest = read_manifest(folder)
     manifest["foreign"] |= {"redistributable": False, "licence": "not known"}
@@ -141,9 +145,7 @@ def test_the_page_says_whose_images_must_stay(folder, records, tmp_path):
         (tmp_path / "own").mkdir(exist_ok=True)
         (tmp_path / "own" / name).symlink_to(folder / name)
     write_json(tmp_path / "own" / "manifest.json", manifest)
-    text = report(
-        [tmp_path / "run"], tmp_path / "again", tmp_path / "own", trust=["tests.data.curation.probe"]
-    ).read_text()
+    text = report([validated], tmp_path / "again", tmp_path / "own", **few).read_text()
     assert "folders (ODbL)" in text and "foreign (not known)" in text
 
 

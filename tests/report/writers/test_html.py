@@ -16,6 +16,9 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.report.contents import Chapter, Contents, Figure, Text, table
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
+from lmod_train.report.sections.error_types import ErrorTypes
+from lmod_train.report.sections.metrics import Metrics
+from lmod_train.report.sections.outcomes import OutcomesOfReplies
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.viewer.store import Inside
 from lmod_train.report.writers import html
@@ -48,8 +51,9 @@ def read(three):
 
 @pytest.fixture(scope="module")
 def one_file(three, tmp_path_factory):
-    """The same report as one file."""
-    return Reader(report(three[0], tmp_path_factory.mktemp("one"), one_file=True).read_text())
+    """A report of the same runs as one file."""
+    shown = [Scores(), Metrics(), OutcomesOfReplies(), ErrorTypes()]
+    return Reader(report(three[0], tmp_path_factory.mktemp("one"), one_file=True, sections=shown).read_text())
 
 
 def cards(text):
@@ -93,7 +97,7 @@ def test_no_folder_of_this_machine_is_told(tmp_path, monkeypatch):
         for p in read_predictions(one / "predictions.parquet")
     ]
     write_predictions(one / "predictions.parquet", asked)
-    report([one], tmp_path / "out")
+    report([one], tmp_path / "out", sections=[Scores()])  # with every section: tests/report/test_hostile.py
     for file in filter(Path.is_file, (tmp_path / "out").rglob("*")):
         assert str(home).encode() not in file.read_bytes(), file
         assert str(tmp_path).encode() not in file.read_bytes(), file

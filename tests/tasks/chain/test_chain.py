@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import replace
-from importlib import import_module
 
 import pytest
 
@@ -222,16 +221,6 @@ def is_right(option, truth, record, size):
     else:
         key = labels["glaucoma"], str(sum(ratio_of(boxes) > border for border in (0.5, 0.65, 0.8)))
     return option.startswith(DECISIONS[key])
-
-
-@pytest.fixture(scope="module")
-def truths():
-    found = {}
-    for name, n in DRAWN.items():
-        folder = import_module(f"lmod_train.phantom.folders.{name}")
-        options = ({} if name == "brset" else {"size": SIZE}) | ({"lesions": True} if name == "idrid" else {})
-        found |= {(name, truth.key): truth for truth in folder.truths(n, 3, **options)}
-    return found
 
 
 def test_of_every_question_one_option_is_true_of_the_drawn_eye_and_it_is_the_answer(curated, truths):
