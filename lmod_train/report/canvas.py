@@ -40,6 +40,8 @@ _STYLE: Any = {
     "axes.spines.right": False,
     "svg.hashsalt": "lmod_train",  # otherwise element names in the SVG are random
     "figure.dpi": 150,
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
 }
 
 
@@ -76,7 +78,7 @@ def _lay_out(figure: Any) -> None:
     narrowed = [axes for axes in figure.axes if axes.get_aspect() != "auto" and axes.get_legend()]
     for _ in range(2 if narrowed else 1):  # the first pass places the legend below the axes as they were
         figure.get_layout_engine().execute(figure)
-    figure.set_layout_engine("none")
+    figure.set_layout_engine(None)  # with "none" a figure keeps a layout, for which each file is drawn twice
 
 
 def hide_from(axes: Any, count: int) -> None:
