@@ -17,6 +17,7 @@ from lmod_train.report.report import report
 from lmod_train.report.rescore import rescore
 from lmod_train.report.results import read_results
 from lmod_train.report.section import shipped_sections
+from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.scores import Scores
 from tests.report.make import curate, run
 
@@ -132,7 +133,7 @@ def test_a_task_that_is_not_installed_is_left_out_beside_others(runs, tmp_path):
     assert line.startswith(
         "base (good): glaucoma is left out, as its task cannot be used: task_class='lmod_train.tasks"
     )
-    assert report(runs, tmp_path / "out", sections=[Scores()]).exists()
+    assert report(runs, tmp_path / "out", sections=[Metrics()]).exists()
 
 
 def test_a_module_that_is_nowhere_is_left_out_and_one_that_is_installed_asks_for_trust(runs):
@@ -187,7 +188,7 @@ def test_replies_of_a_megabyte_are_reported(runs, tmp_path):
     rows = read_predictions(runs[0] / "predictions.parquet")
     long = [replace(p, reply=replace(p.reply, reply="=1+1 <b>\n" * 120_000)) for p in rows[:2]]
     write_predictions(runs[0] / "predictions.parquet", [*long, *rows[2:]])
-    assert report(runs[:1], tmp_path / "out", sections=[Scores()]).exists()
+    assert report(runs[:1], tmp_path / "out", sections=[Metrics()]).exists()
     assert remarks(runs[0]) == []
 
 

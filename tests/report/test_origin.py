@@ -13,6 +13,7 @@ from lmod_train.core.artifacts.predictions import read_predictions, write_predic
 from lmod_train.report.origin import origin_of, phantom_tasks, remarks
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
+from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.published import PublishedScores
 from lmod_train.report.sections.scores import Scores
@@ -97,5 +98,5 @@ def test_runs_of_other_records_do_not_stand_side_by_side_without_a_word(tuned: P
     said = remarks({"base": read_outcomes(tuned), "other": read_outcomes(other)})
     assert said[0] == ("four_way: the runs answer different records (base test 24; other val 20; at most 20 in common)")
     assert len(said) == 3 and remarks({"a": read_outcomes(tuned), "b": read_outcomes(tuned)}) == []
-    report([tuned, other], tmp_path / "out", sections=[Scores()])
+    report([tuned, other], tmp_path / "out", sections=[Metrics()])
     assert said[0] in (tmp_path / "out" / "tables.md").read_text()

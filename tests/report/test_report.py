@@ -10,7 +10,7 @@ from lmod_train.core.errors import ArtifactError, BadArgument, FolderBusy
 from lmod_train.report.headline import headline
 from lmod_train.report.leftovers import LIST
 from lmod_train.report.report import WRITTEN, report
-from lmod_train.report.sections.scores import Scores
+from lmod_train.report.sections.metrics import Metrics
 from tests.report.bilingual import planted_run
 from tests.report.make import run
 
@@ -23,7 +23,7 @@ def test_scores_of_all_runs_stand_in_one_file_cell_for_cell(three):
 
 def test_a_run_without_settings_has_empty_cells_beside_one_with_them(tmp_path):
     runs = [run(tmp_path / "other", 0.5), planted_run(tmp_path / "open", {("open_question", "zh"): [True] * 4})]
-    report(runs, tmp_path / "report", sections=[Scores()])
+    report(runs, tmp_path / "report", sections=[Metrics()])
     found = read_scores(tmp_path / "report" / "scores.csv")
     assert [s for *_, s in found] == [s for one in runs for *_, s in read_scores(one / "scores.csv")]
     assert {bool(s.settings) for _, _, s in found if s.metric.startswith("bleu1")} == {True}
@@ -54,7 +54,7 @@ def test_a_report_is_not_written_over_a_run(three, tmp_path):
 def test_a_copied_run_is_called_by_its_own_folder(three, tmp_path):
     copy = shutil.copytree(three[0][1], tmp_path / "copy")
     assert {row.run for row in headline([three[0][1], copy])} == {"tuned", "copy"}
-    report([three[0][1], copy], tmp_path / "out", sections=[Scores()])
+    report([three[0][1], copy], tmp_path / "out", sections=[Metrics()])
     assert {run for run, _, _ in read_scores(tmp_path / "out" / "scores.csv")} == {"tuned", "copy"}
 
 
@@ -72,7 +72,7 @@ def test_a_folder_of_something_else_is_not_written_into(holds, allowed, three, t
     out.mkdir()
     (out / holds).write_text("")
     if allowed:
-        assert report(three[0], out, sections=[Scores()]) == out / "index.html"
+        assert report(three[0], out, sections=[Metrics()]) == out / "index.html"
         return
     with pytest.raises(BadArgument, match=r"--out=.*expected a new or empty folder, or one of an earlier report"):
         report(three[0], out)
@@ -85,18 +85,18 @@ def test_a_folder_that_another_process_writes_to_is_refused(three, tmp_path):
     with (out / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(FolderBusy):
-            report(three[0], out, sections=[Scores()])
-    report(three[0], out, sections=[Scores()])
+            report(three[0], out, sections=[Metrics()])
+    report(three[0], out, sections=[Metrics()])
     assert (out / "index.html").exists() and not (out / ".lock").exists()
 
 
 def test_an_interrupted_report_has_no_page_of_another_and_is_written_again(three, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    report(three[0][:1], out, sections=[Scores()])
+    report(three[0][:1], out, sections=[Metrics()])
     with monkeypatch.context() as stopped:
         stopped.setattr("lmod_train.report.report._join_scores", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            report(three[0][1:], out, sections=[Scores()])
+            report(three[0][1:], out, sections=[Metrics()])
     assert not any((out / name).exists() for name in WRITTEN if name != LIST) and (out / LIST).exists()
-    report(three[0][1:], out, sections=[Scores()])
+    report(three[0][1:], out, sections=[Metrics()])
     assert (out / "index.html").exists()

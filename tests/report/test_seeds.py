@@ -9,6 +9,7 @@ from lmod_train.core.artifacts.series import seed_name
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.report import report
 from lmod_train.report.results import read_results, read_run_scores
+from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.seeds import by_series, seeds_table, seeds_text
 from tests.report.make import classify
@@ -55,7 +56,7 @@ def test_a_seed_without_scores_is_named(series, tmp_path):
     text = seeds_text(series)
     assert text.endswith("no scores yet: CNN/seed_7") and "| glaucoma" in text
     printed = []
-    report([series], tmp_path / "out", sections=[Scores()], log=printed.append)
+    report([series], tmp_path / "out", sections=[Metrics()], log=printed.append)
     assert "CNN/seed_7 has no scores yet" in "\n".join(printed)
     (series / "seed_7").rmdir()
     assert seeds_text(tmp_path) == ""
