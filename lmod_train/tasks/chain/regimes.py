@@ -133,7 +133,8 @@ def truth_of(record: Record, tasks: Mapping[str, Task]) -> Answer:
 
 def _wrong(record: Record, tasks: Mapping[str, Task]) -> str | None:
     """Return a wrong choice of a record, the same in every run; None if it has no other choice."""
-    others = [choice for choice in record.choices if choice != truth_of(record, tasks)]
+    truth = truth_of(record, tasks) if record.choices else None
+    others = [choice for choice in record.choices if choice != truth]
     return min(others, key=lambda choice: shuffle_key("planted", record.id, choice), default=None)
 
 

@@ -1,6 +1,8 @@
 """A small world of known truth: two sources and three tasks of the tests' own, importable by worker processes."""
 
 import hashlib
+import io
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,16 @@ WIDTH, HEIGHT = 160, 120
 
 
 def photograph(path, seed, size=(WIDTH, HEIGHT)):
-    rng = np.random.default_rng(seed)
-    coarse = rng.integers(0, 256, size=(9, 12, 3), dtype=np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(coarse).resize(size, Image.Resampling.BICUBIC).save(path)
+    path.write_bytes(encoded(seed, size, Image.registered_extensions()[path.suffix]))
+
+
+@cache  # most tests have the same photographs
+def encoded(seed, size, kind):
+    rng, held = np.random.default_rng(seed), io.BytesIO()
+    coarse = rng.integers(0, 256, size=(9, 12, 3), dtype=np.uint8)
+    Image.fromarray(coarse).resize(size, Image.Resampling.BICUBIC).save(held, kind)
+    return held.getvalue()
 
 
 def truth_of(number):
