@@ -110,7 +110,7 @@ def test_every_removed_file_is_listed_and_the_rest_is_read(raw, name):
                 unlisted += [] if found == [name] else [where]  # the command line lists it, and goes on with the others
                 continue
         new = Counter(dropped) - Counter(before)
-        if not any(d.reason.startswith("missing ") for d in new) or new.total() > 8:
+        if not any(d.reason.startswith("missing ") for d in new) or new.total() > max(4, N.get(name, FEWER) // 3):
             unlisted.append((where, [(d.key, d.reason) for d in new]))
         kept = {key for key, sample in samples.items() if not shown_in(sample, place)}
         lost += [(where, key) for key in sorted(kept - left.keys())]
