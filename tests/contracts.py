@@ -19,7 +19,7 @@ from lmod_train.core.vocabulary.modalities import unknown_words, words_of
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.core.wording import replies_of
-from lmod_train.data.curation.conformity import check
+from lmod_train.data.curation.inputs import check
 from lmod_train.data.curation.sharing import key_conflicts
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task

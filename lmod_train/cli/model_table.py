@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Iterable
 
-from lmod_train.cli.model_memory import gpu_memory
 from lmod_train.core.artifacts.model_facts import PAPERS, ModelFacts, known_models
 
 COLUMNS = ("model", "papers", "hub", "licence", "parameters", "image", "memory", "route", "state", "tried")
@@ -89,3 +88,23 @@ def comma_separated(models: Iterable[ModelFacts] | None = None) -> str:
         if not model.published:
             writer.writerow([*facts, "", "", "", "", ""])
     return out.getvalue().rstrip("\n")
+
+
+BYTES = 2
+"""Bytes of a value in bfloat16."""
+
+QUESTIONS, TEXT = 8, 1024
+"""Number of questions that are answered at once, and tokens of each beside its image: 512 of prompt, 512 of reply."""
+
+
+def gpu_memory(model: ModelFacts) -> float | None:
+    """Return the memory of weights and key-value cache in GB (10^9 bytes); None if parameters or cache are unknown.
+
+    The cache holds keys and values of `QUESTIONS` sequences, each with one image of 1024 x 1024 pixels. Activations,
+    the vision tower's above all, and the libraries' own memory come on top; sliding windows need less.
+    """
+    if model.parameters is None or model.cache is None or model.tokens is None:
+        return None
+    values = 2 * model.cache.layers * model.cache.heads * model.cache.width
+    cache = QUESTIONS * (model.tokens + TEXT) * values * BYTES
+    return model.parameters * BYTES + cache / 1e9

@@ -435,7 +435,7 @@ def import_(
     import re
 
     from lmod_train.core.lock import locked
-    from lmod_train.data.formats.imported import Origin, import_conversations
+    from lmod_train.data.formats.conversations import Origin, import_conversations
 
     with locked(out, "--out"):
         manifest = import_conversations(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
@@ -11,13 +11,13 @@ from typing import Any
 
 from lmod_train.core.artifacts.records import read_run_column, read_run_records
 from lmod_train.core.artifacts.replies import models_of, read_replies
-from lmod_train.core.artifacts.run import PARSER, PEOPLE, Run
+from lmod_train.core.artifacts.run import CONTAINMENT, EXACT, PARSER, PEOPLE, Run
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed, status_of
-from lmod_train.report.rule_verdicts import rule_verdicts
 from lmod_train.scoring.agreement import Rater, agreement_scores
-from lmod_train.scoring.items import items_of
+from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.judged import PENDING, judged_scores
+from lmod_train.scoring.text import contains, words_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import current
@@ -178,3 +178,36 @@ def judge_lines(judges: Sequence[Judged]) -> Iterator[str]:
         yield f"{line}{f' ({left}{again})' if left else ''}"
         if judge.itself:
             yield f"warning: {judge.judge} judges its own replies; models tend to prefer these"
+
+
+def _equal(reply: str, reference: str) -> bool:
+    return words_of(reply) == words_of(reference)
+
+
+WORD_RULES: Mapping[str, Callable[[str, str], bool]] = {EXACT: _equal, CONTAINMENT: contains}
+"""Name of a rule on open answers -> whether a reply is right by it, given the reference answer."""
+
+
+def rule_verdicts(task: Task, predictions: Sequence[Prediction]) -> dict[str, dict[str, bool]]:
+    """Return rule -> record id -> whether the answer is right by it; rules without an answer to read are left out.
+
+    `PARSER` compares answers to questions with choices or regions with the truth, `EXACT` and `CONTAINMENT` the words
+    of open answers with those of the reference answer. Replies without an answer have no verdict.
+
+    Args:
+        task: The task.
+        predictions: Its predictions.
+    """
+    closed = [p for p in predictions if p.record.choices or p.record.regions]
+    open_ended = [p for p in predictions if not (p.record.choices or p.record.regions)]
+    scored: list[Item] = [task.as_scored(item) for item in _answered(task, closed)]
+    found = {PARSER: {item.id: item.answer == item.truth for item in scored if item.status == "answered"}}
+    texts = [(i.id, i.answer, str(i.truth)) for i in _answered(task, open_ended)]
+    for name, rule in WORD_RULES.items():
+        found[name] = {id: rule(answer, truth) for id, answer, truth in texts if isinstance(answer, str)}
+    return {name: verdicts for name, verdicts in found.items() if verdicts}
+
+
+def _answered(task: Task, predictions: Sequence[Prediction]) -> list[Item]:
+    items = items_of(predictions, lambda p: task.parse(Reply(p.record.id, p.record.answer), p.record))
+    return [item for item in items if item.status == "answered"]

@@ -1,9 +1,12 @@
-"""Writes the report of one or more runs to a folder."""
+"""Writes the report of one or more runs to a folder.
+
+Only files that a report has listed as its own are removed, so that nothing else in the folder is lost.
+"""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +18,9 @@ from lmod_train.core.escaping import for_csv, from_csv, without_folders
 from lmod_train.core.files import write_durably
 from lmod_train.core.lock import is_empty, locked
 from lmod_train.core.types import Prediction
+from lmod_train.core.vocabulary.error_types import TITLES
 from lmod_train.report.contents import Contents
-from lmod_train.report.error_types import error_types
 from lmod_train.report.headline import headline_rows, headline_table
-from lmod_train.report.leftovers import LIST, replace_files
 from lmod_train.report.results import Outcomes, Results, RunScores, read_results
 from lmod_train.report.section import Section, contents, shipped_sections
 from lmod_train.report.viewer.viewer import in_order
@@ -30,7 +32,10 @@ from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import markdown, write_markdown
 from lmod_train.report.writers.naming import file_name
 from lmod_train.report.writers.pictures import write_picture
+from lmod_train.tasks.failures.rules import Failure, failures_of
 
+LIST = "files.txt"
+"""The list: one path a line, relative to the folder."""
 WRITTEN = ("scores.csv", "tables.md", "index.html", LIST)
 """Files by which the folder of an earlier report is recognised, even of an incomplete one."""
 
@@ -144,3 +149,38 @@ def _score_rows(run: RunScores) -> list[list[str]]:
 def _padded(rows: Iterable[list[str]], width: int) -> Iterator[list[str]]:
     """Yield rows with empty cells for the columns that they lack."""
     yield from (row + [""] * (width - len(row)) for row in rows)
+
+
+def failures_by_record(predictions: Iterable[Prediction]) -> dict[str, list[Failure]]:
+    """Return record id -> the failures that rules find in its reply, also where there are none."""
+    return {prediction.record.id: failures_of(prediction) for prediction in predictions}
+
+
+def error_types(predictions: Iterable[Prediction]) -> Mapping[str, tuple[str, ...]]:
+    """Return record id -> names of the failures that rules find in its reply; records without failure are absent.
+
+    Example:
+        >>> error_types([])
+        {}
+    """
+    found = failures_by_record(predictions)
+    return {id: tuple(TITLES[failure.rule] for failure in failures) for id, failures in found.items() if failures}
+
+
+def replace_files(out: Path, files: Iterable[str]) -> None:
+    """Remove the files that the last report listed, and list those of the next before any of them is written.
+
+    Args:
+        out: Folder of the report.
+        files: Paths of the next report's files, relative to `out`.
+    """
+    for name in _listed(out):
+        if (out / name).resolve().is_relative_to(out.resolve()) and (out / name).is_file():
+            (out / name).unlink()
+    with write_durably(out / LIST) as beside:
+        beside.write_text("".join(f"{name}\n" for name in files), encoding="utf-8")
+
+
+def _listed(out: Path) -> list[str]:
+    file = out / LIST
+    return file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,11 @@ from lmod_train.core.artifacts.parquet import is_of_other_version
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.core.artifacts.shortcuts import Shortcut
+from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.core.errors import BadArgument, LmodError, NotScored, Untrusted
 from lmod_train.core.escaping import for_terminal, without_folders
 from lmod_train.core.types import Prediction, Score
 from lmod_train.report.judgements import Judged, read_judged
-from lmod_train.report.shortcuts import shortcuts_of
 from lmod_train.scoring.account import Account, account_in
 from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.tasks.base import Task
@@ -284,3 +283,16 @@ def _left_out(older: Sequence[Path], outcomes: Mapping[str, Outcomes]) -> Iterat
     for name, found in outcomes.items():
         for task, why in found.not_installed.items():
             yield f"{name}: {task} is left out, as its task cannot be used: {without_folders(why)}"
+
+
+UNSEEN = ("names", "most_frequent")
+"""Rows that are not shown: names of files, which no model sees, and the majority class, which has its own column."""
+
+
+def shortcuts_of(folders: Iterable[Path | None], predictions: Iterable[Prediction]) -> list[Shortcut]:
+    """Return the rows of the curated folders for the tasks and splits of the predictions, without duplicates."""
+    asked = {(p.record.task, p.record.split) for p in predictions}
+    curated = [folder for folder in dict.fromkeys(folders) if folder]
+    rows = dict.fromkeys(row for folder in curated for row in read_shortcuts(folder))
+    shown = [row for row in rows if row.metric == "accuracy" and row.shortcut not in UNSEEN]
+    return [row for row in shown if (row.task, row.split) in asked]

@@ -29,7 +29,7 @@ class Task(ABC):
         wordings: For each of its prompts the template as published, followed by paraphrases with the same placeholders,
             choices and format, in which a question can be asked too (`lmod_train.tasks.wordings`).
         joins_parts: Whether samples of one photograph in two parts of a source are asked as one, with the labels and
-            boxes of both (`lmod_train.data.curation.parts`).
+            boxes of both (`lmod_train.data.curation.asking`).
         stored_name: Name of a class of this package that moved, see `lmod_train.core.artifacts.renames.stored_name`.
     """
 

@@ -23,10 +23,9 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtr, ndtri
 
 from lmod_train.core.types import Score
-from lmod_train.scoring.chain import CHAIN_MEASURES, chain_columns
+from lmod_train.scoring.chain import CHAIN_MEASURES, MEASURES, chain_columns, columns_of
 from lmod_train.scoring.intervals import Floats, Measure, compute_scores
 from lmod_train.scoring.steps import STEPS, Chains
-from lmod_train.scoring.uncertainty import MEASURES, columns_of
 
 SKILLS: dict[str, tuple[float, ...]] = {
     "easy": (0.99, 0.98, 0.97, 0.96, 0.95, 0.94),

@@ -18,9 +18,9 @@ import numpy as np
 
 from lmod_train.report.papers.models import canonical_names
 from lmod_train.report.papers.printed import find
+from lmod_train.scoring.chain import CATEGORIES
 from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.steps import STEPS
-from lmod_train.scoring.uncertainty import CATEGORIES
 
 MODALITIES = {"EP": "3", "CFP": "4", "RetCam": "5", "FFA": "6", "ICGA": "7", "OCT": "8"}
 """Modality -> number of its table in the supplement."""

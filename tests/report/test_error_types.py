@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lmod_train.report.error_types import error_types, failures_by_record
+from lmod_train.report.report import error_types, failures_by_record
 from tests.tasks.failures.asked import prediction_of
 from tests.tasks.failures.labelled import Labelled
 

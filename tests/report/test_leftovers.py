@@ -1,4 +1,4 @@
-from lmod_train.report.leftovers import LIST, replace_files
+from lmod_train.report.report import LIST, replace_files
 
 
 def test_only_listed_files_of_the_folder_are_removed(tmp_path):

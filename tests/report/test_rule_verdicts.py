@@ -9,8 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.types import Reply
-from lmod_train.report.judgements import Judged, scores_of_judges
-from lmod_train.report.rule_verdicts import rule_verdicts
+from lmod_train.report.judgements import Judged, rule_verdicts, scores_of_judges
 from lmod_train.report.sections.agreement import Agreement
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion
 from lmod_train.tasks.conversation import Conversation

@@ -9,15 +9,15 @@ from functools import cache, lru_cache
 from pathlib import Path
 from statistics import mean
 
-from PIL import Image
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageEnhance, ImageFont
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, CuratedDamaged
 from lmod_train.core.files import write_durably
 from lmod_train.core.pixels import UNREADABLE, open_rgb, picture_size, png_bytes
-from lmod_train.data.audit.contact_sheet import contact_sheet
-from lmod_train.data.audit.seen import seen
-from lmod_train.data.audit.view import Calibration, Look, View, view_of
+from lmod_train.data.audit.view import Calibration, Look, Tile, View, position_index, view_of
 
 LINES, PAGE = "images.csv", "page.md"
 
@@ -219,3 +219,149 @@ def write_views(look: Look, curated: Path, out: Path, model: str, limit: int, nu
     with write_durably(out / PAGE) as part:
         part.write_text(page(model, images), encoding="utf-8")
     return images
+
+
+GAP, GREY = 6, (128, 128, 128)
+"""Pixels between tiles, and their colour."""
+
+Bytes = npt.NDArray[np.uint8]
+
+
+def seen(calibration: Calibration, image: Image.Image) -> Image.Image:
+    """Return what the network sees of an RGB image, padding included; several tiles as they lie, an overview beside.
+
+    Args:
+        calibration: That of a processor for images of this size.
+        image: The image.
+    """
+    if not calibration.is_tiled:
+        return Image.fromarray(_of_patches(calibration, image))
+    pictures = [Image.fromarray(tile) for tile in _of_tiles(calibration, image)]
+    return arranged(pictures, view_of(calibration).tiles)
+
+
+def _of_tiles(calibration: Calibration, image: Image.Image) -> list[Bytes]:
+    """Return the tiles that show a part of the image, (height, width, 3)."""
+    shape = (-1, *calibration.shape[-3:])
+    output, black, response, channel, inside = (
+        values.reshape(shape)
+        for values in (
+            calibration.output(image),
+            calibration.black,
+            calibration.response,
+            calibration.channel,
+            calibration.inside,
+        )
+    )
+    made = np.zeros(output.shape, dtype=np.uint8)
+    for plane in range(3):
+        shown = inside[:, plane]
+        colour = int(np.bincount(channel[:, plane][shown]).argmax())
+        zero, gain = np.median(black[:, plane][shown]), np.median(response[:, plane][shown])
+        made[:, colour] = _bytes((output[:, plane] - zero) / gain)
+    return list(made.transpose(0, 2, 3, 1)[inside.any((1, 2, 3))])
+
+
+def _of_patches(calibration: Calibration, image: Image.Image) -> Bytes:
+    """Return the image that patches come from, (height, width, 3), each value at its measured position."""
+    inside = calibration.inside[0]
+    x, y = (position_index(place[0][inside]) for place in (calibration.x, calibration.y))
+    made = np.zeros((y.max() + 1, x.max() + 1, 3), dtype=np.uint8)
+    values = (calibration.output(image) - calibration.black)[0][inside] / calibration.response[0][inside]
+    made[y, x, calibration.channel[0][inside]] = _bytes(values)
+    return made
+
+
+def _bytes(values: npt.NDArray[np.floating]) -> Bytes:
+    return np.asarray(np.round(255 * np.clip(values, 0, 1)), np.uint8)
+
+
+def arranged(pictures: Sequence[Image.Image], tiles: Sequence[Tile]) -> Image.Image:
+    """Return the tiles of an image in one picture, as they lie in it; a tile of the whole image stands at the right.
+
+    Args:
+        pictures: Pictures of the tiles, all of one size.
+        tiles: Their places.
+    """
+    whole = [len(tiles) > 1 and _holds_all(tile, tiles) for tile in tiles]
+    lefts, tops = ([round(edge, 2) for edge in edges] for edges in zip(*((t.left, t.top) for t in tiles), strict=True))
+    columns, rows = (sorted({e for e, w in zip(edges, whole, strict=True) if not w}) for edges in (lefts, tops))
+    width, height = pictures[0].width + GAP, pictures[0].height + GAP
+    sheet = Image.new("RGB", ((len(columns) + sum(whole)) * width - GAP, len(rows) * height - GAP), GREY)
+    beside = len(columns)
+    for picture, left, top, is_whole in zip(pictures, lefts, tops, whole, strict=True):
+        sheet.paste(
+            picture, (beside * width, 0) if is_whole else (columns.index(left) * width, rows.index(top) * height)
+        )
+        beside += is_whole
+    return sheet
+
+
+def _holds_all(tile: Tile, tiles: Sequence[Tile]) -> bool:
+    """Return whether a tile shows all that the tiles show together, but for one part in a hundred."""
+    across = max(t.right for t in tiles) - min(t.left for t in tiles)
+    down = max(t.bottom for t in tiles) - min(t.top for t in tiles)
+    return (tile.right - tile.left) * (tile.bottom - tile.top) > 0.99 * across * down
+
+
+HEIGHT, WIDEST, MARGIN, LINE = 360, 900, 12, 22
+OUTLINE, PAPER, INK = (255, 200, 0), (255, 255, 255), (20, 20, 20)
+
+
+def outlined(image: Image.Image, view: View) -> Image.Image:
+    """Return an image with the parts that do not reach the network darkened, and the tiles outlined."""
+    dark = ImageEnhance.Brightness(image).enhance(0.35)
+    boxes = [
+        (
+            round(tile.left * image.width),
+            round(tile.top * image.height),
+            round(tile.right * image.width),
+            round(tile.bottom * image.height),
+        )
+        for tile in view.tiles
+    ]
+    for box in boxes:
+        dark.paste(image.crop(box), box[:2])
+    pen = ImageDraw.Draw(dark)
+    for left, top, right, bottom in boxes:
+        pen.rectangle((left, top, right - 1, bottom - 1), outline=OUTLINE, width=max(2, image.width // 256))
+    return dark
+
+
+def caption(view: View) -> str:
+    """Return a line on what a model sees of an image."""
+    columns, rows = view.resolution
+    stretched = "" if 0.97 < view.stretch < 1.03 else f", width stretched by {view.stretch:.2f}"
+    tiles = "1 tile" if len(view.tiles) == 1 else f"{len(view.tiles)} tiles"
+    return (
+        f"{view.width} x {view.height}: {view.kept:.0%} kept, seen at {columns:.0f} x {rows:.0f}{stretched}, {tiles}, "
+        f"{view.tokens} tokens"
+    )
+
+
+def contact_sheet(title: str, rows: Sequence[tuple[Image.Image, Image.Image, View]]) -> Image.Image:
+    """Return a sheet with a line for each image: the image with the kept parts outlined, beside what the network sees.
+
+    Args:
+        title: Text above.
+        rows: Image, picture of what the network sees, and the measurement; at least one.
+    """
+    pairs = [(_fitted(outlined(image, view)), _fitted(picture), caption(view)) for image, picture, view in rows]
+    first = max(left.width for left, _, _ in pairs)
+    width = 3 * MARGIN + first + max(right.width for _, right, _ in pairs)
+    sheet = Image.new("RGB", (max(width, 640), MARGIN + LINE + len(pairs) * (HEIGHT + LINE + MARGIN)), PAPER)
+    pen, font, top = ImageDraw.Draw(sheet), ImageFont.load_default(15), MARGIN
+    pen.text((MARGIN, top), title, fill=INK, font=font)
+    top += LINE
+    for left, right, text in pairs:
+        sheet.paste(left, (MARGIN, top))
+        sheet.paste(right, (2 * MARGIN + first, top))
+        pen.text((MARGIN, top + HEIGHT + 2), text, fill=INK, font=font)
+        top += HEIGHT + LINE + MARGIN
+    return sheet
+
+
+def _fitted(picture: Image.Image) -> Image.Image:
+    """Return a picture of the height of a line, or lower if it would be too wide."""
+    scale = min(HEIGHT / picture.height, WIDEST / picture.width)
+    return picture.resize((max(1, round(picture.width * scale)), max(1, round(picture.height * scale))))

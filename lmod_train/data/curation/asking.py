@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.types import Dropped, Sample, Split
+from lmod_train.core.artifacts.records import chain_id
+from lmod_train.core.errors import LmodError
+from lmod_train.core.lettering import options_in
+from lmod_train.core.shuffling import shuffle_key
+from lmod_train.core.types import Dropped, Patient, Sample, Split, own_part
 from lmod_train.data.curation import foreign as abroad
-from lmod_train.data.curation.chains import check_chains, with_needs
-from lmod_train.data.curation.families import Likeness
-from lmod_train.data.curation.parts import Joined, join_parts
-from lmod_train.data.curation.places import balance_places
+from lmod_train.data.curation.copies import ORIENTATIONS, SURE
+from lmod_train.data.curation.families import Likeness, place_of
+from lmod_train.data.curation.foreign import Photograph
 from lmod_train.data.curation.prepare import Plan, Prepared, numbered
-from lmod_train.data.curation.records import PlacedQuestion, ask_all, draw_balanced, left_out
-from lmod_train.data.curation.showing import show_all
+from lmod_train.data.curation.records import Picture, PlacedQuestion, ask_all, draw_balanced, image_places, left_out
 from lmod_train.data.curation.splits import Place
+from lmod_train.tasks.filled import placeholders
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +100,258 @@ def ask(
 def _is_prepared(sample: Sample, done: Mapping[Place, Prepared]) -> bool:
     place = sample.source, sample.key
     return place in done and done[place].dropped is None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Joined:
+    """Two samples that are asked as one.
+
+    Attributes:
+        source: Source of both.
+        first: Key under which they are asked.
+        second: Key of the other.
+        correlation: Of the two photographs, from `SURE` to 1; 1 for the same file.
+    """
+
+    source: str
+    first: str
+    second: str
+    correlation: float
+
+
+def join_parts(samples: Sequence[Sample], alike: Iterable[Likeness]) -> tuple[list[Sample], list[Joined]]:
+    """Return the samples, each pair of parts as one sample, and the pairs.
+
+    Two samples of one source are parts if they show one photograph (same file, or a correlation of `SURE`, in the same
+    orientation), have no kind of label in common, and at least one has labels: IDRiD outlines lesions in one part and
+    grades in another. The first keeps its key, image and boxes, and gets labels and patient data that it lacks from the
+    second; boxes of structures that it lacks only if both photographs have the same size. A sample is joined once.
+
+    Args:
+        samples: As tasks see them.
+        alike: Pairs of images that show one photograph; the best ones are joined first.
+    """
+    by_place = {place_of(sample): sample for sample in samples}
+    joined: list[Joined] = []
+    out: set[Place] = set()
+    taken: set[Place] = set()
+    for one in sorted(alike, key=lambda a: (-a.correlation, a.first, a.second)):
+        first, second = (by_place.get(place) for place in sorted((one.first, one.second)))
+        if first and second and not taken & {one.first, one.second} and _are_parts(first, second, one):
+            taken |= {one.first, one.second}
+            out.add(place_of(second))
+            by_place[place_of(first)] = _together(first, second)
+            joined.append(Joined(first.source, first.key, second.key, one.correlation))
+    return [by_place[place_of(s)] for s in samples if place_of(s) not in out], sorted(joined)
+
+
+def _are_parts(first: Sample, second: Sample, likeness: Likeness) -> bool:
+    same = likeness.orientation == ORIENTATIONS[0] and likeness.correlation >= SURE
+    labels = first.labels.keys() | second.labels.keys()
+    return same and first.source == second.source and bool(labels) and not first.labels.keys() & second.labels.keys()
+
+
+def _together(first: Sample, second: Sample) -> Sample:
+    """Return the first sample with what only the second states."""
+    own = {region.structure for region in first.regions}
+    further = [region for region in second.regions if region.structure not in own and first.size == second.size]
+    return replace(
+        first,
+        labels={**second.labels, **first.labels},
+        regions=(*first.regions, *further),
+        too_small=tuple(dict.fromkeys((*first.too_small, *second.too_small))),
+        patient=Patient(**_filled(asdict(second.patient), asdict(first.patient))),
+    )
+
+
+def _filled(gaps: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    return gaps | {name: value for name, value in own.items() if value is not None}
+
+
+def balance_places(asked: Sequence[PlacedQuestion], seed: int) -> list[PlacedQuestion]:
+    """Return the questions, in the same order, with the right options of lettered lists spread evenly over the letters.
+
+    The questions of a task, language, step and number of options take the letters in turn, split after split, source
+    after source, and within a source in an order drawn by seed: so the counts of two letters differ by at most one in
+    the whole set, in every split, and in every source of a split. Which sample gets which letter depends on its key,
+    not on the answer. Questions without lettered options, and those whose order is not the task's own
+    (`Task.placed`), stay as they are. A probe has the letters of the question that it probes (`Task.asks_as`).
+    """
+    found = list(asked)
+    turns: Counter[tuple[str, ...]] = Counter()
+    places: dict[tuple[str, ...], int] = {}
+    for at in sorted(range(len(found)), key=lambda at: _turn(found[at], seed)):
+        one = found[at]
+        options = len(options_in(one.question.messages))
+        task, variant = one.task.asks_as(one.question)
+        cell = (task, one.question.language, one.question.chain_step, str(options))
+        name = (*cell, one.sample.source, one.sample.key, variant)
+        if options:
+            question = one.task.placed(one.sample, one.question, places.get(name, turns[cell]) % options)
+            if question is not one.question and name not in places:
+                places[name] = turns[cell]
+                turns[cell] += 1
+            found[at] = replace(one, question=question)
+    return found
+
+
+def _turn(one: PlacedQuestion, seed: int) -> tuple[str, ...]:
+    """Return the sort key of a question: its split and source, then a draw by seed."""
+    key = (one.sample.source, one.sample.key, one.question.chain_step, one.task.asks_as(one.question)[1])
+    return one.split, one.sample.source, shuffle_key(seed, "places", *key), *key
+
+
+def show_all(
+    asked: Sequence[PlacedQuestion], photographs: Callable[[], Sequence[Photograph]], seed: int
+) -> tuple[list[PlacedQuestion], list[Dropped]]:
+    """Give every question the image that it shows.
+
+    ``another`` is drawn by seed among the samples that are asked the same (task, language, step, variant, number of
+    images), in the same split and modality (a combination is a modality of its own), whose class (stratum; answer where
+    a question has none) differs and whose images are no copies. One of the same source is taken where there is one, so
+    that neither camera nor licence changes with the image. ``foreign`` is drawn by seed among the photographs; both
+    depend on the sample alone, so that all languages show the same. A question of several images shows as many others.
+
+    Args:
+        asked: Questions with their samples' own images.
+        photographs: Called once if a question shows a foreign photograph.
+        seed: Of the draw.
+
+    Returns:
+        The questions in the same order, and a `Dropped` for each that finds no other image: those are left out.
+    """
+    shown: list[PlacedQuestion] = []
+    dropped: list[Dropped] = []
+    others = _Others([a for a in asked if a.question.shows == "another"], seed)
+    foreign = photographs() if any(a.question.shows == "foreign" for a in asked) else ()
+    for one in asked:
+        if one.question.shows == "own":
+            shown.append(one)
+        elif one.question.shows == "none":
+            shown.append(replace(one, pictures=()))
+        elif one.question.shows == "foreign":
+            first = _draw(seed, "foreign", one)
+            chosen = [foreign[(first + place) % len(foreign)] for place in range(image_places(one.question))]
+            shown.append(replace(one, pictures=tuple(_foreign(photograph, one) for photograph in chosen)))
+        elif (other := others.of(one)) is not None:
+            shown.append(replace(one, pictures=tuple(_borrowed(picture, one) for picture in other.pictures)))
+        else:
+            sample, detail = one.sample, f"{one.question.task} {one.question.variant}, {sample_class(one)}"
+            dropped.append(Dropped.of(sample, "show", "no_image_of_another_class", detail, "part"))
+    return shown, dropped
+
+
+def sample_class(asked: PlacedQuestion) -> str:
+    """Return what "another" must differ in."""
+    return asked.question.stratum or own_part(asked.question.answer, asked.question.choices)
+
+
+def _borrowed(picture: Picture, one: PlacedQuestion) -> Picture:
+    licences = one.sample.licence, picture.licence
+    return replace(picture, licence="; image: ".join(dict.fromkeys(licences)))
+
+
+def _foreign(photograph: Photograph, one: PlacedQuestion) -> Picture:
+    licence = f"{one.sample.licence}; image: {photograph.licence}"
+    return Picture(photograph.image, photograph.image, photograph.sha256, photograph.scale, licence)
+
+
+def _draw(seed: int, what: str, asked: PlacedQuestion) -> int:
+    return int(shuffle_key(seed, what, asked.sample.source, asked.sample.key), 16)
+
+
+class _Others:
+    """Samples to choose another one from, in lists sorted by class, so that a choice takes no walk through them all."""
+
+    def __init__(self, asked: Sequence[PlacedQuestion], seed: int) -> None:
+        self._seed = seed
+        pools: defaultdict[tuple[str, ...], list[PlacedQuestion]] = defaultdict(list)
+        for one in asked:
+            for pool in self._pools(one):
+                pools[pool].append(one)
+        self._sorted = {
+            pool: sorted(members, key=lambda a: (sample_class(a), a.sample.source, a.sample.key))
+            for pool, members in pools.items()
+        }
+        self._classes = {pool: [sample_class(a) for a in members] for pool, members in self._sorted.items()}
+
+    def of(self, one: PlacedQuestion) -> PlacedQuestion | None:
+        """Return another sample's question; None where every sample is of the same class, or no image is shown."""
+        if not one.pictures:
+            return None
+        own = {p.sha256 for p in one.pictures}
+        for pool in self._pools(one):
+            members, classes = self._sorted[pool], self._classes[pool]
+            begin, end = (bisect(classes, sample_class(one)) for bisect in (bisect_left, bisect_right))
+            left = len(members) - (end - begin)
+            first = _draw(self._seed, "another", one)
+            for place in ((first + step) % left for step in range(left)):  # the first, but for copies of the own image
+                other = members[place if place < begin else place + end - begin]
+                if not {p.sha256 for p in other.pictures} & own:
+                    return other
+        return None
+
+    @staticmethod
+    def _pools(one: PlacedQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        question, sample = one.question, one.sample
+        same = question.task, question.language, question.chain_step, question.variant
+        wide = (*same, one.split, sample.modality, str(image_places(question)))
+        return (*wide, sample.source), wide
+
+
+Asked = Mapping[str, Sequence[PlacedQuestion]]
+
+
+def with_needs(asked: Asked) -> tuple[dict[str, list[PlacedQuestion]], list[Dropped]]:
+    """Return the questions all of whose needs are asked, by task, and the line for each that is left out.
+
+    A question is left out where no question of its sample has the step, task and variant that it needs, where that one
+    is left out itself (by the balance, for one), and where questions need each other in a circle.
+
+    Raises:
+        LmodError: Words hold a placeholder of a need that the question does not have.
+    """
+    everything = [one for questions in asked.values() for one in questions]
+    for one in everything:
+        _check_placeholders(one)
+    kept = {one.id for one in everything if not one.needs}
+    waiting = [one for one in everything if one.needs]
+    while ready := [one for one in waiting if kept.issuperset(one.needs)]:
+        kept.update(one.id for one in ready)
+        waiting = [one for one in waiting if one.id not in kept]
+    left = {task: [one for one in questions if one.id in kept] for task, questions in asked.items()}
+    return left, [_left_out(one, kept) for one in waiting]
+
+
+def _left_out(one: PlacedQuestion, kept: set[str]) -> Dropped:
+    lacking = ", ".join(need for need in one.needs if need not in kept)
+    return Dropped.of(one.sample, "needs", "needed_question_missing", f"{one.id} needs {lacking}", "part")
+
+
+def _check_placeholders(one: PlacedQuestion) -> None:
+    beyond = sorted(n for n in placeholders(one.question.messages) if one.needs and not 1 <= n <= len(one.needs))
+    if beyond:
+        raise LmodError(
+            f"question {one.id!r}: placeholder {{answer {beyond[0]}}}, but it needs {len(one.needs)} answers.\n"
+            f"Next: number the placeholders from 1 in the order of the question's `needs`"
+        )
+
+
+def check_chains(asked: Iterable[PlacedQuestion]) -> None:
+    """Check that all questions of a chain are in one split.
+
+    Raises:
+        LmodError: A chain is in two; its questions are of different samples that the split did not know to belong
+            together.
+    """
+    splits: defaultdict[str, set[Split]] = defaultdict(set)
+    for one in asked:
+        chain = chain_id(one.sample.source, one.question.chain)
+        if chain:
+            splits[chain].add(one.split)
+            if len(splits[chain]) > 1:
+                raise LmodError(
+                    f"chain {chain!r} of task {one.question.task!r} is in the splits {sorted(splits[chain])}.\n"
+                    f"Next: name each chain uniquely within its source, e.g. by the sample's key, or give its samples "
+                    f"one `group`"
+                )

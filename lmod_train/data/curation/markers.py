@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from PIL import Image, ImageDraw, ImageFont
 
-from lmod_train.core.types import Box, Region
+from lmod_train.core.shuffling import shuffle_key
+from lmod_train.core.types import Box, Region, Sample
 
 COLOURS = (
     (255, 225, 25),
@@ -202,3 +204,17 @@ def _contrast(colour: tuple[int, int, int]) -> tuple[int, int, int]:
     """Return black on light colours, white on dark ones (luma of Rec. 601)."""
     luma = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2]
     return (0, 0, 0) if luma > 110 else (255, 255, 255)
+
+
+def number(sample: Sample, seed: int) -> Sample:
+    """Return the sample with its regions shuffled by seed and key, and numbered from 1 in that order.
+
+    The order in which a source or a mask names its structures has no influence.
+    """
+
+    def place(index: int) -> str:
+        return shuffle_key(seed, "numbering", sample.source, sample.key, index)
+
+    sorted_regions = sorted(sample.regions, key=lambda r: (r.structure, r.box.x0, r.box.y0, r.box.x1, r.box.y1))
+    order = sorted(range(len(sorted_regions)), key=place)
+    return replace(sample, regions=tuple(replace(sorted_regions[i], id=n) for n, i in enumerate(order, 1)))

@@ -23,8 +23,7 @@ from lmod_train.data.curation.filters import BoxFilter, Loss, keep_boxes
 from lmod_train.data.curation.guard import died, guarded
 from lmod_train.data.curation.images import Opened, open_image, shrink, write_image
 from lmod_train.data.curation.keys import unusable_key
-from lmod_train.data.curation.markers import mark
-from lmod_train.data.curation.numbering import number
+from lmod_train.data.curation.markers import mark, number
 from lmod_train.tasks.base import Task
 
 

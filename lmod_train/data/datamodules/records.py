@@ -19,13 +19,12 @@ from lmod_train.core.types import Record
 from lmod_train.data.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.data.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
 from lmod_train.data.datamodules.cascade import CascadeLoader, Due
-from lmod_train.data.datamodules.families import families_of
 from lmod_train.data.datamodules.lengths import length_of
 from lmod_train.data.datamodules.loader import RecordLoader
 from lmod_train.data.datamodules.order import ImageBatches, by_image
 from lmod_train.data.datamodules.replay import TASK as CONVERSATION
 from lmod_train.data.datamodules.replay import read_conversations, replayed
-from lmod_train.data.datamodules.selection import Selection
+from lmod_train.data.datamodules.selection import Selection, families_of
 from lmod_train.data.datamodules.shard import Shard
 from lmod_train.data.datamodules.steps import Steps, Weighing
 from lmod_train.tasks.base import Task

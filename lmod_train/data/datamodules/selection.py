@@ -5,15 +5,19 @@ The draws depend on the names of families and a seed only, so that every command
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 
 from lmod_train.core.artifacts.series import FEWEST_FOLDS
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.escaping import from_csv
+from lmod_train.core.joining import join
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.balance import class_of
@@ -66,7 +70,7 @@ class Selection:
 
         Args:
             records: Records of a curated folder.
-            families: Record id -> family (`lmod_train.data.datamodules.families`); used only where it `divides` them.
+            families: Record id -> family (`lmod_train.data.datamodules.selection`); used only where it `divides` them.
 
         Raises:
             BadArgument: A source does not exist, or there are fewer families than folds.
@@ -200,3 +204,49 @@ def _strata(records: Sequence[Record], families: Mapping[str, str]) -> dict[Stra
 def _names(text: str) -> list[str]:
     """Return the names in a list separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+Member = tuple[str, ...]
+
+
+def families_of(records: Sequence[Record], curated: Path) -> dict[str, str]:
+    """Return record id -> name of its family, which no division may separate.
+
+    A family shares a group (patient or copies of a photograph within a source), an image file, a chain, or a photograph
+    with a copy in another source, as ``leakage.csv`` of the curated folder lists it.
+
+    Args:
+        records: Records of the folder; the families are those among them.
+        curated: The curated folder; without ``leakage.csv`` copies in other sources are not known.
+    """
+    links: list[tuple[Member, Member]] = [(("id", r.id), other) for r in records for other in _shared(r)]
+    known = {member for pair in links for member in pair}
+    links += [(first, second) for first, second in _copies(curated) if first in known and second in known]
+    return {
+        member[1]: min("/".join(own[1:]) for own in family if own[0] != "id")
+        for family in join(links)
+        for member in family
+        if member[0] == "id"
+    }
+
+
+def _shared(record: Record) -> Iterator[Member]:
+    """Yield what a record shares with others."""
+    yield ("image of", record.source, record.key)
+    yield from (("group", record.source, record.group),) if record.group else ()
+    yield from (("file", digest) for digest in record.image_sha256)
+    yield from (("chain", record.chain),) if record.chain else ()
+
+
+def _copies(curated: Path) -> Iterator[tuple[Member, Member]]:
+    """Yield the pairs of images that the curation found to be of one photograph."""
+    path = curated / "leakage.csv"
+    if not path.exists():
+        return
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            first, second = (
+                ("image of", from_csv(row[f"{side}_source"]), from_csv(row[f"{side}_key"]))
+                for side in ("first", "second")
+            )
+            yield first, second

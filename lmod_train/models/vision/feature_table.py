@@ -1,4 +1,7 @@
-"""Features of crops from a frozen transformer, computed once, stored on disk, and collated instead of pixels."""
+"""Features of crops from a frozen transformer, computed once, stored on disk, and collated instead of pixels.
+
+A run on a share of the training split, on some sources or on one fold's records then uses the features of the whole.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ import timm
 import torch
 from torch import nn
 
+from lmod_train.core.cache import Array, Cache, mapped
 from lmod_train.core.files import remembered_sha256
 from lmod_train.core.types import Record
 from lmod_train.models.vision.backbone import Backbone, Colour
 from lmod_train.models.vision.batch import FeatureBatch
 from lmod_train.models.vision.crop_table import Crop, Square, crops_of, cut_all, row_keys, table_key
 from lmod_train.models.vision.crops import labelled
-from lmod_train.models.vision.larger_table import keep_keys, larger_table
 from lmod_train.models.vision.retfound import Family, Pooling, published_pooling
-from lmod_train.models.vision.table import Table, cache_at, table
+from lmod_train.models.vision.table import Name, Rows, Table, cache_at, table
 from lmod_train.models.vision.weights_file import located
 
 VERSION = 1
@@ -217,3 +220,40 @@ class FeatureDialect:
             raise RuntimeError("features are computed by setup(); run the module through a Trainer with a datamodule")
         crops, targets, owners = labelled(records, self.choices)
         return FeatureBatch(records, torch.from_numpy(self.table.take(crops)), targets, owners)
+
+
+KEYS = "rows"
+"""Name of the array of keys beside the pieces of a complete table."""
+
+
+def keep_keys(cache: Cache, keys: Sequence[str]) -> None:
+    """Write the keys of the rows of a complete table, in their order, beside its pieces.
+
+    Raises:
+        BadArgument: The folder cannot be written to, or the disk is full.
+    """
+    cache.keep(KEYS, np.array(keys, dtype=np.bytes_))
+
+
+def larger_table(folders: Sequence[Path], names: Sequence[Name], keys: Sequence[str], like: Rows) -> Table[Name] | None:
+    """Return the rows of the first complete table that has them all; None if there is none.
+
+    Args:
+        folders: Folders of tables.
+        names: Names of the rows, in their order.
+        keys: Key of each row, which names everything that determines it.
+        like: No row (0, ...) of the shape and type that rows have.
+    """
+    for folder in folders:
+        kept = mapped(folder / f"{KEYS}.npy")
+        places = {} if kept is None else {key.decode(): i for i, key in enumerate(kept.tolist())}
+        if places and all(key in places for key in keys):
+            files = sorted(folder.glob("*-of-*.npy"))
+            pieces = [piece for file in files if (piece := mapped(file)) is not None and _alike(piece, like)]
+            if sum(map(len, pieces)) == len(places):
+                return Table(names, pieces, files, [places[key] for key in keys])
+    return None
+
+
+def _alike(piece: Array, like: Rows) -> bool:
+    return piece.shape[1:] == like.shape[1:] and piece.dtype == like.dtype

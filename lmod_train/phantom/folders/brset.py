@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_beside
 from lmod_train.core.types import Patient
 from lmod_train.phantom.canvas import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
-from lmod_train.phantom.folders.brset_cases import Case, cases, eye_of
-from lmod_train.phantom.folders.brset_table import ANATOMY, MISSING, published_rows, row, write_table
+from lmod_train.phantom.folders.brset_table import ANATOMY, CAMERAS, EXPOSURE, MISSING, published_rows, row, write_table
 from lmod_train.phantom.frame import frame_for, photograph
-from lmod_train.phantom.shots import draw_all, note
-from lmod_train.phantom.signs import SIGNS, paint_signs
+from lmod_train.phantom.retinopathy import grade_eye
+from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.truth import Truth
 
 _SOURCE = "brset"
@@ -190,3 +192,177 @@ def _scribble(take: _Take) -> None:
     picture = Image.fromarray(np.kron(blocks, np.ones((4, 4, 1), dtype=np.uint8)))
     with write_beside(take.photograph) as beside:
         picture.save(beside, format="JPEG", quality=92)
+
+
+_DECADES = ((5, 18), (18, 30), (30, 40), (40, 50), (50, 60), (60, 70), (70, 80), (80, 95))
+_IMPLIES = {  # conditions that imply other conditions
+    "age-related macular degeneration": ("drusen", "abnormal macula"),
+    "macular edema": ("abnormal macula",),
+    "increased cup-to-disc ratio": ("abnormal optic disc",),
+    "myopic fundus": ("abnormal optic disc",),
+}
+_RARE, _DRAWN = "retinal detachment", tuple(name for name in SIGNS if name != "retinal detachment")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Truth of one row of the table.
+
+    Attributes:
+        image: Number of the photograph.
+        patient: Number of the patient.
+        camera: Name of the camera in the table.
+        age: Age in years; always visible in the image.
+        age_listed: Whether the table states the age.
+        sex: ``female`` or ``male``.
+        seed: Seed of the eye.
+        found: Conditions present.
+        icdr: Grade 0 to 4; the flag of retinopathy in `found` may disagree.
+        sdrg: Grade 0 to 4.
+        poor: Quality criteria that the exposure fails.
+        stray: Column -> value that is not among its codes.
+        taken: Whether the photograph exists as a file.
+        lesions: Seed of the lesions.
+    """
+
+    image: int
+    patient: int
+    camera: str
+    age: int
+    age_listed: bool
+    sex: str
+    seed: int
+    found: frozenset[str]
+    icdr: int
+    sdrg: int
+    poor: tuple[str, ...] = ()
+    stray: dict[str, str] = field(default_factory=dict)
+    taken: bool = True
+    lesions: int = 0
+
+
+def cases(n: int, seed: int) -> list[Case]:
+    """Return the truth of `n` photographs and of some rows without one (one in 40, for n from 8), in the table's order.
+
+    A photograph has at most three conditions, so that each stays visible: retinopathy with 45 %, of grades 1 to 4 in
+    the ratio 1 : 2 : 1 : 1 (from grade 2, two in five with macular edema); of the other eleven conditions of LMOD+
+    each with about 20 %, independent of one another up to the limit of three; retinal detachment with 4 %. Age-related
+    macular degeneration implies drusen and an abnormal macula, edema an abnormal macula, a large cup or a myopic fundus
+    an abnormal disc. SDRG is computed from the drawn haemorrhages (see `scottish`).
+
+    A patient has one or more photographs. The eight age groups of the benchmark are equally frequent; the table lacks
+    the age of a third of the patients. From 6 rows, one has ``bv`` for its disc and two a focus of 0; from 12, at least
+    one has a grade without the flag of retinopathy.
+
+    Raises:
+        BadArgument: `n` is negative.
+
+    Example:
+        >>> drawn = cases(40, seed=0)
+        >>> len(drawn), sum(case.taken for case in drawn), {case.sdrg for case in drawn if case.icdr == 3}
+        (41, 40, {3})
+    """
+    if n < 0:
+        raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
+    rng = np.random.default_rng([seed, n, 10])
+    lost = max(1, n // 40) if n >= 8 else 0
+    drawn: list[Case] = []
+    patient = 0
+    while len(drawn) < n + lost:
+        patient += 1
+        low, high = _DECADES[int(rng.integers(8))]
+        person = (CAMERAS[int(rng.random() >= 0.65)], int(rng.integers(low, high)), bool(rng.random() >= 0.335))
+        sex = "female" if rng.random() < 0.5 else "male"
+        for _ in range(min(int(rng.choice([1, 2, 3, 4], p=[0.35, 0.45, 0.1, 0.1])), n + lost - len(drawn))):
+            drawn.append(_case(rng, eye_seed(_SOURCE, seed, len(drawn)), len(drawn) + 1, patient, *person, sex))
+    return _spoiled(rng, drawn, lost)
+
+
+def _case(
+    rng: np.random.Generator, seed: int, image: int, patient: int, camera: str, age: int, age_listed: bool, sex: str
+) -> Case:
+    """Return a case with random conditions and exposure."""
+    found = {"diabetic retinopathy"} if rng.random() < 0.45 else set()
+    icdr = int(rng.choice([1, 2, 3, 4], p=[0.2, 0.4, 0.2, 0.2])) if found else 0
+    if rng.random() < 0.4 and icdr >= 2:
+        found.add("macular edema")
+    room = 3 - (icdr > 0)
+    count = int(rng.choice([room, room - 1, 0], p=[0.6, 0.3, 0.1]))
+    chosen = rng.choice(_DRAWN, count, replace=False).tolist()
+    found |= set([_RARE, *chosen][:count] if rng.random() < 0.04 else chosen)
+    found |= {implied for name in found for implied in _IMPLIES.get(name, ())}
+    poor = tuple(name for name in EXPOSURE if rng.random() < 0.06)
+    case = Case(image, patient, camera, age, age_listed, sex, seed, frozenset(found), icdr, icdr, poor)
+    if icdr != 2:
+        return case
+    wanted, bare = int(rng.integers(1, 3)), _bare(case)
+    lesions = next(s for s in range(1000) if scottish(_lesioned(bare, case, s), icdr) == wanted)
+    return replace(case, sdrg=wanted, lesions=lesions)
+
+
+def _spoiled(rng: np.random.Generator, drawn: list[Case], lost: int) -> list[Case]:
+    """Return the cases with the errors of the published table added to some of them."""
+    order = rng.permutation(len(drawn)).tolist()
+    for at in order[:lost]:
+        drawn[at] = replace(drawn[at], taken=False)
+    rest = order[lost:]
+    if len(rest) >= 6:
+        drawn[rest[0]] = replace(drawn[rest[0]], stray={"optic_disc": "bv"})
+        for at in rest[1:3]:
+            drawn[at] = replace(drawn[at], stray={"focus": "0"})
+    graded = [at for at in rest if drawn[at].icdr > 0]
+    for at in graded[: 1 + len(rest) // 500 if len(rest) >= 12 else 0]:
+        drawn[at] = replace(drawn[at], found=drawn[at].found - {"diabetic retinopathy"})
+    return drawn
+
+
+def scottish(eye: Eye, icdr: int) -> int:
+    """Return the SDRG grade of an eye's lesions.
+
+    R4 proliferative (ICDR 4), R3 four or more blot haemorrhages in both halves above and below the fovea, R2 in one of
+    them, R1 any lesion, R0 none (Scottish Diabetic Retinopathy Grading Scheme 2007).
+    """
+    if icdr == 4:
+        return 4
+    blots = [lesion for lesion in eye.lesions if lesion.kind == "haemorrhage"]
+    above = sum(blot.y < eye.fovea[1] for blot in blots)
+    halves = (above >= 4) + (len(blots) - above >= 4)
+    return 1 + halves if eye.lesions else 0
+
+
+def eye_of(case: Case) -> Eye:
+    """Return the eye of a case with its lesions and camera.
+
+    Age and sex are visible by artificial rules without medical meaning: the lens yellows linearly with age (the gain of
+    blue falls from 1.3 at birth to 0.35 at 95), and discs have half widths of 0.066 to 0.076 of the side in women and
+    0.090 to 0.100 in men. A poor exposure is out of focus, dark, or has the field shifted up or down.
+    """
+    return _lesioned(_bare(case), case, case.lesions)
+
+
+def _bare(case: Case) -> Eye:
+    """Return the eye of a case without lesions: with the effects of sex, age, exposure and conditions."""
+    eye = draw_eye(case.seed, "normal")
+    half = (0.066 if case.sex == "female" else 0.090) + 0.010 * (eye.disc_radii[0] - 0.072) / 0.028
+    scale = half / eye.disc_radii[0]
+    camera = replace(eye.camera, field_radius=min(eye.camera.field_radius, 0.485))
+    red, green, blue = camera.tint
+    camera = replace(camera, tint=(red, green, blue * (1.3 - case.age / 100)))
+    if "focus" in case.poor:
+        camera = replace(camera, blur=0.007)
+    if "illumination" in case.poor:
+        camera = replace(camera, brightness=0.55 * camera.brightness, vignette=0.6)
+    if "image field" in case.poor:
+        camera = replace(camera, field=(0.5, 0.5 + math.copysign(0.13, camera.light[1] - 0.5)))
+    eye = replace(
+        eye,
+        disc_radii=(half, eye.disc_radii[1] * scale),
+        cup=(eye.disc[0] + scale * (eye.cup[0] - eye.disc[0]), eye.disc[1] + scale * (eye.cup[1] - eye.disc[1])),
+        cup_radii=(eye.cup_radii[0] * scale, eye.cup_radii[1] * scale),
+        camera=camera,
+    )
+    return with_conditions(eye, case.found & set(SIGNS), case.seed)
+
+
+def _lesioned(eye: Eye, case: Case, lesions: int) -> Eye:
+    return grade_eye(eye, case.icdr, lesions, "near" if "macular edema" in case.found else "far")

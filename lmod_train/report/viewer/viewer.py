@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.types import Prediction, Record
+from lmod_train.core.escaping import without_folders
+from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.report.results import Outcomes
-from lmod_train.report.viewer.blocks import SIZE, Blocks
-from lmod_train.report.viewer.index import Index
-from lmod_train.report.viewer.record_details import record_details
-from lmod_train.report.viewer.reply_details import Verdicts, reply_details
+from lmod_train.report.viewer.record_details import groups_of, modality_name, record_details, source_name
 from lmod_train.report.viewer.static_pages import Card, StaticPages
-from lmod_train.report.viewer.store import Store
-from lmod_train.report.viewer.wording import answer_text, outcome_of
+from lmod_train.report.viewer.store import Store, compact
+from lmod_train.report.viewer.texts import Numbered
+from lmod_train.report.viewer.wording import OUTCOMES, answer_text, outcome_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.judged import PENDING
 from lmod_train.scoring.steps import STEPS
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.judgement_replies import given
+from lmod_train.tasks.taken import spans_taken
 
 Errors = Mapping[str, Mapping[str, Sequence[str]]]
 """Label of a run -> record id -> failures of its reply."""
@@ -109,3 +113,176 @@ class _Records:
     def close(self) -> None:
         """Write the records that are left."""
         self._blocks.close()
+
+
+SIZE = 250
+"""Rows of a block."""
+
+
+class Blocks:
+    """Writes rows to ``NAME-0``, ``NAME-1`` and so on, `SIZE` at a time; `texts` numbers the texts of a block."""
+
+    def __init__(self, name: str, store: Store) -> None:
+        self._name, self._store = name, store
+        self._rows: list[dict[str, Any]] = []
+        self._number = 0
+        self.texts = Numbered[str]()
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add a row; a full block is written."""
+        self._rows.append(row)
+        if len(self._rows) == SIZE:
+            self.close()
+
+    def close(self) -> None:
+        """Write the rows that are left."""
+        if self._rows:
+            self._store.add(f"{self._name}-{self._number}", {"texts": self.texts.values, "rows": self._rows})
+            self._number, self._rows, self.texts = self._number + 1, [], Numbered()
+
+
+LONGEST = 120
+"""Characters of an answer in the list of predictions."""
+RECORD_COLUMNS = ("id", "task", "source", "modality", "groups", "truth")
+REPLY_COLUMNS = ("model", "record", "outcome", "answer", "error")
+
+
+@dataclass
+class Index:
+    """Columns of records and replies; texts that repeat are numbers of a list."""
+
+    models: list[dict[str, str]]
+    tasks: Numbered[str] = field(default_factory=Numbered)
+    sources: Numbered[str] = field(default_factory=Numbered)
+    modalities: Numbered[str] = field(default_factory=Numbered)
+    groups: Numbered[str] = field(default_factory=Numbered)
+    answers: Numbered[str] = field(default_factory=Numbered)
+    errors: Numbered[str] = field(default_factory=Numbered)
+    records: list[tuple[Any, ...]] = field(default_factory=list)
+    replies: list[tuple[int, ...]] = field(default_factory=list)
+
+    def add_record(self, item: Item, record: Record) -> int:
+        """Add a record and return its number."""
+        groups = [self.groups.number(f"{key}={value}") for key, value in groups_of(record)]
+        places = (
+            self.tasks.number(record.task),
+            self.sources.number(source_name(record)),
+            self.modalities.number(modality_name(record)),
+        )
+        self.records.append((record.id, *places, groups, self.answers.number(shortened(answer_text(item.truth)))))
+        return len(self.records) - 1
+
+    def add_reply(self, model: int, record: int, item: Item, error: str) -> int:
+        """Add a reply and return its number; `error` is its type of error, empty for none."""
+        answer = self.answers.number(shortened(answer_text(item.answer)))
+        outcome = OUTCOMES.index(outcome_of(item))
+        self.replies.append((model, record, outcome, answer, self.errors.number(error)))
+        return len(self.replies) - 1
+
+    def json(self, size: int) -> dict[str, Any]:
+        """Return the index as JSON holds it.
+
+        Args:
+            size: Number of records or replies of a data file.
+        """
+        ids = compact([self.models, [record[0] for record in self.records]])
+        return {
+            "report": hashlib.sha256(ids.encode()).hexdigest()[:16],
+            "size": size,
+            "models": self.models,
+            "outcomes": list(OUTCOMES),
+            **{name: getattr(self, name).values for name in _LISTS},
+            "records": _columns(RECORD_COLUMNS, self.records),
+            "replies": _columns(REPLY_COLUMNS, self.replies),
+        }
+
+
+_LISTS = ("tasks", "sources", "modalities", "groups", "answers", "errors")
+
+
+def shortened(text: str) -> str:
+    """Return a text on one line, cut to `LONGEST` characters."""
+    line = " ".join(text[: 4 * LONGEST].split())
+    return line if len(line) <= LONGEST and len(text) <= 4 * LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _columns(names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+Verdicts = Sequence[tuple[str, str]]
+
+
+def reply_details(
+    item: Item, prediction: Prediction, task: Task | None, verdicts: Verdicts, texts: Numbered[str]
+) -> dict[str, Any]:
+    """Return the values of a reply as JSON holds them.
+
+    Args:
+        item: The item it is scored as.
+        prediction: Record, reply and answer.
+        task: The task, to find the words the answer was read from; None if it is not installed.
+        verdicts: (judge, verdict) pairs.
+        texts: Numbers the inputs of models, which many replies share.
+    """
+    reply = prediction.reply
+    return {
+        "pieces": pieces(prediction, task),
+        "rendered": texts.number(reply.rendered),
+        "answer": answer_text(item.answer),
+        "reason": _reason(prediction),
+        "regions": region_outcomes(item),
+        "likelihoods": list(reply.likelihoods.items()),
+        "confidence": prediction.confidence,
+        "seconds": reply.seconds,
+        "tokens": [reply.tokens_in, reply.tokens_out],
+        "finish": reply.finish_reason,
+        "error": without_folders(reply.error),
+        "verdicts": list(verdicts),
+        "given": _given(prediction),
+    }
+
+
+def pieces(prediction: Prediction, task: Task | None) -> list[str]:
+    """Return the reply in pieces, of which every second one is what the answer was read from."""
+    text = prediction.reply.reply
+    spans = spans_taken(task, prediction) if task else []
+    cuts = [0, *(place for span in spans for place in span), len(text)]
+    return [text[start:end] for start, end in pairwise(cuts)]
+
+
+def region_outcomes(item: Item) -> list[list[Any]]:
+    """Return region id, outcome and stated structure of each region of truth or answer.
+
+    The outcome is ``right``, ``wrong`` (another structure), ``missed`` (no answer) or ``invented`` (no such region).
+
+    Example:
+        >>> truth = {1: "iris", 2: "lens", 3: "pupil"}
+        >>> region_outcomes(Item("a", "answered", {1: "iris", 2: "iris", 9: "lens"}, truth))
+        [[1, 'right', 'iris'], [2, 'wrong', 'iris'], [3, 'missed', ''], [9, 'invented', 'lens']]
+    """
+    if not isinstance(item.truth, Mapping):
+        return []
+    answer = item.answer if isinstance(item.answer, Mapping) else {}
+    return [
+        [id, _outcome(item.truth.get(id), answer.get(id)), answer.get(id, "")] for id in sorted({*item.truth, *answer})
+    ]
+
+
+def _outcome(truth: str | None, answer: str | None) -> str:
+    if truth is None:
+        return "invented"
+    if answer is None:
+        return "missed"
+    return "right" if answer == truth else "wrong"
+
+
+def _reason(prediction: Prediction) -> str:
+    answer = prediction.answer
+    return without_folders(f"{answer.reason}: {answer.detail}".rstrip(": ")) if isinstance(answer, Unparsed) else ""
+
+
+def _given(prediction: Prediction) -> str | None:
+    """Return the text that judges are sent, if it differs from the reply by more than blanks; empty if none is sent."""
+    text = given(prediction)
+    return None if text is not None and text == prediction.reply.reply.strip() else text or ""

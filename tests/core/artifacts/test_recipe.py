@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from lmod_train.core.artifacts.recipe import BEST, FINE_TUNING, RECIPES, Recipe, recipe_of
+from lmod_train.core.artifacts.training_set import BEST, FINE_TUNING, RECIPES, Recipe, recipe_of
 from lmod_train.core.shipped import configs_folder
 from lmod_train.models.modules.fine_tuning import FineTuning
 from lmod_train.training.callbacks.best_checkpoint import BestCheckpoint

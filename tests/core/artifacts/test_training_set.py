@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lmod_train.core.artifacts.recipe import FINE_TUNING
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.training_set import (
+    FINE_TUNING,
     TrainedImage,
     read_training_set,
     run_of_checkpoint,

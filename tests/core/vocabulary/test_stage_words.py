@@ -7,8 +7,8 @@ import pytest
 from lmod_train.core.vocabulary.management import CLASSES
 from lmod_train.core.vocabulary.stage_words import STAGE_WORDS
 from lmod_train.tasks.chain.stages import al, dd, lc
+from lmod_train.tasks.drafting.checks import unknown_options
 from lmod_train.tasks.drafting.example import drafted
-from lmod_train.tasks.drafting.vocabulary import unknown_options
 from lmod_train.tasks.drafts.facts import STAGES
 
 PRINTED = {

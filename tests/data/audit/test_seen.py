@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.data.audit.seen import GAP, arranged, seen
 from lmod_train.data.audit.view import Calibration, Tile
+from lmod_train.data.audit.views import GAP, arranged, seen
 from tests.data.audit.test_view import GEMMA, INTERNVL, LLAVA, QWEN, look
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from lmod_train.core.errors import BadSample
 from lmod_train.core.types import Box, Cut, Dropped, MaskFile, Outline, Patient, Region, Sample
-from lmod_train.data.curation.conformity import check, wrong_field
-from lmod_train.data.curation.inputs import read_sources
+from lmod_train.data.curation.inputs import check, read_sources, wrong_field
 from lmod_train.data.sources.base import Source
 from tests.tabled import tabled
 

@@ -8,8 +8,8 @@ from PIL import Image
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Box, Patient, Region
+from lmod_train.data.curation.asking import Joined, join_parts
 from lmod_train.data.curation.families import Likeness
-from lmod_train.data.curation.parts import Joined, join_parts
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.idrid import Idrid
 from lmod_train.phantom.folders.idrid import truths, write

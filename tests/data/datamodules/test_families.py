@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.data.datamodules.families import families_of
+from lmod_train.data.datamodules.selection import families_of
 from tests.tiny import record
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.data.datamodules import selection
-from lmod_train.data.datamodules.families import families_of
-from lmod_train.data.datamodules.selection import Selection, drawn_share
+from lmod_train.data.datamodules.selection import Selection, drawn_share, families_of
 from tests.tiny import record
 
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0)

@@ -10,7 +10,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped
-from lmod_train.data.formats.conversation_file import Dialogue, read_dialogues
+from lmod_train.data.formats.conversations import Dialogue, read_dialogues
 
 
 def said(*turns: str, human: str = "human", gpt: str = "gpt") -> list[dict[str, str]]:

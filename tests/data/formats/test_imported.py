@@ -19,8 +19,7 @@ from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Unparsed
 from lmod_train.data.curation import writing
 from lmod_train.data.curation.pipeline import curate
-from lmod_train.data.formats.conversations import Conversations
-from lmod_train.data.formats.imported import Origin, import_conversations
+from lmod_train.data.formats.conversations import Conversations, Origin, import_conversations
 from lmod_train.tasks.building import tasks_asked
 from lmod_train.tasks.conversation import Conversation
 from tests.data.curation.world import Folders, Glaucoma, photograph

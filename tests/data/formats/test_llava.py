@@ -10,9 +10,9 @@ from PIL import Image
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Message, Part, Record
+from lmod_train.data.formats.conversations import Origin, import_conversations
 from lmod_train.data.formats.export import export
 from lmod_train.data.formats.folder import exported_name
-from lmod_train.data.formats.imported import Origin, import_conversations
 from tests.data.formats.conftest import WORDS, record, write_curated
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.data.formats.reading_page import Asked, page
+from lmod_train.data.formats.reading_sheet import Asked, page
 
 EVIL = "<script>alert(1)</script>"
 

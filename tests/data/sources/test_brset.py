@@ -17,8 +17,7 @@ from lmod_train.data.curation.boxes import read_boxes
 from lmod_train.data.curation.images import Opened, open_image
 from lmod_train.data.sources.brset import Brset
 from lmod_train.data.sources.discovery import discover
-from lmod_train.phantom.folders.brset import truths, write
-from lmod_train.phantom.folders.brset_cases import cases
+from lmod_train.phantom.folders.brset import cases, truths, write
 from tests.contracts import SourceContract
 
 FOLDER = Path("physionet.org") / "files" / "brazilian-ophthalmological" / "1.0.1"

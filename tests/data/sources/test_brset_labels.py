@@ -6,7 +6,7 @@ import pytest
 
 from lmod_train.core.types import Patient
 from lmod_train.core.vocabulary.conditions import CONDITIONS
-from lmod_train.data.sources.brset_labels import ANATOMY, CONDITION_OF, EXPOSURE, missing_columns, read_row
+from lmod_train.data.sources.brset import ANATOMY, CONDITION_OF, EXPOSURE, missing_columns, read_row
 from tests.tabled import tabled
 
 WHOLE = {

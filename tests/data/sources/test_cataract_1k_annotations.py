@@ -3,7 +3,7 @@ import json
 import pytest
 
 from lmod_train.core.types import Outline
-from lmod_train.data.sources.cataract_1k_annotations import Frame, UnreadableAnnotations, read_coco, read_supervisely
+from lmod_train.data.sources.cataract_1k import Frame, UnreadableAnnotations, read_coco, read_supervisely
 from tests.tabled import tabled
 
 STRUCTURES = {"lens": "lens", "slit knife": "slit knife", "gauge": ""}

@@ -1,6 +1,6 @@
 import pytest
 
-from lmod_train.data.sources.idrid_sheets import read_grades, read_points
+from lmod_train.data.sources.idrid import read_grades, read_points
 from lmod_train.data.sources.sheets import UnreadableSheet
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.types import Sample
-from lmod_train.data.formats.conversation_file import Dialogue, read_dialogues
+from lmod_train.data.formats.conversations import Dialogue, read_dialogues
 from lmod_train.data.sources.brset import Brset
 from lmod_train.data.sources.cataract_1k import Cataract1K
 from lmod_train.data.sources.cataract_detection_2 import CataractDetection2

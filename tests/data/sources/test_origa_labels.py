@@ -1,6 +1,6 @@
 import pytest
 
-from lmod_train.data.sources.origa_labels import Entry, read_entries
+from lmod_train.data.sources.origa import Entry, read_entries
 from lmod_train.data.sources.sheets import UnreadableSheet
 
 

@@ -3,7 +3,7 @@ import json
 import pytest
 from openpyxl import Workbook
 
-from lmod_train.data.sources.refuge_labels import read_labels
+from lmod_train.data.sources.refuge import read_labels
 from lmod_train.data.sources.sheets import UnreadableSheet
 from tests.tabled import tabled
 

@@ -9,7 +9,7 @@ from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from lmod_train.core.types import Box, Region
 from lmod_train.models.chat.plain_dialect import PlainDialect
-from lmod_train.models.chat.plain_likelihood import choice_likelihoods
+from lmod_train.models.chat.plain_generation import choice_likelihoods
 from lmod_train.models.chat.prompting import Prompting
 from tests.models.chat.plain_reference import plain_inputs
 from tests.models.chat.written_once import write_other

@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers import AutoModelForImageTextToText
 
-from lmod_train.models.chat.positions import three_axes
 from lmod_train.models.chat.sequences import pack
+from lmod_train.models.chat.shared_prefix import three_axes
 from tests.models.chat.written_once import write_tiny
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmod_train.models.modules.left_out import TooLong
+from lmod_train.models.modules.conversation import TooLong
 
 
 def test_each_record_is_listed_once_and_the_first_warns(tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lmod_train.models.vision.larger_table import KEYS, keep_keys, larger_table
+from lmod_train.models.vision.feature_table import KEYS, keep_keys, larger_table
 from lmod_train.models.vision.table import cache_at, table
 from tests.models.vision.test_table import LIKE, NAMES, Compute, expected
 

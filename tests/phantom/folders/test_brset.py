@@ -17,8 +17,7 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders import brset
-from lmod_train.phantom.folders.brset import portrait, truths, write
-from lmod_train.phantom.folders.brset_cases import Case, cases, eye_of, scottish
+from lmod_train.phantom.folders.brset import Case, cases, eye_of, portrait, scottish, truths, write
 from lmod_train.phantom.folders.brset_table import published_rows
 from lmod_train.phantom.frame import frame_for
 from lmod_train.phantom.fundus import disc_mask

@@ -1,8 +1,7 @@
 import pytest
 
 from lmod_train.report.contents import table
-from lmod_train.report.figures.bars import draw_bars
-from lmod_train.report.figures.groups import COLUMNS
+from lmod_train.report.figures.groups import COLUMNS, draw_bars
 from tests.report.figures.drawing import drawn, models
 
 

@@ -3,7 +3,7 @@ from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.font_manager import FontProperties
 
 from lmod_train.report.canvas import families
-from lmod_train.report.figures.fitted import CUT, fitted, inches
+from lmod_train.report.figures.qualitative import CUT, fitted, inches
 
 TEXTS = (
     "the optic disc is pale, the cup is large " * 9,

@@ -1,9 +1,7 @@
 import pytest
 
-from lmod_train.report.figures.bars import draw_bars
-from lmod_train.report.figures.groups import group_figure
+from lmod_train.report.figures.groups import draw_bars, draw_radar, group_figure
 from lmod_train.report.figures.heat import draw_heat
-from lmod_train.report.figures.radar import draw_radar
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from lmod_train.report.contents import table
-from lmod_train.report.figures.groups import COLUMNS
-from lmod_train.report.figures.radar import draw_radar
+from lmod_train.report.figures.groups import COLUMNS, draw_radar
 from tests.report.figures.drawing import drawn, models
 
 

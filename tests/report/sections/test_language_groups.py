@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmod_train.report.figures import radar
+from lmod_train.report.figures import groups
 from lmod_train.report.sections.language_groups import _BY, LanguageGroups
 from tests.report.bilingual import judge_of, judged_results
 
@@ -39,17 +39,17 @@ def test_every_spoke_is_the_planted_accuracy_with_its_n(figures):
 
 def test_spokes_of_few_questions_are_grey(figures, tmp_path, monkeypatch):
     colours = {}
-    draw = radar._panel
+    draw = groups._radar_panel
 
     def spied(axis, own, models):
         draw(axis, own, models)
         colours.update({label.get_text(): label.get_color() for label in axis.get_xticklabels()})
 
-    monkeypatch.setattr(radar, "_panel", spied)
+    monkeypatch.setattr(groups, "_radar_panel", spied)
     figure = figures["languages_subspecialty"]
     figure.draw(figure.table, tmp_path)
     assert (tmp_path / "languages_subspecialty.png").stat().st_size > 10_000
-    assert colours["retina\nn = 55"] == "black" and colours["cornea\nn = 15"] == radar.GREY
+    assert colours["retina\nn = 55"] == "black" and colours["cornea\nn = 15"] == groups.GREY
 
 
 def rows_of(found):

@@ -10,13 +10,11 @@ from lmod_train.core.types import Box, Patient, Region, Unparsed
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes, read_results
 from lmod_train.report.sections.metrics import Metrics
-from lmod_train.report.viewer import blocks, static_pages
-from lmod_train.report.viewer.index import LONGEST, shortened
+from lmod_train.report.viewer import static_pages, viewer
 from lmod_train.report.viewer.leaderboard import leaderboard
 from lmod_train.report.viewer.record_details import groups_of
-from lmod_train.report.viewer.reply_details import region_outcomes
 from lmod_train.report.viewer.texts import Numbered
-from lmod_train.report.viewer.viewer import in_order, write_viewer
+from lmod_train.report.viewer.viewer import LONGEST, in_order, region_outcomes, shortened, write_viewer
 from lmod_train.report.viewer.wording import OUTCOMES, outcome_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.steps import STEPS
@@ -89,7 +87,7 @@ def test_a_reply_of_a_megabyte_is_whole_and_folded(tmp_path):
 
 
 def test_data_stays_in_small_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "SIZE", 7)
+    monkeypatch.setattr(viewer, "SIZE", 7)
     monkeypatch.setattr("lmod_train.report.viewer.viewer.SIZE", 7)
     monkeypatch.setattr(static_pages, "EACH", 5)
     report([run(tmp_path / "one", 0.5, n=4)], tmp_path / "out", sections=[Metrics()])

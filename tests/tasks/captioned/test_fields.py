@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.captioned.fields import fields_of
+from lmod_train.tasks.captioned.reading import fields_of
 
 
 def test_marks_of_one_letter_count_behind_punctuation_and_never_where_they_are_options():

@@ -9,7 +9,7 @@ from lmod_train.core.types import Prediction, Reply, Sample, Unparsed
 from lmod_train.data.sources.xpcr.cases import modalities_in
 from lmod_train.data.sources.xpcr.source import Xpcr
 from lmod_train.phantom.folders.xpcr import folder as xpcr
-from lmod_train.phantom.folders.xpcr.cases import cases
+from lmod_train.phantom.folders.xpcr.folder import cases
 from lmod_train.scoring.steps import STEPS, drawn_id
 from lmod_train.tasks.chain.cross_modality import CrossModality
 from tests.contracts import record_from

@@ -12,27 +12,13 @@ from lmod_train.core.lettering import both_or_neither
 from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.core.vocabulary.management import CLASSES
 from lmod_train.tasks.chain.stages import al, dd
-from lmod_train.tasks.drafting import (
-    coherence,
-    drafted,
-    duplicates,
-    length,
-    marks,
-    meaning,
-    numbers,
-    options,
-    parts,
-    place,
-    repetition,
-    vocabulary,
-)
+from lmod_train.tasks.drafting import checks
 from lmod_train.tasks.drafting.checks import CHECKS, DUPLICATE, NAMES, faults_of
 from lmod_train.tasks.drafting.drafted import Drafted, drafted_of
 from lmod_train.tasks.drafting.example import drafted as small
 from tests.drafted import FAULTS, drafting_records, facts_of, good
 from tests.tabled import tabled
 
-ROOMS = (coherence, drafted, duplicates, length, marks, meaning, numbers, options, parts, place, repetition, vocabulary)
 PLANTED = [(check, n, stage, plant) for check, several in FAULTS.items() for n, (stage, plant) in enumerate(several)]
 
 
@@ -94,7 +80,7 @@ def test_the_options_of_our_own_chains_are_distinct(stage: str, place_: int):
         options=OPTIONS[stage],
         letter="ABCD"[place_],
     )
-    found = [check for check in (options.one_right, options.truth_in_other_words, options.alike) if check(one)]
+    found = [check for check in (checks.one_right, checks.truth_in_other_words, checks.alike) if check(one)]
     assert found == []
 
 
@@ -111,10 +97,10 @@ def test_hostile_drafts_end_in_faults_and_not_in_errors_or_minutes():
 
 
 def test_facts_that_do_not_state_a_place_or_a_number_are_not_compared():
-    assert place.implausible_places(small(answer="Primary diagnosis: upper left lesion")) == []
+    assert checks.implausible_places(small(answer="Primary diagnosis: upper left lesion")) == []
     known = small("AL", truth="left", eye="", boxes={"optic disc": "1 box; left of the image"}, structure="optic disc",
                   answer="PRESENT. The optic disc is nasal.")  # fmt: skip
-    assert place.implausible_places(known) == [], "nasal means nothing for an eye of unknown side"
+    assert checks.implausible_places(known) == [], "nasal means nothing for an eye of unknown side"
 
 
 def test_numbers_agree_as_far_as_they_are_written():
@@ -124,7 +110,7 @@ def test_numbers_agree_as_far_as_they_are_written():
     for text, wrong in {"ratio of 0.6": [], "ratio 0.58": [], "ratio 0.5": ["0.5 ratio"], "12 % wide": [],
                         "12.4 % wide": ["12.4 %"], "one optic cup": [], "2 optic cups": ["2 optic cup"],
                         "5 mg daily for 6 months": []}.items():  # fmt: skip
-        assert numbers.other_numbers(small(boxes=boxes, answer=text)) == wrong, text
+        assert checks.other_numbers(small(boxes=boxes, answer=text)) == wrong, text
 
 
 def test_a_reply_without_a_draft_is_left_out_and_a_foreign_record_is_an_error():

@@ -5,8 +5,7 @@ import random
 import pytest
 
 from lmod_train.tasks.failures.case import Case
-from lmod_train.tasks.failures.flip import negation_flip
-from lmod_train.tasks.failures.rules import failures_of
+from lmod_train.tasks.failures.rules import failures_of, negation_flip
 from tests.tabled import tabled
 from tests.tasks.failures.asked import prediction_of, question
 from tests.tasks.failures.labelled import Labelled, labelled

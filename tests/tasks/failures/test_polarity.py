@@ -1,6 +1,6 @@
 """The words of an answer with what is denied of it: reach, double negation, prefixes and spelling."""
 
-from lmod_train.tasks.failures.polarity import polarity
+from lmod_train.tasks.failures.rules import polarity
 from tests.tabled import tabled
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmod_train.core.types import Unparsed
-from lmod_train.tasks.parsing.double_negation import start_of_denied_absence
+from lmod_train.tasks.parsing.stance import start_of_denied_absence
 from tests.tabled import tabled
 from tests.tasks.parsing.asked import parse
 

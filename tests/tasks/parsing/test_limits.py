@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.parsing.limits import open_limits
+from lmod_train.tasks.parsing.option import open_limits
 from lmod_train.tasks.parsing.option_signs import OTHERS, mark
 from tests.growth import growth
 from tests.tabled import tabled

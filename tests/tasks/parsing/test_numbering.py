@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.parsing.numbering import normalise_numbering
+from lmod_train.tasks.parsing.regions import normalise_numbering
 from tests.tabled import tabled
 from tests.tasks.parsing.asked import parse
 

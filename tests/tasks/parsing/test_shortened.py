@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.parsing.shortened import in_full, plain
+from lmod_train.tasks.parsing.option_signs import in_full, plain
 from tests.growth import growth
 from tests.tabled import tabled
 from tests.tasks.parsing.test_option import outcome

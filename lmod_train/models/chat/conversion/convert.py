@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import save_file
+from torch import Tensor
 from transformers import GenerationConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
-from lmod_train.core.errors import BadArgument, NotConvertible
-from lmod_train.core.files import clear_parts, write_durably
-from lmod_train.models.chat.conversion.card import Facts, card
-from lmod_train.models.chat.conversion.plan import check, grow, planned, tensors_of
-from lmod_train.models.chat.conversion.shards import SHARD, write_shards
+from lmod_train import __version__
+from lmod_train.core.errors import BadArgument, NotConvertible, WeightsNotFound
+from lmod_train.core.files import clear_parts, remembered_sha256, sha256_of, write_durably
+from lmod_train.models.chat.base_files import PROCESSOR, licence_of
+from lmod_train.models.chat.conversion.plan import Plan, check, counted, grow, planned, tensors_of
 from lmod_train.models.chat.conversion.words import words_of
 from lmod_train.models.chat.delta import LEAST_GAIN, mean_gain
 from lmod_train.models.chat.dialect import Dialect
@@ -24,6 +27,9 @@ from lmod_train.models.chat.layouts import layout_name
 from lmod_train.models.chat.layouts.base import EMBEDDING, Layout, Words
 from lmod_train.models.chat.stored import missing_shards, weight_files
 from lmod_train.models.chat.templates import template_of
+
+SHARD = 4 * 2**30
+"""Maximum size of a file in bytes; a larger single tensor gets a file of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +171,126 @@ def _write_generation(folder: Path, words: Words, out: Path) -> list[str]:
         GenerationConfig(**ids).save_pretrained(out)
         return [f"The source's generation_config.json contradicts itself and was left out ({str(error)[:120]})."]
     return []
+
+
+SHOWN = 3
+"""Number of left-out tensors that are named for each reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Content of a card beside the files.
+
+    Attributes:
+        template: Name of the chat template.
+        rows_added: Number of rows added to embedding and head.
+        notes: Sentences about choices of the conversion.
+    """
+
+    template: str
+    rows_added: int
+    notes: Sequence[str]
+
+
+def card(layout: Layout, plan: Plan, facts: Facts, written: Path) -> str:
+    """Return the text of the model card.
+
+    Args:
+        layout: Layout of the original checkpoint.
+        plan: Plan of the tensors.
+        facts: Further content.
+        written: Folder of the result, complete except for the card.
+    """
+    licence, name = licence_of(layout.folder), layout.folder.name
+    stated = licence if licence != "other" else "not stated in the source's folder; the terms of the source apply"
+    parts = [
+        f"---\nlicense: {licence}\nlibrary_name: transformers\npipeline_tag: image-text-to-text\n"
+        f"base_model: {name}\n---",
+        f"# {name}, in the layout of transformers",
+        f"Licence: {stated}.",
+        f"Converted by lmod_train {__version__} from the layout of {layout.title}. Nothing was trained; no weight is "
+        f"random. {len(plan.mapped)} tensors of the source became {len(plan.shapes)}; their types are unchanged.",
+        *_decided(facts),
+        "## Left out\n\n" + "\n".join(_left_out(plan)),
+        "## Source files\n\n" + "\n".join(_hashes(_sources(layout))),
+        "## Result files\n\n" + "\n".join(_hashes({f.name: f for f in sorted(written.iterdir())}, settled=False)),
+        "For research; not a medical device.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _decided(facts: Facts) -> Iterator[str]:
+    yield f"Chat template: `{facts.template}`, with the same text as the original code."
+    if facts.rows_added:
+        yield (
+            f"Embedding and head have {facts.rows_added} more row(s), for tokens that the processor needs: each is the "
+            "mean of the others, so that its logit is the mean of all logits and never the largest."
+        )
+    yield from facts.notes
+
+
+def _left_out(plan: Plan) -> Iterator[str]:
+    for why, names in counted(plan).items():
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        yield f"- {len(names)} tensor(s), {why}: {', '.join(f'`{n}`' for n in names[:SHOWN])}{more}"
+    if not plan.dropped:
+        yield "Nothing."
+
+
+def _sources(layout: Layout) -> Mapping[str, Path]:
+    """Return every file that the result depends on, by its name in the card."""
+    found: dict[str, Path] = {}
+    for folder in filter(None, (layout.folder, layout.tower)):
+        kept = {file for pattern in ("config.json", "tokenizer.model", *PROCESSOR) for file in folder.glob(pattern)}
+        with suppress(WeightsNotFound):  # a tower's folder may hold only its configuration
+            kept |= set(weight_files(folder))
+        found |= {f"{folder.name}/{file.name}": file for file in sorted(kept) if file.is_file()}
+    return found
+
+
+def _hashes(files: Mapping[str, Path], *, settled: bool = True) -> Iterator[str]:
+    yield "| file | sha256 |\n| --- | --- |"
+    for name, file in files.items():
+        yield f"| {name} | {remembered_sha256(file) if settled else sha256_of(file)} |"
+
+
+def write_shards(tensors: Iterable[tuple[str, Tensor]], folder: Path, limit: int = SHARD) -> None:
+    """Write tensors in the given order, with an index if there is more than one file.
+
+    Args:
+        tensors: Pairs of name and tensor; read while they are written.
+        folder: Existing folder to write to.
+        limit: Maximum size of a file in bytes.
+    """
+    written: list[tuple[Path, list[str]]] = []
+    total = 0
+    for batch in _batches(tensors, limit):
+        file = folder / f"{len(written)}.part.safetensors"
+        save_file(batch, file, metadata={"format": "pt"})
+        written.append((file, list(batch)))
+        total += sum(map(_size, batch.values()))
+        batch.clear()  # before the next file's tensors are read
+    places: dict[str, str] = {}
+    for i, (file, names) in enumerate(written, 1):
+        one = "model.safetensors"
+        name = one if len(written) == 1 else f"model-{i:05d}-of-{len(written):05d}.safetensors"
+        file.rename(folder / name)
+        places |= dict.fromkeys(names, name)
+    if len(written) > 1:
+        index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=1), encoding="utf-8")
+
+
+def _batches(tensors: Iterable[tuple[str, Tensor]], limit: int) -> Iterator[dict[str, Tensor]]:
+    batch: dict[str, Tensor] = {}
+    for name, tensor in tensors:
+        if batch and sum(map(_size, batch.values())) + _size(tensor) > limit:
+            yield batch
+            batch = {}
+        batch[name] = tensor.contiguous()
+    if batch:
+        yield batch
+
+
+def _size(tensor: Tensor) -> int:
+    return tensor.numel() * tensor.element_size()

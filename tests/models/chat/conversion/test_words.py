@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from lmod_train.core.errors import NotConvertible
-from lmod_train.models.chat.conversion.sentencepiece import read_vocabulary
-from lmod_train.models.chat.conversion.words import words_of
+from lmod_train.models.chat.conversion.words import read_vocabulary, words_of
 from lmod_train.models.chat.layouts.internvl import InternVL
 from tests import published
 

@@ -193,7 +193,7 @@ def test_a_full_disk_leaves_nothing_half_written(med, tmp_path, monkeypatch):
     def full(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lmod_train.models.chat.conversion.shards.save_file", full)
+    monkeypatch.setattr("lmod_train.models.chat.conversion.convert.save_file", full)
     before = sorted(p.name for p in tmp_path.iterdir())
     with pytest.raises(OSError, match="No space left"):
         convert(med, tmp_path / "out")

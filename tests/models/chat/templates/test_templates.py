@@ -6,7 +6,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.models.chat.system_message import check_system_message
+from lmod_train.models.chat.rendering import check_system_message
 from lmod_train.models.chat.templates import names, template_of
 from tests.tiny import base
 

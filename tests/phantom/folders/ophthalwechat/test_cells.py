@@ -2,8 +2,7 @@
 
 from lmod_train.data.sources.ophthalwechat.words import words
 from lmod_train.data.sources.spellings import plain
-from lmod_train.phantom.folders.ophthalwechat.cells import HEADERS, question_cells
-from lmod_train.phantom.folders.ophthalwechat.folder import images
+from lmod_train.phantom.folders.ophthalwechat.folder import HEADERS, images, question_cells
 
 
 def test_headers_are_known_and_every_row_is_as_long():

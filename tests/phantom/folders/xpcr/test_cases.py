@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from lmod_train.phantom.folders.xpcr.cases import cases, write_cases
+from lmod_train.phantom.folders.xpcr.folder import cases, write_cases
 
 
 def test_sixty_four_cases_hold_every_combination_once_and_answers_are_balanced():

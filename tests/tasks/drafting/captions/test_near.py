@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lmod_train.tasks.drafting.captions.example import single_choice, statement
-from lmod_train.tasks.drafting.captions.near import duplicates
+from lmod_train.tasks.drafting.captions.steps import duplicates
 
 
 def found(*items: object) -> list[tuple[str, str]]:

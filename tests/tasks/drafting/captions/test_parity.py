@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lmod_train.tasks.drafting.captions.checks import differences
 from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
-from lmod_train.tasks.drafting.captions.parity import differences
 from tests.tabled import tabled
 
 
