@@ -87,12 +87,6 @@ def write_loaded(run: Path, report: str) -> None:
     Run(run).write_config(config)
 
 
-def provenance_of(config: Mapping[str, Any]) -> tuple[str, str | None, dict[str, str]]:
-    """Return package version, git revision and weights (name -> SHA-256) in a run's config; empty if not recorded."""
-    known = config.get(KEY) or {}
-    return str(known.get("lmod_train") or ""), known.get("git"), dict(known.get("weights") or {})
-
-
 def revision(folder: Path) -> str | None:
     """Return the commit of a checkout, with ``-dirty`` if files were changed; None outside a checkout."""
     if not (folder.parent / ".git").exists():

@@ -541,14 +541,6 @@ class Identity:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Responder(Protocol):
-    """A model that replies to a batch of records, such as a backend or a module."""
-
-    def respond(self, batch: Batch) -> list[Reply]:
-        """Return one reply per record, with its id, in any order."""
-        ...
-
-
 @runtime_checkable
 class StreamResponder(Protocol):
     """A responder with concurrent requests, which reads batches ahead of its replies."""

@@ -185,16 +185,6 @@ def _flow_measures(place: int) -> tuple[Measure, ...]:
     return (*flow, after("right_after_right", "clean"), after("right_after_wrong", "broken")) if place else flow
 
 
-def survival(items: Sequence[Item], steps: Sequence[str] = STEPS) -> dict[str, float]:
-    """Return step -> share of complete chains that are right up to and with it; empty without a complete chain.
-
-    With several questions a step, it is the mean over all choices of one question a step.
-    """
-    columns = chain_columns(chains_of(items, steps))
-    complete = columns["complete"].sum()
-    return dict(zip(steps, (columns["survived"].sum(axis=0) / complete).tolist(), strict=True)) if complete else {}
-
-
 CATEGORIES = {"cc": 1.0, "cu": 0.7, "iu": 0.3, "ic": -0.5}
 """Category -> score (supplement of X-PCR, equation 5): right and confident, right and uncertain, wrong and uncertain,
 wrong and confident."""

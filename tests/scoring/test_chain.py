@@ -4,12 +4,18 @@ import numpy as np
 import pytest
 
 from lmod_train.core.types import Patient
-from lmod_train.scoring.chain import CHAIN_MEASURES, chain_columns, chain_scores, survival
+from lmod_train.scoring.chain import CHAIN_MEASURES, chain_columns, chain_scores
 from lmod_train.scoring.intervals import compute_scores
 from lmod_train.scoring.steps import STEPS, Chains, chains_of
 from tests.scoring.chains import chain_items, mean, random_items, rates, step_item, truth_table
 from tests.scoring.make import by_metric, values
 from tests.tabled import tabled
+
+
+def survival(items):
+    """Return step -> share of the complete chains that are right up to and with it."""
+    found = {s.subset: s.value for s in chain_scores("chain", items) if s.metric == "survival" and s.value is not None}
+    return {step: found[f"stage={step}"] for step in STEPS if f"stage={step}" in found}
 
 
 @tabled("several", [False, True])

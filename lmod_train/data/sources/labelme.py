@@ -18,29 +18,6 @@ class UnreadableShapes(Exception):
     """Raised for a file that cannot be used; the message is the detail of its entry in dropped.csv."""
 
 
-def read_shapes(path: Path) -> list[tuple[str, Points]]:
-    """Return the label (stripped, lower case) and the (x, y) corners in pixels of each shape, in the file's order.
-
-    A circle, which LabelMe stores as its centre and a point on its edge, is returned as two corners of its box.
-
-    Args:
-        path: A JSON file with ``shapes``, each with ``label``, ``points`` and ``shape_type``: polygon (the default),
-            rectangle or circle.
-
-    Raises:
-        UnreadableShapes: The file is damaged, or a shape has no label or fewer than two numeric corners, is a circle
-            without radius, or is of a type whose points are no outline, such as a line or a brush mask.
-
-    Example:
-        >>> import tempfile
-        >>> file = Path(tempfile.mkdtemp()) / "image_0.json"
-        >>> _ = file.write_text('{"shapes": [{"label": "Cup ", "points": [[1, 2], [3.5, 4]]}]}')
-        >>> read_shapes(file)
-        [('cup', ((1.0, 2.0), (3.5, 4.0)))]
-    """
-    return shapes_of(read_labelme(path))
-
-
 def read_labelme(path: Path) -> Mapping[str, Any]:
     """Return the content of a LabelMe file, with ``imageWidth`` and ``imageHeight``.
 
@@ -57,7 +34,22 @@ def read_labelme(path: Path) -> Mapping[str, Any]:
 
 
 def shapes_of(content: Mapping[str, Any]) -> list[tuple[str, Points]]:
-    """Return the shapes in the content of a LabelMe file, see `read_shapes`."""
+    """Return the label (stripped, lower case) and the (x, y) corners in pixels of each shape, in the file's order.
+
+    A circle, which LabelMe stores as its centre and a point on its edge, is returned as two corners of its box.
+
+    Args:
+        content: Of a file, with ``shapes``, each with ``label``, ``points`` and ``shape_type``: polygon (the default),
+            rectangle or circle.
+
+    Raises:
+        UnreadableShapes: A shape has no label or fewer than two numeric corners, is a circle without radius, or is of a
+            type whose points are no outline, such as a line or a brush mask.
+
+    Example:
+        >>> shapes_of({"shapes": [{"label": "Cup ", "points": [[1, 2], [3.5, 4]]}]})
+        [('cup', ((1.0, 2.0), (3.5, 4.0)))]
+    """
     shapes = content.get("shapes")
     if not isinstance(shapes, list):
         raise UnreadableShapes("no list of shapes in it")
@@ -70,7 +62,7 @@ def outlines_of(
     """Return one outline per structure, in order of `names`, from the corners of all shapes with its label.
 
     Args:
-        shapes: Label and corners of each shape, as returned by `read_shapes`.
+        shapes: Label and corners of each shape, as returned by `shapes_of`.
         names: Label -> structure; an empty string for a known label that is not used.
         size: Width and height of the image as stated in the file; None if not stated.
 

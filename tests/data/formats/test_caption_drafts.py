@@ -10,9 +10,9 @@ import pytest
 from lmod_train.core.errors import ArtifactError
 from lmod_train.data.formats.caption_drafts import FILE, LEFT, QUESTIONS, Folder, lines, read_folder, write_lists
 from lmod_train.tasks.captioned.caption import Caption
-from lmod_train.tasks.drafting.captions.example import statement
 from lmod_train.tasks.drafting.captions.item import Left
 from lmod_train.tasks.drafting.captions.steps import Drafts, Settings
+from tests.tasks.drafting.captions.example import statement
 
 
 def test_a_folder_is_read_as_it_was_written(tmp_path: Path):

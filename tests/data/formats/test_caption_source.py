@@ -11,8 +11,8 @@ from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.formats.caption_source import RELEASED, ReviewedCaptions, write_released
 from lmod_train.tasks.captioned.caption import Caption
-from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.tasks.drafting.captions.reviewing import Accepted
+from tests.tasks.drafting.captions.example import open_question, single_choice, statement
 
 
 @pytest.fixture

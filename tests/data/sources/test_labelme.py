@@ -4,7 +4,7 @@ import pytest
 
 from lmod_train.core.types import Box, Outline
 from lmod_train.data.curation.boxes import box_of
-from lmod_train.data.sources.labelme import UnreadableShapes, outlines_of, read_shapes
+from lmod_train.data.sources.labelme import UnreadableShapes, outlines_of, read_labelme, shapes_of
 from tests.tabled import tabled
 
 NAMES = {"disc": "optic disc", "cup": "optic cup", "discloc": ""}
@@ -13,7 +13,7 @@ NAMES = {"disc": "optic disc", "cup": "optic cup", "discloc": ""}
 def shapes(tmp_path, *rows):
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"shapes": [{"label": label, "points": points} for label, points in rows]}))
-    return read_shapes(path)
+    return shapes_of(read_labelme(path))
 
 
 def test_shapes_become_one_outline_per_structure_in_order_of_the_names(tmp_path):
@@ -35,7 +35,7 @@ def test_a_circle_has_the_corners_of_its_box_and_other_types_their_own(tmp_path)
     for kind in ("circle", " Circle", "rectangle", "polygon", None):
         path = tmp_path / "x.json"
         path.write_text(json.dumps({"shapes": [{"label": "disc", "points": points, "shape_type": kind}]}))
-        ((_, read[kind]),) = read_shapes(path)
+        ((_, read[kind]),) = shapes_of(read_labelme(path))
     assert read["circle"] == read[" Circle"] == ((45.0, 35.0), (55.0, 45.0))
     assert read["rectangle"] == read["polygon"] == read[None] == ((50.0, 40.0), (53.0, 44.0))
     (outline,) = outlines_of([("disc", read["circle"])], NAMES)
@@ -67,12 +67,12 @@ def test_a_circle_has_the_corners_of_its_box_and_other_types_their_own(tmp_path)
 def test_damaged_files_are_refused(tmp_path, content, message):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(UnreadableShapes, match=message):
-        read_shapes(tmp_path / "x.json")
+        shapes_of(read_labelme(tmp_path / "x.json"))
 
 
 def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(UnreadableShapes, match="FileNotFoundError"):
-        read_shapes(tmp_path / "x.json")
+        shapes_of(read_labelme(tmp_path / "x.json"))
 
 
 def test_unknown_labels_and_no_structure_at_all_are_refused(tmp_path):

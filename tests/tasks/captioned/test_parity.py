@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lmod_train.tasks.captioned.parity import parity_prompt
-from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
+from tests.tasks.drafting.captions.example import open_question, single_choice, statement
 
 
 def between(text: str, name: str) -> list[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lmod_train.tasks.drafting.captions.checks import faulty
-from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.tasks.drafting.captions.item import Item
 from tests.tabled import tabled
+from tests.tasks.drafting.captions.example import open_question, single_choice, statement
 
 
 @tabled("item", [statement(), single_choice(), open_question()])

@@ -7,9 +7,9 @@ from dataclasses import replace
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.tasks.captioning import CaptionParity
 from lmod_train.tasks.drafting.captions.compared import compared_by, comparisons, counts, differing, sampled, summary
-from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
 from tests.captioned import predicted
 from tests.tabled import tabled
+from tests.tasks.drafting.captions.example import open_question, single_choice, statement
 
 MADE = ((1, statement), (2, statement), (1, open_question))
 ITEMS = [make(n, caption=str(caption)) for caption in range(10) for n, make in MADE]

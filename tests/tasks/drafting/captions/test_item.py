@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.drafting.captions.example import statement
 from lmod_train.tasks.drafting.captions.item import Left, without
+from tests.tasks.drafting.captions.example import statement
 
 
 def test_an_item_is_named_by_caption_kind_and_number_and_left_out_by_that_name():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.tasks.drafting.captions.keywords import filtered, keywords_in, paper_keywords
 from tests.tabled import tabled
+from tests.tasks.drafting.captions.example import open_question, single_choice, statement
 
 
 def test_the_paper_has_65_chinese_and_55_english_phrases_and_each_is_found_in_itself():

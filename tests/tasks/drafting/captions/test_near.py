@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.drafting.captions.example import single_choice, statement
 from lmod_train.tasks.drafting.captions.steps import duplicates
+from tests.tasks.drafting.captions.example import single_choice, statement
 
 
 def found(*items: object) -> list[tuple[str, str]]:

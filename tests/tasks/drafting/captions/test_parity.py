@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lmod_train.tasks.drafting.captions.checks import differences
-from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
 from tests.tabled import tabled
+from tests.tasks.drafting.captions.example import open_question, single_choice, statement
 
 
 @tabled(

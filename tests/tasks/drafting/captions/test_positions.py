@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lmod_train.tasks.captioned.pair import worded
-from lmod_train.tasks.drafting.captions.example import single_choice, statement
 from lmod_train.tasks.drafting.captions.item import Item
 from lmod_train.tasks.drafting.captions.positions import letters, permuted, swapped, swapped_by_model, to_swap
 from tests.tabled import tabled
+from tests.tasks.drafting.captions.example import single_choice, statement
 
 
 def planted(count: int) -> list[Item]:

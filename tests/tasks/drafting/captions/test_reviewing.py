@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lmod_train.tasks.captioned.caption import Caption
-from lmod_train.tasks.drafting.captions.example import open_question, single_choice, statement
 from lmod_train.tasks.drafting.captions.reviewing import accepted, faults_of_drafts, review_id, to_review
 from lmod_train.tasks.drafting.review import REVIEWED, SAMPLED, Released, Review, stage_in
+from tests.tasks.drafting.captions.example import open_question, single_choice, statement
 
 ANSWERS = {"drusen": "玻璃膜疣", "a hole": "裂孔", "a tear": "撕裂", "a nevus": "痣", "Drusen.": "玻璃膜疣。"}
 OPEN = [open_question(1, en, zh, caption=str(n)) for n, (en, zh) in enumerate(ANSWERS.items(), 1)]

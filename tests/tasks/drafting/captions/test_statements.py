@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.tasks.drafting.captions.example import open_question, statement
 from lmod_train.tasks.drafting.captions.item import Item, without
 from lmod_train.tasks.drafting.captions.statements import altered, original, share_true, surplus, to_alter
 from tests.tabled import tabled
+from tests.tasks.drafting.captions.example import open_question, statement
 
 
 def planted(true: int, false: int) -> list[Item]:

@@ -9,12 +9,12 @@ import pytest
 from lmod_train.core.types import Prediction, Reply
 from lmod_train.tasks.captioned.caption import Caption
 from lmod_train.tasks.captioning import CaptionQuestions
-from lmod_train.tasks.drafting.captions.example import statement
 from lmod_train.tasks.drafting.captions.keywords import paper_keywords
 from lmod_train.tasks.drafting.captions.positions import letters
 from lmod_train.tasks.drafting.captions.statements import share_true
 from lmod_train.tasks.drafting.captions.steps import Drafts, Settings, balanced, counts_of, requests, written
 from tests.captioned import FOUND_AS, made
+from tests.tasks.drafting.captions.example import statement
 
 SETTINGS = Settings(paper_keywords(), seed=1)
 

@@ -1,4 +1,4 @@
-"""Small written questions for the examples and tests of the steps."""
+"""Small written questions for the tests of the steps."""
 
 from __future__ import annotations
 
