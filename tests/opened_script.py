@@ -10,7 +10,7 @@ from unittest.mock import patch
 from lmod_train.core.shipped import PACKAGE
 
 
-def opened(name: str) -> ModuleType:
-    """Return the module of a script."""
-    with patch.object(sys, "path", [str(PACKAGE.parent / "scripts"), *sys.path]):
+def opened(name: str, folder: str = "scripts") -> ModuleType:
+    """Return the module of a script of a folder."""
+    with patch.object(sys, "path", [str(PACKAGE.parent / folder), *sys.path]):
         return import_module(name)

@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import torch
+from description import Turn
 from marked import GRID, INPUT, MEAN, STD, load
 from texts import answers, echoes, prompts, vocabulary
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -37,7 +38,6 @@ from turns import boxes_turn_of, turns_of
 
 from lmod_train.models.chat import checkpoint
 from lmod_train.models.chat.sequences import IGNORED, training_sequences
-from lmod_train.phantom.description import Turn
 
 LR = 2e-3
 TEMPLATE = (

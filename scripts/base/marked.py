@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from box_description import HELD
 from pictures import draw, modality_of
 from PIL import Image
 from shown import BOXES, CHANNELS, FACTS, FINE, Shown
@@ -21,7 +22,6 @@ from tqdm import tqdm
 
 from lmod_train.core.types import Box, Region
 from lmod_train.data.curation.markers import label_boxes, mark
-from lmod_train.phantom.box_description import HELD
 
 INPUT, GRID = 192, 12
 MEAN, STD = (0.42, 0.30, 0.24), (0.28, 0.22, 0.20)

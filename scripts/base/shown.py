@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from box_description import HELD
 from PIL import Image
 
 from lmod_train.core.types import Box
-from lmod_train.phantom.box_description import HELD
 from lmod_train.phantom.eye import LesionKind
 from lmod_train.phantom.instruments import INSTRUMENTS
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from box_description import FORMS, HELD, ask_of_box, ask_what_boxes_hold
+from description import LOOKS, Turn, ask_of_sign, describe
 from fundi import fundus_of, slo_of
 from marked import VARIANTS
 from others import photograph_of, scan_of, scene_of
 from pictures import modality_of, seed_of
+from scene_description import describe_photograph, describe_scan, describe_surgery
 
 from lmod_train.core.types import Box, Region
-from lmod_train.phantom.box_description import FORMS, HELD, ask_of_box, ask_what_boxes_hold
-from lmod_train.phantom.description import LOOKS, Turn, ask_of_sign, describe
-from lmod_train.phantom.scene_description import describe_photograph, describe_scan, describe_surgery
 
 _FINE = 10_000  # units per image side in which boxes are given
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from lmod_train.tasks.failures.case import Case, Span
-from lmod_train.tasks.parsing.repetition import REPEATS, split_repetition
+from lmod_train.tasks.parsing.repetition import REPEATS, loop_of, split_repetition
 
 COUNTING = 16
 """Times that a line comes again with only its numbers changed, as in a list of regions without end."""
@@ -38,10 +38,5 @@ def _has_word(line: str) -> bool:
 
 def _first(lines: Sequence[str], repeats: int) -> int | None:
     """Return the index of the first of the lines that come again and again, None without any."""
-    for unit in range(1, _LONGEST_UNIT + 1):
-        run = 0
-        for i in range(unit, len(lines)):
-            run = run + 1 if lines[i] == lines[i - unit] else 0
-            if run == unit * (repeats - 1):
-                return i - run - unit + 1
-    return None
+    found = (loop_of(lines, unit, repeats) for unit in range(1, _LONGEST_UNIT + 1))
+    return next((first for first in found if first is not None), None)

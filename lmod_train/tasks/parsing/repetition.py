@@ -8,6 +8,7 @@ three times in a row.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 REPEATS = 8
 LONGEST_UNIT = 8
@@ -34,18 +35,23 @@ def split_repetition(text: str) -> tuple[str, bool]:
     words = list(_WORD.finditer(text))
     folded = [w[0].casefold() for w in words]
     for unit in range(1, LONGEST_UNIT + 1):
-        first = _loop_of_words(folded, unit)
+        first = loop_of(folded, unit)
         if first is not None:
             start = min(words[first].start(), len(text) if start is None else start)
     return (text, False) if start is None else (text[:start], True)
 
 
-def _loop_of_words(words: list[str], unit: int) -> int | None:
-    """Return the index of the first word of the first loop of `unit` words, None without a loop."""
+def loop_of(words: Sequence[str], unit: int, repeats: int = REPEATS) -> int | None:
+    """Return the index of the first word of the first loop of `unit` words, None without a loop.
+
+    Example:
+        >>> loop_of(["no", "sign", "of", "of", "of"], 1, repeats=3)
+        2
+    """
     run = 0
     for i in range(unit, len(words)):
         run = run + 1 if words[i] == words[i - unit] else 0
-        if run == unit * (REPEATS - 1):
+        if run == unit * (repeats - 1):
             return i - run - unit + 1
     return None
 

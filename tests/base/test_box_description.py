@@ -9,11 +9,19 @@ import pytest
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.structures import STRUCTURES
-from lmod_train.phantom.box_description import FORMS, HELD, ask_of_box, ask_what_boxes_hold
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.phantom.oct import STRUCTURES as LAYERS
 from lmod_train.tasks.anatomy import OPTIONS
+from tests.opened_script import opened
 from tests.tabled import tabled
+
+_box_description = opened("box_description", "scripts/base")
+FORMS, HELD, ask_of_box, ask_what_boxes_hold = (
+    _box_description.FORMS,
+    _box_description.HELD,
+    _box_description.ask_of_box,
+    _box_description.ask_what_boxes_hold,
+)
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["en", "zh"])

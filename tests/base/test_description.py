@@ -12,10 +12,13 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Box, Region
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.structures import STRUCTURES
-from lmod_train.phantom.description import LOOKS, ask_of_sign, describe
 from lmod_train.phantom.eye import DIAGNOSES, Eye, Lesion, draw_eye
 from lmod_train.phantom.signs import SIGNS
+from tests.opened_script import opened
 from tests.tabled import tabled
+
+_description = opened("description", "scripts/base")
+LOOKS, ask_of_sign, describe = _description.LOOKS, _description.ask_of_sign, _description.describe
 
 
 @cache

@@ -1,8 +1,8 @@
 """Descriptions of phantom fundi: findings, never a diagnosis, and never the name of a structure in a drawn box.
 
 The small base is trained on them, so that it can describe images without knowing the benchmark's tasks.
-`lmod_train.phantom.scene_description` describes B-scans, eye photographs and surgery frames,
-`lmod_train.phantom.box_description` the content of boxes.
+`scene_description` describes B-scans, eye photographs and surgery frames,
+`box_description` the content of boxes.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@ They contain findings, never a diagnosis or a stage, and never the name of a str
 
 from __future__ import annotations
 
+from description import Turn, with_summary
+
 from lmod_train.core.types import Region
-from lmod_train.phantom.description import Turn, with_summary
 from lmod_train.phantom.eye_photograph import EyePhotograph
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
 from lmod_train.phantom.oct import Scan

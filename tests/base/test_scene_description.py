@@ -8,13 +8,21 @@ import pytest
 
 from lmod_train.core.types import Box, Region
 from lmod_train.core.vocabulary.conditions import CONDITIONS
-from lmod_train.phantom.description import Turn
 from lmod_train.phantom.eye_photograph import draw_eye_photograph
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.phantom.oct import STAGES, draw_oct_eye, draw_scan
-from lmod_train.phantom.scene_description import describe_photograph, describe_scan, describe_surgery
 from lmod_train.phantom.surgery import draw_operation, draw_scene
+from tests.opened_script import opened
 from tests.tabled import tabled
+
+_description = opened("description", "scripts/base")
+Turn = _description.Turn
+_scene_description = opened("scene_description", "scripts/base")
+describe_photograph, describe_scan, describe_surgery = (
+    _scene_description.describe_photograph,
+    _scene_description.describe_scan,
+    _scene_description.describe_surgery,
+)
 
 REGIONS = (Region("pupil", Box(40, 40, 60, 60), 1), Region("retina", Box(10, 10, 90, 90), 2))
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from description import Turn
+
 from lmod_train.core.errors import BadArgument
-from lmod_train.phantom.description import Turn
 
 HELD: dict[str, tuple[str, str]] = {
     "optic disc": ("a bright oval", "亮椭圆"),
