@@ -13,12 +13,12 @@ import pytest
 from lmod_train.core.artifacts.predictions import answer_json, answer_of
 from lmod_train.core.artifacts.records import chain_id, read_records, record_id, write_records
 from lmod_train.core.errors import SourceNotFound
+from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Dropped, Prediction, Question, Record, Reply, Sample, Unparsed
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.modalities import unknown_words, words_of
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.structures import STRUCTURES
-from lmod_train.core.wording import replies_of
 from lmod_train.data.curation.inputs import check
 from lmod_train.data.curation.sharing import key_conflicts
 from lmod_train.data.sources.base import Source

@@ -48,7 +48,7 @@ def audit(
 
     read_manifest(curated)
     folder, options = _checkpoint(model)
-    from lmod_train.models.chat.look import look_of
+    from lmod_train.models.chat.image_processor import look_of
     from lmod_train.models.chat.pictures import Pictures
 
     try:

@@ -30,7 +30,7 @@ from lmod_train.cli.other_regime import in_another_regime
 from lmod_train.cli.precedence import in_order
 from lmod_train.cli.provenance import write_loaded, write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
-from lmod_train.cli.settle import settled
+from lmod_train.cli.run_config import settled
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
 from lmod_train.core.artifacts.run import Run

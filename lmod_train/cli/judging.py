@@ -17,7 +17,7 @@ from lmod_train.cli.ended import Ended, asked
 from lmod_train.cli.experiment import Experiment, options, performed
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
-from lmod_train.cli.settle import compare
+from lmod_train.cli.run_config import compare
 from lmod_train.core.artifacts.run import PEOPLE, Run
 from lmod_train.core.errors import FolderBusy, JudgeConflict, RunConflict
 from lmod_train.data.datamodules.judgements import JudgementData

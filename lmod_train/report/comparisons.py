@@ -28,9 +28,9 @@ from lmod_train.scoring.comparison import (
     paired_difference,
 )
 from lmod_train.scoring.headline import HEADLINES, headline_metric
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.letters import letters
-from lmod_train.scoring.merit import merit
 from lmod_train.scoring.power import detectable_difference, effective_pairs
 from lmod_train.scoring.subsets import SUBSETS
 from lmod_train.scoring.ways import FACTORS, compared_ids, once_each, question_of
@@ -107,7 +107,7 @@ class Place:
 
 
 def comparable(results: Results) -> Runs:
-    """Return the items of the tasks whose headline score is the mean of `merit`: accuracy or F1 per image.
+    """Return the items of the tasks whose headline score is the mean of `item_score`: accuracy or F1 per image.
 
     Where questions are asked in several ways, one of which failed, the question is left out: its other ways must not
     be paired with another way of another run. A run without items of a task does not have it.
@@ -133,8 +133,8 @@ class _Scored:
     items: Mapping[str, Item]
 
     @cached_property
-    def merits(self) -> NDArray[np.float64]:
-        return np.array([merit(item) for item in self.items.values()], dtype=np.float64)
+    def item_scores(self) -> NDArray[np.float64]:
+        return np.array([item_score(item) for item in self.items.values()], dtype=np.float64)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -168,7 +168,7 @@ def _common(a: _Scored, b: _Scored, among: Collection[str] | None = None) -> _Co
     both = [a.items[key] for key in keys]
     asked = {item.id: place for place, item in enumerate(both)}
     once = sorted(asked[id] for id in once_each((item.id, item.tags) for item in both))
-    first, second = (own.merits[[own.places[key] for key in keys]] for own in (a, b))
+    first, second = (own.item_scores[[own.places[key] for key in keys]] for own in (a, b))
     return _Common(first, second, [item.group for item in both], np.array(once, dtype=np.intp))
 
 
@@ -314,7 +314,7 @@ def _chosen(table: Mapping[str, _Scored], against: str, least: float) -> Iterato
 
 def _mean(scored: _Scored, keys: Collection[str]) -> float:
     """Return the mean score on some of the items, in their order; 0 without any."""
-    own = scored.merits[[place for key, place in scored.places.items() if key in keys]]
+    own = scored.item_scores[[place for key, place in scored.places.items() if key in keys]]
     return float(own.mean()) if len(own) else 0.0
 
 
@@ -391,7 +391,7 @@ def joint(runs: Runs, least: float = LEAST_SHARE) -> list[tuple[str, int, int, f
         asked = {tables[0].items[key].id: key for key in ranking.keys}
         common = [asked[id] for id in once_each((id, tables[0].items[key].tags) for id, key in asked.items())]
         if len(tables) > 2 and common:
-            q, p = cochran_q([[t.merits[t.places[key]] == 1 for t in tables] for key in common])
+            q, p = cochran_q([[t.item_scores[t.places[key]] == 1 for t in tables] for key in common])
             assert p is not None
             rows.append((task, len(tables), len(common), q, p))
     return rows

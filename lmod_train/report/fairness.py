@@ -10,8 +10,8 @@ from lmod_train.report.comparisons import Runs
 from lmod_train.scoring.association import Independence, Relabelling, independence, permutation_p, relabelling
 from lmod_train.scoring.classification import label_of
 from lmod_train.scoring.comparison import holm
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 from lmod_train.scoring.subgroups import Gap, Group, equal_opportunity, gap, group_scores, worst_group
 from lmod_train.scoring.subsets import SUBGROUPS
 from lmod_train.scoring.ways import once_each
@@ -98,7 +98,7 @@ def _of_key(runs: Runs, task: str, key: str, choices: Sequence[str], least: int)
 
 def _known(items: Sequence[Item], key: str) -> _Known:
     rows = [(item, SUBGROUPS[key](item)) for item in items]
-    held = [(item, label, merit(item), item.group) for item, label in rows if label]
+    held = [(item, label, item_score(item), item.group) for item, label in rows if label]
     item, label, value, patient = (list(column) for column in zip(*held, strict=True)) if held else ([], [], [], [])
     return _Known(item, label, value, patient)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from lmod_train.core.types import Score
 from lmod_train.report.results import RunScores
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.macro import macro_mean
-from lmod_train.scoring.merit import merit
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,10 @@ def _across(task: str, model: str, parts: Sequence[Sequence[Item]]) -> AcrossMod
     pooled = [item for part in parts for item in part]
     values: dict[str, float | None] = {}
     for modality in sorted(held):
-        scores = [merit(item) for item in pooled if item.modality == modality]
+        scores = [item_score(item) for item in pooled if item.modality == modality]
         values[modality] = sum(scores) / len(scores) if held[modality] == 1 else None
     macro = None
     if None not in values.values():
         kinds, groups = [i.modality for i in pooled], [i.group for i in pooled]
-        macro = macro_mean(task, "macro", [merit(i) for i in pooled], kinds, groups)[0]
+        macro = macro_mean(task, "macro", [item_score(i) for i in pooled], kinds, groups)[0]
     return AcrossModalities(task, model, len(parts), values, macro)

@@ -23,8 +23,8 @@ from lmod_train.report.contents import Contents
 from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.results import Outcomes, Results, RunScores, read_results
 from lmod_train.report.section import Section, contents, shipped_sections
+from lmod_train.report.viewer.outcome_text import outcome_of
 from lmod_train.report.viewer.viewer import in_order
-from lmod_train.report.viewer.wording import outcome_of
 from lmod_train.report.warned import warned
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.html import write_html

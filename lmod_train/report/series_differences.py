@@ -13,8 +13,8 @@ from lmod_train.report.contents import Cell, Column, Heads, Table, table
 from lmod_train.report.results import Results
 from lmod_train.report.seeds import by_series
 from lmod_train.scoring.comparison import paired_difference
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 
 NOTE = """Difference of the mean scores (accuracy, or F1 per image) of two series on their common items; an item counts
 by its mean over the seeds of a series. The interval is over patients, with these trainings: an interval that holds 0
@@ -56,4 +56,4 @@ def mean_merits(runs: Sequence[Sequence[Item]]) -> Merits:
     """
     asked = [by_question(items) for items in runs]
     common = set.intersection(*(set(items) for items in asked))
-    return {i: (float(np.mean([merit(items[i]) for items in asked])), asked[0][i].group) for i in common}
+    return {i: (float(np.mean([item_score(items[i]) for items in asked])), asked[0][i].group) for i in common}

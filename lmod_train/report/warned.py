@@ -17,8 +17,8 @@ from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.warnings import Case, Warned, warnings_of
 from lmod_train.scoring.headline import HEADLINES, headline_metric
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.ways import question_of
 
@@ -74,7 +74,7 @@ def _counted(
     run: RunScores, task: str, metric: str, items: Sequence[Item]
 ) -> tuple[list[Score], list[tuple[float, int]]]:
     """Return the scores of a run that are means over items, of all and of each subset, and what the items give."""
-    means = {"share_unparsed": _is_unparsed} | ({metric: merit} if metric in HEADLINES else {})
+    means = {"share_unparsed": _is_unparsed} | ({metric: item_score} if metric in HEADLINES else {})
     stated = {(s.subset, s.metric): s for s in run.scores if s.task == task and s.metric in means}
     rows = [
         (score, (sum(map(mean, own)) / max(len(own), 1), len(own)))

@@ -9,8 +9,8 @@ from lmod_train.core.types import Score
 from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 from lmod_train.scoring.ways import FACTORS, compared, once_each, values_of
 
 
@@ -69,6 +69,6 @@ def _of(task: str, run: RunScores, label: str, items: Sequence[Item]) -> Iterato
             known = [(item.id, item.tags) for item in items]
             rows = {ids[0]: ids for ids in compared(known, factor)}
             tested = once_each((id, by_id[id].tags) for id in rows)
-            right = [[merit(by_id[id]) == 1 for id in rows[first]] for first in tested]
+            right = [[item_score(by_id[id]) == 1 for id in rows[first]] for first in tested]
             p = cochran_q(right)[1] if right else None
             yield Spread(task, label, factor, len(values_of(known, factor)), pooled, least, most, sd, same, p)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lmod_train.core.languages import in_other_language
 from lmod_train.core.types import Score, Unparsed
-from lmod_train.core.writing import in_other_language
 from lmod_train.scoring.agreement import RIGHT, WRONG, pair_scores
 from lmod_train.scoring.association import Independence, independence
 from lmod_train.scoring.closed import BY_LANGUAGE

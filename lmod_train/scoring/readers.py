@@ -41,12 +41,12 @@ from lmod_train.scoring.intervals import (
 from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS, TINY, Interval, beta_interval
 
 
-def mean_reader(task: str, merits: Floats, groups: Sequence[str]) -> Score:
+def mean_reader(task: str, item_scores: Floats, groups: Sequence[str]) -> Score:
     """Return the mean score of readers with its 95 % interval over readers and patients.
 
     Args:
         task: Name of the task.
-        merits: Score of each reader on each item, in [0, 1], (items, readers), at least one reader.
+        item_scores: Score of each reader on each item, in [0, 1], (items, readers), at least one reader.
         groups: Patient of each item.
 
     Returns:
@@ -54,70 +54,73 @@ def mean_reader(task: str, merits: Floats, groups: Sequence[str]) -> Score:
         interval.
 
     Raises:
-        BadArgument: `merits` is not of this shape, or `groups` not of its length.
+        BadArgument: `item_scores` is not of this shape, or `groups` not of its length.
 
     Example:
         >>> one = mean_reader("demo", np.array([[1, 1], [1, 0], [0, 0], [1, 1]]), ["a", "b", "c", "d"])
         >>> one.value, one.n
         (0.625, 4)
     """
-    merits = _checked(merits, groups)
-    columns = {"items": np.ones(len(merits)), "merit": merits.mean(axis=1)}
+    item_scores = _checked(item_scores, groups)
+    columns = {"items": np.ones(len(item_scores)), "item_score": item_scores.mean(axis=1)}
     (score,) = compute_scores(task, "all", columns, groups, [_MEAN])
     if score.value is None or score.low is None or score.high is None:
         return score
-    variance, quantile = variance_of_mean(merits, groups)
+    variance, quantile = variance_of_mean(item_scores, groups)
     if variance < TINY or not 0 < score.value < 1:
         return score
-    factor = (_t(max(len(merits) - 1, 1)) / quantile) ** 2
+    factor = (_t(max(len(item_scores) - 1, 1)) / quantile) ** 2
     low, high = beta_interval(score.value, factor * score.value * (1 - score.value) / variance)
     return Score(task, "all", "mean_reader", score.n, score.value, min(low, score.low), max(high, score.high))
 
 
-def against_readers(task: str, model: Sequence[float], merits: Floats, groups: Sequence[str]) -> Score:
+def against_readers(task: str, model: Sequence[float], item_scores: Floats, groups: Sequence[str]) -> Score:
     """Return the score of a model minus the mean score of readers, with its 95 % interval over readers and patients.
 
     Args:
         task: Name of the task.
         model: Score of the model on each item, in [0, 1].
-        merits: Score of each reader on the same items, in [0, 1], (items, readers), at least one reader.
+        item_scores: Score of each reader on the same items, in [0, 1], (items, readers), at least one reader.
         groups: Patient of each item.
 
     Returns:
         Metric ``difference``; without items no value, with fewer than three patients no interval.
 
     Raises:
-        BadArgument: `merits` is not of this shape, or the lengths differ.
+        BadArgument: `item_scores` is not of this shape, or the lengths differ.
 
     Example:
         >>> against_readers("demo", [1, 1], np.array([[1, 0], [1, 1]]), ["a", "b"]).value
         0.25
     """
-    merits = _checked(merits, groups)
-    same = paired_difference(task, model, [float(mean) for mean in merits.mean(axis=1)], groups)
+    item_scores = _checked(item_scores, groups)
+    same = paired_difference(task, model, [float(mean) for mean in item_scores.mean(axis=1)], groups)
     if same.value is None or len(set(groups)) < MIN_PATIENTS:
         return same
-    variance, quantile = variance_of_mean(np.asarray(model, dtype=np.float64)[:, None] - merits, groups)
+    variance, quantile = variance_of_mean(np.asarray(model, dtype=np.float64)[:, None] - item_scores, groups)
     half = quantile * math.sqrt(variance)
     low, high = _wider((same.value - half, same.value + half), (same.low, same.high))
     return Score(task, "all", same.metric, same.n, same.value, low, high)
 
 
-def variance_of_mean(merits: Floats, groups: Sequence[str]) -> tuple[float, float]:
+def variance_of_mean(item_scores: Floats, groups: Sequence[str]) -> tuple[float, float]:
     """Return the variance of the mean over readers and items, and the t quantile of its 95 % interval.
 
     Args:
-        merits: (items, readers), at least one item and reader.
+        item_scores: (items, readers), at least one item and reader.
         groups: Patient of each item.
 
     Returns:
         With one reader, a variance of 0, as that between readers is not known.
     """
     names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    patients, readers = len(names), merits.shape[1]
+    patients, readers = len(names), item_scores.shape[1]
     if readers < 2 or patients < 2:
         return 0.0, _t(1)
-    by_group = {"items": sum_by(place, patients, np.ones(len(merits))), "merit": sum_by(place, patients, merits)}
+    by_group = {
+        "items": sum_by(place, patients, np.ones(len(item_scores))),
+        "item_score": sum_by(place, patients, item_scores),
+    }
     totals = {name: column.sum(axis=0) for name, column in by_group.items()}
     deviations = pseudovalues(_each, totals, by_group)
     covariance = deviations.T @ deviations / (patients * (patients - 1))
@@ -134,10 +137,10 @@ def _t(df: int) -> float:
 
 def _each(sums: Columns) -> Floats:
     """Return the mean of each reader."""
-    return ratio(sums["merit"], sums["items"][..., None])
+    return ratio(sums["item_score"], sums["items"][..., None])
 
 
-_MEAN = Measure("mean_reader", lambda s: ratio(s["merit"], s["items"]), items_in)
+_MEAN = Measure("mean_reader", lambda s: ratio(s["item_score"], s["items"]), items_in)
 
 
 def _wider(first: tuple[float, float], second: Interval) -> tuple[float, float]:
@@ -146,9 +149,9 @@ def _wider(first: tuple[float, float], second: Interval) -> tuple[float, float]:
     return max(-1.0, min(first[0], low)), min(1.0, max(first[1], high))
 
 
-def _checked(merits: Floats, groups: Sequence[str]) -> Floats:
-    found = np.asarray(merits, dtype=np.float64)
+def _checked(item_scores: Floats, groups: Sequence[str]) -> Floats:
+    found = np.asarray(item_scores, dtype=np.float64)
     if found.ndim != 2 or not found.shape[1] or len(found) != len(groups):
         expected = f"an array (items, readers >= 1) of the {len(groups)} items of `groups`"
-        raise BadArgument("merits", f"array of shape {found.shape}", expected, "give one column per reader")
+        raise BadArgument("item_scores", f"array of shape {found.shape}", expected, "give one column per reader")
     return found

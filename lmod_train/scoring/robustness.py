@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.comparison import mcnemar_by_patient, paired_difference
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 from lmod_train.scoring.ways import question_of
 
 KIND, GRADE = "perturbation", "grade"
@@ -82,7 +82,7 @@ def _clean_id(item: Item) -> str:
 def drop_scores(task: str, items: Sequence[Item]) -> list[Score]:
     """Return ``drop`` of each kind and grade: the mean score on the unchanged images minus that on the perturbed ones.
 
-    It is over the questions asked of both, with an interval over patients; the score of an item is that of `merit`.
+    It is over the questions asked of both, with an interval over patients; the score of an item is `item_score`.
 
     Args:
         task: Name of the task.
@@ -90,8 +90,8 @@ def drop_scores(task: str, items: Sequence[Item]) -> list[Score]:
     """
     found = []
     for (kind, grade), own in pairs(items).items():
-        merits = [[merit(item) for item in side] for side in zip(*own, strict=True)]
-        score = paired_difference(task, merits[0], merits[1], [clean.group for clean, _ in own])
+        item_scores = [[item_score(item) for item in side] for side in zip(*own, strict=True)]
+        score = paired_difference(task, item_scores[0], item_scores[1], [clean.group for clean, _ in own])
         found.append(Score(task, cell_name(kind, grade), "drop", score.n, score.value, score.low, score.high))
     return found
 
@@ -101,5 +101,5 @@ def drop_p(own: Sequence[Pair]) -> float | None:
 
     An image with regions is right if every region is. None without pairs.
     """
-    right = [[merit(item) == 1 for item in side] for side in zip(*own, strict=True)] or [[], []]
+    right = [[item_score(item) == 1 for item in side] for side in zip(*own, strict=True)] or [[], []]
     return mcnemar_by_patient(right[0], right[1], [clean.group for clean, _ in own])

@@ -23,8 +23,8 @@ from lmod_train.scoring.intervals import (
     mean_of_defined,
     ratio,
 )
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 from lmod_train.scoring.probability import curve_classes, probabilities_of
 from lmod_train.scoring.ranking import area_scores
 
@@ -52,12 +52,12 @@ def mean_scores(task: str, metric: str, runs: Sequence[Sequence[Item]], choices:
         return []
     groups = [item.group for item in runs[0]]
     if not choices or not all(isinstance(item.truth, str | float) for item in runs[0]):
-        merits = {
+        item_scores = {
             "items": np.ones((len(groups), len(runs))),
-            "merit": np.array([[merit(i) for i in r] for r in runs]).T,
+            "item_score": np.array([[item_score(i) for i in r] for r in runs]).T,
         }
-        own = Measure(metric, lambda s: ratio(s["merit"], s["items"]), items_in)
-        return compute_scores(task, "all", merits, groups, [mean_over_runs(own, len(runs))])
+        own = Measure(metric, lambda s: ratio(s["item_score"], s["items"]), items_in)
+        return compute_scores(task, "all", item_scores, groups, [mean_over_runs(own, len(runs))])
     columns = [classification_columns(items, choices) for items in runs]
     stacked = {name: np.stack([own[name] for own in columns], axis=-1) for name in columns[0]}
     measures = [mean_over_runs(m, len(runs)) for m in MEASURES if m.name in CLASSIFICATION]

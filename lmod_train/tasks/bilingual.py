@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.lettering import LETTERS
+from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.closed import closed_scores
 from lmod_train.scoring.items import items_of

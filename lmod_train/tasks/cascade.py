@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from lmod_train.core.joining import join
+from lmod_train.core.connected_components import join
 from lmod_train.core.types import Answer, Record, Reply, Unparsed
 from lmod_train.tasks.asked import asked_after
 from lmod_train.tasks.base import Task

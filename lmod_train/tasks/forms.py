@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.lettering import LETTERS, options_in
+from lmod_train.core.option_letters import LETTERS, options_in
 from lmod_train.core.types import Message
 
 Form = Literal["options", "stem", "other_language"]

@@ -13,10 +13,10 @@ from itertools import count as numbers
 from itertools import permutations
 from math import factorial
 
-from lmod_train.core.lettering import LETTERS, lettered, options_in
+from lmod_train.core.option_letters import LETTERS, lettered, options_in
+from lmod_train.core.reference_replies import letter_form, replies_of
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Message, Record
-from lmod_train.core.wording import letter_form, replies_of
 
 SEPARATORS = (
     *((text, text) for text in (", ", " / ", "/", "; ", "\n")),

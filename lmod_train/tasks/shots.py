@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Message, Part, Record, own_part
 from lmod_train.scoring.items import images_of

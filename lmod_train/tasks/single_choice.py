@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.lettering import LETTERS, lettered, options_in
+from lmod_train.core.option_letters import LETTERS, lettered, options_in
 from lmod_train.core.types import Message, Part, Question
 from lmod_train.tasks.prompt import prompt
 

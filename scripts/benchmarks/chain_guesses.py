@@ -30,7 +30,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.lettering import LETTERS
+from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Record
 from lmod_train.scoring.comparison import holm
 from lmod_train.tasks.chain.stages.stage import STAGE_NAMES

@@ -21,7 +21,7 @@ from textwrap import wrap
 from PIL import Image
 
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Record
 from lmod_train.phantom.contact_sheet import Tile, contact_sheet
 from lmod_train.report.thumbnails import licences

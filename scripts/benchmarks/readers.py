@@ -55,7 +55,7 @@ class Covered:
 
 
 def draw(rng: np.random.Generator, d: Design) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the merits of readers (items, readers), those of the model (items) and the patient of each item."""
+    """Return the item_scores of readers (items, readers), those of the model (items) and the patient of each item."""
     n = d.patients * d.items
     groups = np.repeat(np.arange(d.patients), d.items)
     shared = rng.normal(0, ITEM, n) + rng.normal(0, PATIENT, d.patients)[groups]
@@ -76,10 +76,10 @@ def covered(d: Design, rounds: int, seed: int = 0) -> Covered:
 
 
 def _one(rng: np.random.Generator, d: Design) -> Iterator[float]:
-    merits, model, groups = draw(rng, d)
+    item_scores, model, groups = draw(rng, d)
     truths = (
-        (d.accuracy, mean_reader("demo", merits, groups)),
-        (d.lead, against_readers("demo", list(model), merits, groups)),
+        (d.accuracy, mean_reader("demo", item_scores, groups)),
+        (d.lead, against_readers("demo", list(model), item_scores, groups)),
     )
     for truth, score in truths:
         low, high = (np.nan if end is None else end for end in (score.low, score.high))

@@ -45,8 +45,8 @@ from lmod_train.models.chat.dialect import Dialect  # noqa: E402
 from lmod_train.report.comparisons import by_question, pairs  # noqa: E402
 from lmod_train.report.results import read_outcomes  # noqa: E402
 from lmod_train.scoring.comparison import holm, mcnemar_by_patient, paired_difference  # noqa: E402
+from lmod_train.scoring.item_score import item_score  # noqa: E402
 from lmod_train.scoring.items import Item  # noqa: E402
-from lmod_train.scoring.merit import merit  # noqa: E402
 from lmod_train.scoring.text import word_columns  # noqa: E402
 
 TASKS = ROOT / "configs" / "task"
@@ -243,7 +243,7 @@ def rows_of(place: Place, asked: Asked) -> Iterator[Row]:
     known = [json.loads((place.run(w, asked) / LIKELIHOODS).read_text(encoding="utf-8")) for w in ("before", "after")]
     for pair in pairs({"after": after, "before": before}):
         both, score = (before[pair.task], after[pair.task]), pair.difference
-        own = [float(np.mean([merit(item) for item in items])) for items in both]
+        own = [float(np.mean([item_score(item) for item in items])) for items in both]
         metric = headline(both[0][0])
         yield Row(pair.task, metric, score.n, own[0], own[1], score.value or 0.0, score.low, score.high, pair.p)
         if metric == EXACT:
@@ -253,7 +253,7 @@ def rows_of(place: Place, asked: Asked) -> Iterator[Row]:
 
 
 def headline(item: Item) -> str:
-    """Return the name of what `merit` is the mean of."""
+    """Return the name of what `item_score` is the mean of."""
     if isinstance(item.truth, Mapping):
         return "F1 of regions"
     return "accuracy" if item.choices else EXACT

@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from lmod_train.cli.settle import refuse_secrets
+from lmod_train.cli.run_config import refuse_secrets
 from lmod_train.core.errors import BadArgument
 
 SECRET = "no-form-of-a-key-0123"

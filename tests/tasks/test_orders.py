@@ -10,9 +10,9 @@ from math import factorial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
+from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Message, Part, Reply
-from lmod_train.core.wording import replies_of
 from lmod_train.tasks.age_group import PROMPTS, AgeGroup
 from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.four_way import PROMPT, FourWay

@@ -1,4 +1,4 @@
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Message, Part, Question
 from lmod_train.tasks.prompt import prompt
 from lmod_train.tasks.single_choice import reply_for, single_choice, with_truth_at, worded

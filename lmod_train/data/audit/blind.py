@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Record, own_part
 
 LEVEL = 0.01

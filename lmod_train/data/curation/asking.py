@@ -12,7 +12,7 @@ from typing import Any
 
 from lmod_train.core.artifacts.records import chain_id
 from lmod_train.core.errors import LmodError
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Dropped, Patient, Sample, Split, own_part
 from lmod_train.data.curation import foreign as abroad

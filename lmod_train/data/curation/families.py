@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lmod_train.core.joining import join
+from lmod_train.core.connected_components import join
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.copies import NEAR, NEAR_ELSEWHERE, ORIENTATIONS, SURE, find_copies
 from lmod_train.data.curation.splits import Group, Place

@@ -36,10 +36,10 @@ from lmod_train.data.curation.inputs import Inputs, read_sources
 from lmod_train.data.curation.journal import NAME, Journal, differing
 from lmod_train.data.curation.orientation import Turned
 from lmod_train.data.curation.prepare import Plan, lost, measure_all, prepare_all
+from lmod_train.data.curation.results import Results, write
 from lmod_train.data.curation.sharing import ImageIndex, images_of, prepared_sample
 from lmod_train.data.curation.splits import Place, split
 from lmod_train.data.curation.workers import Crew, local_crew, run
-from lmod_train.data.curation.writing import Results, write
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 
 from lmod_train.core.artifacts.series import FEWEST_FOLDS
+from lmod_train.core.connected_components import join
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import from_csv
-from lmod_train.core.joining import join
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.balance import class_of

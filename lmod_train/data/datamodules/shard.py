@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lmod_train.core.connected_components import join
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.joining import join
 from lmod_train.core.types import Record
 
 

@@ -20,7 +20,7 @@ from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.family import is_known
 from lmod_train.models.chat.family.base import Family
 from lmod_train.models.chat.generation import Decoding, Method
-from lmod_train.models.chat.kept import Kept
+from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.plain_dialect import PlainDialect
 from lmod_train.models.chat.prompting import Prompting

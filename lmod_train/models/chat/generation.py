@@ -18,15 +18,15 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 from torch import Tensor
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Likelihoods, Reply
-from lmod_train.core.wording import replies_of
 from lmod_train.models.chat.answer_loss import token_losses
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import Encoded
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.greedy import greedy
-from lmod_train.models.chat.kept import Kept
+from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.masks import unshareable
 from lmod_train.models.chat.prefixes import Asked
 from lmod_train.models.chat.reply_text import StopWords, reply_text

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from PIL import Image
 
+from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Likelihoods, Record, Reply
-from lmod_train.core.wording import replies_of
 from lmod_train.models.chat.generation import Decoding, end_tokens
 from lmod_train.models.chat.plain_dialect import PlainBatch, PlainDialect
 from lmod_train.models.chat.reply_text import StopWords, opened_block, reply_text

@@ -16,7 +16,7 @@ from transformers import DynamicCache
 
 from lmod_train.models.chat.encoding import Encoded
 from lmod_train.models.chat.family import family_of
-from lmod_train.models.chat.kept import Kept
+from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.sequences import common
 
 ROOM = 4

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.reference_replies import refuse_several_questions, reply_text, wordings
 from lmod_train.core.types import Batch, Record, Reply
-from lmod_train.core.wording import refuse_several_questions, reply_text, wordings
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.vision.augmentation import MIRRORED, Views, mean_over_views, views_of
 from lmod_train.models.vision.batch import CropBatch

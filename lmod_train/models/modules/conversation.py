@@ -29,7 +29,7 @@ from lmod_train.models.chat.encoding import Images
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.family.base import Family
 from lmod_train.models.chat.generation import Decoding, respond
-from lmod_train.models.chat.kept import Kept
+from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.masks import unshareable
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting

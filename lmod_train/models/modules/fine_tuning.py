@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.core.pixels import picture_size
+from lmod_train.core.reference_replies import refuse_several_questions, reply_text, wordings
 from lmod_train.core.types import Batch, Identity, Record, Reply
-from lmod_train.core.wording import refuse_several_questions, reply_text, wordings
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.layer_decay import RETFOUND, LayerDecay, factor, layer_groups, scaled_lr
 from lmod_train.models.modules.training_data import TrainingData, training_data

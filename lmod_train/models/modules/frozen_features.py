@@ -13,8 +13,8 @@ from typing import Any, Literal
 from torch import Tensor
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.reference_replies import refuse_several_questions
 from lmod_train.core.types import Batch, Identity, Reply
-from lmod_train.core.wording import refuse_several_questions
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.classifier import worded
 from lmod_train.models.modules.training_data import TrainingData, training_data

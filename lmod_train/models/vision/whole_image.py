@@ -11,8 +11,8 @@ import torch
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.pixels import open_rgb
+from lmod_train.core.reference_replies import wordings
 from lmod_train.core.types import Record
-from lmod_train.core.wording import wordings
 from lmod_train.models.vision.augmentation import (
     FAITHFUL,
     Augmentation,

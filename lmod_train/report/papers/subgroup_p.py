@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from lmod_train.scoring.association import independence
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 from lmod_train.scoring.subsets import age_group
 
 GROUPS: Mapping[str, tuple[Callable[[Item], str], tuple[str, ...]]] = {
@@ -30,6 +30,6 @@ def subgroup_p(items: Sequence[Item], task: str) -> float | None:
         None with fewer than two groups that have items.
     """
     group_of, names = GROUPS[task]
-    right = [sum(merit(i) == 1 for i in items if group_of(i) == name) for name in names]
+    right = [sum(item_score(i) == 1 for i in items if group_of(i) == name) for name in names]
     found = independence(right, [sum(group_of(i) == name for i in items) for name in names])
     return None if found is None else found.p

@@ -18,7 +18,7 @@ from lmod_train.report.figures.qualitative import COLUMNS, MODELS, NOT_ASKED, dr
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.thumbnails import licences
-from lmod_train.report.viewer.wording import answer_text, outcome_of
+from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
 from lmod_train.scoring.items import Item
 
 LONGEST = 1_000

@@ -17,8 +17,8 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores
 from lmod_train.scoring.intervals import Floats
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 from lmod_train.scoring.readers import against_readers, mean_reader
 
 NOTE = """Readers are people who answered the records (`answers`). All rows of a task are of the records that each of
@@ -57,9 +57,9 @@ class Panel:
         """Their questions, sorted."""
         return sorted(next(iter(self.items.values())))
 
-    def merits(self, questions: Sequence[str]) -> Floats:
+    def item_scores(self, questions: Sequence[str]) -> Floats:
         """Return the score of each reader on each question, (questions, readers)."""
-        rows = [[merit(own[q]) for own in self.items.values()] for q in questions]
+        rows = [[item_score(own[q]) for own in self.items.values()] for q in questions]
         return np.array(rows, dtype=np.float64).reshape(len(questions), len(self.items))
 
     def groups(self, questions: Sequence[str]) -> list[str]:
@@ -117,11 +117,11 @@ def _left_out(panel: Panel, items: Mapping[str, Mapping[str, Sequence[Item]]]) -
 
 def _scores(panel: Panel) -> Iterator[list[Cell]]:
     questions = panel.questions
-    merits, groups = panel.merits(questions), panel.groups(questions)
+    item_scores, groups = panel.item_scores(questions), panel.groups(questions)
     for column, name in enumerate(panel.items):
-        yield [panel.task, name, *score_cells(mean_reader(panel.task, merits[:, [column]], groups))]
+        yield [panel.task, name, *score_cells(mean_reader(panel.task, item_scores[:, [column]], groups))]
     if len(panel.items) > 1:
-        mean = mean_reader(panel.task, merits, groups)
+        mean = mean_reader(panel.task, item_scores, groups)
         yield [panel.task, f"mean of {len(panel.items)} readers", *score_cells(mean)]
 
 
@@ -131,9 +131,9 @@ def _against(panel: Panel, models: Mapping[str, Mapping[str, Sequence[Item]]]) -
         questions = [q for q in panel.questions if q in own]
         if not questions:
             continue
-        scores, merits = [merit(own[q]) for q in questions], panel.merits(questions)
-        gap = against_readers(panel.task, scores, merits, panel.groups(questions))
-        mean, each = float(np.mean(scores)), merits.mean(axis=0)
+        scores, item_scores = [item_score(own[q]) for q in questions], panel.item_scores(questions)
+        gap = against_readers(panel.task, scores, item_scores, panel.groups(questions))
+        mean, each = float(np.mean(scores)), item_scores.mean(axis=0)
         above = int(np.sum(each > mean + 1e-12))
         numbers: list[Cell] = [gap.n, mean, float(each.mean()), gap.value, (gap.low, gap.high), above]
         yield [panel.task, name, len(panel.items), *numbers]

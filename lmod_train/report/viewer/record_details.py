@@ -8,9 +8,9 @@ from typing import Any
 
 from lmod_train.core.types import Record
 from lmod_train.core.vocabulary.phantoms import DRAWN
+from lmod_train.report.viewer.outcome_text import answer_text
 from lmod_train.report.viewer.store import Store
 from lmod_train.report.viewer.texts import Numbered
-from lmod_train.report.viewer.wording import answer_text
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import age_group
 

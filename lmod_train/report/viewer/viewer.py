@@ -12,17 +12,17 @@ from typing import Any
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.report.results import Outcomes
+from lmod_train.report.viewer.outcome_text import OUTCOMES, answer_text, outcome_of
 from lmod_train.report.viewer.record_details import groups_of, modality_name, record_details, source_name
 from lmod_train.report.viewer.static_pages import Card, StaticPages
 from lmod_train.report.viewer.store import Store, compact
 from lmod_train.report.viewer.texts import Numbered
-from lmod_train.report.viewer.wording import OUTCOMES, answer_text, outcome_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.judged import PENDING
 from lmod_train.scoring.steps import STEPS
+from lmod_train.tasks.answer_spans import spans_taken
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.judgement_replies import given
-from lmod_train.tasks.taken import spans_taken
 
 Errors = Mapping[str, Mapping[str, Sequence[str]]]
 """Label of a run -> record id -> failures of its reply."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Answer, Need, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.core.vocabulary.management import DRAFT
 from lmod_train.scoring.chain import chain_scores

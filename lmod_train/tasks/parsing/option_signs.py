@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from lmod_train.core.lettering import LETTERS
+from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.vocabulary import answers, options
 from lmod_train.tasks.parsing.cues import any_of
 from lmod_train.tasks.parsing.normalise import normalise

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+from lmod_train.core.languages import other_script, written_in
 from lmod_train.core.types import Record
-from lmod_train.core.writing import other_script, written_in
 from lmod_train.training.doctor.check_result import CheckResult, Level
 from lmod_train.training.doctor.prompt_text import prompt_text
 from lmod_train.training.doctor.subject import Subject

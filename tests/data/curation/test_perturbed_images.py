@@ -12,7 +12,7 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Sample
-from lmod_train.data.curation import pipeline, writing
+from lmod_train.data.curation import pipeline, results
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
 from lmod_train.data.curation.keys import key_problem
@@ -113,7 +113,7 @@ def test_workers_and_another_start_give_the_same_bytes(source, curated, tmp_path
 
 def test_only_what_is_missing_is_made_anew(source, curated, tmp_path, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(writing, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(results, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
         curate([source], TASKS, tmp_path / "out", **QUIET)
     assert (tmp_path / "out" / NAME).exists()
     (tmp_path / "out/images/discs/train/p002.shadow-5.jpg").write_bytes(b"cut short")

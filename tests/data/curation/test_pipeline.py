@@ -18,7 +18,7 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, CurationConflict, LmodError, StrictDrops
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Question
-from lmod_train.data.curation import pipeline, writing
+from lmod_train.data.curation import pipeline, results
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
 from lmod_train.data.curation.pipeline import curate
@@ -368,7 +368,7 @@ def test_the_manifest_states_the_settings_of_every_task(curated):
     assert sorted(stated) == sorted(f"{task.name}/{task.language}" for task in (Regions(), Glaucoma()))
 
 
-@pytest.mark.parametrize(("room", "name"), [(writing, "write_records"), (writing, "_sweep"), (pipeline, "write_json")])
+@pytest.mark.parametrize(("room", "name"), [(results, "write_records"), (results, "_sweep"), (pipeline, "write_json")])
 def test_stopped_while_writing_it_ends_the_same(raw, curated, tmp_path, monkeypatch, room, name):
     def stop(*args):
         raise KeyboardInterrupt
@@ -384,7 +384,7 @@ def test_stopped_while_writing_it_ends_the_same(raw, curated, tmp_path, monkeypa
 
 def test_images_that_a_loss_of_power_spoilt_are_made_anew(raw, curated, tmp_path, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(writing, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(results, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
         make(raw, tmp_path / "out")
     images = sorted((tmp_path / "out" / "images").rglob("*.jpg"))
     images[0].write_bytes(b"")

@@ -9,7 +9,7 @@ from PIL import Image
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Box, Outline, Region, Sample
-from lmod_train.data.curation import writing
+from lmod_train.data.curation import results
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
 from lmod_train.data.curation.markers import COLOURS
@@ -54,7 +54,7 @@ def test_it_is_counted_once_also_by_a_second_start(damaged, tmp_path, monkeypatc
     tasks = [Regions(), Glaucoma()]
     curate([damaged], tasks, tmp_path / "quiet", **QUIET)
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(writing, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(results, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
         curate([damaged], tasks, tmp_path / "out", **QUIET)
     rows = [json.loads(line) for line in (tmp_path / "out" / NAME).read_text().splitlines()[1:]]
     assert [r["key"] for r in rows if r["listed"]] == ["train/p002", "train/p005"]

@@ -9,7 +9,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Dropped, Need, Prediction, Reply, Sample
 from lmod_train.data.formats.drafted_questions import DraftedQuestions
 from lmod_train.tasks.drafting.drafted import drafted_of

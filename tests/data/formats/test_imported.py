@@ -17,7 +17,7 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, CurationConflict
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Unparsed
-from lmod_train.data.curation import writing
+from lmod_train.data.curation import results
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.conversations import Conversations, Origin, import_conversations
 from lmod_train.tasks.building import tasks_asked
@@ -241,7 +241,7 @@ def test_the_same_command_again_is_finished_and_another_one_is_refused(tmp_path:
 def test_an_import_that_was_killed_goes_on(tmp_path: Path, images: Path, monkeypatch: pytest.MonkeyPatch):
     talk = [item(f"{n}", f"deep/{n}.png") for n in range(6)]
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(writing, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(results, "write_records", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
         run(tmp_path, images, talk, out="killed")
     assert not (tmp_path / "killed" / "manifest.json").exists()
     assert len(read_records(run(tmp_path, images, talk, out="killed") / "records")) == 6

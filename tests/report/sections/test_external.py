@@ -83,8 +83,8 @@ def test_the_seeds_of_a_series_are_one_row_with_their_mean_and_its_interval_over
     assert (row["trained on"], row["model"], row["seeds"], row["training images"]) == ("a", "CNN", 2, 70)
     for source, share in (("a", 0.75), ("b", 0.6)):
         assert (row[source].value, row[source].n) == (pytest.approx(share), 20)
-        merits = [sum(i < n for n in HITS[source]) / 2 for i in range(20)]
-        drawn = np.random.default_rng(0).choice(merits, (4000, 20)).mean(axis=1)
+        item_scores = [sum(i < n for n in HITS[source]) / 2 for i in range(20)]
+        drawn = np.random.default_rng(0).choice(item_scores, (4000, 20)).mean(axis=1)
         low, high = np.quantile(drawn, (0.025, 0.975))
         assert row[source].low == pytest.approx(low, abs=0.06) and row[source].high == pytest.approx(high, abs=0.06)
 

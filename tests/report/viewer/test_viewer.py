@@ -12,10 +12,10 @@ from lmod_train.report.results import read_outcomes, read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.viewer import static_pages, viewer
 from lmod_train.report.viewer.leaderboard import leaderboard
+from lmod_train.report.viewer.outcome_text import OUTCOMES, outcome_of
 from lmod_train.report.viewer.record_details import groups_of
 from lmod_train.report.viewer.texts import Numbered
 from lmod_train.report.viewer.viewer import LONGEST, in_order, region_outcomes, shortened, write_viewer
-from lmod_train.report.viewer.wording import OUTCOMES, outcome_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.steps import STEPS
 from tests.report.chained import chain_run, planted

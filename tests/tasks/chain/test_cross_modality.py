@@ -4,7 +4,7 @@ import pytest
 
 from lmod_train.cli import main
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Prediction, Reply, Sample, Unparsed
 from lmod_train.data.sources.xpcr.cases import modalities_in
 from lmod_train.data.sources.xpcr.source import Xpcr

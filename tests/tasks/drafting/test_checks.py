@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.core.lettering import both_or_neither
+from lmod_train.core.option_letters import both_or_neither
 from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.core.vocabulary.management import CLASSES
 from lmod_train.tasks.chain.stages import al, dd

@@ -17,7 +17,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from lmod_train.core.lettering import LETTERS
+from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Record, Reply, Unparsed
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from tests.tasks.parsing.options import Labelled

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.lettering import LETTERS
+from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Unparsed
 from tests.tabled import tabled
 from tests.tasks.parsing import bilingual

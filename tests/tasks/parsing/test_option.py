@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lmod_train.core.lettering import LETTERS
+from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Reply, Unparsed
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.core.lettering import LETTERS
+from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Unparsed
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.option_signs import OF_LETTER, OF_TEXT, index_of, mark

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import NOT_ASKED, Record, Reply
-from lmod_train.core.wording import replies_of
 from lmod_train.models.backends.endpoint.budget import UNMETERED, Spending
 from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.models.backends.endpoint.likelihood import NO_LIKELIHOODS, Method, of_prompts, of_reply, turn

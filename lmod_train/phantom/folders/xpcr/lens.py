@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image
 
-from lmod_train.core.lettering import both_or_neither
+from lmod_train.core.option_letters import both_or_neither
 from lmod_train.phantom.eye_photograph import EyePhotograph, OuterEye, draw_eye_photograph, render
 from lmod_train.phantom.folders.xpcr.drawing import (
     Drawn,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.core.lettering import named_in
+from lmod_train.core.option_letters import named_in
 from lmod_train.core.types import Sample
 from lmod_train.tasks.chain.stages.case import retinopathy, shows_hole
 from lmod_train.tasks.chain.stages.posed import Missing, Posed, drawn, pair

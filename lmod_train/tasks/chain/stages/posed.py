@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from lmod_train.core.lettering import both_or_neither
+from lmod_train.core.option_letters import both_or_neither
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Sample
 

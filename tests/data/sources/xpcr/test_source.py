@@ -10,7 +10,7 @@ import pytest
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.images import open_image
 from lmod_train.data.curation.manifest import read_dropped

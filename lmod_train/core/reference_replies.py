@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.lettering import options_in
+from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Record, own_part
 
 
@@ -77,8 +77,8 @@ def letter_form(record: Record) -> str | None:
     r"""Return the text before the letter in a reference reply, e.g. ``Answer: ``; None if the reply is no letter.
 
     The reply is a letter if the user's last turn lists the record's choices with letters (see
-    `lmod_train.core.lettering.options_in`) and the reply is a line that ends with one of them, at its start or after a
-    blank.
+    `lmod_train.core.option_letters.options_in`) and the reply is a line that ends with one of them, at its start or
+    after a blank.
 
     Example:
         >>> from lmod_train.core.types import Message, Part

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmod_train.core.writing import in_other_language, other_script, scripts, written_in
+from lmod_train.core.languages import in_other_language, other_script, scripts, written_in
 
 
 def test_letters_are_counted_by_script():

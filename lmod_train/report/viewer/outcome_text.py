@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 
 from lmod_train.core.types import Answer, Unparsed
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.merit import merit
 
 OUTCOMES = ("right", "partly right", "wrong", "unparsed", "refused", "truncated", "failed")
 """Outcomes of a prediction, in the order of filters."""
@@ -22,7 +22,7 @@ def outcome_of(item: Item) -> str:
     """
     if item.status != "answered":
         return item.status
-    score = merit(item)
+    score = item_score(item)
     return "right" if score == 1 else "partly right" if score else "wrong"
 
 

@@ -9,14 +9,16 @@ from lmod_train.scoring.regions import image_score
 from lmod_train.scoring.text import words_of
 
 
-def merit(item: Item) -> float:
+def item_score(item: Item) -> float:
     """Return an item's contribution to the headline score: 1 or 0, or for regions the image's F1 (LMOD+).
 
     An answer in words to a question without choices is right if its words are those of the reference.
 
     Example:
-        >>> merit(Item("a", "answered", "NORMAL", "NORMAL")), merit(Item("b", "answered", {1: "x"}, {1: "x", 2: "y"}))
-        (1.0, 0.666...)
+        >>> item_score(Item("a", "answered", "NORMAL", "NORMAL"))
+        1.0
+        >>> item_score(Item("b", "answered", {1: "x"}, {1: "x", 2: "y"}))
+        0.666...
     """
     if isinstance(item.truth, Mapping):
         return image_score(item.answer, item.truth).f1

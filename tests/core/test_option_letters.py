@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.lettering import both_or_neither, lettered, options_in
+from lmod_train.core.option_letters import both_or_neither, lettered, options_in
 from lmod_train.core.types import Message, Part
 
 

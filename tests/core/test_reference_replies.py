@@ -3,10 +3,17 @@
 import pytest
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.reference_replies import (
+    Wording,
+    letter_form,
+    refuse_several_questions,
+    replies_of,
+    reply_text,
+    wordings,
+)
 from lmod_train.core.types import Box, Patient, Region, Reply, Sample
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.core.wording import Wording, letter_form, refuse_several_questions, replies_of, reply_text, wordings
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.conditions import Conditions, asked_of

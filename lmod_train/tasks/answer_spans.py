@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lmod_train.core.types import Answer, Prediction, Unparsed
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.parsing.taken import Span, taken
+from lmod_train.tasks.parsing.answer_spans import Span, taken
 
 
 def spans_taken(task: Task, prediction: Prediction) -> list[Span]:

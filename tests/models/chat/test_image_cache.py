@@ -10,7 +10,7 @@ from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.encoding import Images
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.generation import Decoding, respond
-from lmod_train.models.chat.kept import Kept
+from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.masks import unshareable
 from tests.models.chat.quick import two_kin
 from tests.models.chat.test_generation_families import alone, told

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from lmod_train.cli import experiment
-from lmod_train.cli.settle import compare, settled
+from lmod_train.cli.run_config import compare, settled
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
@@ -108,7 +108,7 @@ RESOLVED = {"data": {"shard": "1/2", "limit": 3}, "trainer": {"devices": 1}}
 
 
 def test_shards_share_the_folder_but_not_with_another_command(tmp_path, monkeypatch):
-    monkeypatch.setattr("lmod_train.cli.settle.WAIT", 0.3)
+    monkeypatch.setattr("lmod_train.cli.run_config.WAIT", 0.3)
     second = {**RESOLVED, "data": {**RESOLVED["data"], "shard": "2/2"}}
     with settled(tmp_path, RESOLVED, "validate"):
         with settled(tmp_path, second, "validate"):

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from lmod_train.core.joining import join
+from lmod_train.core.connected_components import join
 
 numbers = st.integers(0, 14)
 

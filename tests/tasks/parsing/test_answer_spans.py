@@ -1,9 +1,9 @@
 from lmod_train.core.types import Reply, Unparsed
+from lmod_train.tasks.parsing.answer_spans import LONGEST, taken
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.regions import parse_regions
 from lmod_train.tasks.parsing.stage import parse_stage
-from lmod_train.tasks.parsing.taken import LONGEST, taken
 from tests.tabled import tabled
 
 PAIR = ("GLAUCOMA", "NON-GLAUCOMA")
