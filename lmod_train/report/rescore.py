@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from lmod_train.core.artifacts.bert_scores import BertScore, read_bert_scores, text_hash
+from lmod_train.core.artifacts.bert_scores import read_bert_scores
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.records import read_run_column, read_run_records
 from lmod_train.core.artifacts.replies import models_of, read_replies
@@ -19,7 +18,6 @@ from lmod_train.core.types import Prediction, Record, Score
 from lmod_train.report.warnings import Case, one_answer_unread
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.text import similarity_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.cascade import current_in_rounds
@@ -56,8 +54,8 @@ def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | Non
 
 def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) -> Iterator[str]:
     from lmod_train.report.attacks import attack_lines, read_attacks, scores_of_attacks
+    from lmod_train.report.encoded import bert_scores, counted
     from lmod_train.report.judgements import judge_lines, read_judged, scores_of_judges  # scipy: not for `--help`
-    from lmod_train.report.rescore import bert_scores, counted
 
     records = read_run_records(run.records)
     tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
@@ -168,37 +166,3 @@ def _spread(scores: Sequence[Score]) -> Iterator[str]:
 
 def _ask_first(run: Path) -> str:
     return f"name the folder of a run, or ask first: `python -m lmod_train validate --config CONFIG --run {run}`"
-
-
-def counted(stored: Mapping[str, BertScore], predictions: Iterable[Prediction]) -> tuple[dict[str, BertScore], int]:
-    """Return the BERTScores of answers and references that have not changed since, and the number of the others."""
-    by_id = {p.record.id: p for p in predictions}
-    same = {id: score for id, score in stored.items() if id in by_id and score.text == _hash(by_id[id])}
-    return same, len([id for id in stored if id in by_id]) - len(same)
-
-
-def _hash(prediction: Prediction) -> str:
-    return text_hash(str(prediction.answer), prediction.record.answer) if isinstance(prediction.answer, str) else ""
-
-
-def bert_scores(predictions: Sequence[Prediction], encoded: Mapping[str, BertScore]) -> list[Score]:
-    """Return the metrics of BERTScore of each task and language; none without any.
-
-    Args:
-        predictions: Of all tasks of a run.
-        encoded: Record id -> score, as `counted`.
-    """
-    places = dict.fromkeys((p.record.task, p.record.language) for p in predictions if p.record.id in encoded)
-    return [score for task, language in places for score in _of(task, language, predictions, encoded)]
-
-
-def _of(task: str, language: str, predictions: Sequence[Prediction], encoded: Mapping[str, BertScore]) -> list[Score]:
-    own = [p for p in predictions if (p.record.task, p.record.language) == (task, language)]
-    items = items_of(own, lambda p: p.record.answer)
-    found = {p.record.id: encoded[p.record.id] for p in own if p.record.id in encoded}
-    settings = "; ".join(sorted({score.encoder for score in found.values()}))
-    scores = similarity_scores(task, items, {id: score.f1 for id, score in found.items()})
-    rescaled = {id: score.rescaled for id, score in found.items() if score.rescaled is not None}
-    if len(rescaled) == len(found):
-        scores += similarity_scores(task, items, rescaled, "_rescaled")
-    return [replace(s, subset=f"language={language}", settings=settings) for s in scores]
