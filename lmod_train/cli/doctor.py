@@ -19,7 +19,7 @@ from lmod_train.cli.experiment import Experiment, options
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.core.artifacts.run import Run
-from lmod_train.training.doctor.check_result import failures, terminal_report, write
+from lmod_train.training.doctor.check_result import failures, terminal_report, write_checks
 
 
 class Parsed(Experiment):
@@ -64,7 +64,7 @@ def _run(arguments: Sequence[str]) -> int:
     found = findings_of(config, resolved)
     folder = Path(config.run or default_run(map(str, config.config or ()), "fit"))
     folder.mkdir(parents=True, exist_ok=True)
-    write(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
+    write_checks(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
     print(terminal_report(found))
     verdict = (
         f"{len(failures(found))} checks failed: `fit` would refuse to start" if failures(found) else "no check failed"

@@ -21,7 +21,14 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import LmodError
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
-from lmod_train.training.doctor.check_result import CheckResult, Refused, failures, passed, terminal_report, write
+from lmod_train.training.doctor.check_result import (
+    CheckResult,
+    Refused,
+    failures,
+    passed,
+    terminal_report,
+    write_checks,
+)
 from lmod_train.training.doctor.examine import WHY, examine
 from lmod_train.training.doctor.subject import Subject
 
@@ -64,7 +71,7 @@ def examined(config: Namespace, resolved: dict[str, Any], run: Path, *, refuse: 
         print(f"doctor: unchanged since it passed; {kept} (remove this file to run the checks again)")
         return
     found = findings_of(config, resolved)
-    write(Run(run).doctor, found, of)
+    write_checks(Run(run).doctor, found, of)
     shown = [f for f in found if f.level in ("warn", "fail")]
     print(f"doctor: {len(found)} checks, {len(failures(found))} failures; wrote {Run(run).doctor}")
     if shown:

@@ -28,12 +28,12 @@ def instead(
         expected = "either runs to report on, or one run to pack, or packs to verify"
         raise BadArgument("report", " and ".join(given), expected, "see `python -m lmod_train report --help`")
     if pack is not None:
-        write(pack, out, curated, trust)
+        write_pack(pack, out, curated, trust)
     else:
         verify(packs, out, curated, trust)
 
 
-def write(run: Path, out: Path | None, curated: Path | None, trust: Sequence[str]) -> None:
+def write_pack(run: Path, out: Path | None, curated: Path | None, trust: Sequence[str]) -> None:
     """Write the pack of a run; by default to the working folder, named after the run.
 
     Raises:

@@ -40,7 +40,7 @@ _DARK, _CLEAR = 0.33, 0.05  # brightness of a photograph that is too dark; dista
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TwoImages:
     """Truth of one eye with two images.
 
     Attributes:
@@ -69,7 +69,7 @@ class Pair:
 
 def draw_pair(
     seed: int, raised: str, *, retinopathy: bool, hole: bool, dark_photograph: bool = False, dark_scan: bool = False
-) -> Pair:
+) -> TwoImages:
     """Return the truth of one eye; the arguments after the seed change only what they name.
 
     Raises:
@@ -92,7 +92,7 @@ def draw_pair(
     dome = Elevation(oct_eye.fovea + SPOTS[raised] / SPAN, SPOT / SPAN * 1.3, 0.075)
     cysts = tuple(c for c in scan.cysts if hole and abs(c.x - dome.x) > 1.3 * dome.wide + c.wide)
     scan = replace(scan, elevation=dome, cysts=cysts, dim=dark_scan, shield=None, blurred=False, gain=1.15)
-    return Pair(eye, scan, raised, retinopathy, hole, dark_photograph, dark_scan)
+    return TwoImages(eye, scan, raised, retinopathy, hole, dark_photograph, dark_scan)
 
 
 def _eyes(seed: int) -> Iterator[Eye]:
@@ -112,7 +112,7 @@ def _is_free(eye: Eye, spot: Point) -> bool:
     return inside < min(eye.camera.field_radius, 0.49) - 2 * SPOT and off > 1 + 1.5 * SPOT / min(eye.disc_radii)
 
 
-def photograph(pair: Pair, size: int) -> Image.Image:
+def photograph(pair: TwoImages, size: int) -> Image.Image:
     """Return the fundus photograph: RGB, `size` x `size` pixels; deterministic.
 
     Raises:
@@ -131,7 +131,7 @@ def photograph(pair: Pair, size: int) -> Image.Image:
     return canvas.picture
 
 
-def section(pair: Pair, size: int) -> Image.Image:
+def section(pair: TwoImages, size: int) -> Image.Image:
     """Return the B-scan: greyscale, `size` x `size` pixels; deterministic.
 
     Raises:

@@ -57,7 +57,7 @@ NOT_COMPARED = "not compared"
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedRuns:
     """Comparison of two runs on the same items of one task.
 
     Attributes:
@@ -235,7 +235,7 @@ def not_ranked(runs: Runs, least: float = LEAST_SHARE) -> Iterator[str]:
         )
 
 
-def pairs(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[Pair]:
+def pairs(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[ComparedRuns]:
     """Return the comparisons of runs on common tasks; an image is correct if every region is.
 
     Args:
@@ -254,7 +254,7 @@ def pairs(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[Pa
     return _with_corrections(found)
 
 
-def pairs_by_subset(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[Pair]:
+def pairs_by_subset(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[ComparedRuns]:
     """Return the comparisons of `pairs` within each modality, source and condition with items of both runs.
 
     P values are adjusted over all pairs that are returned; a key with one value among the common items has none.
@@ -297,7 +297,7 @@ def _all_chosen(runs: Runs, against: str, least: float) -> Iterator[tuple[str, s
             yield task, first, second, table
 
 
-def _with_corrections(found: Sequence[Pair]) -> list[Pair]:
+def _with_corrections(found: Sequence[ComparedRuns]) -> list[ComparedRuns]:
     ps = [pair.p for pair in found]
     both = zip(found, holm(ps), benjamini_hochberg(ps), strict=True)
     return [replace(pair, adjusted=adjusted, discovery=discovery) for pair, adjusted, discovery in both]
@@ -326,7 +326,7 @@ def _compared(
     b: _Scored,
     subset: str = "all",
     among: Collection[str] | None = None,
-) -> Pair:
+) -> ComparedRuns:
     common = _common(a, b, among)
     right, other, patients = common.tested
     test = mcnemar(right, other)
@@ -338,7 +338,7 @@ def _compared(
     shared = len(a.items.keys() & b.items.keys())
     alone = (len(a.items) - shared, len(b.items) - shared)
     p = mcnemar_by_patient(right, other, patients)
-    return Pair(task, first, second, test, p, difference, detectable, alone, subset)
+    return ComparedRuns(task, first, second, test, p, difference, detectable, alone, subset)
 
 
 def letter_display(runs: Runs, least: float = LEAST_SHARE) -> tuple[list[Place], int]:

@@ -15,7 +15,7 @@ from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Prediction, Record, Score
-from lmod_train.report.warnings import Case, one_answer_unread
+from lmod_train.report.warnings import TaskOfRun, one_answer_unread
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
@@ -147,7 +147,7 @@ def _unread(tasks: Sequence[Task], predictions: Sequence[Prediction]) -> Iterato
     """Yield a line for each task in which one answer is read and another mostly is not."""
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name and p.record.choices and not p.record.regions]
-        if found := one_answer_unread(Case(items_of(own, truth_of(task)))):
+        if found := one_answer_unread(TaskOfRun(items_of(own, truth_of(task)))):
             yield f"warning: {task.name}: {found}"
 
 

@@ -15,7 +15,7 @@ from lmod_train.core.types import Score
 from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, RunScores
-from lmod_train.report.warnings import Case, Warned, warnings_of
+from lmod_train.report.warnings import TaskOfRun, Warned, warnings_of
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
@@ -47,13 +47,13 @@ def warnings_table(results: Results, found: Mapping[Place, list[Warned]]) -> Tab
     return table("warnings", ["task", "model", "warning", "what was found"], rows, "Warnings") if rows else None
 
 
-def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) -> Case:
+def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) -> TaskOfRun:
     own = [p for p in outcomes.predictions if p.record.task == task]
     strange = [p.record.id for p in own if known and question_of(p.record.id, p.record.tags) not in known]
     chance, items = run.find(task, "chance"), outcomes.items.get(task, ())
     metric = headline_metric(run.scores, task)
     stated, counted = _counted(run, task, metric, items)
-    return Case(
+    return TaskOfRun(
         items=items,
         predictions=own,
         score=run.find(task, metric),

@@ -1,6 +1,6 @@
 """Warnings about scores that would mislead a reader; each stands in the row of its score, with a sentence below.
 
-Every check is a pure function of a `Case` and returns the sentence, empty if there is nothing to warn about.
+Every check is a pure function of a `TaskOfRun` and returns the sentence, empty if there is nothing to warn about.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class TaskOfRun:
     """What one run has about one task.
 
     Attributes:
@@ -78,19 +78,19 @@ class Warned:
     text: str
 
 
-def warnings_of(case: Case) -> list[Warned]:
+def warnings_of(case: TaskOfRun) -> list[Warned]:
     """Return the warnings about one task of one run, in the order of `CHECKS`."""
     return [Warned(phrase, text) for phrase, check in CHECKS.items() if (text := check(case))]
 
 
-def incomplete(case: Case) -> str:
+def incomplete(case: TaskOfRun) -> str:
     """Return a sentence if records have no reply of the model, as their request failed or was not sent."""
     if case.account is None or case.account.complete:
         return ""
     return f"{case.account}; scores are over the replies, and the same command asks the rest"
 
 
-def other_replies(case: Case) -> str:
+def other_replies(case: TaskOfRun) -> str:
     """Return a sentence if stated scores are not those of the replies: of earlier ones, or changed by hand."""
     other = [
         f"{score.subset} {score.metric} is {_number(score.value)} of {score.n}, the replies give {value:.3f} of {n}"
@@ -104,14 +104,14 @@ def other_replies(case: Case) -> str:
     return f"scores.csv is not of these replies ({shown}{more}); write it again: `python -m lmod_train rescore RUN`"
 
 
-def one_class_only(case: Case) -> str:
+def one_class_only(case: TaskOfRun) -> str:
     """Return a sentence if all items with a choice have the same truth."""
     truths = Counter(item.truth for item in case.items if isinstance(item.truth, str) and item.choices)
     (word, n), *others = truths.most_common() or [("", 0)]
     return f"the truth of all {n} records is {word}: the score is the share of this answer" if n and not others else ""
 
 
-def one_patient_behind_a_class(case: Case) -> str:
+def one_patient_behind_a_class(case: TaskOfRun) -> str:
     """Return a sentence if all of several items of a class are of one patient, with at least two classes.
 
     Questions with options of their own have no classes.
@@ -131,7 +131,7 @@ def one_patient_behind_a_class(case: Case) -> str:
     return f"all records of one patient: {_few(single)}; what is said about this class is said about one patient"
 
 
-def interval_includes_chance(case: Case) -> str:
+def interval_includes_chance(case: TaskOfRun) -> str:
     """Return a sentence if the interval of the headline score includes the score of random answers."""
     score, chance = case.score, case.chance
     if score is None or chance is None or score.low is None or score.high is None:
@@ -141,7 +141,7 @@ def interval_includes_chance(case: Case) -> str:
     return f"the interval {score.low:.3f}-{score.high:.3f} includes {chance:.3f}, the score of random answers"
 
 
-def below_chance(case: Case) -> str:
+def below_chance(case: TaskOfRun) -> str:
     """Return a sentence if the replies are readable, and the interval is below the score of random answers."""
     score, chance = case.score, case.chance
     if score is None or chance is None or score.high is None or score.high >= chance or unparsed(case):
@@ -149,7 +149,7 @@ def below_chance(case: Case) -> str:
     return f"the interval ends at {score.high:.3f}, below {chance:.3f} of random answers: are words of answers swapped?"
 
 
-def one_answer(case: Case) -> str:
+def one_answer(case: TaskOfRun) -> str:
     """Return a sentence if nearly all answers are the same, and the truths are not."""
     answers = Counter(chain.from_iterable(_words(item.answer) for item in case.items))
     truths = Counter(chain.from_iterable(_words(item.truth) for item in case.items))
@@ -162,7 +162,7 @@ def one_answer(case: Case) -> str:
     return f"{most} of {n} answers are {word[:60]}, which is the truth of {truths[word]} of {truths.total()}"
 
 
-def unparsed(case: Case) -> str:
+def unparsed(case: TaskOfRun) -> str:
     """Return a sentence if more replies than `MOST_UNPARSED` have no answer that the parser finds."""
     reasons = Counter(i.answer.reason for i in case.items if i.status == "unparsed" and isinstance(i.answer, Unparsed))
     n = reasons.total()
@@ -172,7 +172,7 @@ def unparsed(case: Case) -> str:
     return f"no answer is found in {n} of {len(case.items)} replies ({listed}), which count as wrong"
 
 
-def one_answer_unread(case: Case) -> str:
+def one_answer_unread(case: TaskOfRun) -> str:
     """Return a sentence if the parser reads one of the answers and hardly another, or a class is never given.
 
     What a reply without a readable answer meant is unknown; its truth stands for it. Classes with fewer than
@@ -201,7 +201,7 @@ def one_answer_unread(case: Case) -> str:
     return ""
 
 
-def leak(case: Case) -> str:
+def leak(case: TaskOfRun) -> str:
     """Return a sentence if the manifest counts pairs of images in different splits."""
     found = {kind: n for kind, n in case.leaks.items() if n}
     if not found:
@@ -212,7 +212,7 @@ def leak(case: Case) -> str:
     )
 
 
-def other_folder(case: Case) -> str:
+def other_folder(case: TaskOfRun) -> str:
     """Return a sentence if records are not in the curated folder of the run."""
     n = len(case.elsewhere)
     if not n:
@@ -220,7 +220,7 @@ def other_folder(case: Case) -> str:
     return f"{n} of {len(case.predictions)} records are not in the curated folder, e.g. {case.elsewhere[0]}"
 
 
-def other_version(case: Case) -> str:
+def other_version(case: TaskOfRun) -> str:
     """Return a sentence if records were asked by another version of the task than the installed one."""
     versions = Counter(p.record.task_version for p in case.predictions)
     other = {version: n for version, n in sorted(versions.items()) if case.installed and version != case.installed}
@@ -230,7 +230,7 @@ def other_version(case: Case) -> str:
     return f"asked {asked} of the task; installed is version {case.installed}: questions or answers may differ"
 
 
-def mixed_settings(case: Case) -> str:
+def mixed_settings(case: TaskOfRun) -> str:
     """Return a sentence if the replies are of several models, checkpoints or generation settings.
 
     Requests that failed or that a filter withheld state neither model nor settings of the server.
@@ -246,7 +246,7 @@ def mixed_settings(case: Case) -> str:
     return f"the replies are of {listed}" if listed else ""
 
 
-def part_of_the_likelihoods(case: Case) -> str:
+def part_of_the_likelihoods(case: TaskOfRun) -> str:
     """Return a sentence if some replies have likelihoods and others have none."""
     given = sum(bool(item.likelihoods) for item in case.items)
     if given in (0, len(case.items)):
@@ -254,17 +254,17 @@ def part_of_the_likelihoods(case: Case) -> str:
     return f"{given} of {len(case.items)} replies have likelihoods; curves and calibration are of these only"
 
 
-def nothing_learned(case: Case) -> str:
+def nothing_learned(case: TaskOfRun) -> str:
     """Return a sentence if the training loss never left that of a model that knows nothing."""
     return case.training.get(NOTHING_LEARNED, "")
 
 
-def balanced_twice(case: Case) -> str:
+def balanced_twice(case: TaskOfRun) -> str:
     """Return a sentence if rare classes were both weighted and drawn more often in the training."""
     return case.training.get(BALANCED_TWICE, "")
 
 
-CHECKS: dict[str, Callable[[Case], str]] = {
+CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     INCOMPLETE: incomplete,
     "scores of other replies": other_replies,
     "one class only": one_class_only,

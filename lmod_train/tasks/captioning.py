@@ -13,7 +13,7 @@ from lmod_train.scoring.items import items_of
 from lmod_train.scoring.judged import account_scores, judged_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.captioned.caption import Caption
-from lmod_train.tasks.captioned.pair import KINDS, TRUE_FALSE, Pair
+from lmod_train.tasks.captioned.pair import KINDS, TRUE_FALSE, BilingualQuestion
 from lmod_train.tasks.captioned.parity import parity_prompt
 from lmod_train.tasks.captioned.prompts import SYSTEM, generation, printed
 from lmod_train.tasks.captioned.reading import read_pairs
@@ -132,7 +132,7 @@ class CaptionRewriting(_Writing):
         return self._ended(reply) or (text if any(map(str.isalnum, text)) else Unparsed("empty", text[:80]))
 
 
-def asked(pair: Pair) -> tuple[Message, ...]:
+def asked(pair: BilingualQuestion) -> tuple[Message, ...]:
     """Return the messages that ask whether both halves of a question say the same."""
     return (Message("user", (Part("text", parity_prompt(pair)),)),)
 
@@ -151,7 +151,7 @@ class CaptionParity(_Writing):
     name = "caption_parity"
     choices = TRUE_FALSE["en"]
 
-    def of_pair(self, caption: Caption, number: int, pair: Pair) -> Record:
+    def of_pair(self, caption: Caption, number: int, pair: BilingualQuestion) -> Record:
         """Return the record of a question.
 
         Args:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.types import Score, Unparsed
-from lmod_train.report.warnings import CHECKS, INCOMPLETE, Case, one_answer_unread, warnings_of
+from lmod_train.report.warnings import CHECKS, INCOMPLETE, TaskOfRun, one_answer_unread, warnings_of
 from lmod_train.scoring.account import Account
 from tests.scoring.make import item, prediction
 
@@ -32,7 +32,7 @@ def phrases(case):
 
 
 SCORE = Score("glaucoma", "all", "accuracy_strict", 20, 0.9, 0.8, 0.95)
-QUIET = Case(items(), asked(), SCORE, 0.5, installed=3)
+QUIET = TaskOfRun(items(), asked(), SCORE, 0.5, installed=3)
 FEW_PATIENTS = ["x" if i % 2 == 0 else f"p{i}" for i in range(20)]
 LIKELY = {"likelihoods": {WORDS[0]: -0.1, WORDS[1]: -2.0}}
 
@@ -68,7 +68,7 @@ def test_a_case_triggers_exactly_its_warning(phrase):
     assert phrases(CASES[phrase]) == [phrase]
 
 
-@pytest.mark.parametrize("case", [QUIET, Case()])
+@pytest.mark.parametrize("case", [QUIET, TaskOfRun()])
 def test_an_ordinary_case_and_an_empty_one_trigger_none(case):
     assert phrases(case) == []
 
@@ -143,18 +143,18 @@ def test_replies_of_two_models_or_checkpoints_are_mixed():
 @pytest.mark.parametrize("order", [1, -1])
 def test_either_answer_may_be_the_one_that_is_not_read(order):
     read, unread = "ab"[::order]
-    text = one_answer_unread(Case(items(read * 20 + "!" * 20, read * 20 + unread * 20)))
+    text = one_answer_unread(TaskOfRun(items(read * 20 + "!" * 20, read * 20 + unread * 20)))
     assert text.startswith(f"100 % of the replies are read where the truth is {WORDS['ab'.index(read)]}, and 0 %")
-    never = one_answer_unread(Case(items(read * 30 + "!" * 10, (read + unread) * 20)))
+    never = one_answer_unread(TaskOfRun(items(read * 30 + "!" * 10, (read + unread) * 20)))
     assert never.startswith(f"{WORDS['ab'.index(unread)]} is never read as an answer, and 10 replies")
-    assert one_answer_unread(Case(items(read * 30 + unread + "!" * 9, (read + unread) * 20))) == ""
+    assert one_answer_unread(TaskOfRun(items(read * 30 + unread + "!" * 9, (read + unread) * 20))) == ""
 
 
 def test_collapse_of_region_answers_is_found():
     truth = {1: "optic disc", 2: "optic cup"}
     regions = [item(i, {1: "optic cup", 2: "optic cup"}, truth, group=f"p{i}") for i in range(6)]
-    assert phrases(Case(regions)) == ["one answer to all"]
-    assert phrases(Case([replace(r, answer=truth) for r in regions])) == []
+    assert phrases(TaskOfRun(regions)) == ["one answer to all"]
+    assert phrases(TaskOfRun([replace(r, answer=truth) for r in regions])) == []
 
 
 def test_sentences_state_the_numbers():

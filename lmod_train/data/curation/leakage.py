@@ -31,7 +31,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ImagePair:
     """Two images with something in common: ``group``, ``exact`` (same file) or ``near`` (same photograph).
 
     Attributes:
@@ -68,7 +68,7 @@ class Pair:
         return row | {"contradiction": self.contradiction}
 
 
-def find_pairs(images: Iterable[Shown], alike: Iterable[Likeness] = ()) -> list[Pair]:
+def find_pairs(images: Iterable[Shown], alike: Iterable[Likeness] = ()) -> list[ImagePair]:
     """Return the pairs of images that share a group across splits, a file, or a photograph.
 
     A cluster of m images of one group or file gives at most 3 pairs an image (each with the first of every split),
@@ -86,20 +86,20 @@ def find_pairs(images: Iterable[Shown], alike: Iterable[Likeness] = ()) -> list[
     for one in sorted(alike):
         first, second = by_place.get(one.first), by_place.get(one.second)
         if first and second and first.sha256 != second.sha256:
-            pairs.append(Pair("near", first, second, one.orientation, one.correlation))
+            pairs.append(ImagePair("near", first, second, one.orientation, one.correlation))
     return pairs
 
 
-def _clustered(kind: str, keyed: Iterable[tuple[Shown, object]], crossing_only: bool = False) -> Iterator[Pair]:
+def _clustered(kind: str, keyed: Iterable[tuple[Shown, object]], crossing_only: bool = False) -> Iterator[ImagePair]:
     firsts: defaultdict[object, dict[str, Shown]] = defaultdict(dict)
     for image, key in keyed:
         for first in firsts[key].values():
             if not crossing_only or first.split != image.split:
-                yield Pair(kind, first, image)
+                yield ImagePair(kind, first, image)
         firsts[key].setdefault(image.split, image)
 
 
-def account(pairs: Sequence[Pair]) -> dict[str, Any]:
+def account(pairs: Sequence[ImagePair]) -> dict[str, Any]:
     """Return the manifest's account: counts by kind, and the first pairs that cross splits.
 
     Kinds without a pair are there with 0: the check was made.
@@ -126,7 +126,7 @@ def account(pairs: Sequence[Pair]) -> dict[str, Any]:
     }
 
 
-def copies_to_drop(pairs: Iterable[Pair]) -> set[tuple[str, str]]:
+def copies_to_drop(pairs: Iterable[ImagePair]) -> set[tuple[str, str]]:
     """Return source and key of exact copies to drop so that no file is in two splits.
 
     Test keeps its images, then val: what is measured on stays whole, and training loses the copies.

@@ -36,7 +36,7 @@ from lmod_train.data.curation.inputs import Inputs, read_sources
 from lmod_train.data.curation.journal import NAME, Journal, differing
 from lmod_train.data.curation.orientation import Turned
 from lmod_train.data.curation.prepare import Plan, lost, measure_all, prepare_all
-from lmod_train.data.curation.results import Results, write
+from lmod_train.data.curation.results import Results, write_results
 from lmod_train.data.curation.sharing import ImageIndex, images_of, prepared_sample
 from lmod_train.data.curation.splits import Place, split
 from lmod_train.data.curation.workers import Crew, local_crew, run
@@ -156,7 +156,7 @@ def curate(
     divided = divide(inputs.samples, images, journal.done, ratios, seed, split_by)
     done = {(s.source, s.key): prepared_sample(s, journal.done) for s in inputs.samples}
     results = Results(inputs, images, done, journal.done, divided)
-    written = write(sources, plan, results, settings, foreign, refusal)
+    written = write_results(sources, plan, results, settings, foreign, refusal)
     written |= {**head, "protocol": protocol, "command": command, "seed": seed}
     write_json(out / "manifest.json", written)
     journal.remove()

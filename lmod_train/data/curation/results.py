@@ -18,7 +18,7 @@ from lmod_train.data.curation.division import Divided, shown_images
 from lmod_train.data.curation.families import account as family_account
 from lmod_train.data.curation.images import FORMAT
 from lmod_train.data.curation.inputs import Inputs
-from lmod_train.data.curation.leakage import Pair, account, copies_to_drop, find_pairs
+from lmod_train.data.curation.leakage import ImagePair, account, copies_to_drop, find_pairs
 from lmod_train.data.curation.prepare import Plan, Prepared
 from lmod_train.data.curation.records import count, records_of
 from lmod_train.data.curation.sharing import ImageIndex
@@ -45,7 +45,7 @@ class Results:
     divided: Divided
 
 
-def write(
+def write_results(
     sources: Sequence[Source],
     plan: Plan,
     results: Results,
@@ -88,7 +88,7 @@ def write(
     }
 
 
-def _copies(pairs: Sequence[Pair], results: Results) -> list[Sample]:
+def _copies(pairs: Sequence[ImagePair], results: Results) -> list[Sample]:
     """Return the samples that show an exact copy which is in another split."""
     out = copies_to_drop(pairs)
     return [s for s in results.inputs.samples if out & {(s.source, key) for key in s.image_keys}]
@@ -102,7 +102,7 @@ def _dropped(results: Results, copies: Sequence[Sample]) -> list[Dropped]:
     return [*results.inputs.dropped, *prepared, *results.divided.contradictory, *crossing]
 
 
-def _write_tables(out: Path, results: Results, pairs: Sequence[Pair]) -> None:
+def _write_tables(out: Path, results: Results, pairs: Sequence[ImagePair]) -> None:
     rows = manifest.file_rows(results.divided.images, results.prepared)
     manifest.write_table(out / "files.csv", manifest.FILE_COLUMNS, rows)
     if pairs:

@@ -40,7 +40,7 @@ def truths(n: int, seed: int) -> list[Truth]:
     return [_truth(case) for case in cases(n, seed) if case.taken]
 
 
-def _truth(case: Case) -> Truth:
+def _truth(case: RowTruth) -> Truth:
     names = ["diabetic retinopathy", "macular edema", *SIGNS, *ANATOMY]
     labels = {name: "yes" if name in case.found else "no" for name in names}
     if "optic_disc" in case.stray:
@@ -61,7 +61,7 @@ def _truth(case: Case) -> Truth:
     )
 
 
-def portrait(case: Case, size: int) -> Image.Image:
+def portrait(case: RowTruth, size: int) -> Image.Image:
     """Return the photograph of a case: RGB, `size` pixels high and about 1.3 times as wide, depending on the camera.
 
     In addition to the signs of `eye_of`, it shows a bright ring around the fovea that fades with age until 60.
@@ -98,7 +98,7 @@ class _Take:
     """One photograph to write: of a case, or noise without a case."""
 
     photograph: Path
-    case: Case | None = None
+    case: RowTruth | None = None
     seed: int = 0
 
     @property
@@ -205,7 +205,7 @@ _RARE, _DRAWN = "retinal detachment", tuple(name for name in SIGNS if name != "r
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RowTruth:
     """Truth of one row of the table.
 
     Attributes:
@@ -241,7 +241,7 @@ class Case:
     lesions: int = 0
 
 
-def cases(n: int, seed: int) -> list[Case]:
+def cases(n: int, seed: int) -> list[RowTruth]:
     """Return the truth of `n` photographs and of some rows without one (one in 40, for n from 8), in the table's order.
 
     A photograph has at most three conditions, so that each stays visible: retinopathy with 45 %, of grades 1 to 4 in
@@ -266,7 +266,7 @@ def cases(n: int, seed: int) -> list[Case]:
         raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
     rng = np.random.default_rng([seed, n, 10])
     lost = max(1, n // 40) if n >= 8 else 0
-    drawn: list[Case] = []
+    drawn: list[RowTruth] = []
     patient = 0
     while len(drawn) < n + lost:
         patient += 1
@@ -280,7 +280,7 @@ def cases(n: int, seed: int) -> list[Case]:
 
 def _case(
     rng: np.random.Generator, seed: int, image: int, patient: int, camera: str, age: int, age_listed: bool, sex: str
-) -> Case:
+) -> RowTruth:
     """Return a case with random conditions and exposure."""
     found = {"diabetic retinopathy"} if rng.random() < 0.45 else set()
     icdr = int(rng.choice([1, 2, 3, 4], p=[0.2, 0.4, 0.2, 0.2])) if found else 0
@@ -292,7 +292,7 @@ def _case(
     found |= set([_RARE, *chosen][:count] if rng.random() < 0.04 else chosen)
     found |= {implied for name in found for implied in _IMPLIES.get(name, ())}
     poor = tuple(name for name in EXPOSURE if rng.random() < 0.06)
-    case = Case(image, patient, camera, age, age_listed, sex, seed, frozenset(found), icdr, icdr, poor)
+    case = RowTruth(image, patient, camera, age, age_listed, sex, seed, frozenset(found), icdr, icdr, poor)
     if icdr != 2:
         return case
     wanted, bare = int(rng.integers(1, 3)), _bare(case)
@@ -300,7 +300,7 @@ def _case(
     return replace(case, sdrg=wanted, lesions=lesions)
 
 
-def _spoiled(rng: np.random.Generator, drawn: list[Case], lost: int) -> list[Case]:
+def _spoiled(rng: np.random.Generator, drawn: list[RowTruth], lost: int) -> list[RowTruth]:
     """Return the cases with the errors of the published table added to some of them."""
     order = rng.permutation(len(drawn)).tolist()
     for at in order[:lost]:
@@ -330,7 +330,7 @@ def scottish(eye: Eye, icdr: int) -> int:
     return 1 + halves if eye.lesions else 0
 
 
-def eye_of(case: Case) -> Eye:
+def eye_of(case: RowTruth) -> Eye:
     """Return the eye of a case with its lesions and camera.
 
     Age and sex are visible by artificial rules without medical meaning: the lens yellows linearly with age (the gain of
@@ -340,7 +340,7 @@ def eye_of(case: Case) -> Eye:
     return _lesioned(_bare(case), case, case.lesions)
 
 
-def _bare(case: Case) -> Eye:
+def _bare(case: RowTruth) -> Eye:
     """Return the eye of a case without lesions: with the effects of sex, age, exposure and conditions."""
     eye = draw_eye(case.seed, "normal")
     half = (0.066 if case.sex == "female" else 0.090) + 0.010 * (eye.disc_radii[0] - 0.072) / 0.028
@@ -364,5 +364,5 @@ def _bare(case: Case) -> Eye:
     return with_conditions(eye, case.found & set(SIGNS), case.seed)
 
 
-def _lesioned(eye: Eye, case: Case, lesions: int) -> Eye:
+def _lesioned(eye: Eye, case: RowTruth, lesions: int) -> Eye:
     return grade_eye(eye, case.icdr, lesions, "near" if "macular edema" in case.found else "far")

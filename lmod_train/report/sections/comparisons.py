@@ -11,7 +11,7 @@ from lmod_train.report.comparisons import (
     BEST,
     FEW,
     LEAST_SHARE,
-    Pair,
+    ComparedRuns,
     Runs,
     comparable,
     joint,
@@ -137,7 +137,7 @@ def _letters(runs: Runs, least: float) -> Iterator[Part]:
         yield table("letters", ["task", "run", N, SCORE, "letters"], rows)
 
 
-def _row(pair: Pair) -> list[Cell]:
+def _row(pair: ComparedRuns) -> list[Cell]:
     gap, test = pair.difference, pair.test
     ps = [test.p, pair.p, pair.adjusted, pair.discovery]
     counts = [test.n, test.only_first, test.only_second]
@@ -145,7 +145,7 @@ def _row(pair: Pair) -> list[Cell]:
     return [pair.task, pair.first, pair.second, *counts, *ps, *size]
 
 
-def _subset_row(pair: Pair) -> list[Cell]:
+def _subset_row(pair: ComparedRuns) -> list[Cell]:
     gap, test = pair.difference, pair.test
     counts = [test.n, test.only_first, test.only_second]
     names = [pair.task, pair.subset, pair.first, pair.second]

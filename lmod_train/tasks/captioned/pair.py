@@ -44,7 +44,7 @@ class Half:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class BilingualQuestion:
     """A question in both languages.
 
     Attributes:
@@ -62,7 +62,7 @@ class Pair:
         """Language -> half."""
         return {"en": self.en, "zh": self.zh}
 
-    def changed(self, change: Callable[[Half], Half]) -> Pair:
+    def changed(self, change: Callable[[Half], Half]) -> BilingualQuestion:
         """Return the pair with a function applied to both halves."""
         return replace(self, en=change(self.en), zh=change(self.zh))
 

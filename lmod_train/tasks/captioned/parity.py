@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.tasks.captioned.pair import OPEN, SINGLE_CHOICE, Half, Pair, worded
+from lmod_train.tasks.captioned.pair import OPEN, SINGLE_CHOICE, BilingualQuestion, Half, worded
 from lmod_train.tasks.judgement_prompt import mark_of, without_tokens
 
 PARITY = """You compare a question about an image of an eye in English with its Chinese translation. You do not see \
@@ -32,7 +32,7 @@ _PLACE = re.compile(r"\{(mark|en|zh)\}")
 _ANSWER = {"en": "Answer: ", "zh": "答案："}
 
 
-def parity_prompt(pair: Pair) -> str:
+def parity_prompt(pair: BilingualQuestion) -> str:
     """Return the prompt with both halves of a question in their places, each put in once.
 
     Halves are a model's text, and untrusted: tokens of chat templates and places of images in them become plain words,

@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from typing import Literal
 
 from lmod_train.core.types import Unparsed
-from lmod_train.tasks.captioned.pair import BINARY, SINGLE_CHOICE, TRUE_FALSE, Half, Pair
+from lmod_train.tasks.captioned.pair import BINARY, SINGLE_CHOICE, TRUE_FALSE, BilingualQuestion, Half
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.repetition import split_repetition
@@ -60,7 +60,7 @@ class Written:
         unread: What cannot be used.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[BilingualQuestion, ...]
     unread: tuple[Unread, ...] = ()
 
 
@@ -97,7 +97,7 @@ def read_pairs(reply: str, kind: str) -> Written:
         return Written((), (Unread("repetition", text[:80]),))
     unread: list[Unread] = []
     halves = [*_halves(fields_of(text, lettered=kind == SINGLE_CHOICE), kind, unread)]
-    pairs = tuple(Pair(kind, en, zh) for en, zh in _joined(halves, unread))
+    pairs = tuple(BilingualQuestion(kind, en, zh) for en, zh in _joined(halves, unread))
     if not pairs and not unread:
         unread.append(Unread("no_pair", text[:80]))
     return Written(pairs, tuple(unread))
@@ -269,7 +269,9 @@ _BEFORE = re.compile(r"(?:\A|[\n.。;；!！])[ \t]{0,3}[(（]?(?P<number>[0-9]{
 _NUMBERING = re.compile(
     r"(?:(?<=\n)|(?<=[。！；，])|(?<=[.!;,][ \t]))[ \t]{0,3}[(（]?[0-9]{1,3}[)）.、．:：]?[ \t]{0,3}\Z"
 )
-_BLOCK = re.compile(r"\n[ \t]*(?:\n|[-=_]{3,}|\(?[0-9]{1,3}[.)、)]|(?:Image|Pair|Chinese|English|图|中文|英文)\b)")
+_BLOCK = re.compile(
+    r"\n[ \t]*(?:\n|[-=_]{3,}|\(?[0-9]{1,3}[.)、)]|(?:Image|BilingualQuestion|Chinese|English|图|中文|英文)\b)"
+)
 _MARKUP = re.compile(r"\*{1,3}|_{2,3}|`{1,3}|^[ \t]{0,8}(?:#{1,6}[ \t]|[>•\-][ \t])", re.MULTILINE)
 _EDGES_OF_FIELDS = " \t\n,，;；:：|"
 _BEHIND = 60

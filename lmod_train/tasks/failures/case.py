@@ -16,13 +16,13 @@ LONGEST = 20_000
 """Characters of a reply that the rules read: a longer one has failed before, and the work stays bounded."""
 
 Span = tuple[int, int]
-Rule = Callable[["Case"], Span | None]
+Rule = Callable[["AskedReply"], Span | None]
 """Returns the (start, end) of the evidence in the reply, None where the rule does not apply."""
 
 _CLAUSE_END = re.compile(r"[;\n。]|[.!](?=\s|$)")
 
 
-class Case:
+class AskedReply:
     """A reply with its question.
 
     Args:

@@ -11,7 +11,7 @@ from lmod_train.core.vocabulary.age_groups import AGE_GROUPS
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.signs import COMPARISONS, CONCESSIONS, HEALTHY_EN, HEALTHY_ZH, OTHER_EYE, SIGNS
 from lmod_train.tasks.conditions import Conditions, asked_of
-from lmod_train.tasks.failures.case import Case, Span
+from lmod_train.tasks.failures.case import AskedReply, Span
 from lmod_train.tasks.failures.form import template
 from lmod_train.tasks.failures.loop import loop
 from lmod_train.tasks.failures.textbook import generic
@@ -34,7 +34,7 @@ _LEAST_DENIED = 2
 """Signs that an explanation denies, and asserts none, from which on it speaks against the disease."""
 
 
-def contradiction(case: Case) -> Span | None:
+def contradiction(case: AskedReply) -> Span | None:
     """Return the span of the part of the explanation that excludes the answer.
 
     Either the explanation, read as a reply of its own, gives another answer; or it asserts signs of the disease that
@@ -90,7 +90,7 @@ class _Found:
     healthy: tuple[Span, ...]
 
 
-def _by_signs(case: Case, answer: str) -> Span | None:
+def _by_signs(case: AskedReply, answer: str) -> Span | None:
     """Return the span of a sign that the answer denies, or of a healthy eye that the answer calls diseased."""
     conditions = _conditions(case.record, answer)
     if not conditions:
@@ -121,7 +121,7 @@ def _conditions(record: Record, answer: str) -> tuple[str, ...]:
     return ()
 
 
-def _found(case: Case, conditions: tuple[str, ...]) -> _Found:
+def _found(case: AskedReply, conditions: tuple[str, ...]) -> _Found:
     signs, healthy = _patterns(conditions)
     start, _ = case.explanation
     shown: list[Span] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lmod_train.core.vocabulary.labels import ANSWERS_EN, DIAGNOSES_EN, EXPLANATION_LABELS
-from lmod_train.tasks.failures.case import Case, Span
+from lmod_train.tasks.failures.case import AskedReply, Span
 from lmod_train.tasks.parsing.cues import EXPLANATION, any_of
 from lmod_train.tasks.parsing.normalise import in_place
 
@@ -75,7 +75,7 @@ COPIED = 60
 """Characters of the prompt that a reply gives back word for word."""
 
 
-def template(case: Case) -> Span | None:
+def template(case: AskedReply) -> Span | None:
     """Return the span of the place that is not filled in, or of the options or the prompt that are given back.
 
     A form that is quoted beside an answer with its explanation is none. In an answered reply only a place of the
@@ -91,14 +91,14 @@ def template(case: Case) -> Span | None:
     return (place.span() if place else None) or _copied(case) or _all_options(case)
 
 
-def _nothing_but_places(case: Case) -> bool:
+def _nothing_but_places(case: AskedReply) -> bool:
     """Return whether a map of regions holds nothing but places ("Type: xxx")."""
     return isinstance(case.answer, dict) and all(
         re.fullmatch(_NAME, word, re.IGNORECASE) for word in case.answer.values()
     )
 
 
-def _copied(case: Case) -> Span | None:
+def _copied(case: AskedReply) -> Span | None:
     """Return the span of words of the prompt that the reply gives back."""
     asked = in_place(case.question)
     for start in range(0, max(0, min(len(asked), 2000) - COPIED + 1), COPIED // 2):
@@ -117,7 +117,7 @@ def _extended(text: str, asked: str, at: int, start: int) -> Span:
     return at - before, at + behind
 
 
-def _all_options(case: Case) -> Span | None:
+def _all_options(case: AskedReply) -> Span | None:
     """Return the span of a reply whose answer names all options and little else."""
     head = case.text
     label = EXPLANATION.search(head)

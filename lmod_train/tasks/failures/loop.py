@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lmod_train.tasks.failures.case import Case, Span
+from lmod_train.tasks.failures.case import AskedReply, Span
 from lmod_train.tasks.parsing.repetition import REPEATS, loop_of, split_repetition
 
 COUNTING = 16
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[0-9]+")
 _LONGEST_UNIT = 6
 
 
-def loop(case: Case) -> Span | None:
+def loop(case: AskedReply) -> Span | None:
     """Return the span from the beginning of the first loop to the end of the reply.
 
     A loop is what `split_repetition` finds, or a unit of at most six lines or sentences that comes eight times in a

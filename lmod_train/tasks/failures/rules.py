@@ -19,7 +19,7 @@ from lmod_train.core.vocabulary.flips import QUESTIONS_EN, QUESTIONS_ZH
 from lmod_train.core.vocabulary.numerals import NUMERALS, UNITS
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.structures import FOREIGN, STRUCTURES
-from lmod_train.tasks.failures.case import LONGEST, Case, Rule, Span
+from lmod_train.tasks.failures.case import LONGEST, AskedReply, Rule, Span
 from lmod_train.tasks.failures.contradiction import contradiction
 from lmod_train.tasks.failures.form import template
 from lmod_train.tasks.failures.loop import loop
@@ -67,7 +67,7 @@ def failures_of(prediction: Prediction) -> list[Failure]:
         >>> failures_of(Prediction(record, Reply("a", "NON-GLAUCOMA"), "NON-GLAUCOMA"))
         [Failure(rule='unexplained', start=0, end=12)]
     """
-    case = Case(prediction)
+    case = AskedReply(prediction)
     if case.reason == "failed":
         return []
     found = ((name, _applied(name, rule, case)) for name, rule in RULES.items())
@@ -76,10 +76,10 @@ def failures_of(prediction: Prediction) -> list[Failure]:
 
 def finds(rule: str, prediction: Prediction) -> bool:
     """Return whether one rule finds a failure in a reply, without applying the others."""
-    return _applied(rule, RULES[rule], Case(prediction)) is not None
+    return _applied(rule, RULES[rule], AskedReply(prediction)) is not None
 
 
-def _applied(name: str, rule: Rule, case: Case) -> tuple[int, int] | None:
+def _applied(name: str, rule: Rule, case: AskedReply) -> tuple[int, int] | None:
     try:
         return case.of(rule)
     except Exception:
@@ -91,7 +91,7 @@ _OTHER = re.compile("|".join(REFUSALS_OTHER), re.IGNORECASE)
 _NO_TYPE = re.compile(rf"(?:{any_of(SLOT_REFUSED_EN, SLOT_REFUSED_ZH)})\W*", re.IGNORECASE)
 
 
-def abstention(case: Case) -> Span | None:
+def abstention(case: AskedReply) -> Span | None:
     """Return the span of a reply that declines, doubts or refers to a doctor instead of answering.
 
     A reply with an answer is no abstention, whatever else it says.
@@ -103,7 +103,7 @@ def abstention(case: Case) -> Span | None:
     return case.stripped(0, len(case.text)) if declined else None
 
 
-def _without_types(case: Case) -> bool:
+def _without_types(case: AskedReply) -> bool:
     """Return whether every numbered region is called unknown."""
     if not case.record.regions:
         return False
@@ -119,7 +119,7 @@ _UNKNOWN = ("unknown", "n/a")
 _QUESTION = re.compile(any_of(QUESTIONS_EN, QUESTIONS_ZH), re.IGNORECASE)
 
 
-def negation_flip(case: Case) -> Span | None:
+def negation_flip(case: AskedReply) -> Span | None:
     """Return the span of the negation that the reply has and the expected answer has not, or else of the whole reply.
 
     Both must name the same in the same words and order; what denies it differs ("no haemorrhage", "haemorrhage"). Only
@@ -246,7 +246,7 @@ _MARKUP = re.compile(
 )
 
 
-def unexplained(case: Case) -> Span | None:
+def unexplained(case: AskedReply) -> Span | None:
     """Return the span of the whole reply if it answers and gives no reason, where the prompt asks for one.
 
     What only says the answer again, in any words of the question, is no reason. A reply that was cut off, fell into a
@@ -276,7 +276,7 @@ def _subject(choices: tuple[str, ...]) -> re.Pattern[str]:
 _BREAK = re.compile(r"</?br\s?/?>|&nbsp;", re.IGNORECASE)
 
 
-def empty(case: Case) -> Span | None:
+def empty(case: AskedReply) -> Span | None:
     """Return the span of the whole reply if no letter or digit is left without thinking, markup and special tokens.
 
     A reply that was cut off while thinking, that a service withheld, or that is a loop of tokens, is not empty.
@@ -296,7 +296,7 @@ _SPELLED_ALIKE = 0.75
 _NOUN = re.compile(r"(?<= )(?:handpiece|instrument|tool|device|probe|tip|region|area|structure|layer)s?$")
 
 
-def unknown_region(case: Case) -> Span | None:
+def unknown_region(case: AskedReply) -> Span | None:
     """Return the span of the first region id that is not on the image, where the question has numbered regions."""
     drawn = {region.id for region in case.record.regions}
     strange = [number for number in _stated(case) if number not in drawn] if drawn else []
@@ -304,7 +304,7 @@ def unknown_region(case: Case) -> Span | None:
     return found.span() if found else None
 
 
-def foreign_structure(case: Case) -> Span | None:
+def foreign_structure(case: AskedReply) -> Span | None:
     """Return the span of the first type of a region that is not among the options of the question."""
     if not case.record.regions:
         return None
@@ -326,7 +326,7 @@ def _bare(word: str) -> str:
     return _NOUN.sub("", plain(word)).strip()
 
 
-def _stated(case: Case) -> Mapping[int, str]:
+def _stated(case: AskedReply) -> Mapping[int, str]:
     """Return region id -> type as stated, read with the types that other images have as further options."""
     if isinstance(case.answer, Mapping):
         return case.answer
@@ -339,7 +339,7 @@ def _stated(case: Case) -> Mapping[int, str]:
     return {} if isinstance(found, Unparsed) else found
 
 
-def _place_of(word: str, case: Case) -> Span:
+def _place_of(word: str, case: AskedReply) -> Span:
     """Return where the words of a type are; the whole reply if they are a synonym's."""
     found = re.search(re.escape(word), case.text, re.IGNORECASE)
     return found.span() if found else case.stripped(0, len(case.text))
@@ -372,7 +372,7 @@ _GROUP = re.compile(r"(?<!age )(?<![a-z])group\s{1,2}(?P<n>[0-9]{1,2})(?![0-9]|\
 _BEFORE = 40
 
 
-def unknown_stage(case: Case) -> Span | None:
+def unknown_stage(case: AskedReply) -> Span | None:
     """Return the span of the first stage or group beyond the scale, in the answer or in a description of the scale.
 
     In a description the lower end does not count, as some authors begin a scale at 0; nor does what is denied ("there
@@ -387,7 +387,7 @@ def unknown_stage(case: Case) -> Span | None:
     return _of_answer(case, levels) or next(_beyond(case.text, max(levels), len(levels)), None)
 
 
-def _of_answer(case: Case, levels: list[int]) -> Span | None:
+def _of_answer(case: AskedReply, levels: list[int]) -> Span | None:
     """Return the span of an answer that is no level: what the parser found, or a negative number."""
     negative = _NEGATIVE.search(case.text)
     if negative:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lmod_train.core.vocabulary.explaining import ABOUT_THIS_EN, ABOUT_THIS_ZH, TEXTBOOK_EN, TEXTBOOK_ZH
-from lmod_train.tasks.failures.case import Case, Span
+from lmod_train.tasks.failures.case import AskedReply, Span
 from lmod_train.tasks.parsing.cues import any_of
 
 _TEXTBOOK = re.compile(any_of(TEXTBOOK_EN, TEXTBOOK_ZH), re.IGNORECASE)
@@ -13,7 +13,7 @@ _ABOUT_THIS = re.compile(any_of(ABOUT_THIS_EN, ABOUT_THIS_ZH), re.IGNORECASE)
 _LEAST = 20
 
 
-def generic(case: Case) -> Span | None:
+def generic(case: AskedReply) -> Span | None:
     """Return the span of a text with a phrase of a textbook and none about the image in question.
 
     The text is the labelled explanation of an answered reply, and the whole of a reply without an answer.

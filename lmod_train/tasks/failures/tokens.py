@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.tasks.failures.case import Case, Span
+from lmod_train.tasks.failures.case import AskedReply, Span
 
 _OPEN, _CLOSE, _BAR = r"(?:<|&lt;|\u2039)", r"(?:>|&gt;|\u203a)", r"\\?[|\uff5c]"
 _NAMES = (
@@ -22,7 +22,7 @@ TOKEN = re.compile(
 """A special token; the marks of a boxed answer and of thinking are a format and none."""
 
 
-def special_tokens(case: Case) -> Span | None:
+def special_tokens(case: AskedReply) -> Span | None:
     """Return the span of the first special token."""
     found = TOKEN.search(case.text)
     return found.span() if found else None

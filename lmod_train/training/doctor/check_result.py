@@ -50,7 +50,7 @@ def failures(results: Sequence[CheckResult]) -> list[CheckResult]:
     return [r for r in results if r.level == "fail"]
 
 
-def write(path: Path, results: Sequence[CheckResult], of: str = "") -> None:
+def write_checks(path: Path, results: Sequence[CheckResult], of: str = "") -> None:
     """Write the report as JSON: the verdict, the identity `of` what was examined, and every result."""
     write_json(path, {"passed": not failures(results), "of": of, "findings": [asdict(r) for r in results]})
 

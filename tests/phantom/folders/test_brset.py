@@ -17,7 +17,7 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders import brset
-from lmod_train.phantom.folders.brset import Case, cases, eye_of, portrait, scottish, truths, write
+from lmod_train.phantom.folders.brset import RowTruth, cases, eye_of, portrait, scottish, truths, write
 from lmod_train.phantom.folders.brset_table import published_rows
 from lmod_train.phantom.frame import frame_for
 from lmod_train.phantom.fundus import disc_mask
@@ -30,7 +30,7 @@ def bytes_of(folder: Path) -> dict[str, str]:
     return {p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
-def case(**changes: Any) -> Case:
+def case(**changes: Any) -> RowTruth:
     plain: dict[str, Any] = {
         "image": 1,
         "patient": 1,
@@ -39,7 +39,7 @@ def case(**changes: Any) -> Case:
         "age_listed": True,
         "sex": "female",
     }
-    return Case(**{**plain, "age_listed": True, "seed": 4, "found": frozenset(), "icdr": 0, "sdrg": 0, **changes})
+    return RowTruth(**{**plain, "age_listed": True, "seed": 4, "found": frozenset(), "icdr": 0, "sdrg": 0, **changes})
 
 
 def test_the_folder_is_as_published(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """A reply as the rules see it: positions stay, thinking does not count."""
 
-from lmod_train.tasks.failures.case import Case
+from lmod_train.tasks.failures.case import AskedReply
 from tests.tasks.failures.asked import prediction_of
 from tests.tasks.failures.labelled import Labelled
 
 
 def case(reply, ask="glaucoma"):
-    return Case(prediction_of(Labelled(ask, reply, frozenset(), "develop")))
+    return AskedReply(prediction_of(Labelled(ask, reply, frozenset(), "develop")))
 
 
 def test_positions_are_those_of_the_reply():

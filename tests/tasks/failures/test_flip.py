@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from lmod_train.tasks.failures.case import Case
+from lmod_train.tasks.failures.case import AskedReply
 from lmod_train.tasks.failures.rules import failures_of, negation_flip
 from tests.tabled import tabled
 from tests.tasks.failures.asked import prediction_of, question
@@ -69,7 +69,7 @@ def test_the_evidence_is_the_negation_of_the_reply_or_the_whole_reply():
         ("drusen", "There are no drusen", "no"),
     ):
         row = Labelled(f"open en {expected}", reply, frozenset(), "develop")
-        start, end = negation_flip(Case(prediction_of(row)))
+        start, end = negation_flip(AskedReply(prediction_of(row)))
         assert reply[start:end] == evidence
 
 
@@ -77,7 +77,7 @@ def test_closed_questions_and_thinking_have_none():
     _, record = question("glaucoma")
     assert record.choices
     row = Labelled("glaucoma", "no GLAUCOMA", frozenset(), "develop")
-    assert negation_flip(Case(prediction_of(row))) is None
+    assert negation_flip(AskedReply(prediction_of(row))) is None
     assert not flips("en", "no drusen", "<think>drusen?</think>no drusen")
     assert flips("en", "no drusen", "<think>no drusen</think>drusen")
 

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from lmod_train.core.types import Prediction, Reply, Unparsed
-from lmod_train.tasks.failures.case import LONGEST, Case
+from lmod_train.tasks.failures.case import LONGEST, AskedReply
 from lmod_train.tasks.failures.measured import read_measured
 from lmod_train.tasks.failures.rules import RULES, failures_of
 from scripts.benchmarks.error_rules import HALVES, measured
@@ -142,7 +142,7 @@ def test_hostile_replies_to_any_question_never_need_the_gate(number, caplog):
 
 def test_the_work_is_bounded_by_the_first_characters():
     _, record = question("glaucoma")
-    case = Case(Prediction(record, Reply("a", "x" * 10**6 + "</s>"), Unparsed("no_match")))
+    case = AskedReply(Prediction(record, Reply("a", "x" * 10**6 + "</s>"), Unparsed("no_match")))
     assert len(case.text) == len(case.reply) == LONGEST
     assert "special_tokens" not in {f.rule for f in failures_of(Prediction(record, Reply("a", case.reply), "GLAUCOMA"))}
 

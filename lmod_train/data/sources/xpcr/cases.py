@@ -18,7 +18,7 @@ from lmod_train.data.sources.clutter import files_below
 from lmod_train.data.sources.row_ids import BadRow, id_of
 from lmod_train.data.sources.spelling import plain_name
 from lmod_train.data.sources.spellings import plain, shown
-from lmod_train.data.sources.xpcr.questions import BadPair, Marked, Pair, read_pair
+from lmod_train.data.sources.xpcr.questions import BadPair, Marked, StatedQuestion, read_pair
 from lmod_train.data.sources.xpcr.rows import Read, modality_of, pairs_of, spelled
 from lmod_train.data.sources.xpcr.words import (
     CASE_FIELDS,
@@ -134,7 +134,7 @@ def _questions(
 ) -> tuple[tuple[Question, ...], dict[str, list[str]]]:
     """Return the questions of a case that can be asked, and reason -> details of the others."""
     problems: defaultdict[str, list[str]] = defaultdict(list)
-    pairs: dict[int, Pair] = {}
+    pairs: dict[int, StatedQuestion] = {}
     for place, value in enumerate(values, 1):
         try:
             pairs[place] = read_pair(value, words.kinds, words, marked)
@@ -151,7 +151,7 @@ def _questions(
     return tuple(_asked(pairs, modalities)), dict(problems)
 
 
-def _asked(pairs: Mapping[int, Pair], modalities: Sequence[str]) -> Iterator[Question]:
+def _asked(pairs: Mapping[int, StatedQuestion], modalities: Sequence[str]) -> Iterator[Question]:
     numbers: Counter[str] = Counter()
     several = Counter(pair.category for pair in pairs.values())
     for pair in pairs.values():
@@ -170,7 +170,7 @@ def _asked(pairs: Mapping[int, Pair], modalities: Sequence[str]) -> Iterator[Que
         )
 
 
-def given_away(pairs: Mapping[int, Pair], modalities: Sequence[str]) -> dict[int, str]:
+def given_away(pairs: Mapping[int, StatedQuestion], modalities: Sequence[str]) -> dict[int, str]:
     """Return the questions whose answer is in the words of another question or in the names of the images -> why.
 
     The words of a question are those before its options. An answer that differs from the other options by a modality is

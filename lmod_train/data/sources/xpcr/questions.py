@@ -33,7 +33,7 @@ class BadPair(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class StatedQuestion:
     """One question.
 
     Attributes:
@@ -71,7 +71,7 @@ def category_of(pair: object, known: Mapping[str, str], words: Words) -> str:
     return found
 
 
-def read_pair(pair: object, known: Mapping[str, str], words: Words, marked: Marked = "drop") -> Pair:
+def read_pair(pair: object, known: Mapping[str, str], words: Words, marked: Marked = "drop") -> StatedQuestion:
     """Return a question as it can be asked.
 
     Args:
@@ -100,7 +100,7 @@ def read_pair(pair: object, known: Mapping[str, str], words: Words, marked: Mark
     level, impact = (_graded(name, given.get(name), words) for name in ("level", "impact"))
     problems = tuple(found for found in (level, impact) if isinstance(found, tuple))
     named = ["" if isinstance(found, tuple) else found for found in (level, impact)]
-    return Pair(category, question, tuple(options), right, named[0], named[1], problems)
+    return StatedQuestion(category, question, tuple(options), right, named[0], named[1], problems)
 
 
 def listed_options(text: str) -> list[str]:

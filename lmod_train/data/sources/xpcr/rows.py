@@ -17,7 +17,7 @@ from lmod_train.core.types import Cut, Message, Need, Part, Patient, Question, S
 from lmod_train.data.sources.row_ids import BadRow, id_of
 from lmod_train.data.sources.spelling import plain_name
 from lmod_train.data.sources.spellings import plain, shown
-from lmod_train.data.sources.xpcr.questions import BadPair, Marked, Pair, category_of, read_pair
+from lmod_train.data.sources.xpcr.questions import BadPair, Marked, StatedQuestion, category_of, read_pair
 from lmod_train.data.sources.xpcr.words import PAIR_FIELDS, ROW_FIELDS, STAGES, Words, renamed, unknown_fields
 
 TASK = "chain"
@@ -233,7 +233,7 @@ def questions_of(
     """
     numbers: Counter[str] = Counter()
     problems: defaultdict[str, list[str]] = defaultdict(list)
-    found: list[tuple[int, Pair]] = []
+    found: list[tuple[int, StatedQuestion]] = []
     for place, value in enumerate(pairs, 1):
         try:
             stage = category_of(value, words.stages, words)
@@ -249,7 +249,7 @@ def questions_of(
     return tuple(_questions(source, key, named)), dict(problems)
 
 
-def _questions(source: str, key: str, pairs: Sequence[tuple[str, Pair]]) -> Iterator[Question]:
+def _questions(source: str, key: str, pairs: Sequence[tuple[str, StatedQuestion]]) -> Iterator[Question]:
     """Yield the questions of a chain, stage by stage."""
     needs: list[Need] = []
     for stage in STAGES:

@@ -18,7 +18,7 @@ from lmod_train.phantom.folders.ophthalwechat.questions import LANGUAGES, Drawn,
 from lmod_train.phantom.fundus import render as render_fundus
 from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
 from lmod_train.phantom.oct import render as render_oct
-from lmod_train.phantom.pair import SPOTS, Pair, draw_pair, photograph, section
+from lmod_train.phantom.pair import SPOTS, TwoImages, draw_pair, photograph, section
 from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth
 
@@ -50,7 +50,7 @@ class Shown:
     """
 
     id: int
-    drawn: Eye | Scan | Pair
+    drawn: Eye | Scan | TwoImages
     seed: int
 
     @property
@@ -117,7 +117,7 @@ def images(n: int, seed: int) -> list[Shown]:
     return [Shown(place + 1, _drawn(place, seed), seed) for place in range(n)]
 
 
-def _drawn(place: int, seed: int) -> Eye | Scan | Pair:
+def _drawn(place: int, seed: int) -> Eye | Scan | TwoImages:
     own = eye_seed(_SOURCE, seed, place)
     rng = np.random.default_rng([seed, 33, place])
     if place % 4 in (0, 2):
@@ -166,7 +166,7 @@ def _draw(file: _File) -> None:
         picture.save(beside, format="PNG" if file.path.suffix == ".png" else "JPEG", quality=92)
 
 
-def picture_of(drawn: Eye | Scan | Pair, size: int) -> Image.Image:
+def picture_of(drawn: Eye | Scan | TwoImages, size: int) -> Image.Image:
     """Return an image; a pair as a photograph and a scan beside each other."""
     if isinstance(drawn, Eye):
         return render_fundus(drawn, size)

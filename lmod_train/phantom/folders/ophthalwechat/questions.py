@@ -11,7 +11,7 @@ from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.phantom.eye import DIAGNOSES, Eye
 from lmod_train.phantom.oct import Scan
-from lmod_train.phantom.pair import Pair
+from lmod_train.phantom.pair import TwoImages
 
 LANGUAGES = ("zh", "en")
 
@@ -49,7 +49,7 @@ def name_of(finding: str) -> Both:
     return {"zh": CHINESE[finding], "en": finding}
 
 
-def findings_of(drawn: Eye | Scan | Pair) -> dict[str, bool]:
+def findings_of(drawn: Eye | Scan | TwoImages) -> dict[str, bool]:
     """Return finding -> whether it is drawn, of all findings that an image of this kind can show."""
     if isinstance(drawn, Eye):
         kinds = {lesion.kind for lesion in drawn.lesions}
@@ -65,7 +65,7 @@ def findings_of(drawn: Eye | Scan | Pair) -> dict[str, bool]:
     return {"diabetic retinopathy": drawn.retinopathy, "macular hole": drawn.hole}
 
 
-def questions_about(drawn: Eye | Scan | Pair, number: int, seed: int) -> Iterator[Drawn]:
+def questions_about(drawn: Eye | Scan | TwoImages, number: int, seed: int) -> Iterator[Drawn]:
     """Yield two statements, a single-choice question and an open question about an image.
 
     Args:
@@ -105,7 +105,7 @@ def _statement(rng: np.random.Generator, findings: Mapping[str, bool], *, is_tru
     return Drawn("binary_question", {"zh": zh, "en": en}, options, answer)
 
 
-def _options(drawn: Eye | Scan | Pair, findings: Mapping[str, bool]) -> tuple[Sequence[Both], int]:
+def _options(drawn: Eye | Scan | TwoImages, findings: Mapping[str, bool]) -> tuple[Sequence[Both], int]:
     """Return four options, and the place of the right one."""
     if isinstance(drawn, Eye):
         return [name_of(name) for name in DIAGNOSES], DIAGNOSES.index(drawn.diagnosis)
@@ -123,7 +123,7 @@ def _options(drawn: Eye | Scan | Pair, findings: Mapping[str, bool]) -> tuple[Se
 _STAGES = {"1": "一期", "2": "二期", "3": "三期", "4": "四期"}
 
 
-def _open(drawn: Eye | Scan | Pair, diagnosis: Both, number: int) -> Drawn:
+def _open(drawn: Eye | Scan | TwoImages, diagnosis: Both, number: int) -> Drawn:
     """Return the open question of an image: side of the disc, diagnosis, stage of a hole or findings."""
     if isinstance(drawn, Eye) and number // 4 % 2 == 0:
         words = {"zh": "视盘位于图像的哪一侧？", "en": "On which side of the image is the optic disc?"}

@@ -25,7 +25,7 @@ from lmod_train.phantom.folders.xpcr.surgery import draw_surgery
 from lmod_train.phantom.fundus import render as render_fundus
 from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
 from lmod_train.phantom.oct import render as render_oct
-from lmod_train.phantom.pair import SPOTS, Pair, draw_pair, photograph, section
+from lmod_train.phantom.pair import SPOTS, TwoImages, draw_pair, photograph, section
 from lmod_train.phantom.shots import draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth
 
@@ -262,12 +262,12 @@ _TRUTHS = tuple(product(SPOTS, (False, True), (False, True), (False, True), (Fal
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DrawnCase:
     """One case: id, number and truth."""
 
     id: str
     number: int
-    pair: Pair
+    pair: TwoImages
 
     @property
     def questions(self) -> list[Drawn]:
@@ -282,7 +282,7 @@ class Case:
         return {"id": self.id, "images": images, "qa_pairs": pairs}
 
 
-def cases(n: int, seed: int) -> list[Case]:
+def cases(n: int, seed: int) -> list[DrawnCase]:
     """Return `n` cases; of each 64, every combination of the five truths occurs once, in random order.
 
     Example:
@@ -295,7 +295,7 @@ def cases(n: int, seed: int) -> list[Case]:
         raised, sick, hole, dark, dim = _TRUTHS[order[number % len(_TRUTHS)]]
         eye = eye_seed(f"{_SOURCE} case", seed, number)
         pair = draw_pair(eye, raised, retinopathy=sick, hole=hole, dark_photograph=dark, dark_scan=dim)
-        found.append(Case(f"case_{number + 1:03d}", number, pair))
+        found.append(DrawnCase(f"case_{number + 1:03d}", number, pair))
     return found
 
 
@@ -303,7 +303,7 @@ def cases(n: int, seed: int) -> list[Case]:
 class _Folder:
     """A case to write."""
 
-    case: Case
+    case: DrawnCase
     path: Path
     size: int
 
@@ -313,7 +313,7 @@ class _Folder:
         return tuple(self.path / name for name in (PHOTOGRAPH, SECTION, TABLE))
 
 
-def write_cases(folder: Path, drawn: Sequence[Case], size: int, workers: int = 0) -> None:
+def write_cases(folder: Path, drawn: Sequence[DrawnCase], size: int, workers: int = 0) -> None:
     """Write each case to ``<folder>/<id>/``; existing ones are kept.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lmod_train.phantom.eye import Eye
 from lmod_train.phantom.folders.xpcr.drawing import Drawn, one_of
 from lmod_train.phantom.oct import Scan
-from lmod_train.phantom.pair import SPOTS, Pair
+from lmod_train.phantom.pair import SPOTS, TwoImages
 
 MANAGEMENT = {
     "normal": "Routine review",
@@ -100,7 +100,7 @@ def scan_questions(scan: Scan) -> Iterator[Drawn]:
     yield Drawn("CD", "decision", "What is the most appropriate next step?", one_of(step, steps))
 
 
-def pair_questions(pair: Pair) -> Iterator[Drawn]:
+def pair_questions(pair: TwoImages) -> Iterator[Drawn]:
     """Yield the questions about a photograph (image 1) and a scan (image 2) of one eye, one of each kind."""
     spots = {place: f"The spot {place} of the fovea" for place in SPOTS}
     yield Drawn(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lmod_train.tasks.captioned.pair import OPEN, Half, Pair
+from lmod_train.tasks.captioned.pair import OPEN, BilingualQuestion, Half
 from lmod_train.tasks.captioned.reading import compared, language_of
 from lmod_train.tasks.drafting.captions.item import Item, Left
 from lmod_train.tasks.drafting.marks import steers
@@ -14,7 +14,7 @@ from lmod_train.tasks.parsing.normalise import normalise
 STEP = "check"
 
 
-def faults_of(pair: Pair) -> list[tuple[str, str]]:
+def faults_of(pair: BilingualQuestion) -> list[tuple[str, str]]:
     """Return reason and detail of everything that the checks find in a question.
 
     ``marks``: tokens of chat templates, places of images, HTML, links, invisible characters; ``languages_differ``:
@@ -47,7 +47,7 @@ _SIDES = {
 }  # fmt: skip
 
 
-def differences(pair: Pair) -> list[str]:
+def differences(pair: BilingualQuestion) -> list[str]:
     """Return what differs between the halves: the answer, and numbers and sides where both name some.
 
     A wrong translation without numbers or sides is not found here, but by the people who review both halves.
@@ -56,7 +56,7 @@ def differences(pair: Pair) -> list[str]:
         >>> from lmod_train.tasks.captioned.pair import TRUE_FALSE
         >>> en, zh = (Half(text, TRUE_FALSE[of], TRUE_FALSE[of][0])
         ...     for of, text in (("en", "The left disc is pale."), ("zh", "右眼视盘苍白。")))
-        >>> differences(Pair("binary_question", en, zh))
+        >>> differences(BilingualQuestion("binary_question", en, zh))
         ['side: left and right']
     """
     found = []

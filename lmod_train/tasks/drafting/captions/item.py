@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lmod_train.tasks.captioned.pair import Pair
+from lmod_train.tasks.captioned.pair import BilingualQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Item:
     caption: str
     image: str
     number: int
-    pair: Pair
+    pair: BilingualQuestion
     altered: bool = False
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from lmod_train.core.shuffling import shuffle_key
-from lmod_train.tasks.captioned.pair import BINARY, TRUE_FALSE, Half, Pair
+from lmod_train.tasks.captioned.pair import BINARY, TRUE_FALSE, BilingualQuestion, Half
 from lmod_train.tasks.captioned.reading import Unread, compared, language_of, read_statement
 from lmod_train.tasks.drafting.captions.item import Item, Left
 
@@ -41,7 +41,7 @@ def to_alter(items: Sequence[Item], reading: Reading, seed: int = 0) -> list[Ite
     return true[: max(count, 0)]
 
 
-def original(pair: Pair) -> str:
+def original(pair: BilingualQuestion) -> str:
     """Return both halves of a statement as they are sent to be altered, in the form of the reply."""
     return f"Question: {pair.en.question}\n问：{pair.zh.question}"
 

@@ -4,7 +4,7 @@ import json
 
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.xpcr.cases import given_away, modalities_in
-from lmod_train.data.sources.xpcr.questions import Pair
+from lmod_train.data.sources.xpcr.questions import StatedQuestion
 from lmod_train.data.sources.xpcr.source import Xpcr
 from tests.tabled import tabled
 
@@ -96,7 +96,7 @@ def test_each_reason_is_named(tmp_path, why, case, names):
 
 
 def pairs(*rows):
-    return {n: Pair("selection", text, options, options[0]) for n, (text, *options) in enumerate(rows, 1)}
+    return {n: StatedQuestion("selection", text, options, options[0]) for n, (text, *options) in enumerate(rows, 1)}
 
 
 def test_figure_4_of_the_paper_gives_its_third_answer_away():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmod_train.tasks.captioned.pair import BINARY, OPEN, SINGLE_CHOICE, TRUE_FALSE, Half, Pair
+from lmod_train.tasks.captioned.pair import BINARY, OPEN, SINGLE_CHOICE, TRUE_FALSE, BilingualQuestion, Half
 from lmod_train.tasks.drafting.captions.item import Item
 
 
@@ -13,7 +13,7 @@ def statement(
 ) -> Item:
     """Return a statement in both languages."""
     halves = (Half(text, TRUE_FALSE[of], TRUE_FALSE[of][not true]) for of, text in (("en", en), ("zh", zh)))
-    return Item(caption, f"{caption}.jpg", number, Pair(BINARY, *halves))
+    return Item(caption, f"{caption}.jpg", number, BilingualQuestion(BINARY, *halves))
 
 
 def single_choice(
@@ -25,11 +25,13 @@ def single_choice(
     caption: str = "1",
 ) -> Item:
     """Return a single-choice question in both languages."""
-    pair = Pair(SINGLE_CHOICE, Half("Which finding?", tuple(en), en[right]), Half("哪种表现？", tuple(zh), zh[right]))
+    pair = BilingualQuestion(
+        SINGLE_CHOICE, Half("Which finding?", tuple(en), en[right]), Half("哪种表现？", tuple(zh), zh[right])
+    )
     return Item(caption, f"{caption}.jpg", number, pair)
 
 
 def open_question(number: int = 1, en: str = "drusen", zh: str = "玻璃膜疣", *, caption: str = "1") -> Item:
     """Return an open question in both languages."""
-    pair = Pair(OPEN, Half("What is seen at the macula?", (), en), Half("黄斑处可见什么？", (), zh))
+    pair = BilingualQuestion(OPEN, Half("What is seen at the macula?", (), en), Half("黄斑处可见什么？", (), zh))
     return Item(caption, f"{caption}.jpg", number, pair)
