@@ -13,9 +13,8 @@ MOVED = {
     **{
         f"lmod_train.{name}": f"lmod_train.core.{name}"
         for name in (
-            "arrays", "artifacts", "cache", "cells", "errors", "escaping", "files", "joining", "lettering", "lock",
-            "perturbations", "pixels", "raw", "shipped", "shuffling", "types", "unpickling", "vocabulary",
-            "weight_values", "wording", "writing", "zipped",
+            "arrays", "artifacts", "cache", "cells", "errors", "escaping", "files", "lock", "perturbations", "pixels",
+            "raw", "shipped", "shuffling", "types", "unpickling", "vocabulary", "weight_values", "zipped",
         )
     },
     **{f"lmod_train.{name}": f"lmod_train.tasks.{name}" for name in ("drafting", "failures", "parsing")},
@@ -28,6 +27,10 @@ MOVED = {
         for name in ("backends", "chat", "modules", "strategies", "vision")
     },
     **{f"lmod_train.{name}": f"lmod_train.training.{name}" for name in ("callbacks", "doctor", "evaluation", "lab")},
+    "lmod_train.joining": "lmod_train.core.connected_components",
+    "lmod_train.lettering": "lmod_train.core.option_letters",
+    "lmod_train.wording": "lmod_train.core.reference_replies",
+    "lmod_train.writing": "lmod_train.core.languages",
     "lmod_train.metrics": "lmod_train.scoring.metrics",
     "lmod_train.modules.conversation.Conversation": "lmod_train.models.modules.conversation.VisionLanguageModel",
     "lmod_train.modules.frozen_features.LinearProbe": "lmod_train.models.modules.linear_probe.LinearProbe",
