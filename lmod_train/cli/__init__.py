@@ -71,6 +71,16 @@ ASKING: dict[str, Callable[[Sequence[str]], int]] = {
 
 LATE = {"doctor": "Check weights, data and configuration of a training without starting it; options of fit."}
 
+FIRST = ("phantom", "curate", "fit", "validate", "report", "list")
+OTHERS = {
+    "data": ("subset", "blind", "audit", "export", "import"),
+    "runs": ("doctor", "test", "predict", "rescore", "answers", "judge"),
+    "draft questions": ("ask-questions", "review"),
+    "from captions": ("captions", "judge-captions", "review-captions"),
+    "weights": ("convert", "merge", "apply-delta", "collapse-lab"),
+}
+"""What commands are about -> their names."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
@@ -188,14 +198,14 @@ def _late(arguments: list[str], once: bool = False) -> int:
 
 
 def overview() -> str:
-    """Return the text of ``--help``, a line per command."""
-    described = (
-        {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING | LATE
-    )
-    commands = "\n".join(f"  {name:<16}{line}" for name, line in described.items())
+    """Return the text of ``--help``: the first commands with what they do, the others by what they are about."""
+    described = {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING
+    first = "\n".join(f"  {name:<10}{described[name]}" for name in FIRST)
+    others = "\n".join(f"  {about:<18}{', '.join(names)}" for about, names in OTHERS.items())
     return (
         "usage: python -m lmod_train COMMAND [options]\n\n"
         "Train and evaluate vision-language models on eye images.\n\n"
-        f"commands:\n{commands}\n\n"
-        "`python -m lmod_train COMMAND --help` shows the options of a command."
+        f"the first commands, in the order of use:\n{first}\n\n"
+        f"others:\n{others}\n\n"
+        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options."
     )
