@@ -14,7 +14,7 @@ import yaml
 from jsonargparse import Namespace
 
 from lmod_train.cli import PLAIN
-from lmod_train.cli.class_options import options_of
+from lmod_train.cli.catalogue import options_of
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.parse import parser_of
 from lmod_train.core.shipped import configs_folder

@@ -1,92 +1,22 @@
-"""Lists of sources, tasks, models and configs, read from source text and YAML without importing anything."""
+"""Lists of sources, tasks, models and configs, and of the options of one of them, as `list` prints them."""
 
 from __future__ import annotations
 
-import ast
 import re
+import textwrap
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
+from difflib import get_close_matches
 
 import yaml
 
-from lmod_train.core.shipped import PACKAGE, configs_folder
+from lmod_train.cli.catalogue import Option, class_in, class_names, known_classes, options_of
+from lmod_train.cli.defaults import DEFAULTS
+from lmod_train.cli.names import GROUPS
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.shipped import configs_folder
 
-ROOMS = {"Source": "data/sources", "Task": "tasks"}
-"""Base class -> folder of this package in which its descendants lie, at any depth."""
-
-_DERIVED = re.compile(r"^class \w+\(", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class ClassText:
-    """A class, as read from its source text.
-
-    Attributes:
-        path: Class path, as in a config.
-        bases: Names of the base classes, without modules and type parameters.
-        doc: Docstring, empty if there is none.
-        constants: Literals assigned in the class body, and those assigned to private names of its module.
-    """
-
-    path: str
-    bases: tuple[str, ...]
-    doc: str
-    constants: dict[str, object]
-
-    @property
-    def name(self) -> str:
-        """Name of the class, without its module."""
-        return self.path.rpartition(".")[2]
-
-
-def classes_in(room: Path, package: str) -> Iterator[ClassText]:
-    """Yield the top-level classes with bases of a package's modules, in order of file and line."""
-    for file in sorted(room.rglob("*.py")):
-        yield from _classes_of(file, ".".join((package, *file.relative_to(room).with_suffix("").parts)))
-
-
-def _classes_of(file: Path, module: str) -> Iterator[ClassText]:
-    text = file.read_text(encoding="utf-8")
-    if not _DERIVED.search(text):  # parsing a file takes ten times as long
-        return
-    tree = ast.parse(text, filename=str(file))
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef):
-            bases = tuple(ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases)
-            constants = {k: v for k, v in _constants(tree) if k.startswith("_")} | dict(_constants(node))
-            yield ClassText(f"{module}.{node.name}", bases, ast.get_docstring(node) or "", constants)
-
-
-def own_classes_in(folder: Path) -> Iterator[ClassText]:
-    """Yield the classes of a folder's modules, and of the modules of its packages, as `classes_in` does.
-
-    Files that are not valid Python are skipped, as they could not be imported either.
-    """
-    packages = [p.parent for p in sorted(folder.glob("*/__init__.py")) if p.parent.resolve() != PACKAGE]
-    for room, package in [(folder, ""), *((p, f"{p.name}.") for p in packages)]:
-        for file in sorted(room.glob("*.py")):
-            with suppress(OSError, SyntaxError, ValueError, RecursionError):
-                yield from _classes_of(file, package + file.stem)
-
-
-def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
-    """Return the classes that inherit from `base` at any depth and define `name`, in the given order."""
-    family = {base}
-    while grown := {c.name for c in classes if family & set(c.bases)} - family:
-        family |= grown
-    return [c for c in classes if c.name in family - {base} and "name" in c.constants]
-
-
-def shipped_classes(base: str) -> list[ClassText]:
-    """Return the classes in the folder of this package that holds the sources or tasks."""
-    return list(classes_in(PACKAGE / ROOMS[base], ".".join(("lmod_train", *ROOMS[base].split("/")))))
-
-
-def known_classes(base: str) -> list[ClassText]:
-    """Return sources (`base` is ``Source``) or tasks (``Task``): those of this package, then of the working folder."""
-    return descendants(base, [*shipped_classes(base), *own_classes_in(Path())])
+WIDTH = 110
 
 
 def sources() -> str:
@@ -136,19 +66,60 @@ def configs() -> str:
     return "\n".join(found)
 
 
-def _constants(node: ast.ClassDef | ast.Module) -> Iterator[tuple[str, object]]:
-    for statement in node.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                pass
-            case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is not None:
-                pass
-            case _:
-                continue
-        try:
-            yield name, ast.literal_eval(value)
-        except ValueError:  # not a literal
-            continue
+def options_text(name: str) -> str:
+    """Return a paragraph per option of a class.
+
+    Args:
+        name: A class path, a group of options (``data``, ``trainer``), or the name of a source, task or model config.
+
+    Raises:
+        BadArgument: The name is unknown.
+    """
+    path = class_path_of(name)
+    ours = DEFAULTS.get(name, {})
+    found = [replace(o, default=repr(ours[o.name])) if o.name in ours else o for o in options_of(path)]
+    if not found:
+        return f"{path} has no options."
+    return "\n".join([path, *("\n".join(_paragraph(option)) for option in found)])
+
+
+def class_path_of(name: str) -> str:
+    """Return the class path of a name.
+
+    Raises:
+        BadArgument: The name is unknown.
+
+    Example:
+        >>> class_path_of("idrid"), class_path_of("data")
+        ('lmod_train.data.sources.idrid.Idrid', 'lmod_train.data.datamodules.records.RecordsDataModule')
+    """
+    known = _known()
+    module, dot, last = name.rpartition(".")
+    if dot and (last in class_names(module) or class_in(module, last) is not None):
+        return name
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        listed = "`python -m lmod_train list sources`, `list tasks` and `list models` print names and class paths"
+        cure = f"did you mean `python -m lmod_train list options {near[0]}`?" if near else listed
+        expected = f"a class path, the name of a source, task or model config, or one of {', '.join(GROUPS)}"
+        raise BadArgument("list options", name, expected, cure)
+    return known[name]
+
+
+def _known() -> dict[str, str]:
+    """Return name -> class path of the groups, sources, tasks and model configs."""
+    found = dict(GROUPS)
+    for base in ("Task", "Source"):
+        found = {str(c.constants["name"]): c.path for c in reversed(known_classes(base))} | found
+    for file in sorted((configs_folder() / "model").glob("*.yaml")):
+        found.setdefault(file.stem, yaml.safe_load(file.read_text(encoding="utf-8"))["class_path"])
+    return found
+
+
+def _paragraph(option: Option) -> Iterator[str]:
+    default = "required" if option.default is None else f"default {option.default}"
+    yield f"  {option.name}: {option.kind}, {default}"
+    yield from textwrap.wrap(option.description, WIDTH, initial_indent="      ", subsequent_indent="      ")
 
 
 def _indented(text: str) -> str:

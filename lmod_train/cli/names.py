@@ -10,8 +10,8 @@ from zipfile import is_zipfile
 
 import yaml
 
+from lmod_train.cli.catalogue import class_names, module_file, parameters_of
 from lmod_train.cli.own import check_trusted
-from lmod_train.cli.signatures import class_names, module_file, parameters_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.artifacts.run import Run

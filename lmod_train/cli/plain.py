@@ -56,7 +56,7 @@ def phantom(
 
 def _drawable() -> list[str]:
     """Return the names of the sources whose layout phantoms can be drawn in."""
-    from lmod_train.cli.listing import descendants, shipped_classes
+    from lmod_train.cli.catalogue import descendants, shipped_classes
     from lmod_train.core.shipped import PACKAGE
 
     found = descendants("Source", shipped_classes("Source"))
@@ -330,7 +330,7 @@ def show(
             licence, billions of parameters, GB of GPU memory, route, state of the published numbers, what was tried.
         csv: The same as CSV, one line for each model and paper.
     """
-    from lmod_train.cli import class_options, listing, model_table
+    from lmod_train.cli import listing, model_table
 
     if (kind == "options") != bool(name):
         expected = "a name after `options`, and none after the others"
@@ -342,7 +342,7 @@ def show(
     }  # fmt: skip
     if table or csv:
         kinds["models"] = model_table.comma_separated if csv else model_table.markdown
-    text = class_options.options_text(name) if name else kinds[kind]()
+    text = listing.options_text(name) if name else kinds[kind]()
     print(text or f"no {kind} yet", flush=True)
 
 

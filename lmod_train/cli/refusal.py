@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NoReturn
 import yaml
 from jsonargparse import ArgumentParser, get_loader, set_loader
 
+from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.help import Help
-from lmod_train.cli.signatures import parameters_of
 from lmod_train.core.artifacts.renames import moved_import, todays_text
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")

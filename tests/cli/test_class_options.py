@@ -10,8 +10,9 @@ import sys
 import pytest
 
 from lmod_train import cli
-from lmod_train.cli.class_options import class_path_of, options_of, options_text
+from lmod_train.cli.catalogue import options_of
 from lmod_train.cli.defaults import DEFAULTS
+from lmod_train.cli.listing import class_path_of, options_text
 from lmod_train.cli.names import GROUPS
 from lmod_train.core.errors import BadArgument
 from lmod_train.data.sources.discovery import source_classes

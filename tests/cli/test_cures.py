@@ -14,11 +14,11 @@ import pytest
 
 import lmod_train
 from lmod_train.cli import LATE, LIGHTNING, PLAIN, main
+from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.names import PLAIN as HEADS
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.series import FOLDS, SEEDS
-from lmod_train.cli.signatures import parameters_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records, write_records

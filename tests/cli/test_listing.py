@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.cli import listing
+from lmod_train.cli import catalogue, listing
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.tasks.base import Task
@@ -42,7 +42,7 @@ class Stranger:
 
 def test_a_task_is_found_at_any_depth_and_a_stranger_is_not(tmp_path: Path):
     (tmp_path / "some.py").write_text(ROOM)
-    (leaf,) = listing.descendants("Task", list(listing.classes_in(tmp_path, "package.room")))
+    (leaf,) = catalogue.descendants("Task", list(catalogue.classes_in(tmp_path, "package.room")))
     assert (leaf.path, leaf.doc.splitlines()[0]) == ("package.room.some.Leaf", "First line.")
     assert leaf.constants == {"name": "leaf", "version": 3, "_TREE": "root/*.jpg"}
 
@@ -50,7 +50,7 @@ def test_a_task_is_found_at_any_depth_and_a_stranger_is_not(tmp_path: Path):
 @pytest.mark.parametrize(("base", "room"), [(Source, "data.sources"), (Task, "tasks")])
 def test_what_is_listed_is_what_importing_finds(base: type, room: str):
     package = f"lmod_train.{room}"
-    listed = [one for one in listing.known_classes(base.__name__) if one.path.startswith(package)]
+    listed = [one for one in catalogue.known_classes(base.__name__) if one.path.startswith(package)]
     for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
         importlib.import_module(module.name)
 
@@ -95,7 +95,7 @@ def test_every_source_is_listed_with_licence_address_and_folders():
 def test_what_a_source_does_not_state_is_listed_as_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "data" / "sources").mkdir(parents=True)
     (tmp_path / "data" / "sources" / "bare.py").write_text('class Bare(Source):\n    """Bare."""\n    name = "bare"\n')
-    monkeypatch.setattr(listing, "PACKAGE", tmp_path)
+    monkeypatch.setattr(catalogue, "PACKAGE", tmp_path)
     assert listing.sources() == (
         "bare  (?; licence: ?)\n  lmod_train.data.sources.bare.Bare\n  Published at: ?\n"
         "  Bare.\n  Expected folders:\n  ?"

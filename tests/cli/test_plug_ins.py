@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.cli.class_options import options_text
-from lmod_train.cli.listing import tasks
+from lmod_train.cli.listing import options_text, tasks
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.scores import read_scores

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
+from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.short_help import WHOLE, short_help
-from lmod_train.cli.signatures import parameters_of
 from tests import forks
 
 COMMANDS = [*cli.LIGHTNING, *cli.LATE]

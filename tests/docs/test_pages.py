@@ -18,7 +18,7 @@ import yaml
 from PIL import Image
 
 from lmod_train import cli
-from lmod_train.cli import class_options
+from lmod_train.cli.catalogue import options_of as options_of_class
 from lmod_train.cli.judge import parted
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.shipped import by_name
@@ -332,7 +332,7 @@ def options_known(lightning: Any) -> set[str]:
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.models.backends.huggingface.HuggingFace", "lmod_train.models.backends.openai.OpenAI"):
-        others |= {f"--model.backend.{option.name}" for option in class_options.options_of(path)}
+        others |= {f"--model.backend.{option.name}" for option in options_of_class(path)}
     return known.union(others, *map(options_of, lightning._subcommands_action.choices.values()))
 
 

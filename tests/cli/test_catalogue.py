@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.cli.catalogue import class_names, module_file, parameters_of
 from lmod_train.cli.names import GROUPS
-from lmod_train.cli.signatures import class_names, module_file, parameters_of
 
 
 @pytest.mark.parametrize(
