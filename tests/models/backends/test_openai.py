@@ -89,7 +89,7 @@ class World:
         return rows[0].value
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_account_equals_the_truth_after_runs_that_are_continued(world, seed):
     plan = world.plan(fates=FATES, fault=0.3, seed=seed)
     failing = {r.id for i, r in enumerate(world.records) if plan.fate(i) == "rejected"}
