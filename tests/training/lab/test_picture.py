@@ -43,10 +43,13 @@ def test_the_losses_are_drawn_over_the_optimiser_steps_that_they_are_of(tmp_path
             yield axes
 
     monkeypatch.setattr(picture, "canvas", keeping)
-    draw([outcome("merged", "short"), outcome("delta", "short")], [range(35), range(0, 70, 2)], tmp_path)
+    given = [outcome("merged", "short"), outcome("delta", "short"), outcome("merged", "short", 1)]
+    draw(given, [range(35), range(0, 70, 2), range(35)], tmp_path)
     drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in panels[0].lines]
     steps = [0, 10, 20, 30]  # each point is the mean of ten steps, or of those that are left
-    assert drawn == [(steps, [4.5, 14.5, 24.5, 32]), (steps, [9, 29, 49, 64])]
+    assert drawn == [(steps, [4.5, 14.5, 24.5, 32]), (steps, [9, 29, 49, 64]), drawn[0]]
+    named = [text.get_text() for text in panels[0].get_legend().get_texts()]
+    assert named == ["from merged weights", "from delta weights"], "one entry a start, not one a seed"
 
 
 def test_the_limitations_follow_the_table():
