@@ -106,12 +106,11 @@ def parameters_of(path: str, method: str = "__init__") -> tuple[str, ...] | None
         True
     """
     module, _, name = path.rpartition(".")
-    node = _definition(module, name)
-    if isinstance(node, ast.ImportFrom):
-        return parameters_of(f"{node.module}.{name}", method) if node.module and not node.level else None
-    if node is None:
+    place = class_in(module, name)
+    if place is None:
         return None
-    function = next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == method), None)
+    module, node = place
+    function = _method(node, method)
     own = _own(function) if function else ()
     if function is not None and function.args.kwarg is None:
         return own
@@ -235,7 +234,7 @@ def _of_class(module: str, node: ast.ClassDef) -> Iterator[Option]:
             name, value = field.target.id, field.value
             yield Option(name, ast.unparse(field.annotation), _unparsed(value), described.get(name, ""))
         return
-    init = _init(node)
+    init = _method(node, "__init__")
     if init is not None:
         yield from _of_function(init, described)
     if init is None or init.args.kwarg is not None:
@@ -258,15 +257,15 @@ def _unparsed(value: ast.expr | None) -> str | None:
     return None if value is None else ast.unparse(value)
 
 
-def _init(node: ast.ClassDef) -> ast.FunctionDef | None:
-    return next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None)
+def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    return next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == name), None)
 
 
 def _described(node: ast.ClassDef) -> dict[str, str]:
     """Return option -> description from the docstrings of the class and of its constructor."""
     import docstring_parser  # for texts of options alone
 
-    documented = [ast.get_docstring(node), (init := _init(node)) and ast.get_docstring(init)]
+    documented = [ast.get_docstring(node), (init := _method(node, "__init__")) and ast.get_docstring(init)]
     parsed = [docstring_parser.parse(text, style=docstring_parser.DocstringStyle.GOOGLE) for text in documented if text]
     return {p.arg_name: " ".join((p.description or "").split()) for one in parsed for p in one.params}
 
