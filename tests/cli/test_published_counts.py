@@ -20,21 +20,13 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import own_part
-from lmod_train.phantom.folders import brset
-from lmod_train.phantom.folders.brset_table import MISSING, PUBLISHED
+from tests.published_brset import MISSING, PUBLISHED, noise, write_published
 
 pytestmark = pytest.mark.slow
 
 EYES, SCANS = (1, 16, 34, 74), (19, 610, 1043, 2187)  # of OIMHS, by stage
 CLASSES = {"cataract": 1038, "diabetic_retinopathy": 1098, "glaucoma": 1007, "normal": 1074}
 AGES = {9: 37, 25: 120, 35: 130, 45: 150, 55: 170, 65: 180, 75: 140, 85: 90}  # assumed, see above
-
-
-def picture(path, number, size=(8, 6)):
-    """Write a photograph of a few pixels unlike every other."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pixels = np.random.default_rng(number).integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)
-    Image.fromarray(pixels).save(path)
 
 
 def oimhs(root):
@@ -48,7 +40,7 @@ def oimhs(root):
             sheet.append([eye, eye, "OD", 60 + eye % 20, "Female", stage])
             for scan in range(len(part)):
                 number += 1
-                picture(root / "Images" / str(eye) / f"{scan}.png", number)
+                noise(root / "Images" / str(eye) / f"{scan}.png", number)
     book.save(root / "Demographics of the participants.xlsx")
 
 
@@ -56,7 +48,7 @@ def origa(root):
     rows = [("Eye", "Filename", "ExpCDR", "Set", "Glaucoma")]
     rows += [("OD", f"{i:03}.jpg", "0.5", "AB"[i % 2], int(i <= 168)) for i in range(1, 651)]
     for i in range(1, 651):
-        picture(root / "Images" / f"{i:03}.jpg", 10_000 + i)
+        noise(root / "Images" / f"{i:03}.jpg", 10_000 + i)
         (root / "Masks").mkdir(exist_ok=True)
         Image.fromarray(np.zeros((6, 8), dtype=np.uint8)).save(root / "Masks" / f"{i:03}.png")
     with (root / "OrigaList.csv").open("w", newline="", encoding="utf-8") as file:
@@ -68,7 +60,7 @@ def four_classes(root):
     for name, count in CLASSES.items():
         for i in range(count):
             number += 1
-            picture(root / "dataset" / name / f"{name}_{i}.png", number)
+            noise(root / "dataset" / name / f"{name}_{i}.png", number)
 
 
 def fairseg(root):
@@ -90,7 +82,7 @@ def raw(tmp_path_factory):
     origa(folder / "ORIGA")
     four_classes(folder / "eye_diseases_classification")
     fairseg(folder / "FairSeg")
-    brset.write_counts(folder, 0)
+    write_published(folder)
     return folder
 
 

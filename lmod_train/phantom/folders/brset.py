@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,6 @@ from lmod_train.core.files import write_beside
 from lmod_train.core.types import Patient
 from lmod_train.phantom.canvas import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
-from lmod_train.phantom.folders.brset_table import ANATOMY, CAMERAS, EXPOSURE, MISSING, published_rows, row, write_table
 from lmod_train.phantom.frame import frame_for, photograph
 from lmod_train.phantom.retinopathy import grade_eye
 from lmod_train.phantom.shots import draw_all, eye_seed, note
@@ -24,9 +24,46 @@ from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.truth import Truth
 
 _SOURCE = "brset"
-_FOLDER = Path("physionet.org") / "files" / "brazilian-ophthalmological" / "1.0.1"  # as wget leaves it
+FOLDER = Path("physionet.org") / "files" / "brazilian-ophthalmological" / "1.0.1"  # as wget leaves it
 _PHOTOGRAPHS = "fundus_photos"
 _ASPECT = {"Canon CR": 2672 / 2056, "NIKON NF5050": 2984 / 2304}
+
+COLUMNS = (
+    *("image_id", "patient_id", "camera", "patient_age", "comorbidities", "diabetes_time_y", "insuline"),
+    *("patient_sex", "exam_eye", "diabetes", "nationality", "optic_disc", "vessels", "macula", "DR_SDRG", "DR_ICDR"),
+    *("focus", "Illuminaton", "image_field", "artifacts", "diabetic_retinopathy", "macular_edema", "scar", "nevus"),
+    *("amd", "vascular_occlusion", "hypertensive_retinopathy", "drusens", "hemorrhage", "retinal_detachment"),
+    *("myopic_fundus", "increased_cup_disc", "other", "quality"),
+)
+"""The header, in the file's order and spelling (insuline, Illuminaton, drusens)."""
+
+FLAGS = {
+    "diabetic retinopathy": "diabetic_retinopathy",
+    "macular edema": "macular_edema",
+    "scar": "scar",
+    "nevus": "nevus",
+    "age-related macular degeneration": "amd",
+    "vascular occlusion": "vascular_occlusion",
+    "hypertensive retinopathy": "hypertensive_retinopathy",
+    "drusen": "drusens",
+    "hemorrhage": "hemorrhage",
+    "retinal detachment": "retinal_detachment",
+    "myopic fundus": "myopic_fundus",
+    "increased cup-to-disc ratio": "increased_cup_disc",
+    "other": "other",
+}
+"""Condition -> column of 0 and 1."""
+
+ANATOMY = {"abnormal optic disc": "optic_disc", "abnormal vessels": "vessels", "abnormal macula": "macula"}
+EXPOSURE = {
+    "focus": "focus",
+    "illumination": "Illuminaton",
+    "image field": "image_field",
+    "artifacts": "artifacts",
+}
+"""Condition or quality criterion -> column of 1 (normal) and 2 (abnormal)."""
+
+CAMERAS = ("Canon CR", "NIKON NF5050")
 
 
 def truths(n: int, seed: int) -> list[Truth]:
@@ -95,11 +132,10 @@ def _dusty(picture: Image.Image, eye: Eye) -> Image.Image:
 
 @dataclass(frozen=True, slots=True)
 class _Take:
-    """One photograph to write: of a case, or noise without a case."""
+    """The photograph of a case to write."""
 
     photograph: Path
-    case: RowTruth | None = None
-    seed: int = 0
+    case: RowTruth
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -122,76 +158,78 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     """
     drawn = cases(n, seed)
     frame_for(size, size, 0)  # raises on an invalid size before anything is written
-    root = Path(out) / _FOLDER
+    root = Path(out) / FOLDER
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
+    (root / _PHOTOGRAPHS).mkdir(parents=True, exist_ok=True)
     rows = []
     for case in drawn:
         age, side = (float(case.age) if case.age_listed else None), draw_eye(case.seed, "normal").laterality
         who = (case.image, case.patient, case.camera, age, case.sex, side)
         rows.append({**row(*who, case.found, case.icdr, case.sdrg, case.poor), **case.stray})
-    takes = [_Take(root / _PHOTOGRAPHS / f"img{case.image:05d}.jpg", case) for case in drawn if case.taken]
-    _write(root, rows, takes, partial(_portray, size=size), workers)
-
-
-def write_counts(out: Path, seed: int, workers: int = 0) -> None:
-    """Write a dataset with the size and class counts of the published one and images of noise, to test counts.
-
-    `published_rows` states which counts are exact. The 16,259 photographs are 16 x 16 pixels, all different.
-
-    Args:
-        out: Folder to write below, not that of `write`.
-        seed: Seed of the assignment of labels, from 0.
-        workers: Number of processes to start; 0 works in this one.
-
-    Raises:
-        BadArgument: The folder contains other phantoms.
-    """
-    root = Path(out) / _FOLDER
-    note(root, {"source": _SOURCE, "table": "published counts", "seed": seed})
-    rows = published_rows(seed)
-    present = [number for number in range(1, len(rows) + 1) if number not in MISSING]
-    _write(
-        root,
-        rows,
-        [_Take(root / _PHOTOGRAPHS / f"img{number:05d}.jpg", None, number) for number in present],
-        _scribble,
-        workers,
-    )
-
-
-def _write(
-    root: Path,
-    rows: Sequence[Mapping[str, str]],
-    takes: Sequence[_Take],
-    draw: Callable[[_Take], None],
-    workers: int,
-) -> None:
-    """Write the table, the other files beside it, and the photographs."""
-    (root / _PHOTOGRAPHS).mkdir(parents=True, exist_ok=True)
     write_table(root / "labels_brset.csv", rows)
-    for name, text in (
-        ("LICENSE.txt", "Drawn phantoms, no photographs.\n"),
-        (f"{_PHOTOGRAPHS}/index.html", "<html/>\n"),
-    ):
+    notes = {"LICENSE.txt": "Drawn phantoms, no photographs.\n", f"{_PHOTOGRAPHS}/index.html": "<html/>\n"}
+    for name, text in notes.items():
         with write_beside(root / name) as beside:
             beside.write_text(text, encoding="utf-8")
-    draw_all(takes, draw, _SOURCE, workers)
+    takes = [_Take(root / _PHOTOGRAPHS / f"img{case.image:05d}.jpg", case) for case in drawn if case.taken]
+    draw_all(takes, partial(_portray, size=size), _SOURCE, workers)
 
 
 def _portray(take: _Take, size: int) -> None:
     """Write the photograph of a case."""
-    assert take.case is not None  # set by `write`
     picture = portrait(take.case, size)
     with write_beside(take.photograph) as beside:
         picture.save(beside, format="JPEG", quality=92)
 
 
-def _scribble(take: _Take) -> None:
-    """Write an image of coarse noise that depends on the seed."""
-    blocks = np.random.default_rng([take.seed, 12]).integers(0, 256, (4, 4, 3), dtype=np.uint8)
-    picture = Image.fromarray(np.kron(blocks, np.ones((4, 4, 1), dtype=np.uint8)))
-    with write_beside(take.photograph) as beside:
-        picture.save(beside, format="JPEG", quality=92)
+def row(
+    image: int,
+    patient: int,
+    camera: str,
+    age: float | None,
+    sex: str,
+    laterality: str,
+    found: Collection[str],
+    icdr: int,
+    sdrg: int,
+    poor: Collection[str] = (),
+) -> dict[str, str]:
+    """Return one row, column -> text; `found` are conditions, `poor` the quality criteria that the exposure fails.
+
+    Example:
+        >>> one = row(7, 3, "Canon CR", None, "female", "left", ["abnormal macula"], 0, 0, ["focus"])
+        >>> one["image_id"], one["patient_age"], one["patient_sex"], one["macula"], one["focus"], one["quality"]
+        ('img00007', '', '2', '2', '2', 'Inadequate')
+    """
+    diabetic = icdr > 0
+    values = {
+        "image_id": f"img{image:05d}",
+        "patient_id": str(patient),
+        "camera": camera,
+        "patient_age": "" if age is None else f"{age:.1f}",
+        "comorbidities": "diabetes, arterial hypertension" if diabetic else "",  # free text with commas
+        "diabetes_time_y": str(image % 20) if diabetic else "",
+        "insuline": "yes" if diabetic and image % 3 == 0 else "",
+        "patient_sex": "1" if sex == "male" else "2",
+        "exam_eye": "1" if laterality == "right" else "2",
+        "diabetes": "yes" if diabetic else "No",
+        "nationality": "Brazil",
+        "DR_SDRG": str(sdrg),
+        "DR_ICDR": str(icdr),
+        "quality": "Inadequate" if poor else "Adequate",
+    }
+    values |= {column: str(int(name in found)) for name, column in FLAGS.items()}
+    values |= {column: str(1 + (name in found)) for name, column in ANATOMY.items()}
+    values |= {column: str(1 + (name in poor)) for name, column in EXPOSURE.items()}
+    return {column: values[column] for column in COLUMNS}
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    """Write header and rows atomically; the same rows give the same bytes."""
+    with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
 
 
 _DECADES = ((5, 18), (18, 30), (30, 40), (40, 50), (50, 60), (60, 70), (70, 80), (80, 95))

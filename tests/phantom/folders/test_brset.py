@@ -16,9 +16,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.phantom.folders import brset
 from lmod_train.phantom.folders.brset import RowTruth, cases, eye_of, portrait, scottish, truths, write
-from lmod_train.phantom.folders.brset_table import published_rows
 from lmod_train.phantom.frame import frame_for
 from lmod_train.phantom.fundus import disc_mask
 
@@ -167,19 +165,6 @@ def test_cameras_have_their_own_widths_and_do_not_depend_on_labels() -> None:
     drawn = cases(400, 0)
     share = [np.mean([c.icdr > 0 for c in drawn if c.camera == name]) for name in ("Canon CR", "NIKON NF5050")]
     assert abs(share[0] - share[1]) < 0.15
-
-
-def test_the_table_of_counts_has_one_photograph_per_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = published_rows(0)[4405:4425]
-    monkeypatch.setattr(brset, "published_rows", lambda seed: few)
-    monkeypatch.setattr(brset, "MISSING", (3, 4))
-    brset.write_counts(tmp_path, 0)
-    files = {k: v for k, v in bytes_of(tmp_path / FOLDER).items() if k.endswith(".jpg")}
-    assert len(files) == len(set(files.values())) == 18
-    assert "fundus_photos/img00003.jpg" not in files
-    assert Image.open(tmp_path / FOLDER / "fundus_photos" / "img00001.jpg").size == (16, 16)
-    with pytest.raises(BadArgument, match="name a new folder"):
-        write(tmp_path, 3, 0, size=24, workers=0)
 
 
 @pytest.mark.parametrize(("wrong", "named"), [({"n": -1}, "n=-1"), ({"size": 8}, r"size=\(8, 8\)")])

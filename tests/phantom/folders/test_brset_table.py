@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.phantom.folders.brset_table import COLUMNS, published_rows, row, write_table
+from lmod_train.phantom.folders.brset import COLUMNS, row, write_table
+from tests.published_brset import published_rows
 
 
 @pytest.fixture(scope="module")

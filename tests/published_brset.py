@@ -1,51 +1,11 @@
-"""BRSET's table: its 34 columns as spelled in the file, and a table with the class counts of the published one."""
+"""A folder of BRSET with the size and class counts of the published one (version 1.0.1) and photographs of noise."""
 
-from __future__ import annotations
-
-import csv
-from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
-from lmod_train.core.files import write_beside
-
-COLUMNS = (
-    *("image_id", "patient_id", "camera", "patient_age", "comorbidities", "diabetes_time_y", "insuline"),
-    *("patient_sex", "exam_eye", "diabetes", "nationality", "optic_disc", "vessels", "macula", "DR_SDRG", "DR_ICDR"),
-    *("focus", "Illuminaton", "image_field", "artifacts", "diabetic_retinopathy", "macular_edema", "scar", "nevus"),
-    *("amd", "vascular_occlusion", "hypertensive_retinopathy", "drusens", "hemorrhage", "retinal_detachment"),
-    *("myopic_fundus", "increased_cup_disc", "other", "quality"),
-)
-"""The header, in the file's order and spelling (insuline, Illuminaton, drusens)."""
-
-FLAGS = {
-    "diabetic retinopathy": "diabetic_retinopathy",
-    "macular edema": "macular_edema",
-    "scar": "scar",
-    "nevus": "nevus",
-    "age-related macular degeneration": "amd",
-    "vascular occlusion": "vascular_occlusion",
-    "hypertensive retinopathy": "hypertensive_retinopathy",
-    "drusen": "drusens",
-    "hemorrhage": "hemorrhage",
-    "retinal detachment": "retinal_detachment",
-    "myopic fundus": "myopic_fundus",
-    "increased cup-to-disc ratio": "increased_cup_disc",
-    "other": "other",
-}
-"""Condition -> column of 0 and 1."""
-
-ANATOMY = {"abnormal optic disc": "optic_disc", "abnormal vessels": "vessels", "abnormal macula": "macula"}
-EXPOSURE = {
-    "focus": "focus",
-    "illumination": "Illuminaton",
-    "image field": "image_field",
-    "artifacts": "artifacts",
-}
-"""Condition or quality criterion -> column of 1 (normal) and 2 (abnormal)."""
-
-CAMERAS = ("Canon CR", "NIKON NF5050")
+from lmod_train.phantom.folders.brset import CAMERAS, EXPOSURE, FOLDER, row, write_table
 
 PUBLISHED = {
     "diabetic retinopathy": 1070,
@@ -75,54 +35,21 @@ MISSING = (*range(4414, 4420), 6900)
 _FLAG_WITHOUT_GRADE = 1  # with the 14 graded rows without the flag that the counts leave, about 15 disagree
 
 
-def row(
-    image: int,
-    patient: int,
-    camera: str,
-    age: float | None,
-    sex: str,
-    laterality: str,
-    found: Collection[str],
-    icdr: int,
-    sdrg: int,
-    poor: Collection[str] = (),
-) -> dict[str, str]:
-    """Return one row, column -> text; `found` are conditions, `poor` the quality criteria that the exposure fails.
-
-    Example:
-        >>> one = row(7, 3, "Canon CR", None, "female", "left", ["abnormal macula"], 0, 0, ["focus"])
-        >>> one["image_id"], one["patient_age"], one["patient_sex"], one["macula"], one["focus"], one["quality"]
-        ('img00007', '', '2', '2', '2', 'Inadequate')
-    """
-    diabetic = icdr > 0
-    values = {
-        "image_id": f"img{image:05d}",
-        "patient_id": str(patient),
-        "camera": camera,
-        "patient_age": "" if age is None else f"{age:.1f}",
-        "comorbidities": "diabetes, arterial hypertension" if diabetic else "",  # free text with commas
-        "diabetes_time_y": str(image % 20) if diabetic else "",
-        "insuline": "yes" if diabetic and image % 3 == 0 else "",
-        "patient_sex": "1" if sex == "male" else "2",
-        "exam_eye": "1" if laterality == "right" else "2",
-        "diabetes": "yes" if diabetic else "No",
-        "nationality": "Brazil",
-        "DR_SDRG": str(sdrg),
-        "DR_ICDR": str(icdr),
-        "quality": "Inadequate" if poor else "Adequate",
-    }
-    values |= {column: str(int(name in found)) for name, column in FLAGS.items()}
-    values |= {column: str(1 + (name in found)) for name, column in ANATOMY.items()}
-    values |= {column: str(1 + (name in poor)) for name, column in EXPOSURE.items()}
-    return {column: values[column] for column in COLUMNS}
+def write_published(out: Path, seed: int = 0) -> None:
+    """Write the table of `published_rows` and a photograph of each row but those of `MISSING`."""
+    photographs = out / FOLDER / "fundus_photos"
+    photographs.mkdir(parents=True)
+    rows = published_rows(seed)
+    write_table(out / FOLDER / "labels_brset.csv", rows)
+    for number in sorted({*range(1, len(rows) + 1)} - {*MISSING}):
+        noise(photographs / f"img{number:05d}.jpg", 40_000 + number)
 
 
-def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """Write header and rows atomically; the same rows give the same bytes."""
-    with write_beside(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
+def noise(path: Path, number: int, size: tuple[int, int] = (8, 6)) -> None:
+    """Write a photograph of a few pixels unlike that of every other number."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.random.default_rng(number).integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(path)
 
 
 def published_rows(seed: int) -> list[dict[str, str]]:
