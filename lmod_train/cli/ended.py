@@ -56,7 +56,7 @@ def asked(experiment: Any, held: ExitStack, done: str, trusted: Sequence[str] = 
         held.close()  # the last of the shards finds the folder free
     try:
         if written and experiment.subcommand != "predict":
-            print("\n".join(rescore(folder, trusted)))
+            print("\n".join(rescore(folder, trusted, known=_scored(experiment.trainer))))
             scored = True
             if not data.shard:
                 return Ended(True, 0 if read_run_scores([folder])[0].complete() else INCOMPLETE)
@@ -70,3 +70,10 @@ def asked(experiment: Any, held: ExitStack, done: str, trusted: Sequence[str] = 
     if not scored and (not account.complete or experiment.subcommand == "predict"):
         print(f"{folder}: {account}")
     return Ended(scored, 0 if account.complete else INCOMPLETE)
+
+
+def _scored(trainer: Any) -> dict[str, Any]:
+    """Return task -> predictions and scores of the evaluation that has just ended."""
+    from lmod_train.training.callbacks.generation import GenerationEval
+
+    return {name: one for c in trainer.callbacks if isinstance(c, GenerationEval) for name, one in c.scored.items()}

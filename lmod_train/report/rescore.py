@@ -22,12 +22,17 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.cascade import current_in_rounds
 from lmod_train.tasks.current import Current
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.reading import Scored, parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
 from lmod_train.tasks.truth import truth_of
 
 
-def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | None = None) -> list[str]:
+def rescore(
+    folder: Path,
+    trust: Sequence[str] = (),
+    tasks: Sequence[Task] | None = None,
+    known: Mapping[str, Scored] | None = None,
+) -> list[str]:
     """Rewrite ``predictions.parquet`` and ``scores.csv`` of a run from its saved replies, and the judgements of them.
 
     Records without a reply, and failed requests, are left out and counted. If replies of several checkpoint steps were
@@ -37,6 +42,7 @@ def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | Non
         folder: Folder of the run, containing ``records.parquet`` and ``replies/``.
         trust: Modules outside this package with task classes that the run names, which may be imported.
         tasks: Tasks that parse and score; None uses those named by the run. Records of other tasks are left out.
+        known: Task -> what the same command has read and scored; taken for the replies that are the same.
 
     Returns:
         Lines to print: number of records with a reply, replies left out, and files written.
@@ -49,10 +55,12 @@ def rescore(folder: Path, trust: Sequence[str] = (), tasks: Sequence[Task] | Non
     if not run.replies.is_dir():
         raise ArtifactError(run.replies, "no saved replies in this folder", _ask_first(folder))
     with locked(folder, "run"):
-        return list(_rescored(run, tuple(trust), tasks))
+        return list(_rescored(run, tuple(trust), tasks, known or {}))
 
 
-def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) -> Iterator[str]:
+def _rescored(
+    run: Run, trust: tuple[str, ...], given: Sequence[Task] | None, known: Mapping[str, Scored]
+) -> Iterator[str]:
     from lmod_train.report.attacks import attack_lines, read_attacks, scores_of_attacks
     from lmod_train.report.encoded import bert_scores, counted
     from lmod_train.report.judgements import judge_lines, read_judged, scores_of_judges  # scipy: not for `--help`
@@ -61,7 +69,8 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
     tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
     asked, replies = read_run_column(run.records, "asked"), read_replies(run.replies).values()
     saved = current_in_rounds(records, {task.name: task for task in tasks}, asked, replies)
-    predictions = [p for task in tasks for p in parse_replies(task, records, saved.replies)]
+    before = {name: scored.predictions for name, scored in known.items()}
+    predictions = [p for t in tasks for p in parse_replies(t, records, saved.replies, before.get(t.name, ()))]
     if not predictions:
         others = f" ({saved.stale} saved replies are outdated)" if saved.stale else ""
         raise ArtifactError(
@@ -69,7 +78,7 @@ def _rescored(run: Run, trust: tuple[str, ...], given: Sequence[Task] | None) ->
         )
     judges, attacks = read_judged(run, predictions), read_attacks(run, predictions)
     encoded, changed = counted(read_bert_scores(run.bert_scores), predictions)
-    scores = [*scores_of(tasks, predictions, records), *bert_scores(predictions, encoded)]
+    scores = [*scores_of(tasks, predictions, records, known), *bert_scores(predictions, encoded)]
     scores += [*scores_of_judges(judges, predictions, tasks), *scores_of_attacks(attacks, judges, predictions)]
     write_predictions(run.predictions, predictions)
     write_scores(run.scores, run.name, ", ".join(models_of(p.reply for p in predictions)), scores)

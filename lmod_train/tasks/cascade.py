@@ -91,11 +91,13 @@ def current_in_rounds(
     """
     several, answers = list(saved), dict[str, Answer | Unparsed]()
     by_id, hashes = _by_id(several), dict(asked)
+    filled_in = {need for r in records if unfilled(r) for need in r.needs}
     for due in rounds(records):
         hashes |= {r.id: _hash(r, asked, answers) for r in due}
-        own = {r.id: hashes[r.id] for r in due}
-        found = current(own, (reply for r in due for reply in by_id.get(r.id, ())))
-        answers |= answers_in(due, tasks, found.replies)
+        sources = [r for r in due if r.id in filled_in]  # the other replies need not be read here
+        own = {r.id: hashes[r.id] for r in sources}
+        found = current(own, (reply for r in sources for reply in by_id.get(r.id, ())))
+        answers |= answers_in(sources, tasks, found.replies)
     return current(hashes, several)
 
 

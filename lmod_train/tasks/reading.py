@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed
@@ -17,13 +18,29 @@ from lmod_train.tasks.spread import empty_scores, scores_with_spread
 _LOG = logging.getLogger(__name__)
 
 
-def parse_replies(task: Task, records: Iterable[Record], replies: Mapping[str, Reply]) -> list[Prediction]:
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a command has read and scored of one task, so that nothing is read or scored twice.
+
+    Attributes:
+        predictions: The predictions, in the order of the records.
+        scores: Their scores, as `scores_with_spread` gives them.
+    """
+
+    predictions: list[Prediction]
+    scores: list[Score]
+
+
+def parse_replies(
+    task: Task, records: Iterable[Record], replies: Mapping[str, Reply], known: Iterable[Prediction] = ()
+) -> list[Prediction]:
     """Return the predictions of one task: each of its records that has a reply, with the answer parsed from it.
 
     Args:
         task: Whose parser reads; records of other tasks are passed over.
         records: What was asked. A record id that comes twice (padding of a distributed sampler) counts once.
         replies: Record id -> the reply that counts.
+        known: Predictions of this task's parser, which are taken where record and reply are the same.
 
     Returns:
         One prediction per answered record, in the order of the records. A record without a reply is absent: the run
@@ -34,12 +51,16 @@ def parse_replies(task: Task, records: Iterable[Record], replies: Mapping[str, R
         LmodError: A record or a setting cannot be used, which no reply is to blame for.
     """
     own = {r.id: r for r in records if r.task == task.name}
+    before = {p.record.id: p for p in known}
     predictions = []
     for record in own.values():
         reply = replies.get(record.id)
         if reply is None:
             continue
-        predictions.append(Prediction(record, reply, _answer(task, reply, record), _confidence(task, reply, record)))
+        one = before.get(record.id)
+        if one is None or (one.record, one.reply) != (record, reply):
+            one = Prediction(record, reply, _answer(task, reply, record), _confidence(task, reply, record))
+        predictions.append(one)
     return predictions
 
 
@@ -69,13 +90,19 @@ def _confidence(task: Task, reply: Reply, record: Record) -> float | None:
     return stated if stated is not None and 0 <= stated <= 1 else None
 
 
-def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction], records: Iterable[Record] = ()) -> list[Score]:
+def scores_of(
+    tasks: Iterable[Task],
+    predictions: Iterable[Prediction],
+    records: Iterable[Record] = (),
+    known: Mapping[str, Scored] | None = None,
+) -> list[Score]:
     """Return every figure of every task, tasks in the order given; a task without predictions and records gives none.
 
     Args:
         tasks: The tasks.
         predictions: Their predictions.
         records: What was to be asked; where some of a task's records have no prediction, ``share_not_asked`` follows.
+        known: Task -> what is scored already; taken where the predictions are the same.
 
     Raises:
         BadArgument: There are predictions of a task that was not given; a figure must not go missing in silence.
@@ -92,7 +119,8 @@ def scores_of(tasks: Iterable[Task], predictions: Iterable[Prediction], records:
         missing = due.keys() - {p.record.id for p in own}
         if not own and due:
             scores += [*empty_scores(task, list(due.values())), share_failed(task.name, 0, 0)]
-        scores += scores_with_spread(task, own)
+        before = (known or {}).get(task.name)
+        scores += before.scores if before and before.predictions == own else scores_with_spread(task, own)
         scores += [share_not_asked(task.name, len(missing), len(due))] if missing else []
     if by_task:
         raise BadArgument("tasks", sorted(by_task), "each task of the predictions among the tasks", "name it too")

@@ -46,13 +46,14 @@ def evaluate(
     Raises:
         LmodError: There are no records, another process uses the folder, or the checkpoint does not fit.
     """
-    callbacks = [GenerationEval(), *(options.pop("callbacks", None) or ())]
+    answers = GenerationEval()
+    callbacks = [answers, *(options.pop("callbacks", None) or ())]
     chosen = {"logger": False, "enable_checkpointing": False} | options | {"use_distributed_sampler": False}
     module = model if isinstance(model, LmodModule) else Frozen(model)
     with locked(Path(run), "run"):
         trainer = Trainer(default_root_dir=run, callbacks=callbacks, **chosen)
         trainer.validate(module, datamodule=data, ckpt_path=ckpt_path, verbose=False)
         if trainer.is_global_zero:
-            rescore(Path(run), tasks=list(data.tasks.values()))
+            rescore(Path(run), tasks=list(data.tasks.values()), known=answers.scored)
         trainer.strategy.barrier("the first rank has derived the predictions")
     return read_predictions(Run(Path(run)).predictions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.account import share_failed
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.reading import Scored, parse_replies, scores_of
 from tests.tabled import tabled
 
 
@@ -142,3 +143,19 @@ def test_a_stated_confidence_is_kept_where_it_is_0_to_1_and_never_costs_an_answe
     assert [p.confidence for p in predictions] == [0.25, None, None, None, None, 1.0, None]
     assert [p.status for p in predictions] == ["answered"] * 6 + ["failed"]
     assert parse_replies(Shout(), [record("a")], {"a": Reply("a", "yes")})[0].confidence is None
+
+
+def test_known_predictions_are_taken_for_the_same_record_and_reply_alone():
+    asked = [record("a"), record("b"), record("c")]
+    replies = {id: Reply(id, "yes") for id in "abc"}
+    known = [replace(p, answer="KNOWN") for p in parse_replies(Shout(), asked, replies)]
+    now = [asked[0], replace(asked[1], answer="NO"), asked[2]]
+    again = parse_replies(Shout(), now, {**replies, "c": Reply("c", "no")}, known)
+    assert [p.answer for p in again] == ["KNOWN", "YES", "NO"]
+
+
+def test_known_scores_are_taken_for_the_same_predictions_alone():
+    found = parse_replies(Shout(), [record("a"), record("b")], {id: Reply(id, "yes") for id in "ab"})
+    known = {"shout": Scored(found, [Score("shout", "all", "known", 2, 0.0)])}
+    assert [s.metric for s in scores_of([Shout()], found, known=known)] == ["known"]
+    assert "known" not in {s.metric for s in scores_of([Shout()], found[:1], known=known)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from lightning import Callback
@@ -11,10 +12,11 @@ from lightning import Callback
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Batch, Prediction, Reply, Score
+from lmod_train.core.types import Answer, Batch, Prediction, Record, Reply, Score, Unparsed
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.backends.scripted import Scripted
 from lmod_train.models.modules.frozen import Frozen
+from lmod_train.report.rescore import rescore
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import scores_of
 from lmod_train.training.evaluation import evaluate
@@ -32,6 +34,22 @@ class Graded(Glaucoma):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         return [*super().score(predictions), Score(self.name, "all", "weight", len(predictions), self._weight)]
+
+
+class Counted(Glaucoma):
+    """Counts the replies that it reads, those of the reference apart, and how often it scores."""
+
+    read: ClassVar[list[str]] = []
+    scored: ClassVar[list[int]] = []
+
+    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        if reply.model:  # a reference reply has none
+            self.read.append(reply.id)
+        return super().parse(reply, record)
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        self.scored.append(len(predictions))
+        return super().score(predictions)
 
 
 class Half(Scripted):
@@ -90,3 +108,14 @@ def test_nothing_to_ask_is_an_error_that_names_the_splits(curated: Path, tmp_pat
     data = RecordsDataModule(curated, [Glaucoma()], split="train")
     with pytest.raises(BadArgument, match=r"data\.split='train'.*'val': 6"):
         evaluate(Scripted(text="GLAUCOMA"), data, tmp_path / "run", **QUIET)
+
+
+def test_a_reply_is_read_once_and_a_task_scored_once(curated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Counted, "read", [])
+    monkeypatch.setattr(Counted, "scored", [])
+    evaluate(Scripted(text="GLAUCOMA"), RecordsDataModule(curated, [Counted()]), tmp_path / "run", **QUIET)
+    assert len(Counted.read) == len(set(Counted.read)) == 6 and Counted.scored == [6]
+    before = {name: (tmp_path / "run" / name).read_bytes() for name in ("scores.csv", "predictions.parquet")}
+    rescore(tmp_path / "run", tasks=[Counted()])  # reads and scores again, to the same files
+    assert len(Counted.read) == 12 and Counted.scored == [6, 6]
+    assert before == {name: (tmp_path / "run" / name).read_bytes() for name in before}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from lmod_train.core.artifacts.records import read_run_column, write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile, has_failed, read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.lock import locked
-from lmod_train.core.types import Answer, Batch, Identity, Record, Reply, Unparsed
+from lmod_train.core.types import Answer, Batch, Identity, Prediction, Record, Reply, Score, Unparsed
 from lmod_train.core.weight_values import known_by
 from lmod_train.scoring.metrics.bert_score import Encoder
 from lmod_train.scoring.metrics.prediction import PredictionMetric
@@ -27,7 +26,7 @@ from lmod_train.tasks.asked import asked
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.cascade import answers_in, as_sent, current_in_rounds, hash_sent, is_due
 from lmod_train.tasks.current import Current
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.reading import Scored, parse_replies
 from lmod_train.tasks.spread import scores_with_spread
 from lmod_train.tasks.ways import is_greedy
 from lmod_train.training.callbacks.bert_scores import encoders_named, score_answers
@@ -48,6 +47,9 @@ class GenerationEval(Callback):
         log_subsets: Log scores of subsets (modality, sex, age ...) too; by default only those over all records.
         encoders: Language -> folder of the text encoder for BERTScore of open answers, ``FOLDER`` or ``FOLDER@LAYER``
             (default: the last layer); none computes no BERTScore. `validate` and `test` compute it.
+
+    Attributes:
+        scored: Task -> predictions and scores of the latest evaluation; empty for a shard.
     """
 
     def __init__(self, log_subsets: bool = False, encoders: dict[str, str] | None = None) -> None:
@@ -62,6 +64,7 @@ class GenerationEval(Callback):
         self._sent: dict[str, str] = {}
         self._answers: dict[str, Answer | Unparsed] = {}
         self._failed: Collection[str] = frozenset()
+        self.scored: dict[str, Scored] = {}
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Register the records that are already answered, which are determined once the weights are loaded."""
@@ -197,10 +200,18 @@ class GenerationEval(Callback):
                     pl_module.log(name, score.value, sync_dist=False, batch_size=score.n)
 
     def _scores(self, trainer: Trainer, pl_module: LightningModule, task: Task) -> Any:
-        """Return the scores of one task over all ranks, with one outcome per record id."""
-        scores = partial(scores_with_spread, task)
-        metric = PredictionMetric(scores, sync_on_compute=False).to(pl_module.device)
-        metric.update(parse_replies(task, self._records.values(), self._replies))
+        """Return the scores of one task over all ranks, with one outcome per record id, and keep them in `scored`."""
+        own = {p.record.id: p for p in parse_replies(task, self._records.values(), self._replies)}
+        place = {id: number for number, id in enumerate(self._records)}
+
+        def score(gathered: Sequence[Prediction]) -> list[Score]:
+            ordered = sorted(gathered, key=lambda p: place[p.record.id])  # as `rescore` has them
+            ordered = [own.get(p.record.id, p) for p in ordered]  # gathered ones are without what the model was sent
+            self.scored[task.name] = Scored(ordered, scores_with_spread(task, ordered))
+            return self.scored[task.name].scores
+
+        metric = PredictionMetric(score, sync_on_compute=False).to(pl_module.device)
+        metric.update(list(own.values()))
         if trainer.world_size > 1:
             metric.sync(dist_sync_fn=metric.dist_sync_fn)  # the default has another type on a rank without replies
         return metric.compute()
