@@ -8,9 +8,6 @@ from numpy.typing import NDArray
 from lmod_train.scoring.intervals import Floats, Measure, items_in, ratio
 from lmod_train.scoring.reliability import TENTHS, Reliability, bin_columns, calibration_error, reliability_points
 
-BINS = TENTHS.bins
-"""Equally wide bins of the largest probability, upper ends included: (0, 0.1], (0.1, 0.2] ... (0.9, 1]."""
-
 
 def calibration_columns(truths: NDArray[np.intp], probabilities: Floats) -> dict[str, Floats]:
     """Return the columns of both measures: ``items`` and ``brier`` of shape (n), and three of shape (n, bins).
@@ -39,7 +36,7 @@ def calibration_measures(classes: int) -> tuple[Measure, ...]:
 
     ``brier`` is the mean squared error of the probabilities: of one class for two classes ([0, 1]), summed over the
     classes for more ([0, 2]; Brier 1950, and scikit-learn's default). ``ece`` is the expected calibration error of the
-    likeliest class over `BINS` bins (Naeini et al. 2015, Guo et al. 2017), in [0, 1]. With few items it is biased
+    likeliest class over ten equal bins (Naeini et al. 2015, Guo et al. 2017), in [0, 1]. With few items it is biased
     upwards even for perfect probabilities (Roelofs et al. 2022, Mitigating bias in calibration error estimation), so
     that an interval around it nearly always misses the true error; it has none.
     """

@@ -33,8 +33,8 @@ def confidence_scores(task: str, subset: str, items: Sequence[Item]) -> list[Sco
     ``share_without_confidence`` is the share of items whose reply states no confidence; the others are over the items
     with one. ``ece_4`` and ``ece_10`` are the expected calibration errors over `QUARTERS` and `TENTHS`, without an
     interval as they are biased (see `lmod_train.scoring.calibration.calibration_measures`), ``ece_4_debiased`` and
-    ``ece_10_debiased`` those less the bias (`lmod_train.scoring.reliability.debiased_ece`). ``brier_confidence`` is the
-    mean squared difference of confidence and outcome, ``auroc_confidence`` the area under the ROC curve of the
+    ``ece_10_debiased`` those less the bias (`lmod_train.scoring.reliability.debiased_calibration_error`).
+    ``brier_confidence`` is the mean squared difference of confidence and outcome, ``auroc_confidence`` the area under the ROC curve of the
     confidence as a test of the answer being right, ``selective_accuracy`` the mean of `mean_selective_accuracy`. An
     item without an answer is wrong, with the confidence that its reply states.
 

@@ -85,36 +85,34 @@ def calibration_error(sums: Columns) -> Floats:
 def ece(confidence: Floats, right: Flags, edges: Edges) -> float:
     """Return the expected calibration error: the mean over items of their bin's |accuracy - mean confidence|.
 
-    It is that of Naeini et al. (2015) and of equation 7 of X-PCR's supplement; NaN without items. `debiased_ece`
-    corrects its bias.
+    It is that of Naeini et al. (2015) and of equation 7 of X-PCR's supplement; NaN without items.
+    `debiased_calibration_error` corrects its bias.
 
     Example:
         >>> ece(np.array([0.9, 0.8, 0.3]), np.array([True, False, False]), QUARTERS)
         0.333...
     """
-    return float(calibration_error(_sums(confidence, right, edges)))
+    return float(calibration_error(bin_sums(confidence, right, edges)))
 
 
 def debiased_calibration_error(sums: Columns) -> Floats:
-    """Return the calibration error less its bias, from the sums of `calibration_error`; see `debiased_ece`."""
-    error, held = calibration_error(sums), sums["bin_items"]
-    accuracy = np.nan_to_num(ratio(sums["bin_right"], held))
-    gap = accuracy - np.nan_to_num(ratio(sums["bin_confidence"], held))
-    deviation = np.sqrt(np.nan_to_num(ratio(accuracy * (1 - accuracy), held)))
-    expected = ratio((held * _mean_absolute(gap, deviation)).sum(axis=-1), sums["items"])
-    return np.maximum(2 * error - expected, 0.0)
-
-
-def debiased_ece(confidence: Floats, right: Flags, edges: Edges) -> float:
-    """Return the expected calibration error less the bias that few items cause, at least 0; NaN without items.
+    """Return the calibration error less the bias that few items cause, at least 0; NaN without items.
 
     An accuracy in a bin of few items differs from the confidence by chance, and the absolute value turns the difference
     into error. The bias is the mean error of accuracies drawn from the normal distribution around the observed ones,
     minus the observed error (Kumar, Liang & Ma 2019, Verified uncertainty calibration, and their program for absolute
     errors), here by the mean of the folded normal distribution (Leone, Nelson & Nottingham 1961) instead of draws. It
     takes items as independent: with several items of a patient a part of the bias remains.
+
+    Args:
+        sums: Of `bin_sums`, with one or more leading dimensions.
     """
-    return float(debiased_calibration_error(_sums(confidence, right, edges)))
+    error, held = calibration_error(sums), sums["bin_items"]
+    accuracy = np.nan_to_num(ratio(sums["bin_right"], held))
+    gap = accuracy - np.nan_to_num(ratio(sums["bin_confidence"], held))
+    deviation = np.sqrt(np.nan_to_num(ratio(accuracy * (1 - accuracy), held)))
+    expected = ratio((held * _mean_absolute(gap, deviation)).sum(axis=-1), sums["items"])
+    return np.maximum(2 * error - expected, 0.0)
 
 
 def _mean_absolute(mean: Floats, deviation: Floats) -> Floats:
@@ -155,11 +153,12 @@ def reliability_points(confidence: Floats, right: Flags, edges: Edges) -> Reliab
         >>> float(curve.items[3]), float(curve.confidence[3].round(2)), float(curve.right[3])
         (2.0, 0.85, 0.5)
     """
-    sums = _sums(confidence, right, edges)
+    sums = bin_sums(confidence, right, edges)
     items = sums["bin_items"]
     return Reliability(items, ratio(sums["bin_confidence"], items), ratio(sums["bin_right"], items))
 
 
-def _sums(confidence: Floats, right: Flags, edges: Edges) -> dict[str, Floats]:
+def bin_sums(confidence: Floats, right: Flags, edges: Edges) -> dict[str, Floats]:
+    """Return the sums of `bin_columns` over items, and their number as ``items``."""
     columns = {"items": np.ones(len(confidence))} | bin_columns(confidence, right, edges)
     return {name: column.sum(axis=0) for name, column in columns.items()}

@@ -37,7 +37,7 @@ from transformers.models.llava.image_processing_llava import LlavaImageProcessor
 from turns import boxes_turn_of, turns_of
 
 from lmod_train.models.chat import checkpoint
-from lmod_train.models.chat.sequences import IGNORED, training_sequences
+from lmod_train.models.chat.sequences import IGNORED, pack
 
 LR = 2e-3
 TEMPLATE = (
@@ -180,14 +180,15 @@ class Teaching:
 
 def loss_of(model: Any, features: Tensor | None, prompts: list[list[int]], answers: list[list[int]]) -> Tensor:
     """Return the mean negative log-likelihood of the answers' tokens."""
-    sequences = training_sequences(prompts, answers, pad=0)
-    labels = sequences.pop("labels")[:, 1:]
+    sequences = pack([[i] for i in range(len(prompts))], prompts, answers, [()] * len(prompts), pad=0)
+    labels, mask = sequences.labels[:, 1:], (sequences.segment >= 0).long()
     with torch.autocast("cpu", torch.bfloat16, enabled=torch.is_grad_enabled()):
         encoded = {}
         if features is not None:
             projected = model.model.multi_modal_projector(features)
             encoded = {"image": BaseModelOutputWithPooling(pooler_output=list(projected))}  # type: ignore[arg-type]
-        hidden = model.model(**sequences, mm_encoder_outputs=encoded).last_hidden_state[:, :-1]
+        made = model.model(input_ids=sequences.input_ids, attention_mask=mask, mm_encoder_outputs=encoded)
+        hidden = made.last_hidden_state[:, :-1]
         learnt = labels != IGNORED
         scores = model.lm_head(hidden[learnt])
     return functional.cross_entropy(scores.float(), labels[learnt])

@@ -13,11 +13,13 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from lmod_train.core.types import Score
-from lmod_train.scoring.detection import detection_scores
+from lmod_train.scoring.intervals import Measure, compute_scores, ratio
 from lmod_train.tasks.failures.measured import MEASURED, Measured
 from lmod_train.tasks.failures.rules import RULES, failures_of
 
@@ -26,6 +28,8 @@ from tests.tasks.failures.asked import prediction_of
 from tests.tasks.failures.labelled import labelled
 
 HALVES = ("develop", "held_out")
+PRECISION = Measure("precision", lambda s: ratio(s["both"], s["found"]), lambda c: c["found"])
+RECALL = Measure("recall", lambda s: ratio(s["both"], s["labelled"]), lambda c: c["labelled"])
 
 
 def measured(half: str) -> Iterator[Measured]:
@@ -37,6 +41,26 @@ def measured(half: str) -> Iterator[Measured]:
         ours, theirs = [rule in one for one in found], [rule in row.labels for row in rows]
         precision, recall = detection_scores(rule, ours, theirs, groups)
         yield Measured(rule, half, len(rows), *_figures(precision), *_figures(recall))
+
+
+def detection_scores(
+    name: str, found: Sequence[bool], labelled: Sequence[bool], groups: Sequence[str]
+) -> tuple[Score, Score]:
+    """Return precision and recall of a rule, each with n and a 95 % interval clustered by group.
+
+    Precision is the share of labelled items among those that the rule finds, recall the share that the rule finds among
+    the labelled ones; each is without a value where its denominator is 0.
+
+    Args:
+        name: Name of the rule; the subset of the scores.
+        found: Whether the rule finds it, one per item.
+        labelled: Whether it is labelled, one per item.
+        groups: Patient or other cluster of each item; all different for independent items.
+    """
+    ours, theirs = np.array(found, dtype=np.float64), np.array(labelled, dtype=np.float64)
+    columns = {"found": ours, "labelled": theirs, "both": ours * theirs}
+    precision, recall = compute_scores("", name, columns, groups, [PRECISION, RECALL])
+    return precision, recall
 
 
 def _figures(score: Score) -> tuple[int, float | None, float | None, float | None]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss
 
-from lmod_train.scoring.calibration import BINS, calibration_columns, calibration_measures, reliability
+from lmod_train.scoring.calibration import calibration_columns, calibration_measures, reliability
 from lmod_train.scoring.intervals import compute_scores
 from tests.scoring.make import by_metric
 from tests.scoring.test_ranking import some
@@ -64,4 +64,4 @@ def test_bins_include_their_upper_ends():
 
 def test_no_items_give_an_empty_curve():
     curve = reliability(np.zeros(0, dtype=np.intp), np.zeros((0, 3)))
-    assert curve.items.sum() == 0 and np.isnan(curve.right).all() and len(curve.items) == BINS
+    assert curve.items.sum() == 0 and np.isnan(curve.right).all() and len(curve.items) == 10

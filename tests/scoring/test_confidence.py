@@ -15,7 +15,7 @@ from lmod_train.scoring.confidence import (
     mean_selective_accuracy,
     selective_accuracy,
 )
-from lmod_train.scoring.reliability import QUARTERS, TENTHS, debiased_ece, ece
+from lmod_train.scoring.reliability import QUARTERS, TENTHS, bin_sums, debiased_calibration_error, ece
 from tests.scoring.chains import OPTIONS, chain_items, random_items, step_item
 from tests.scoring.make import by_metric, values
 from tests.tabled import tabled
@@ -32,7 +32,8 @@ def test_every_metric_is_that_of_scikit_learn_or_of_a_plain_function(seed):
     got = by_metric(confidence_scores("chain", "all", items))
     assert got["ece_4"].value == pytest.approx(ece(confidence, right, QUARTERS))
     assert got["ece_10"].value == pytest.approx(ece(confidence, right, TENTHS))
-    assert got["ece_4_debiased"].value == pytest.approx(debiased_ece(confidence, right, QUARTERS))
+    mended = debiased_calibration_error(bin_sums(confidence, right, QUARTERS))
+    assert got["ece_4_debiased"].value == pytest.approx(mended)
     assert got["brier_confidence"].value == pytest.approx(brier_score_loss(right, confidence))
     assert got["auroc_confidence"].value == pytest.approx(roc_auc_score(right, confidence))
     assert got["selective_accuracy"].value == pytest.approx(mean_selective_accuracy(confidence, right))

@@ -16,16 +16,6 @@ import yaml
 
 from lmod_train.core.shipped import configs_folder
 
-ROUTES = {
-    "N": "native: a class of transformers, checkpoint in its layout",
-    "C": "converted: a checkpoint in the layout of transformers, converted by its authors",
-    "K": "`convert`: the published weights are converted by `python -m lmod_train convert`",
-    "S": "server: behind an OpenAI-compatible server of your own",
-    "A": "API: a commercial service",
-    "X": "not runnable",
-}
-"""Letter of a route -> its meaning."""
-
 STATES = {
     "reproducible": "the same weights can be run",
     "different snapshot": "version, weights or settings are not stated, or have changed since",
@@ -90,7 +80,9 @@ class ModelFacts:
         hub: Repository on the Hugging Face hub, or provider and model name of a service.
         revision: Commit or dated snapshot; ``unknown`` if none is recorded.
         licence: Licence of the weights, as far as known.
-        route: A key of `ROUTES`.
+        route: How it is run: ``N`` a class of transformers, checkpoint in its layout; ``C`` converted so by its
+            authors; ``K`` converted by `convert`; ``S`` behind an OpenAI-compatible server of your own; ``A`` a
+            commercial service; ``X`` not runnable.
         why: Reason for the route.
         contamination: What is known of eye images in its training data, and how certain that is.
         tried: What of it has been run by the authors of this package, and on what.

@@ -99,10 +99,6 @@ class Selection:
         """The splits that have a record here: train, val, test."""
         return tuple(s for s in SPLITS if s in {split for _, split, _ in self.counts})
 
-    def splits_of(self, task: str) -> tuple[str, ...]:
-        """The splits in which a task has a record here."""
-        return tuple(s for s in SPLITS if s in {split for name, split, _ in self.counts if name == task})
-
 
 def select(
     curated: Path,

@@ -120,29 +120,6 @@ def pack(
     )
 
 
-def training_sequences(
-    prompts: Sequence[Sequence[int]], answers: Sequence[Sequence[int]], pad: int, device: torch.device | str = "cpu"
-) -> dict[str, Tensor]:
-    """Return `input_ids`, `attention_mask` and `labels` of sequences of one record each, as input of a text model.
-
-    Args:
-        prompts: Token ids of each prompt.
-        answers: Token ids of each answer, end token included.
-        pad: Id of the padding token.
-        device: Device of the result.
-
-    Raises:
-        ValueError: An answer is empty.
-
-    Example:
-        >>> training_sequences([[1, 5, 6], [1, 5]], [[7, 2], [8, 9, 2]], pad=0)["labels"].tolist()
-        [[-100, -100, -100, 7, 2], [-100, -100, 8, 9, 2]]
-    """
-    alone = [[i] for i in range(len(prompts))]
-    made = pack(alone, prompts, answers, [()] * len(prompts), pad, device)
-    return {"input_ids": made.input_ids, "attention_mask": (made.segment >= 0).long(), "labels": made.labels}
-
-
 _Laid = tuple[list[int], list[int], list[float], list[int], list[int]]
 
 

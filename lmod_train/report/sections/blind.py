@@ -11,8 +11,8 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.tripwires import read_probes
 from lmod_train.scoring.comparison import paired_difference
-from lmod_train.scoring.detection import share_score
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.share import share_score
 
 NOTE = """The same questions with their image, without it (none), without it and with no words but the listed options
 (options), with the image of another eye (another), and with a photograph that does not show an eye (foreign; any answer

@@ -12,9 +12,9 @@ from lmod_train.report.chains import ALONE, ChainRun, every_chain, of_one_model
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, table
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.detection import share_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.regimes import paired_items
+from lmod_train.scoring.share import share_score
 from lmod_train.scoring.spread import same_answer
 from lmod_train.scoring.steps import STEPS, chains_of, incomplete_chains, is_right
 from lmod_train.scoring.ways import compared

@@ -16,7 +16,7 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import Sorted, compared, sort_errors
 from lmod_train.scoring.agreement import pair_scores
-from lmod_train.scoring.detection import share_score
+from lmod_train.scoring.share import share_score
 from lmod_train.tasks.failures.case import LONGEST
 from lmod_train.tasks.failures.measured import read_measured
 

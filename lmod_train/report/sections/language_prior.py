@@ -12,9 +12,9 @@ from lmod_train.report.probes import items_in, own_ids
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import paired_difference
-from lmod_train.scoring.detection import share_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import LANGUAGES
+from lmod_train.scoring.share import share_score
 
 NOTE = """The same questions with their image and without it, subset by subset; every reply counts, one without an
 answer as wrong. Without the image, an accuracy above chance is what the words of a question give away, and a difference

@@ -23,7 +23,6 @@ def test_a_selection_holds_the_records_of_the_folder_in_their_order(free: Path):
     assert list(chosen) == read_records(free / "records") == list(chosen)  # and can be gone through twice
     assert len(chosen) == 8
     assert (chosen.tasks, chosen.splits) == (("anatomy", "conversation", "glaucoma"), ("train", "val", "test"))
-    assert [chosen.splits_of(t) for t in chosen.tasks] == [("train", "val"), ("train",), ("train", "test")]
 
 
 def test_tasks_split_and_sources_narrow_it(free: Path, mixed: Path):

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import precision_score, recall_score
 
-from lmod_train.scoring.detection import detection_scores, share_score
+from scripts.benchmarks.error_rules import detection_scores
 
 
 def test_values_are_those_of_scikit_learn():
@@ -35,11 +35,3 @@ def test_replies_of_one_patient_widen_the_interval():
     clustered, _ = detection_scores("r", found, sorted(labelled), [str(i // 10) for i in range(40)])
     assert clustered.value == alone.value == 0.75
     assert clustered.low < alone.low and clustered.high > alone.high
-
-
-def test_a_share_of_nothing_has_no_value_and_one_of_ten_its_interval():
-    assert share_score("x", [], []).value is None
-    score = share_score("x", [True] + [False] * 9, [str(i) for i in range(10)])
-    exact = binomtest(1, 10).proportion_ci(method="exact")
-    assert (score.n, score.value) == (10, 0.1)
-    assert (score.low, score.high) == pytest.approx((exact.low, exact.high), abs=0.02)
