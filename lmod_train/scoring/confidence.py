@@ -34,9 +34,9 @@ def confidence_scores(task: str, subset: str, items: Sequence[Item]) -> list[Sco
     with one. ``ece_4`` and ``ece_10`` are the expected calibration errors over `QUARTERS` and `TENTHS`, without an
     interval as they are biased (see `lmod_train.scoring.calibration.calibration_measures`), ``ece_4_debiased`` and
     ``ece_10_debiased`` those less the bias (`lmod_train.scoring.reliability.debiased_calibration_error`).
-    ``brier_confidence`` is the mean squared difference of confidence and outcome, ``auroc_confidence`` the area under the ROC curve of the
-    confidence as a test of the answer being right, ``selective_accuracy`` the mean of `mean_selective_accuracy`. An
-    item without an answer is wrong, with the confidence that its reply states.
+    ``brier_confidence`` is the mean squared difference of confidence and outcome, ``auroc_confidence`` the area
+    under the ROC curve of the confidence as a test of the answer being right, ``selective_accuracy`` the mean of
+    `mean_selective_accuracy`. An item without an answer is wrong, with the confidence that its reply states.
 
     The likelihood of an answer is its probability among the options. With it, ``ece_4_likelihood``,
     ``ece_10_likelihood``, their debiased versions, ``brier_likelihood``, ``auroc_likelihood`` and
