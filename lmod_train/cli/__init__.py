@@ -27,7 +27,8 @@ from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
 from lmod_train.core.artifacts.renames import todays_text
-from lmod_train.core.errors import BadArgument, LmodError, Untrusted
+from lmod_train.core.errors import BadArgument, LeavesFolder, LmodError, Untrusted
+from lmod_train.core.links import links_followed
 
 if TYPE_CHECKING:
     from lmod_train.cli.series import Series
@@ -69,6 +70,9 @@ ASKING: dict[str, Callable[[Sequence[str]], int]] = {
 }
 """Commands of this package that ask a model; they take the options of `validate` too."""
 
+FOLLOWING = "--follow_links"
+"""Option of every command: links that lead out of a curated folder are followed. No config can set it."""
+
 LATE = {"doctor": "Check weights, data and configuration of a training without starting it; options of fit."}
 
 FIRST = ("phantom", "curate", "fit", "validate", "report", "list")
@@ -93,11 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = [todays_text(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     arguments = [*arguments[:1], *by_name(arguments[0], arguments[1:])] if arguments else []
+    typed = [word for word in arguments if word != FOLLOWING]
     try:
-        with own_classes(arguments):
-            return _run(arguments)
-    except Untrusted as error:
-        print(lines(f"error: {error.typed(arguments)}"), file=sys.stderr)
+        with links_followed(FOLLOWING in arguments), own_classes(typed):
+            return _run(typed)
+    except (LeavesFolder, Untrusted) as error:
+        print(lines(f"error: {error.typed(typed)}"), file=sys.stderr)
         return 2
     except LmodError as error:
         print(lines(f"error: {error}"), file=sys.stderr)
@@ -207,5 +212,6 @@ def overview() -> str:
         "Train and evaluate vision-language models on eye images.\n\n"
         f"the first commands, in the order of use:\n{first}\n\n"
         f"others:\n{others}\n\n"
-        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options."
+        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options. With `--follow_links`\n"
+        "every command reads images behind links that lead out of a curated folder, such as your own."
     )

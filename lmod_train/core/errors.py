@@ -61,6 +61,25 @@ class CuratedDamaged(ArtifactError):
         )
 
 
+class LeavesFolder(ArtifactError):
+    """A record names an image outside its curated folder, or a link leads out of it.
+
+    Attributes:
+        link: Whether it is a link, which the user may have made and can allow.
+    """
+
+    def __init__(self, path: Path, problem: str, link: bool = False) -> None:
+        self.link = link
+        own = "if you made it, allow it with `--follow_links`; if the folder is from someone else, delete the link"
+        other = "curate your own raw data: `python -m lmod_train curate --raw RAW --out NEW`; no such record is read"
+        super().__init__(path, problem, own if link else other)
+
+    def typed(self, arguments: Sequence[str]) -> str:
+        """Return the message with the complete command that allows the link."""
+        again = shlex.join(["python", "-m", "lmod_train", *arguments, "--follow_links"])
+        return f"{self}. Yours: `{again}`" if self.link else str(self)
+
+
 class NotCurated(ArtifactError):
     """A folder is not a curated folder."""
 

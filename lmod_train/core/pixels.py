@@ -267,10 +267,10 @@ _MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])")
 
 
 def blank(data: bytes) -> bytes:
-    """Return an image file without metadata; a file without metadata is returned unchanged.
+    """Return an image file without metadata, its pixels as stored; a file without metadata is returned unchanged.
 
-    Of a JPEG, metadata segments are removed and all others are kept byte for byte. An image of another format is
-    converted to JPEG.
+    Of a JPEG or PNG, what is not needed for its pixels is removed and the rest is kept byte for byte. An image of
+    another format is written as PNG.
 
     Raises:
         OSError: Or another of `UNREADABLE`.
@@ -280,10 +280,33 @@ def blank(data: bytes) -> bytes:
         >>> blank(plain) == plain
         True
     """
-    if not data.startswith(b"\xff\xd8"):
-        return jpeg_bytes(upright(open_picture(data)).convert("RGB"))
-    kept = b"".join(_segments(data))
+    if data.startswith(b"\xff\xd8"):
+        kept = b"".join(_segments(data))
+    elif data.startswith(_PNG):
+        kept = _PNG + b"".join(_chunks(data))
+    else:
+        image = open_picture(data)
+        kept = png_bytes(image if image.mode in ("L", "RGB") else image.convert("RGB"))
     return data if kept == data else kept
+
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def _chunks(data: bytes) -> Iterator[bytes]:
+    """Yield the chunks of a PNG that its pixels need: header, palette, transparency, pixels and end."""
+    at = len(_PNG)
+    while at + 12 <= len(data):
+        end = at + 12 + int(struct.unpack_from(">I", data, at)[0])
+        kind = data[at + 4 : at + 8]
+        if end > len(data):
+            break
+        if kind in (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND"):
+            yield data[at:end]
+        if kind == b"IEND":
+            return
+        at = end
+    raise OSError("a PNG without an end")
 
 
 def _segments(data: bytes) -> Iterator[bytes]:

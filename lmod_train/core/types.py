@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+
+if TYPE_CHECKING:
+    from lmod_train.core.curated import Curated
 
 Answer = str | float | Mapping[int, str]
 """A parsed answer: a word, a number, or region id -> structure."""
@@ -560,8 +563,8 @@ class StreamResponder(Protocol):
 class Collate(Protocol):
     """Collate function of a model, called by the datamodule."""
 
-    def __call__(self, records: Sequence[Record], root: Path) -> Batch:
-        """Return a batch of the records; their image paths are relative to `root`, the curated folder."""
+    def __call__(self, records: Sequence[Record], root: Path | Curated) -> Batch:
+        """Return a batch of the records; `Curated.of(root)` reads their images."""
         ...
 
 

@@ -11,9 +11,11 @@ from typing import Any
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import number_of_records
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
+from lmod_train.core.escaping import for_terminal
 from lmod_train.core.types import Record
-from lmod_train.report.results import Outcomes, Results
+from lmod_train.report.results import Outcomes, Results, named_folder
 from lmod_train.report.seeds import by_series
 from lmod_train.report.thumbnails import licences
 from lmod_train.scoring.account import Account
@@ -55,13 +57,17 @@ def _images(name: str, curated: Path | None, outcomes: Outcomes) -> Iterator[str
     """Yield what the curated folder lacks."""
     records = [p.record for p in outcomes.predictions]
     shown = {image for record in records for image in record.image}
+    cure = "name the folder with `--curated CURATED`"
+    if curated is None and shown and (named := named_folder(outcomes.config)):
+        named_as = for_terminal(str(named))
+        yield f"{name}: its config names {named_as}, whose records do not list its images: none is shown ({cure})"
     if curated is None or not shown:
         return
-    cure = "name the folder with `--curated CURATED`"
     if not curated.is_dir():
         yield f"{name}: its curated folder is gone: images, licences and leaks are not shown ({cure})"
         return
-    gone = sum(not (curated / image).is_file() for image in shown)
+    images = Curated(curated)
+    gone = sum(not images.file(image).is_file() for image in shown)
     if gone:
         yield f"{name}: {gone} of {len(shown)} images are not in the curated folder ({cure})"
     try:

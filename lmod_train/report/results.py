@@ -10,9 +10,11 @@ from typing import Any
 
 from lmod_train.core.artifacts.parquet import is_of_other_version
 from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import curated_images
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, LmodError, NotScored, Untrusted
 from lmod_train.core.escaping import for_terminal, without_folders
 from lmod_train.core.types import Prediction, Score
@@ -173,16 +175,36 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
         truth = truth_of(task)
         items[task.name], choices[task.name] = [task.as_scored(item) for item in items_of(own, truth)], task.classes
         failed += [task.as_scored(item_of(p, truth(p))) for p in own if p.status == "failed"]
-    data = config.get("data") or {}
-    curated = (data.get("init_args") or data).get("curated")
     judged = tuple(read_judged(Run(run), predictions))
     versions = {task.name: task.version for task in tasks}
     by_name = {task.name: task for task in tasks}
-    folder = Path(curated) if curated else None
+    folder = _listing_folder(config, predictions)
     left_out = len(everything) - len(predictions)
     return Outcomes(
         predictions, items, choices, folder, config, judged, versions, missing, by_name, left_out, tuple(failed)
     )
+
+
+def named_folder(config: Mapping[str, Any]) -> Path | None:
+    """Return the curated folder that a run's config names; None if it names none."""
+    data = config.get("data") or {}
+    curated = (data.get("init_args") or data).get("curated")
+    return Path(curated) if curated else None
+
+
+def _listing_folder(config: Mapping[str, Any], predictions: Sequence[Prediction]) -> Path | None:
+    """Return the curated folder that a run's config names, unless it has images of the run that it does not list.
+
+    A run may come from someone else: its config must not make the report read other files of this machine. A folder
+    that is gone is returned, and reported as such.
+    """
+    folder = named_folder(config)
+    if folder is None or not folder.exists():
+        return folder
+    images = Curated(folder)
+    shown = {name for p in predictions for name in (*p.record.image, *p.record.image_plain)}
+    here = {name for name in shown if images.file(name).exists()}
+    return folder if (folder / "manifest.json").is_file() and here <= curated_images(folder) else None
 
 
 def _installed(

@@ -10,8 +10,9 @@ from pathlib import Path
 from PIL.Image import Image
 
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.errors import ArtifactError
-from lmod_train.core.pixels import UNREADABLE, jpeg_bytes, open_picture
+from lmod_train.core.curated import Curated
+from lmod_train.core.errors import ArtifactError, CuratedDamaged
+from lmod_train.core.pixels import jpeg_bytes
 from lmod_train.core.types import Record
 
 SIDE = 256
@@ -19,23 +20,23 @@ SIDE = 256
 
 
 def thumbnail(curated: Path, image: str) -> str:
-    """Return a thumbnail of an image as a ``data:`` URL, empty if the image cannot be read.
-
-    Paths outside the curated folder are not read.
-    """
-    small = picture_within(curated, image)
+    """Return a thumbnail of an image as a ``data:`` URL, empty if the image cannot be read."""
+    small = picture_of(curated, image)
     if small is None:
         return ""
     small.thumbnail((SIDE, SIDE))
     return "data:image/jpeg;base64," + base64.b64encode(jpeg_bytes(small, 85, 2)).decode("ascii")
 
 
-def picture_within(curated: Path, image: str) -> Image | None:
-    """Return an image of a curated folder as RGB; None if it is missing, unreadable or outside the folder."""
+def picture_of(curated: Path, image: str) -> Image | None:
+    """Return an image of a curated folder as RGB; None if it is missing or unreadable.
+
+    Raises:
+        LeavesFolder: It lies outside the folder.
+    """
     try:
-        file = (curated / image).resolve()
-        return open_picture(file).convert("RGB") if file.is_relative_to(curated.resolve()) else None
-    except UNREADABLE:
+        return Curated(curated).rgb(image)
+    except CuratedDamaged:
         return None
 
 

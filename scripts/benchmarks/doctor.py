@@ -22,6 +22,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
+from lmod_train.core.curated import Curated
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.data.sources.discovery import discover
@@ -87,7 +88,7 @@ def an_image(folder: Path) -> float:
     for name in names:
         picture.save(folder / name, quality=90)
     began = time.perf_counter()
-    data.unreadable_blank_and_small(folder, names)
+    data.unreadable_blank_and_small(Curated(folder), names)
     return (time.perf_counter() - began) / len(names)
 
 

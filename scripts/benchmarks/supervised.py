@@ -48,6 +48,7 @@ from torch.utils.data import DataLoader, Dataset
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.curated import Curated
 from lmod_train.core.pixels import open_rgb
 from lmod_train.core.types import Box, Message, Part, Record, Region
 from lmod_train.data.datamodules.records import RecordsDataModule
@@ -257,7 +258,7 @@ def own_sides(work: Path, records: Sequence[Record], a: argparse.Namespace) -> d
     class Decoded(WholeImages):
         """Augments images that are decoded in memory."""
 
-        def _pixels(self, record: Record, root: Path) -> Tensor:
+        def _pixels(self, record: Record, images: Curated) -> Tensor:
             with seeded(*(self.epoch or ()), record.id):
                 return self._transform(held[record.image_plain[0]])
 

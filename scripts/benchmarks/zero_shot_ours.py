@@ -52,7 +52,7 @@ class Clock(Callback):
         self.first: float | None = None
         backend.collate = self._first_batch
 
-    def _first_batch(self, records: Any, root: Path) -> Any:
+    def _first_batch(self, records: Any, root: Any) -> Any:
         """Collate a batch; the first is read before the model is loaded, and is counted here."""
         began = self._now()
         batch = self._collate(records, root)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION, VERSION
+from lmod_train.core.curated import check_name
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import write_durably
 
@@ -77,6 +78,8 @@ def _checked(file: Path, table: pa.Table, schema: pa.Schema, refusal: Refusal) -
     if not table.schema.equals(schema):
         raise refusal(file, f"has other columns than schema version {SCHEMA_VERSION}")
     rows: list[dict[str, Any]] = table.to_pylist()
+    for name in {name for row in rows for name in (*(row.get("image") or ()), *(row.get("image_plain") or ()))}:
+        check_name(file, name)
     return rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
 from pathlib import Path
@@ -133,10 +133,23 @@ def curated_ids(curated: Path) -> frozenset[str]:
     Raises:
         ArtifactError: A record file is damaged.
     """
-    found: set[str] = set()
+    return frozenset(row["id"] for row in _columns(curated, ["id"]))
+
+
+def curated_images(curated: Path) -> frozenset[str]:
+    """Return the names of the images that records of a curated folder show; only these columns are read.
+
+    Raises:
+        ArtifactError: A record file is damaged.
+    """
+    shown = ("image", "image_plain")
+    return frozenset(name for row in _columns(curated, shown) for column in shown for name in row[column])
+
+
+def _columns(curated: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield some columns of each row of a curated folder."""
     for file in sorted((curated / "records").glob("*.parquet")):
         try:
-            found.update(pq.read_table(file, columns=["id"])["id"].to_pylist())
+            yield from pq.read_table(file, columns=list(names)).to_pylist()
         except (pa.ArrowInvalid, OSError) as error:
             raise CuratedDamaged(file, f"cannot be read as Parquet ({error})") from error
-    return frozenset(found)

@@ -26,6 +26,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from lmod_train.core.artifacts.shortcuts import Shortcut
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.pixels import KINDS
 from lmod_train.core.types import Record, own_part
@@ -160,7 +161,7 @@ class _Pictures:
     """Border masks and thumbnails of curated images, each image opened once."""
 
     def __init__(self, curated: Path) -> None:
-        self._curated = curated
+        self._images = Curated(curated)
         self._seen: dict[str, tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]] = {}
 
     def mask(self, record: Record) -> Sequence[float]:
@@ -173,7 +174,7 @@ class _Pictures:
 
     def _of(self, name: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
         if name not in self._seen:
-            colours = _coarse(self._curated / name)
+            colours = _coarse(self._images.file(name))
             grey = colours.convert("L").resize((MASK_SIDE, MASK_SIDE), Image.Resampling.BOX)
             small = colours.resize((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Image.Resampling.BOX)
             self._seen[name] = np.asarray(grey), np.asarray(small)

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageEnhance, ImageFont
 
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.errors import BadArgument, CuratedDamaged
+from lmod_train.core.curated import Curated
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_durably
-from lmod_train.core.pixels import UNREADABLE, open_rgb, picture_size, png_bytes
+from lmod_train.core.pixels import png_bytes
 from lmod_train.data.audit.view import Calibration, Look, Tile, View, position_index, view_of
 
 LINES, PAGE = "images.csv", "page.md"
@@ -94,14 +95,8 @@ def seen_images(calibrated: Calibrate, curated: Path, limit: int) -> list[SeenIm
         ArtifactError: An image is missing or damaged.
     """
     sized = cache(lambda width, height: view_of(calibrated(width, height)))
-    return [_line(shown, sized(*_size(curated / shown.image))) for shown in _shown(curated, limit)]
-
-
-def _size(image: Path) -> tuple[int, int]:
-    try:
-        return picture_size(image)
-    except UNREADABLE as error:
-        raise CuratedDamaged(image, f"curated image cannot be read ({error})") from error
+    images = Curated(curated)
+    return [_line(shown, sized(*images.size(shown.image))) for shown in _shown(curated, limit)]
 
 
 def _shown(curated: Path, limit: int) -> list[_Shown]:
@@ -182,11 +177,12 @@ def sheets(
         title: Text above each sheet.
         number: Images of a sheet: those of which least and most is kept, and some between.
     """
+    images_of = Curated(curated)
     for modality in dict.fromkeys(image.modality for image in images):
         own = sorted((i for i in images if i.modality == modality), key=lambda i: (i.kept, i.width / i.height, i.image))
         count = min(number, len(own))
         chosen = [own[i * (len(own) - 1) // max(1, count - 1)] for i in range(count)]
-        rows = [_row(calibrated, open_rgb(curated / line.image)) for line in chosen]
+        rows = [_row(calibrated, images_of.rgb(line.image)) for line in chosen]
         yield modality, png_bytes(contact_sheet(f"{title}: {modality}", rows))
 
 

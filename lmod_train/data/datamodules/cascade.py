@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.types import Batch, Collate, Record
 from lmod_train.data.datamodules.ahead import Stream
 from lmod_train.tasks.cascade import chains, rounds
@@ -40,7 +41,7 @@ class CascadeLoader:
         records: Sequence[Record],
         due: Due,
         collate: Collate,
-        root: Path,
+        root: Path | Curated,
         batch_size: int,
         rank: int = 0,
         ranks: int = 1,

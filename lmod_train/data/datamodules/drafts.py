@@ -9,7 +9,6 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
-from lmod_train.core.pixels import UNREADABLE, picture_size
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.tasks.base import Task
@@ -67,14 +66,9 @@ class DraftData(RecordsDataModule):
 
     def _size(self, record: Record) -> tuple[int, int]:
         """Return width and height of a record's original image in pixels."""
-        path = self.curated / record.image_plain[0]
-        try:
-            width, height = picture_size(path)
-        except UNREADABLE as error:
-            cure = "curate into a new folder"
-            raise BadArgument("curated", str(path), f"a readable image ({type(error).__name__})", cure) from error
+        width, height = self.images.size(record.image_plain[0])
         return round(width / record.scale), round(height / record.scale)
 
     def _with_hash(self, record: Record) -> Record:
         """Return a record with the SHA-256 of its plain image; its source may show the one with numbered boxes."""
-        return replace(record, image_sha256=tuple(sha256_of(self.curated / name) for name in record.image))
+        return replace(record, image_sha256=tuple(sha256_of(self.images.file(name)) for name in record.image))

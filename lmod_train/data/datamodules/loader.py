@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from torch.utils.data import DataLoader
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Batch, Collate, Record
 from lmod_train.data.datamodules.order import ImageBatches
@@ -51,7 +52,7 @@ class RecordLoader:
         records: list[Record],
         batches: ImageBatches,
         collate: Collate,
-        root: Path,
+        root: Path | Curated,
         workers: int = 0,
         steps: Steps | None = None,
     ) -> None:

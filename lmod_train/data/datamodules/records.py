@@ -13,6 +13,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.record_ids import read_ids
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import Record
@@ -112,6 +113,7 @@ class RecordsDataModule(LightningDataModule):
             cure = "leave data.asking out, or ask after the true answers: `--data.regime oracle`"
             raise BadArgument("data.regime", regime, "questions that are asked in one way", cure)
         self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
+        self.images = Curated(self.curated, [Path(replay_from)] if replay_from else [])
         if len(self.tasks) != len(tasks):
             raise BadArgument("data.tasks", [t.name for t in tasks], "each task once", "remove the repeated one")
         self.batch_size, self._eval_batch_size, self._max_questions = batch_size, eval_batch_size, max_questions
@@ -177,6 +179,7 @@ class RecordsDataModule(LightningDataModule):
                 f"{self.curated}: {len(used)} records used, {others} of other tasks, modalities, variants or sources, "
                 "or beyond the share, left out"
             )
+        self.images.check(name for r in used for name in (*r.image, *r.image_plain))
         return used
 
     def _check_subset(self, records: list[Record]) -> None:
@@ -319,7 +322,9 @@ class RecordsDataModule(LightningDataModule):
         return own
 
     def _general(self) -> list[Record]:
-        return read_conversations(self._replay_from) if self._replay else []
+        found = read_conversations(self._replay_from) if self._replay else []
+        self.images.check(name for r in found for name in (*r.image, *r.image_plain))
+        return found
 
     def _draw(self) -> tuple[list[Record], Draw]:
         """Return all training records, those of the tasks first, and the draw of each epoch."""
@@ -400,9 +405,9 @@ class RecordsDataModule(LightningDataModule):
         module: Any = trainer.lightning_module
         stream = module.stream if isinstance(module, ReadingAhead) else None
         rank, ranks = trainer.global_rank, trainer.world_size
-        size, root = self._eval_batch_size, self.curated
+        size, images = self._eval_batch_size, self.images
         failed = self._failed()
-        return CascadeLoader(own, self._due, module.collate, root, size, rank, ranks, stream, failed)
+        return CascadeLoader(own, self._due, module.collate, images, size, rank, ranks, stream, failed)
 
     def _refuse_classifier(self) -> None:
         """Refuse to ask a classifier, whose replies do not depend on the question, in several ways."""
@@ -433,7 +438,7 @@ class RecordsDataModule(LightningDataModule):
 
     def _loader(self, records: Sequence[Record], batches: ImageBatches, steps: Steps | None = None) -> RecordLoader:
         collate: Any = self._running().lightning_module.collate
-        return RecordLoader(list(records), batches, collate, self.curated, self._workers, steps)
+        return RecordLoader(list(records), batches, collate, self.images, self._workers, steps)
 
 
 def _how_to_curate(task: str) -> str:

@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.files import sha256_of, write_durably
 from lmod_train.core.types import Dropped, Question, Sample, SampleStream
@@ -90,12 +91,12 @@ class ReviewedCaptions(Source):
 
     def samples(self) -> SampleStream:
         """Yield a sample for each image with its questions; one that has changed since is left out and listed."""
+        images = Curated(self.root)
         rows = sorted(self._rows(), key=lambda row: str(row["image"]))
         for image, several in groupby(rows, key=lambda row: str(row["image"])):
             own = list(several)
-            path, first = self.root / image, own[0]
-            inside = path.resolve().is_relative_to(self.root.resolve())
-            if not inside or not path.is_file() or sha256_of(path) != first["sha256"]:
+            path, first = images.file(image), own[0]
+            if not path.is_file() or sha256_of(path) != first["sha256"]:
                 yield Dropped(self.name, image, image, "read", "image_changed", "not the image of the caption")
                 continue
             yield Sample(

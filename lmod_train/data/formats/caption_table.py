@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,7 +11,8 @@ from pathlib import Path, PurePosixPath
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.files import sha256_of, write_durably
-from lmod_train.core.pixels import UNREADABLE, picture_size
+from lmod_train.core.pixels import UNREADABLE, blank
+from lmod_train.core.raw import read_bytes
 from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.data.formats.spreadsheet import Table, cell
@@ -73,7 +75,7 @@ def _caption(row: dict[str, str], folder: Path, phantom: bool) -> Caption | tupl
     with suppress(ValueError, OSError):  # listed below
         path = PurePosixPath(in_any_form(folder, str(path)).relative_to(folder).as_posix())
     try:
-        picture_size(folder / path)
+        bare = blank(read_bytes(folder / path))
     except UNREADABLE as error:
         return "no_image", f"{name}: {type(error).__name__}"
     stated = cell(row, "modality")
@@ -81,7 +83,7 @@ def _caption(row: dict[str, str], folder: Path, phantom: bool) -> Caption | tupl
         key=from_csv(cell(row, "id")) or str(path),
         image=f"{IMAGES}/{path}",
         text=text,
-        sha256=sha256_of(folder / path),
+        sha256=hashlib.sha256(bare).hexdigest(),
         group=from_csv(cell(row, "group")) or str(path),
         modality="" if unknown_words(stated) else stated,
         licence=from_csv(cell(row, "licence")) or LICENCE,
@@ -108,13 +110,14 @@ def _lost(key: str, row: dict[str, str]) -> list[Left]:
 
 
 def copy_images(captions: Sequence[Caption], table: Path, folder: Path) -> None:
-    """Copy the images of captions, and the note of phantoms if there is one, into the folder of the drafts."""
+    """Copy the images of captions, without metadata, and the note of phantoms into the folder of the drafts."""
     for caption in captions:
         target = folder / caption.image
         if not (target.is_file() and sha256_of(target) == caption.sha256):
             target.parent.mkdir(parents=True, exist_ok=True)
+            source = table.parent / caption.image.removeprefix(f"{IMAGES}/")
             with write_durably(target) as beside:
-                shutil.copyfile(table.parent / caption.image.removeprefix(f"{IMAGES}/"), beside)
+                beside.write_bytes(blank(read_bytes(source)))
     if (table.parent / NOTE).is_file() and not (folder / NOTE).exists():
         shutil.copyfile(table.parent / NOTE, folder / NOTE)
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Dropped, Need, Question, Record, Sample, SampleStream
@@ -74,8 +75,9 @@ class DraftedQuestions(Source):
 
     def samples(self) -> SampleStream:
         """Yield a sample an image with its questions; an image that has changed since is left out and listed."""
+        images = Curated(self.root)
         for (source, key, image), several in groupby(self._released, key=lambda r: _place(r.drafted.record)):
-            record, path = (own := list(several))[0].drafted.record, self.root / image
+            record, path = (own := list(several))[0].drafted.record, images.file(image)
             name = f"{source}/{key}" if self._first[source, key] == image else f"{source}/{key}/{Path(image).stem}"
             if not path.is_file() or (sha256_of(path),) != record.image_sha256:
                 yield Dropped(self.name, name, image, "read", "image_changed", "not the image that was drafted about")

@@ -8,11 +8,10 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
-from lmod_train.core.errors import BadArgument, CuratedDamaged
+from lmod_train.core.curated import Curated
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_markdown
 from lmod_train.core.files import clear_parts, write_durably
-from lmod_train.core.pixels import UNREADABLE, blank
-from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import Dropped, Record
 from lmod_train.data.curation.manifest import write_dropped
 from lmod_train.data.formats.selection import Selection, licence_table, source_of
@@ -38,35 +37,6 @@ def exported_name(image: str) -> str:
     return str(PurePosixPath("images", source_of(image), name).with_suffix(PurePosixPath(image).suffix))
 
 
-def image_file(curated: Path, name: str) -> Path:
-    """Return where an image lies in a curated folder.
-
-    Raises:
-        ArtifactError: It is missing, or its name leads out of the folder.
-    """
-    path = curated / name
-    if not path.resolve().is_relative_to(curated.resolve()):
-        raise CuratedDamaged(path, "a record names an image outside its curated folder")
-    if not path.is_file():
-        raise CuratedDamaged(path, "an image that a record shows is missing")
-    return path
-
-
-def image_bytes(file: Path) -> tuple[bytes, bytes]:
-    """Return an image file's bytes, and the same without what is written beside its pixels.
-
-    Images that `curate` wrote hold nothing beside them; a folder from elsewhere, or of an earlier version, may.
-
-    Raises:
-        ArtifactError: It cannot be read.
-    """
-    try:
-        data = read_bytes(file)
-        return data, blank(data)
-    except UNREADABLE as error:
-        raise CuratedDamaged(file, f"an image that a record shows cannot be read ({error})") from error
-
-
 class ExportFolder:
     """A new folder for one format; used in a ``with`` block, at whose end it appears.
 
@@ -88,7 +58,7 @@ class ExportFolder:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise BadArgument("--out", str(out), "a new or empty folder", "name another folder with `--out DIR`")
         self._out, self._selection, self.images = out, selection, images
-        self._writing = write_durably(out)
+        self._writing, self._curated = write_durably(out), Curated(selection.curated)
         self.path = out
         self.written = 0
         self.left_out: list[Dropped] = []
@@ -123,10 +93,11 @@ class ExportFolder:
         for name in record.image:
             if name in self._placed:
                 continue
-            source, target = image_file(self._selection.curated, name), self.path / exported_name(name)
+            target = self.path / exported_name(name)
             target.parent.mkdir(parents=True, exist_ok=True)
-            data, bare = image_bytes(source)
-            if self.images == "link" and data == bare:
+            bare = self._curated.bytes(name)
+            if self.images == "link" and self._curated.stored(name) == bare:
+                source = self._curated.file(name)
                 target.symlink_to(os.path.relpath(source.resolve(), target.parent.resolve()))
             else:
                 target.write_bytes(bare)
@@ -137,8 +108,7 @@ class ExportFolder:
         """Return path and file bytes of each image that a record shows; none where images are not exported."""
         if self.images == "none":
             return []
-        curated = self._selection.curated
-        return [(exported_name(name), image_bytes(image_file(curated, name))[1]) for name in record.image]
+        return [(exported_name(name), self._curated.bytes(name)) for name in record.image]
 
     def leave_out(self, record: Record, reason: str, detail: str) -> None:
         """Count and list a record that the format cannot hold."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from jinja2 import Environment
 
 from lmod_train.core.artifacts.record_ids import read_ids
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import clear_parts, write_durably
 from lmod_train.core.lock import is_empty
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
-from lmod_train.data.formats.folder import image_bytes, image_file
 from lmod_train.data.formats.selection import Licence, licence_table, select
 from lmod_train.data.formats.spreadsheet import check_unfilled, table_bytes, write_table
 from lmod_train.tasks.asked import asked
@@ -181,8 +181,9 @@ def _refuse_files(folder: Path) -> None:
 
 def _write_images(sheet: ReadingSheet, names: Mapping[str, str], folder: Path) -> None:
     (folder / "images").mkdir(parents=True)
+    images = Curated(sheet.curated)
     for image, name in names.items():
-        (folder / "images" / name).write_bytes(image_bytes(image_file(sheet.curated, image))[1])
+        (folder / "images" / name).write_bytes(images.bytes(image))
     if sheet.stays:
         (folder / "NOTICE").write_text(NOTICE + licence_table(sheet.licences) + "\n", encoding="utf-8")
     (folder / "index.html").write_text(page(list(_questions(sheet, names)), sheet.stays), encoding="utf-8")

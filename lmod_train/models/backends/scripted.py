@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Batch, Identity, Record, Reply
 from lmod_train.models.backends.base import Backend
 
 
-def _plain(records: Sequence[Record], root: Path) -> Batch:
+def _plain(records: Sequence[Record], root: Path | Curated) -> Batch:
     """Return a batch without images."""
     return Batch(records)
 

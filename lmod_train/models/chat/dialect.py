@@ -13,7 +13,8 @@ from typing import Any
 
 from PIL import Image
 
-from lmod_train.core.pixels import open_rgb, too_thin
+from lmod_train.core.curated import Curated
+from lmod_train.core.pixels import too_thin
 from lmod_train.core.types import Record
 from lmod_train.models.chat.base_files import processor_files
 from lmod_train.models.chat.batch import ChatBatch
@@ -106,12 +107,12 @@ class Dialect:
         """
         return self._rendering.render(record, self.end)
 
-    def plain_prompt(self, record: Record, root: Path) -> list[int]:
+    def plain_prompt(self, record: Record, root: Path | Curated) -> list[int]:
         """Return the prompt's token ids as transformers alone computes them, in one call on our pictures.
 
         These are the ids that the tuned model gets when it is used with transformers without this package.
         """
-        pictures = [self.shaped(open_rgb(root / image)) for image in record.image]
+        pictures = [self.shaped(Curated.of(root).rgb(name)) for name in record.image]
         turns, options = self._rendering.turns(record.messages, pictures), {"return_dict": True, "return_tensors": "pt"}
         made = self._rendering.apply(turns, tokenize=True, add_generation_prompt=True, **options)
         return list(map(int, made["input_ids"][0]))
@@ -128,7 +129,7 @@ class Dialect:
         prompt = re.sub(re.escape(marker), lambda _: next(left, marker), prompt)
         return self._rendering.continued(prompt, answer)
 
-    def __call__(self, records: Sequence[Record], root: Path) -> ChatBatch:
+    def __call__(self, records: Sequence[Record], root: Path | Curated) -> ChatBatch:
         """Return records as a batch: each distinct image once, prompt and answer ids for each record.
 
         A record whose words contain the model's image token or a control token such as ``</s>``, or whose image no
@@ -140,7 +141,8 @@ class Dialect:
         """
         rendered = [self.render(r) for r in records]
         shown = [self._shown(r) for r in records]
-        pictures = {path: open_rgb(root / path) for path in dict.fromkeys(path for r in records for path in r.image)}
+        curated = Curated.of(root)
+        pictures = {name: curated.rgb(name) for name in dict.fromkeys(name for r in records for name in r.image)}
         refused = {i: why for i, record in enumerate(records) if (why := self._refusal(record, pictures))}
         for i, (record, (prompt, _)) in enumerate(zip(records, rendered, strict=True)):
             if i not in refused:

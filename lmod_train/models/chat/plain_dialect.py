@@ -13,8 +13,9 @@ from typing import Any
 
 from PIL import Image
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, WeightsMismatch
-from lmod_train.core.pixels import open_rgb, too_thin
+from lmod_train.core.pixels import too_thin
 from lmod_train.core.types import Batch, Message, Part, Record
 from lmod_train.models.chat.checkpoint_files import config_of, prepare, processor_of
 from lmod_train.models.chat.family import family_of, is_known
@@ -81,7 +82,7 @@ class PlainDialect:
         except WeightsMismatch:  # it renders no replies, or a thinking block only in prompts
             return self.tokenizer.eos_token, int(self.tokenizer.eos_token_id)
 
-    def __call__(self, records: Sequence[Record], root: Path) -> PlainBatch:
+    def __call__(self, records: Sequence[Record], root: Path | Curated) -> PlainBatch:
         """Return records as a batch; a picture that several records show is decoded once.
 
         A record whose words contain the model's image token or a control token such as ``</s>``, or whose image no
@@ -91,7 +92,8 @@ class PlainDialect:
             BadArgument: A record's messages or prompt have another number of image places than it has images.
         """
         files = dict.fromkeys(image for record in records for image in record.image)
-        opened = {image: open_rgb(root / image) for image in files}
+        images = Curated.of(root)
+        opened = {image: images.rgb(image) for image in files}
         thin = {image: f"{image}: {why}" for image, picture in opened.items() if (why := too_thin(picture))}
         decoded = {image: picture if image in thin else self._shaped(picture) for image, picture in opened.items()}
         rendered = [self.rendering.prompt(record) for record in records]

@@ -88,7 +88,7 @@ class Classifier(LmodModule):
             return
         place: Any = self._cache
         share = (self.trainer.global_rank, self.trainer.world_size)  # each rank cuts its share, without a barrier
-        self.dialect = self.dialect.prepared(data.records("all"), data.curated, place, share)
+        self.dialect = self.dialect.prepared(data.records("all"), data.images, place, share)
         self.collate = self.dialect
 
     def configure_model(self) -> None:

@@ -291,6 +291,8 @@ class VisionLanguageModel(LmodModule):
         tensors = {name.removeprefix("model."): tensor for name, tensor in whole_tensors(copied).items()}
         if self.trainer.is_global_zero:
             folder = Path(self.trainer.default_root_dir) / "checkpoints" / "adapter"
+            for config in self.model.peft_config.values():
+                config.base_model_name_or_path = self._folder.name  # not a folder of this machine
             self.model.save_pretrained(folder, state_dict=tensors)
             self.dialect.processor.save_pretrained(folder)
             for name, tensor in tensors.items():

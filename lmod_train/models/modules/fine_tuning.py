@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
-from lmod_train.core.pixels import picture_size
 from lmod_train.core.reference_replies import refuse_several_questions, reply_text, wordings
 from lmod_train.core.types import Batch, Identity, Record, Reply
 from lmod_train.models.modules.base import LmodModule
@@ -306,7 +305,7 @@ class FineTuning(LmodModule):
         if self.dialect.augmentation.square == "pad":
             return map
         data = training_data(self.trainer)
-        return on_square(map, picture_size(data.curated / record.image_plain[0]))
+        return on_square(map, data.images.size(record.image_plain[0]))
 
     def configure_optimizers(self) -> Any:
         """Return AdamW with a group per layer, and one schedule for all, updated at every optimiser step.

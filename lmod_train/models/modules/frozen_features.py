@@ -67,14 +67,14 @@ class FrozenFeatures(LmodModule):
         refuse_several_questions(data.records("train"), self.choices)
         share = (self.trainer.global_rank, self.trainer.world_size)
         device = self.trainer.strategy.root_device
-        table = feature_table(data.records("all"), data.curated, self.encoder, device, self._cache, self.print, share)
+        table = feature_table(data.records("all"), data.images, self.encoder, device, self._cache, self.print, share)
         self.dialect = FeatureDialect(self.choices, table)
         self.collate = self.dialect
 
     def training_features(self) -> tuple[Tensor, Tensor]:
         """Return features (crops, width) and classes (crops) of the training split; both may have no rows."""
         data = training_data(self.trainer)
-        batch = self.dialect(data.records("train"), data.curated)
+        batch = self.dialect(data.records("train"), data.images)
         return batch.features, batch.targets
 
     def identity(self) -> Identity:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from lightning import Trainer
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Record
 
@@ -17,8 +17,8 @@ class TrainingData(Protocol):
     """Attributes that modules read of a datamodule such as `RecordsDataModule`, beside its batches."""
 
     @property
-    def curated(self) -> Path:
-        """The curated folder, to which image paths of the records are relative."""
+    def images(self) -> Curated:
+        """The images of the curated folder, by the names that the records state."""
         ...
 
     @property

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import CuratedDamaged
-from lmod_train.core.pixels import open_rgb, pad_square
+from lmod_train.core.pixels import pad_square
 from lmod_train.core.types import Record
 from lmod_train.models.vision.centre_crop import centre_cut
 from lmod_train.models.vision.one_picture import one_picture
@@ -94,7 +95,7 @@ def cut(
 
 def cut_all(
     crops: Sequence[Crop],
-    root: Path,
+    root: Path | Curated,
     side: int,
     resampling: Resampling = "bilinear",
     square: Square = "pad",
@@ -114,12 +115,12 @@ def cut_all(
         ArtifactError: A curated image is missing or damaged.
     """
     pixels = np.empty((len(crops), side, side, 3), np.uint8)
-    rows: dict[str, list[int]] = defaultdict(list)
+    images, rows = Curated.of(root), defaultdict[str, list[int]](list)
     for row, crop in enumerate(crops):
         rows[crop.image].append(row)
 
     def fill(name: str) -> None:
-        picture = open_rgb(root / name)
+        picture = images.rgb(name)
         for row in rows[name]:
             pixels[row] = cut(picture, crops[row].box, side, resampling, square)
 
@@ -131,7 +132,7 @@ def cut_all(
 
 def crop_table(
     crops: Iterable[Crop],
-    root: Path,
+    root: Path | Curated,
     side: int,
     resampling: Resampling = "bilinear",
     place: Literal["disk", "memory"] = "disk",
@@ -157,13 +158,14 @@ def crop_table(
         BadArgument: The table cannot be written, as the folder is read-only or the disk full.
     """
     order = sorted(set(crops))
-    folder = root / "cache" / f"crops-{table_key(order, root, side, resampling)}" if place == "disk" else None
+    cache = Curated.of(root).root / "cache"
+    folder = cache / f"crops-{table_key(order, root, side, resampling)}" if place == "disk" else None
     like = np.empty((0, side, side, 3), np.uint8)
     size = max(1, PIECE // (side * side * 3))
     return table(order, like, lambda some: cut_all(some, root, side, resampling), folder, size, share)
 
 
-def table_key(order: Sequence[Crop], root: Path, side: int, resampling: Resampling) -> str:
+def table_key(order: Sequence[Crop], root: Path | Curated, side: int, resampling: Resampling) -> str:
     """Return a short hash of everything that determines the pixels of these crops.
 
     Raises:
@@ -175,7 +177,7 @@ def table_key(order: Sequence[Crop], root: Path, side: int, resampling: Resampli
     return digest.hexdigest()[:20]
 
 
-def row_keys(order: Sequence[Crop], root: Path) -> list[str]:
+def row_keys(order: Sequence[Crop], root: Path | Curated) -> list[str]:
     """Return for each crop a short hash of what determines its pixels, but for side and resampling.
 
     Raises:
@@ -185,12 +187,12 @@ def row_keys(order: Sequence[Crop], root: Path) -> list[str]:
     return [hashlib.sha256(text.encode()).hexdigest()[:20] for text in texts]
 
 
-def _facts(order: Sequence[Crop], root: Path) -> Iterator[list[object]]:
+def _facts(order: Sequence[Crop], root: Path | Curated) -> Iterator[list[object]]:
     """Yield for each crop its fields, and size and modification time of its curated image, read once an image."""
-    stats: dict[str, tuple[int, int]] = {}
+    images, stats = Curated.of(root), dict[str, tuple[int, int]]()
     for crop in order:
         if crop.image not in stats:
-            stats[crop.image] = _stat(root / crop.image)
+            stats[crop.image] = _stat(images.file(crop.image))
         yield [*crop, *stats[crop.image]]
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import wordings
 from lmod_train.core.types import Record
@@ -38,7 +39,11 @@ class Crops:
     table: Table[Crop] | None = None
 
     def prepared(
-        self, records: Sequence[Record], root: Path, place: Literal["disk", "memory"], share: tuple[int, int] = (0, 1)
+        self,
+        records: Sequence[Record],
+        root: Path | Curated,
+        place: Literal["disk", "memory"],
+        share: tuple[int, int] = (0, 1),
     ) -> Crops:
         """Return this dialect with a table of the crops of all these records, see `crop_table`.
 
@@ -49,7 +54,7 @@ class Crops:
         crops = (crop for record in records for crop in crops_of(record))
         return replace(self, table=crop_table(crops, root, self.side, self.resampling, place, share))
 
-    def __call__(self, records: Sequence[Record], root: Path) -> CropBatch:
+    def __call__(self, records: Sequence[Record], root: Path | Curated) -> CropBatch:
         """Collate.
 
         Args:
@@ -67,7 +72,7 @@ class Crops:
         stacked = torch.from_numpy(self.pixels(crops, root)).permute(0, 3, 1, 2)
         return CropBatch(records, stacked, targets, owners)
 
-    def pixels(self, crops: Sequence[Crop], root: Path) -> Pixels:
+    def pixels(self, crops: Sequence[Crop], root: Path | Curated) -> Pixels:
         """Return crops (crops, side, side, 3), from the table if it contains all of them, else from the images."""
         if self.table is not None and all(crop in self.table for crop in crops):
             return self.table.take(crops)

@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from lmod_train.core.cache import Array, Cache, mapped
+from lmod_train.core.curated import Curated
 from lmod_train.core.files import remembered_sha256
 from lmod_train.core.types import Record
 from lmod_train.models.vision.backbone import Backbone, Colour
@@ -131,7 +132,7 @@ class Encoder:
 
 def feature_table(
     records: Sequence[Record],
-    root: Path,
+    root: Path | Curated,
     encoder: Encoder,
     device: torch.device,
     place: str,
@@ -174,10 +175,10 @@ def feature_table(
 
     if place != "disk" or not order:
         return table(order, like, compute, None, PIECE, share)
-    keys, folders = row_keys(order, root), sorted((root / "cache").glob(f"{own}-*"))
+    keys, folders = row_keys(order, root), sorted((Curated.of(root).root / "cache").glob(f"{own}-*"))
     if (larger := larger_table(folders, order, keys, like)) is not None:
         return larger
-    folder = root / "cache" / f"{own}-{table_key(order, root, encoder.image_size, 'bicubic')}"
+    folder = Curated.of(root).root / "cache" / f"{own}-{table_key(order, root, encoder.image_size, 'bicubic')}"
     stored = table(order, like, compute, folder, PIECE, share)
     keep_keys(cache_at(folder), keys)
     return stored
@@ -185,7 +186,7 @@ def feature_table(
 
 @torch.inference_mode()
 def _computed(
-    order: Sequence[Crop], root: Path, encoder: Encoder, network: nn.Module, device: torch.device
+    order: Sequence[Crop], root: Path | Curated, encoder: Encoder, network: nn.Module, device: torch.device
 ) -> Features:
     mean, std = (torch.tensor(v, device=device).view(3, 1, 1) * 255 for v in encoder.backbone.normalisation)
     features = np.empty((len(order), encoder.width), np.float32)
@@ -209,7 +210,7 @@ class FeatureDialect:
     choices: tuple[str, ...]
     table: Table[Crop] | None = None
 
-    def __call__(self, records: Sequence[Record], root: Path) -> FeatureBatch:
+    def __call__(self, records: Sequence[Record], root: Path | Curated) -> FeatureBatch:
         """Collate.
 
         Raises:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import torch
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.pixels import open_rgb
 from lmod_train.core.reference_replies import wordings
 from lmod_train.core.types import Record
 from lmod_train.models.vision.augmentation import (
@@ -53,7 +53,7 @@ class WholeImages:
         """Return the dialect of one epoch of training."""
         return replace(self, epoch=(seed, epoch))
 
-    def __call__(self, records: Sequence[Record], root: Path) -> PictureBatch:
+    def __call__(self, records: Sequence[Record], root: Path | Curated) -> PictureBatch:
         """Collate.
 
         Args:
@@ -72,7 +72,7 @@ class WholeImages:
         for record in records:
             if self._key(record) not in rows:
                 rows[self._key(record)] = len(rows)
-                images.append(self._pixels(record, root))
+                images.append(self._pixels(record, Curated.of(root)))
         stacked = torch.stack(images) if images else torch.zeros(0, 3, self.size, self.size)
         targets = torch.tensor([self.target(r) for r in records], dtype=torch.long)
         return PictureBatch(records, stacked, targets, [rows[self._key(r)] for r in records])
@@ -98,8 +98,8 @@ class WholeImages:
         picture = one_picture(record)
         return picture if self.epoch is None else record.id
 
-    def _pixels(self, record: Record, root: Path) -> torch.Tensor:
-        picture = open_rgb(root / one_picture(record))
+    def _pixels(self, record: Record, images: Curated) -> torch.Tensor:
+        picture = images.rgb(one_picture(record))
         if self.epoch is None:
             return self._transform(picture)
         with seeded(*self.epoch, record.id):

@@ -17,7 +17,7 @@ from lmod_train.report.contents import Heads, Table
 from lmod_train.report.figures.lines import Line, lines, parts
 from lmod_train.report.figures.sheet import SMALL, WIDTH, sheet
 from lmod_train.report.figures.stacked import SHADES
-from lmod_train.report.thumbnails import picture_within
+from lmod_train.report.thumbnails import picture_of
 
 COLUMNS: Heads = ["task", "record", "image", "boxes", "truth", "model", "outcome", "reply"]
 """Columns of the table: a row for each record and model. `image` is a path within the curated folder, empty if the
@@ -96,7 +96,7 @@ def _write(axis: Any, passages: Sequence[_Passage]) -> None:
 
 def _opened(image: str, curated: Path | None) -> _Picture:
     """Return a small copy of an image with the width and height of the image; None and 4 x 3 if there is none."""
-    picture = picture_within(curated, image) if curated and image else None
+    picture = picture_of(curated, image) if curated and image else None
     if picture is None:
         return None, 4, 3
     size = picture.size

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.curated import Curated
+from lmod_train.core.errors import CuratedDamaged
 from lmod_train.core.files import write_beside
-from lmod_train.core.pixels import KINDS, UNREADABLE, picture_size
 from lmod_train.report.thumbnails import thumbnail
 
 PREFIX = "lmodData"
 """Name of the function that data files call."""
 FOLDERS = ("data", "images", "pages")
-SUFFIXES = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "WEBP": "webp", "BMP": "bmp"}
-"""Formats that browsers show -> suffix of their copies; TIFF is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +78,19 @@ class Beside(Store):
             part.write_text(f"{PREFIX}({json.dumps(name)}, {json.dumps(compact(value))});\n", encoding="ascii")
 
     def _kept(self, curated: Path, image: str) -> Shown | None:
-        file = (curated / image).resolve()
-        if not file.is_relative_to(curated.resolve()):
-            return None
+        images = Curated(curated)
         try:
-            width, height = picture_size(file)
-            suffix = _suffix_of(file)
-        except UNREADABLE:
-            return None
-        if suffix is None:
+            width, height = images.size(image)
+            stored, bare = images.stored(image), images.bytes(image)
+        except CuratedDamaged:
             return None
         self._number += 1
+        suffix = "jpg" if bare.startswith(b"\xff\xd8") else "png"
         address = f"images/{self._number:06d}.{suffix}"
-        link_or_copy(file, self.out / address)
+        if stored == bare:
+            link_or_copy(images.file(image), self.out / address)
+        else:
+            (self.out / address).write_bytes(bare)
         return Shown(address, width, height)
 
 
@@ -110,7 +109,7 @@ class Inside(Store):
         address = thumbnail(curated, image)
         if not address:
             return None
-        return Shown(address, *picture_size((curated / image).resolve()))
+        return Shown(address, *Curated(curated).size(image))
 
 
 def clear(out: Path) -> None:
@@ -130,14 +129,6 @@ def link_or_copy(file: Path, to: Path) -> None:
         os.link(file, to)
     except OSError:
         shutil.copyfile(file, to)
-
-
-def _suffix_of(file: Path) -> str | None:
-    """Return the suffix of an image's format; None if browsers do not show it."""
-    from PIL import Image
-
-    with Image.open(file, formats=KINDS) as image:
-        return SUFFIXES.get(str(image.format))
 
 
 def compact(value: Any) -> str:

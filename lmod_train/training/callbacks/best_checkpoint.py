@@ -50,7 +50,7 @@ class BestCheckpoint(ModelCheckpoint):
         if stage == "fit" and not data.records("val"):
             raise BadArgument(
                 "data.curated",
-                str(data.curated),
+                str(data.images.root),
                 "records in the split val, by which the best weights are chosen",
                 "curate with a larger share for validation, or take BestCheckpoint out of trainer.callbacks",
             )

@@ -15,7 +15,7 @@ from lmod_train.core.artifacts.predictions import answer_json
 from lmod_train.core.artifacts.records import read_run_column
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.pixels import open_rgb
+from lmod_train.core.curated import Curated
 from lmod_train.core.types import Prediction
 from lmod_train.tasks.cascade import current_in_rounds
 from lmod_train.tasks.reading import parse_replies
@@ -57,12 +57,12 @@ class PredictionTable(Callback):
     def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:
         import wandb  # takes seconds to import, and only runs that log to it need it
 
-        root = data_of(trainer).curated
+        images = data_of(trainer).images
         return [
             [
                 p.record.id,
                 p.record.task,
-                wandb.Image(shown([root / name for name in p.record.image])) if p.record.image else None,
+                wandb.Image(shown(images, p.record.image)) if p.record.image else None,
                 html.escape(p.reply.reply),  # untrusted text of a model, escaped for the page,
                 html.escape(answer_json(p.answer), quote=False),  # as are a parser's quotes of it
                 p.record.answer,
@@ -72,18 +72,19 @@ class PredictionTable(Callback):
         ]
 
 
-def shown(files: Sequence[Path]) -> str | Image.Image:
-    """Return the images of a record as one: the path of a single image, or several joined as an RGB picture.
+def shown(images: Curated, names: Sequence[str]) -> Image.Image:
+    """Return the images of a record as one RGB picture, of which wandb stores the pixels and nothing beside them.
 
     Args:
-        files: At least one; several are placed side by side in order, aligned at the top, on black.
+        images: The curated folder's images.
+        names: At least one; several are placed side by side in order, aligned at the top, on black.
 
     Raises:
-        CuratedDamaged: One of several is missing or cannot be decoded.
+        CuratedDamaged: One is missing or cannot be decoded.
     """
-    if len(files) == 1:
-        return str(files[0])
-    pictures = [open_rgb(file) for file in files]
+    pictures = [images.rgb(name) for name in names]
+    if len(pictures) == 1:
+        return pictures[0]
     joined = Image.new("RGB", (sum(p.width for p in pictures), max(p.height for p in pictures)))
     for place, picture in enumerate(pictures):
         joined.paste(picture, (sum(p.width for p in pictures[:place]), 0))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import torch
 from lightning import LightningModule, Trainer
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Batch, Collate, Identity, Record, Reply
 from lmod_train.tasks.base import Task
@@ -19,8 +19,8 @@ class EvaluationData(Protocol):
     """A datamodule whose records are evaluated, such as `RecordsDataModule`."""
 
     @property
-    def curated(self) -> Path:
-        """The curated folder, to which image paths of the records are relative."""
+    def images(self) -> Curated:
+        """The images of the curated folder, by the names that the records state."""
         ...
 
     @property

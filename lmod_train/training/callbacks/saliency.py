@@ -16,7 +16,6 @@ from PIL import Image
 from torch import Tensor
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.pixels import open_picture
 from lmod_train.core.types import Batch, Record, Reply
 from lmod_train.training.callbacks.protocols import Answering, data_of
 
@@ -98,15 +97,15 @@ class Saliency(Callback):
         if trainer.sanity_checking or self._written >= self._first or not len(batch):
             return
         replies = {reply.id: reply for reply in outputs}
-        module, curated = explaining(pl_module), data_of(trainer).curated
+        module, images = explaining(pl_module), data_of(trainer).images
         left = self._first - self._written
         if len(batch) > left:  # a map can take hundreds of forward passes: compute only those that are drawn
-            batch = module.collate(batch.records[:left], curated).to(module.device)
+            batch = module.collate(batch.records[:left], images).to(module.device)
         maps = _by_record(batch.records, module.saliency(batch))
         out = Path(trainer.default_root_dir) / "saliency"
         out.mkdir(parents=True, exist_ok=True)
         for record, own in zip(batch.records, maps, strict=True):
-            picture = open_picture(curated / record.image_plain[0]).convert("RGB")
+            picture = images.rgb(record.image_plain[0])
             draw(picture, spread(record, own, picture.size), caption(record, replies[record.id]), out / name_of(record))
             self._written += 1
 

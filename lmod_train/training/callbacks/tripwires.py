@@ -127,12 +127,12 @@ class Tripwires(Callback):
 
     def _replies(self, trainer: Trainer, module: LightningModule, records: list[Record]) -> dict[str, Reply]:
         """Return the replies of the module in eval mode; each part is then returned to its former mode."""
-        answers, curated = answering(module), data_of(trainer).curated
+        answers, images = answering(module), data_of(trainer).images
         modes = {part: part.training for part in module.modules()}
         module.eval()
         try:
             with torch.no_grad(), trainer.precision_plugin.forward_context():
-                batch = answers.collate(records, curated).to(answers.device)
+                batch = answers.collate(records, images).to(answers.device)
                 return {reply.id: reply for reply in answers.respond(batch)}
         finally:
             for part, training in modes.items():

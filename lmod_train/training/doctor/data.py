@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from PIL import Image
 from tqdm import tqdm
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import LmodError
 from lmod_train.core.files import sha256_of
-from lmod_train.core.pixels import open_rgb
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.balance import Balance, cells_of, class_of, shares
 from lmod_train.training.doctor.check_result import CheckResult, Level
@@ -48,11 +47,11 @@ def records(subject: Subject) -> Iterator[CheckResult]:
     yield from _failed(broken, "records that are not well formed", "the model would be trained on a wrong conversation")
     named = sorted({image for record in asked for image in record.image})
     opened = _evenly(named, subject.images)
-    unread, blank, small = unreadable_blank_and_small(subject.data.curated, opened)
+    unread, blank, small = unreadable_blank_and_small(subject.data.images, opened)
     yield from _failed(unread, "images that cannot be read", "the run would stop at the first of them")
     yield from _blank(blank, len(opened))
     yield from _small(small, len(opened))
-    changed = other_files(subject.data.curated, asked, set(opened) if not unread else set())
+    changed = other_files(subject.data.images, asked, set(opened) if not unread else set())
     why = "they may be those of other records, with other answers (files renamed or written again)"
     yield from _failed(changed, "images that are not the files that were curated", why)
     if not broken and not unread and not changed:
@@ -81,12 +80,12 @@ def problems(record: Record) -> list[str]:
     return found
 
 
-def unreadable_blank_and_small(root: Path, names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Return why images below `root` cannot be decoded, and the names of those of one colour and of the small ones."""
+def unreadable_blank_and_small(images: Curated, names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return why images cannot be decoded, and the names of those of one colour and of the small ones."""
 
     def problem(name: str) -> tuple[str, str, str]:
         try:
-            picture = open_rgb(root / name)
+            picture = images.rgb(name)
         except LmodError as error:
             return str(error).partition("\n")[0], "", ""
         return "", name if is_blank(picture) else "", name if min(picture.size) < SMALL else ""
@@ -97,14 +96,14 @@ def unreadable_blank_and_small(root: Path, names: Sequence[str]) -> tuple[list[s
     return unread, blank, small
 
 
-def other_files(root: Path, records: Sequence[Record], names: Collection[str]) -> list[str]:
-    """Return those of some images below `root` whose file has another SHA-256 than its records state, with one record.
+def other_files(images: Curated, records: Sequence[Record], names: Collection[str]) -> list[str]:
+    """Return those of some images whose file has another SHA-256 than its records state, with one record.
 
     An image whose record states none is passed over.
     """
     stated = {n: (d, r.id) for r in records for n, d in zip(r.image, r.image_sha256, strict=False) if n in names and d}
     with ThreadPoolExecutor(4) as pool:
-        read = pool.map(lambda name: sha256_of(root / name), stated)
+        read = pool.map(lambda name: sha256_of(images.file(name)), stated)
         return [
             f"{name} (record {id})"
             for (name, (digest, id)), own in zip(stated.items(), read, strict=True)

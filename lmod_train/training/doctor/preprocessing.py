@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from PIL import Image
 
-from lmod_train.core.pixels import open_rgb
 from lmod_train.core.types import Record
 from lmod_train.training.doctor.check_result import CheckResult
 from lmod_train.training.doctor.subject import Subject
@@ -34,9 +33,9 @@ def preprocessing(subject: Subject) -> Iterator[CheckResult]:
     if subject.module is None or subject.data is None or not shown:
         yield CheckResult("preprocessing", "skip", "no processor or no images")
         return
-    dialect, root = subject.module.dialect, subject.data.curated
+    dialect, images_of = subject.module.dialect, subject.data.images
     names = list(dict.fromkeys(r.image[0] for r in shown[:: len(shown) // LOOKED_AT + 1]))
-    pictures = [open_rgb(root / name) for name in names]
+    pictures = [images_of.rgb(name) for name in names]
     images = dialect.processor.image_processor
     mean, std = (
         _three(getattr(images, name, None), default) for name, default in (("image_mean", 0), ("image_std", 1))

@@ -58,7 +58,7 @@ class Subject:
         """
         if self.module is None or self.data is None or not self.records():
             return None
-        return ChatBatch.of(self.module.collate(probe_of(self.records(), DRAWN), self.data.curated))
+        return ChatBatch.of(self.module.collate(probe_of(self.records(), DRAWN), self.data.images))
 
     @cached_property
     def _asked(self) -> list[Record]:

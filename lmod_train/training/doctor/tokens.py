@@ -149,7 +149,7 @@ def template(subject: Subject) -> Iterator[CheckResult]:
         cure = "use the chat_template.jinja published with the weights"
         yield CheckResult("template", "warn", "the prompt has no role markers (such as USER:)", why, cure)
     for record, learnt in list(zip(batch.records, batch.prompt_ids, strict=True))[:COMPARED]:
-        plain = module.dialect.plain_prompt(record, subject.data.curated)  # type: ignore[union-attr]
+        plain = module.dialect.plain_prompt(record, subject.data.images)  # type: ignore[union-attr]
         if plain != learnt:
             what = f"transformers tokenises the prompt of {record.id} differently ({len(plain)} tokens)"
             why = WRONG_PROMPT

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
+from PIL.Image import Image
 from torch import Tensor
 
-from lmod_train.core.pixels import open_rgb
 from lmod_train.core.types import Record
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.encoding import encode
@@ -36,7 +35,7 @@ def contract(subject: Subject) -> Iterator[CheckResult]:
         yield CheckResult("vision", "skip", "no network, or fewer than two images to encode")
         return
     module: Any = subject.module
-    batch = ChatBatch.of(module.collate(pair, subject.data.curated))  # type: ignore[union-attr]
+    batch = ChatBatch.of(module.collate(pair, subject.data.images))  # type: ignore[union-attr]
     with torch.no_grad():
         encoded = encode(module.network, batch.images)
     token = family_of(module.network).image_token_id
@@ -106,13 +105,12 @@ def _pair(subject: Subject) -> list[Record] | None:
 
 def _alike(subject: Subject, one: Record, other: Record) -> bool:
     """Return whether the images of two records have the same pixels."""
-    root = subject.data.curated  # type: ignore[union-attr]
+    images = subject.data.images  # type: ignore[union-attr]
     pairs = zip(one.image, other.image, strict=True)
-    return all(_pixels(root / own) == _pixels(root / theirs) for own, theirs in pairs)
+    return all(_pixels(images.rgb(own)) == _pixels(images.rgb(theirs)) for own, theirs in pairs)
 
 
-def _pixels(file: Path) -> tuple[tuple[int, int], bytes]:
-    picture = open_rgb(file)
+def _pixels(picture: Image) -> tuple[tuple[int, int], bytes]:
     return picture.size, picture.tobytes()
 
 
@@ -123,7 +121,7 @@ def _logits(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:
     logits = []
     with torch.no_grad():
         for record in asked:
-            batch = ChatBatch.of(module.collate([record], subject.data.curated))  # type: ignore[union-attr]
+            batch = ChatBatch.of(module.collate([record], subject.data.images))  # type: ignore[union-attr]
             ids = torch.tensor(batch.prompt_ids, device=module.network.device)
             given = encode(module.network, batch.images).inputs(ids, batch.images_of[0])
             logits.append(module.network(input_ids=ids, logits_to_keep=1, **given).logits[0, -1].float())

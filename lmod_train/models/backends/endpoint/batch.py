@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.types import Batch, Record
 from lmod_train.models.backends.endpoint.address import check_sources
 from lmod_train.models.backends.endpoint.images import ImagePolicy, urls_of
@@ -48,14 +49,15 @@ class Writing:
     sends_away: bool = False
     allowed: tuple[str, ...] = ()
 
-    def __call__(self, records: Sequence[Record], root: Path) -> RequestBatch:
+    def __call__(self, records: Sequence[Record], root: Path | Curated) -> RequestBatch:
         """Return the batch; each image is only read and encoded once.
 
         Raises:
             LmodError: An image cannot be read, or may not be sent.
         """
+        images = Curated.of(root)
         if self.sends_away:
-            check_sources(records, root, self.allowed)
-        urls = urls_of(root, [name for r in records for name in r.image], self.images)
+            check_sources(records, images.root, self.allowed)
+        urls = urls_of(images, records, self.images)
         messages = [messages_of(r, urls, self.decoding, self.images.detail) for r in records]
         return RequestBatch(records, messages, [rendered(m) for m in messages])

@@ -6,14 +6,15 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from itertools import zip_longest
 from typing import Any, Literal
 
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument, CuratedDamaged
-from lmod_train.core.pixels import UNREADABLE, blank, jpeg_bytes, open_rgb, png_bytes
-from lmod_train.core.raw import read_bytes
+from lmod_train.core.curated import Curated
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.pixels import jpeg_bytes, open_picture, png_bytes
+from lmod_train.core.types import Record
 
 Detail = Literal["", "auto", "low", "high"]
 
@@ -46,36 +47,29 @@ class ImagePolicy:
         """Return the policy as JSON values."""
         return asdict(self)
 
-    def url(self, file: Path) -> str:
-        """Return an image file as a data URL.
+    def url(self, images: Curated, name: str, sha256: str = "") -> str:
+        """Return an image as a data URL.
+
+        Args:
+            images: The curated folder's images.
+            name: Which of them.
+            sha256: What its record states of the file; empty if it states nothing.
 
         Raises:
-            CuratedDamaged: The file is missing or cannot be read.
+            CuratedDamaged: The file is missing, cannot be read, or is not the one stated.
         """
-        data = self._bytes(file)
+        data = self._bytes(images.bytes(name, sha256))
         kind = "jpeg" if data.startswith(b"\xff\xd8") else "png"
         return f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
 
-    def _bytes(self, file: Path) -> bytes:
-        image = open_rgb(file)
+    def _bytes(self, bare: bytes) -> bytes:
+        """Return the file to send of an image file without metadata."""
+        image, is_jpeg = open_picture(bare).convert("RGB"), bare.startswith(b"\xff\xd8")
         small = _shrunk(image, self.longest_side)
-        if small is image and self.format == "as_is":
-            return _as_it_is(file, image)
-        jpeg = self.format == "jpeg" or (self.format == "as_is" and _is_jpeg(file))
+        if small is image and self.format == "as_is" and is_jpeg:
+            return bare
+        jpeg = self.format == "jpeg" or (self.format == "as_is" and is_jpeg)
         return jpeg_bytes(small, self.quality) if jpeg else png_bytes(small)
-
-
-def _is_jpeg(file: Path) -> bool:
-    with file.open("rb") as opened:
-        return opened.read(2) == b"\xff\xd8"
-
-
-def _as_it_is(file: Path, image: Image.Image) -> bytes:
-    """Return a JPEG without metadata; any other file as PNG of its pixels."""
-    try:
-        return blank(read_bytes(file)) if _is_jpeg(file) else png_bytes(image)
-    except UNREADABLE as error:
-        raise CuratedDamaged(file, f"curated image cannot be read ({error})") from error
 
 
 def _shrunk(image: Image.Image, longest: int) -> Image.Image:
@@ -87,15 +81,19 @@ def _shrunk(image: Image.Image, longest: int) -> Image.Image:
     return image.resize(size, Image.Resampling.LANCZOS)
 
 
-def urls_of(root: Path, names: Sequence[str], policy: ImagePolicy) -> dict[str, str]:
-    """Return image name -> data URL, reading each image only once.
+def urls_of(images: Curated, records: Sequence[Record], policy: ImagePolicy) -> dict[str, str]:
+    """Return image name -> data URL of the images that the records show, reading each only once.
 
     Args:
-        root: The curated folder.
-        names: Paths relative to it; duplicates are allowed.
+        images: The curated folder's images.
+        records: What is asked.
         policy: Size and format.
+
+    Raises:
+        CuratedDamaged: An image is missing, cannot be read, or is another file than its record states.
     """
-    return {name: policy.url(root / name) for name in dict.fromkeys(names)}
+    stated = {n: sha for r in records for n, sha in zip_longest(r.image, r.image_sha256[: len(r.image)], fillvalue="")}
+    return {name: policy.url(images, name, sha256) for name, sha256 in stated.items()}
 
 
 def described(url: str) -> str:

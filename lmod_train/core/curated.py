@@ -1,0 +1,147 @@
+"""The one way to an image of a curated folder: neither a name nor a link leads out of the folder that the user named.
+
+A folder may come from someone else. A name is checked when its record is read (`check_name`), and links before the
+first image is used (`Curated.check`); every opening checks both again. What is passed on, to a server, a logger or
+another folder, is `Curated.bytes`: without metadata, and the file that the record states by its SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from PIL.Image import Image
+
+from lmod_train.core.errors import CuratedDamaged, LeavesFolder
+from lmod_train.core.links import check_link
+from lmod_train.core.pixels import UNREADABLE, blank, open_picture, picture_size
+from lmod_train.core.raw import read_bytes
+
+_LEAVES = re.compile(r"^$|^/|^[A-Za-z]:|\\|\0|(?:^|/)\.\.?(?:/|$)|//|/$")
+
+
+def check_name(file: Path, name: str) -> None:
+    """Check that the name of an image in a record file leads to somewhere below the curated folder.
+
+    Args:
+        file: The record file, for the error.
+        name: Path of the image as the record states it: relative, with ``/``.
+
+    Raises:
+        LeavesFolder: It is absolute, empty, or goes up.
+
+    Example:
+        >>> check_name(Path("records.parquet"), "images/refuge/1.jpg")
+        >>> check_name(Path("a.parquet"), "../1.jpg")
+        Traceback (most recent call last):
+        lmod_train.core.errors.LeavesFolder: a.parquet: a record names an image outside its curated folder: '../1.jpg'
+        ...
+    """
+    if _LEAVES.search(name):
+        raise LeavesFolder(file, f"a record names an image outside its curated folder: {name[:200]!r}")
+
+
+class Curated:
+    """The images of a curated folder.
+
+    Args:
+        root: The folder as the user named it; it may be a link itself.
+        beside: Further folders that the user named, whose images have absolute names (`data.replay_from`).
+
+    Attributes:
+        root: The folder.
+    """
+
+    def __init__(self, root: Path | str, beside: Sequence[Path] = ()) -> None:
+        self.root = Path(root)
+        self._beside = tuple(folder.absolute() for folder in beside)
+        self._inside: set[Path] = set()
+
+    @classmethod
+    def of(cls, root: Path | Curated) -> Curated:
+        """Return the images of a folder; those of `Curated` as they are."""
+        return root if isinstance(root, Curated) else cls(root)
+
+    def __truediv__(self, name: str) -> Path:
+        """Return `file` of an image, for code that joins a name to a folder."""
+        return self.file(name)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Check names and links of images, before the first is used.
+
+        Raises:
+            LeavesFolder: One leads out of the folder.
+        """
+        for name in dict.fromkeys(names):
+            self.file(name)
+
+    def file(self, name: str) -> Path:
+        """Return where an image lies; it may be missing.
+
+        Raises:
+            LeavesFolder: Its name or a link leads out of the folder.
+        """
+        root = next((folder for folder in self._beside if name.startswith(f"{folder}{os.sep}")), self.root)
+        check_name(self.root, name if root is self.root else Path(name).relative_to(root).as_posix())
+        file = root / name
+        if file.parent not in self._inside:  # folders are checked once, the file at every call
+            check_link(root, file.parent)
+            self._inside.add(file.parent)
+        if file.is_symlink():
+            check_link(root, file)
+        return file
+
+    def rgb(self, name: str) -> Image:
+        """Return an image as RGB, its pixels as stored.
+
+        Raises:
+            LeavesFolder: See `file`.
+            CuratedDamaged: It is missing or damaged.
+        """
+        file = self.file(name)
+        try:
+            image = open_picture(file)
+            image.info.clear()  # profiles and comments, which Pillow would write again
+            return image if image.mode == "RGB" else image.convert("RGB")  # converting to itself is a copy
+        except UNREADABLE as error:
+            raise CuratedDamaged(file, f"curated image cannot be read ({error})") from error
+
+    def size(self, name: str) -> tuple[int, int]:
+        """Return width and height as stored, reading only the header; raises the errors of `rgb`."""
+        file = self.file(name)
+        try:
+            return picture_size(file)
+        except UNREADABLE as error:
+            raise CuratedDamaged(file, f"curated image cannot be read ({error})") from error
+
+    def stored(self, name: str) -> bytes:
+        """Return an image file as it is, with its metadata; raises the errors of `rgb`."""
+        file = self.file(name)
+        try:
+            return read_bytes(file)
+        except (OSError, ValueError) as error:
+            raise CuratedDamaged(file, f"curated image cannot be read ({error})") from error
+
+    def bytes(self, name: str, sha256: str = "") -> bytes:
+        """Return an image file without metadata, to be passed on.
+
+        Args:
+            name: The image.
+            sha256: What the record states of the file, in hexadecimal; empty if it states nothing.
+
+        Raises:
+            LeavesFolder: See `file`.
+            CuratedDamaged: It is missing, damaged, or another file than the record states.
+        """
+        data = self.stored(name)
+        if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+            raise CuratedDamaged(
+                self.file(name), "another file than its records state (SHA-256), so it is not passed on"
+            )
+        try:
+            return blank(data)
+        except UNREADABLE as error:
+            raise CuratedDamaged(self.file(name), f"curated image cannot be read ({error})") from error

@@ -1,0 +1,131 @@
+"""No name and no link leads out of a curated folder, and what is passed on holds pixels alone."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from pathlib import Path
+
+import pytest
+from PIL import Image, PngImagePlugin
+
+from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.curated import Curated, check_name
+from lmod_train.core.errors import CuratedDamaged, LeavesFolder
+from lmod_train.core.links import FOLLOW, links_followed
+from tests.tiny import record
+
+SECRET = b"Li Wei, born 1961"
+
+
+def photograph(file: Path, kind: str = "JPEG") -> Path:
+    """Write a photograph with a name in its metadata."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    told = PngImagePlugin.PngInfo()
+    told.add_text("Patient", SECRET.decode())
+    more = {"pnginfo": told} if kind == "PNG" else {"comment": SECRET}
+    Image.effect_noise((40, 30), 60).convert("RGB").save(file, kind, **more)
+    return file
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    photograph(tmp_path / "curated" / "images" / "a" / "1.jpg")
+    photograph(tmp_path / "curated" / "images" / "a" / "2.png", "PNG")
+    photograph(tmp_path / "outside" / "patient.jpg")
+    return tmp_path / "curated"
+
+
+OUT = ["../outside/patient.jpg", "images/../../outside/patient.jpg", "/etc/hostname", "", ".", "images/..", "C:/x.jpg"]
+OUT += ["images\\..\\..\\outside\\patient.jpg", "images//1.jpg", "./images/a/1.jpg", "images/a/", "images/\0.jpg"]
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_a_name_that_leaves_the_folder_is_refused_when_read_and_when_opened(folder: Path, tmp_path: Path, name: str):
+    with pytest.raises(LeavesFolder, match="outside its curated folder"):
+        check_name(folder / "records", name)
+    for opened in ("file", "rgb", "bytes", "stored", "size"):
+        with pytest.raises(LeavesFolder):
+            getattr(Curated(folder), opened)(name)
+    file = tmp_path / "records.parquet"
+    for field in ("image", "image_plain"):
+        write_records(file, [record("a/b/1"), record("a/b/2", **{field: ("images/a/1.jpg", name)})])
+        with pytest.raises(LeavesFolder, match=r"records\.parquet"):
+            read_records(file)
+
+
+def test_names_below_the_folder_are_opened(folder: Path):
+    images = Curated(folder)
+    for name in ("images/a/1.jpg", "images/a/2.png"):
+        assert images.rgb(name).size == images.size(name) == (40, 30)
+        assert images.file(name) == images / name == folder / name
+    assert Curated.of(images) is images and Curated.of(folder).root == folder
+    assert not images.file("images/a/..jpg").exists() and not images.file("images/a/x..y/1.jpg").exists()
+    with pytest.raises(CuratedDamaged, match="cannot be read"):
+        images.rgb("images/a/3.jpg")
+
+
+@pytest.mark.parametrize("place", ["images/a/3.jpg", "images/b", "images"])
+def test_a_link_out_of_the_folder_stops_and_the_user_can_allow_it(folder: Path, tmp_path: Path, place: str):
+    aside = tmp_path / "aside"
+    (folder / "images").rename(aside)
+    link = folder / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    target = {"images/a/3.jpg": tmp_path / "outside" / "patient.jpg", "images/b": aside / "a", "images": aside}[place]
+    link.symlink_to(os.path.relpath(target, link.parent))
+    name = {"images/a/3.jpg": place, "images/b": "images/b/1.jpg", "images": "images/a/1.jpg"}[place]
+    for opened in ("file", "rgb", "bytes", "stored", "size"):
+        with pytest.raises(LeavesFolder, match="a link leads out of the folder") as error:
+            getattr(Curated(folder), opened)(name)
+    assert error.value.typed(["report", "RUN"]).endswith("`python -m lmod_train report RUN --follow_links`")
+    with pytest.raises(LeavesFolder):
+        Curated(folder).check(["images/a/none.jpg", name])
+    with links_followed(True):
+        assert os.environ[FOLLOW] == "1" and Curated(folder).rgb(name).size == (40, 30)
+    assert FOLLOW not in os.environ
+
+
+def test_links_within_the_folder_and_the_folder_itself_are_followed(folder: Path, tmp_path: Path):
+    (folder / "images" / "a" / "3.jpg").symlink_to("1.jpg")
+    (folder / "images" / "b").symlink_to("a")
+    (tmp_path / "mine").symlink_to(folder)
+    images = Curated(tmp_path / "mine")
+    assert [images.rgb(f"images/{n}").size for n in ("a/3.jpg", "b/1.jpg", "b/3.jpg")] == [(40, 30)] * 3
+
+
+def test_a_link_made_after_the_first_image_is_seen(folder: Path, tmp_path: Path):
+    images = Curated(folder)
+    images.rgb("images/a/1.jpg")
+    (folder / "images" / "a" / "4.jpg").symlink_to(tmp_path / "outside" / "patient.jpg")
+    with pytest.raises(LeavesFolder):
+        images.rgb("images/a/4.jpg")
+
+
+def test_folders_beside_it_have_absolute_names(folder: Path, tmp_path: Path):
+    other = tmp_path / "outside"
+    images = Curated(folder, beside=[other])
+    assert images.rgb(str(other / "patient.jpg")).size == (40, 30)
+    for name in (f"{other}/../curated/images/a/1.jpg", f"{other}-2/patient.jpg", str(folder / "images" / "a" / "1.jpg")):
+        with pytest.raises(LeavesFolder):
+            images.file(name)
+
+
+@pytest.mark.parametrize("name", ["images/a/1.jpg", "images/a/2.png"])
+def test_what_is_passed_on_holds_pixels_alone_in_its_own_format(folder: Path, name: str):
+    images = Curated(folder)
+    bare, stored = images.bytes(name), images.stored(name)
+    assert SECRET in stored and SECRET not in bare
+    opened, before = (Image.open(io.BytesIO(data)) for data in (bare, stored))
+    assert opened.format == before.format and opened.tobytes() == before.tobytes()
+    (folder / name).write_bytes(bare)
+    assert images.bytes(name) == bare and not images.rgb(name).info
+
+
+def test_another_file_than_stated_is_not_passed_on(folder: Path):
+    images, name = Curated(folder), "images/a/1.jpg"
+    stated = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    assert images.bytes(name, stated) == images.bytes(name)
+    photograph(folder / name)
+    with pytest.raises(CuratedDamaged, match="SHA-256"):
+        images.bytes(name, stated)
