@@ -13,7 +13,6 @@ from lmod_train.core.artifacts.records import number_of_records
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
-from lmod_train.core.escaping import for_terminal
 from lmod_train.core.types import Record
 from lmod_train.report.results import Outcomes, Results, named_folder
 from lmod_train.report.seeds import by_series
@@ -58,9 +57,8 @@ def _images(name: str, curated: Path | None, outcomes: Outcomes) -> Iterator[str
     records = [p.record for p in outcomes.predictions]
     shown = {image for record in records for image in record.image}
     cure = "name the folder with `--curated CURATED`"
-    if curated is None and shown and (named := named_folder(outcomes.config)):
-        named_as = for_terminal(str(named))
-        yield f"{name}: its config names {named_as}, whose records do not list its images: none is shown ({cure})"
+    if curated is None and shown and named_folder(outcomes.config):
+        yield f"{name}: the folder that its config names does not list its images: none is shown ({cure})"
     if curated is None or not shown:
         return
     if not curated.is_dir():

@@ -14,7 +14,7 @@ from lmod_train.core.escaping import for_terminal
 from lmod_train.core.types import Score
 from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.results import Outcomes, Results, RunScores, named_folder
 from lmod_train.report.warnings import TaskOfRun, Warned, warnings_of
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.item_score import item_score
@@ -30,7 +30,9 @@ def warned(results: Results) -> dict[Place, list[Warned]]:
     """Return the warnings about each score of the headline table; an empty list if there is none."""
     known = cache(_ids)
     return {
-        (run.path, task): warnings_of(_case(run, found, task, known(results.images[name])))
+        (run.path, task): warnings_of(
+            _case(run, found, task, known(results.images[name] or named_folder(found.config)))
+        )
         for (name, found), run in zip(results.outcomes.items(), results.runs, strict=True)
         for task in run.tasks()
     }

@@ -106,7 +106,11 @@ def test_folders_beside_it_have_absolute_names(folder: Path, tmp_path: Path):
     other = tmp_path / "outside"
     images = Curated(folder, beside=[other])
     assert images.rgb(str(other / "patient.jpg")).size == (40, 30)
-    for name in (f"{other}/../curated/images/a/1.jpg", f"{other}-2/patient.jpg", str(folder / "images" / "a" / "1.jpg")):
+    for name in (
+        f"{other}/../curated/images/a/1.jpg",
+        f"{other}-2/patient.jpg",
+        str(folder / "images" / "a" / "1.jpg"),
+    ):
         with pytest.raises(LeavesFolder):
             images.file(name)
 

@@ -115,6 +115,7 @@ def curate(folder, n=24, redistributable=True):
         folder / "manifest.json",
         {"schema_version": 2, "sources": {"phantoms": {"licence": "CC0", "redistributable": redistributable}}},
     )
+    write_records(folder / "records" / "all.parquet", records(n))
     return folder
 
 

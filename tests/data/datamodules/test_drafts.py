@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, CuratedDamaged
 from lmod_train.core.files import sha256_of
 from lmod_train.data.datamodules.drafts import DraftData
 from lmod_train.tasks.drafting.task import Drafting
@@ -34,5 +34,5 @@ def test_an_unreadable_image_and_another_task_are_refused(tmp_path: Path):
     with pytest.raises(BadArgument, match="ask-questions"):
         DraftData(folder, [Glaucoma()]).setup("validate")
     (folder / "eye0.png").write_bytes(b"no image")
-    with pytest.raises(BadArgument, match=r"eye0\.png.*readable image"):
+    with pytest.raises(CuratedDamaged, match=r"eye0\.png.*cannot be read"):
         DraftData(folder, [Drafting()]).setup("validate")

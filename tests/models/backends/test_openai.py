@@ -25,7 +25,7 @@ from lmod_train.models.backends.openai import OpenAI
 from lmod_train.models.chat.checkpoint import find
 from tests import forks
 from tests.models.backends.endpoint.server import FAULTS, STATUS, Plan, serving
-from tests.tiny import record, write_curated
+from tests.tiny import hashed, record, write_curated
 
 CONFIGS = configs_folder()
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
@@ -55,7 +55,8 @@ def world(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (tmp_path / "curated").mkdir()
-    return World(records(120), write_curated(tmp_path / "curated", records(120)), tmp_path / "run")
+    folder = write_curated(tmp_path / "curated", records(120))
+    return World([hashed(folder, r) for r in records(120)], folder, tmp_path / "run")
 
 
 class World:

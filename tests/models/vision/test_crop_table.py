@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.types import Box, Region
 from lmod_train.models.vision import crop_table as module
@@ -141,8 +142,8 @@ def test_a_box_that_rounds_to_the_far_edge_shows_the_last_pixels_and_no_black(bo
 
 
 def test_one_picture_s_crops_are_cut_from_one_decoding(folder, monkeypatch):
-    opened, original = [], module.open_rgb
-    monkeypatch.setattr(module, "open_rgb", lambda path: opened.append(path.name) or original(path))
+    opened, original = [], Curated.rgb
+    monkeypatch.setattr(Curated, "rgb", lambda self, name: opened.append(name) or original(self, name))
     assert np.array_equal(cut_all(CROPS[::-1], folder, 8), np.stack([by_hand(folder, c) for c in CROPS[::-1]]))
     assert sorted(opened) == ["a.png", "b.png"] and cut_all([], folder, 8).shape == (0, 8, 8, 3)
 

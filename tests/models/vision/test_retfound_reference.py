@@ -18,6 +18,7 @@ from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.types import Record
 from lmod_train.models.modules.fine_tuning import FineTuning
 from lmod_train.models.modules.layer_decay import LayerDecay, factor, layer_groups, scaled_lr
@@ -110,7 +111,7 @@ class FormulaData(LightningDataModule):
 
     def __init__(self, run: dict) -> None:
         super().__init__()
-        self.run, self.batch_size, self.curated = run, run["batch"], Path()
+        self.run, self.batch_size, self.images = run, run["batch"], Curated(".")
 
     def records(self, split: str) -> list[Record]:
         return [record(c, f"Stage: {c}", image=f"{c}.png") for c in range(4) for _ in range(self.batch_size)]

@@ -69,10 +69,9 @@ def test_no_reply_is_cut_off_or_interpreted(reply, curated, tmp_path, monkeypatc
 
 @pytest.mark.parametrize(
     ("image", "why"),
-    [("images/c.png", "image not found"), ("../outside.png", "image not found"), ("", "asked without image")],
+    [("images/c.png", "image not found"), ("", "asked without image")],
 )
 def test_without_an_image_there_is_a_grey_box(image, why, curated, tmp_path, monkeypatch):
-    Image.new("RGB", (9, 9)).save(curated.parent / "outside.png")
     ((left, _),) = drawn(
         lambda t, out: draw_qualitative(t, out, curated), grid(2, images=[image]), tmp_path, monkeypatch
     )

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, LeavesFolder
 from lmod_train.report.contents import Chapter, Contents, Figure, Text, table
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
@@ -172,7 +172,8 @@ def test_an_image_outside_the_curated_folder_is_not_shown(tmp_path):
     Image.new("RGB", (9, 9)).save(tmp_path / "secret.png")
     (tmp_path / "curated").mkdir()
     assert thumbnail(tmp_path, "secret.png").startswith("data:image/jpeg")
-    assert thumbnail(tmp_path / "curated", "../secret.png") == ""
+    with pytest.raises(LeavesFolder):
+        thumbnail(tmp_path / "curated", "../secret.png")
 
 
 def test_tables_and_figures_of_a_task_are_known():

@@ -18,6 +18,7 @@ from PIL import Image
 from lmod_train.core.artifacts.predictions import answer_of
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.curated import Curated
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.data.datamodules.records import RecordsDataModule
@@ -113,13 +114,15 @@ def test_what_a_parser_quotes_is_escaped_too(folder: Path):
     assert "<script>" not in row[COLUMNS.index("parsed")] and "&lt;script&gt;" in row[COLUMNS.index("parsed")]
 
 
-def test_images_are_the_curated_ones(run: Path, folder: Path):
+def test_images_have_the_pixels_of_the_curated_ones(run: Path, folder: Path):
     images = {r.id: r.image[0] for r in records(8)}
-    waiting = {sha256_of(file) for file in (run / "staged").rglob("*") if file.is_file()}
+    waiting = {sha256_of(file): file for file in (run / "staged").rglob("*") if file.is_file()}
     for rows in tables(run).values():
-        hashes = [sha256_of(folder / images[row["id"]]) for row in rows]
-        assert [row["image"]["sha256"] for row in rows] == hashes
-        assert set(hashes) <= waiting and len(set(hashes)) == ROWS
+        sent = [waiting[row["image"]["sha256"]] for row in rows]
+        for file, row in zip(sent, rows, strict=True):
+            assert Image.open(file).tobytes() == Image.open(folder / images[row["id"]]).tobytes()
+            assert not Image.open(file).info
+        assert len(set(sent)) == ROWS
 
 
 class Counting(PredictionTable):
@@ -142,9 +145,10 @@ def test_without_a_wandb_logger_nothing_is_read_and_nothing_fails(folder: Path, 
 def test_several_images_of_a_record_are_shown_side_by_side(tmp_path: Path):
     Image.new("RGB", (4, 2), "red").save(tmp_path / "red.png")
     Image.new("L", (3, 5), 255).save(tmp_path / "white.png")
-    assert shown([tmp_path / "red.png"]) == str(tmp_path / "red.png")
-    whole = shown([tmp_path / "red.png", tmp_path / "white.png"])
-    assert isinstance(whole, Image.Image) and whole.size == (7, 5)
+    images = Curated(tmp_path)
+    assert shown(images, ["red.png"]).tobytes() == Image.open(tmp_path / "red.png").tobytes()
+    whole = shown(images, ["red.png", "white.png"])
+    assert whole.size == (7, 5)
     assert [whole.getpixel(at) for at in ((0, 0), (3, 1), (4, 4), (0, 4))] == [
         (255, 0, 0), (255, 0, 0), (255, 255, 255), (0, 0, 0),
     ]  # fmt: skip

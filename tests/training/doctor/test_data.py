@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
+from lmod_train.core.curated import Curated
 from lmod_train.core.types import Message, Part
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.tasks.glaucoma import Glaucoma
@@ -29,7 +30,7 @@ def write_curated(folder, asked):
 def subject(folder, asked, images=0, **data):
     """Return the subject of records whose images are the files that are there now."""
     present = [hashed(folder, r) if all((folder / n).is_file() for n in r.image) else r for r in asked]
-    held = SimpleNamespace(curated=folder, training=lambda: present)
+    held = SimpleNamespace(images=Curated(folder), training=lambda: present)
     return Subject({"data": data}, data=held, images=images)
 
 
@@ -67,7 +68,7 @@ def test_images_that_cannot_be_read_fail_and_the_first_are_listed(tmp_path):
     write_curated(tmp_path, asked)
     for i in range(7):
         (tmp_path / f"{i}.png").unlink()
-    unread, blank, small = unreadable_blank_and_small(tmp_path, [f"{i}.png" for i in range(8)])
+    unread, blank, small = unreadable_blank_and_small(Curated(tmp_path), [f"{i}.png" for i in range(8)])
     assert len(unread) == 7 and not blank and not small
     (failed,) = records(subject(tmp_path, asked))
     assert failed.level == "fail" and failed.what.startswith("7 images that cannot be read")

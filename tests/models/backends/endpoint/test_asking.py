@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError
 from lmod_train.models.backends.endpoint.asking import Asking
 from lmod_train.models.backends.endpoint.background import Background
@@ -231,7 +232,8 @@ def test_a_list_of_models_that_fails_is_no_matter():
 
 def test_a_batch_is_written_once_an_image_and_stays_where_it_is(tmp_path):
     several = [record(str(i), image=["a.png"]) for i in range(3)]
-    batch = Writing(DECODING, ImagePolicy())(several, write_curated(tmp_path, several))
+    several = read_records(write_curated(tmp_path, several) / "records")
+    batch = Writing(DECODING, ImagePolicy())(several, tmp_path)
     urls = {id(m[0]["content"][0]["image_url"]["url"]) for m in batch.messages}
     assert len(urls) == 1 and batch.to("meta") is batch and len(batch) == 3
     assert all(json.loads(text) for text in batch.rendered)

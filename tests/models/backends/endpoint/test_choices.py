@@ -8,7 +8,7 @@ from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.models.backends.openai import OpenAI
 from tests.models.backends.endpoint.server import logprob, serving
 from tests.models.backends.test_openai import QUICK, WORDS, World, records
-from tests.tiny import write_curated
+from tests.tiny import hashed, write_curated
 
 TOP = {"GLAUCOMA": -0.5, "NON": -1.25, "GL": -7.0, "The": -3.0}
 KIND = "--model.backend.likelihoods"
@@ -20,7 +20,8 @@ def world(tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (tmp_path / "curated").mkdir()
-    return World(records(24), write_curated(tmp_path / "curated", records(24)), tmp_path / "run")
+    folder = write_curated(tmp_path / "curated", records(24))
+    return World([hashed(folder, r) for r in records(24)], folder, tmp_path / "run")
 
 
 def truth(choice, kind):
