@@ -226,6 +226,33 @@ def untested(root: Path) -> list[str]:
     return [name for name in found if not name.startswith(tuple(TESTED_ELSEWHERE))]
 
 
+OPENERS = {"open_rgb", "open_picture", "picture_size", "picture_frame"}
+"""Functions of core.pixels that open an image file by its path."""
+
+OF_CURATED = ("models", "training", "report", "data/audit", "data/datamodules", "data/formats")
+"""Rooms that read the images of curated folders, through `lmod_train.core.curated.Curated` alone."""
+
+OPENS = {
+    "models/backends/endpoint/images.py": "bytes that `Curated` read",
+    "data/audit/shortcuts.py": "a file that `Curated` checked, at a fraction of its size",
+}
+"""Files of these rooms that decode an image themselves -> what they decode."""
+
+
+def other_openers(root: Path) -> list[str]:
+    """Return where an image of a curated folder could be opened in another way than by `Curated`."""
+    found = []
+    for file in (f for room in OF_CURATED for f in sorted((root / "lmod_train" / room).rglob("*.py"))):
+        if file.relative_to(root / "lmod_train").as_posix() in OPENS:
+            continue
+        for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+            names = {alias.name for alias in node.names} if isinstance(node, ast.ImportFrom) else set()
+            is_open = isinstance(node, ast.Attribute) and ast.unparse(node) in ("Image.open", "PIL.Image.open")
+            if names & OPENERS or is_open:
+                found.append(f"{file.relative_to(root)}:{node.lineno}")
+    return found
+
+
 def holds_code(file: Path) -> bool:
     return any(not isinstance(node, ast.Expr) for node in tree(file.read_text(encoding="utf-8")).body)
 
@@ -260,6 +287,14 @@ def test_names_are_words_of_the_glossary():
 def test_every_file_is_reached_by_a_test_of_its_folder():
     assert untested(ROOT) == []
     assert [name for name in TESTED_ELSEWHERE if not (ROOT / "lmod_train" / name).exists()] == []
+
+
+def test_curated_images_are_opened_in_one_way(tmp_path: Path):
+    assert other_openers(ROOT) == []
+    plant(tmp_path, "lmod_train/report/a.py", "from lmod_train.core.pixels import open_rgb\n")
+    plant(tmp_path, "lmod_train/data/formats/b.py", "from PIL import Image\nx = Image.open('eye.jpg')\n")
+    plant(tmp_path, "lmod_train/data/sources/c.py", "from lmod_train.core.pixels import open_rgb\n")
+    assert [line.rpartition("/")[2] for line in other_openers(tmp_path)] == ["a.py:1", "b.py:2"]
 
 
 def test_no_path_of_a_machine_is_left_in_the_project():
