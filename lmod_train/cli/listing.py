@@ -1,4 +1,4 @@
-"""Lists of sources, tasks, models and configs, and of the options of one of them, as `list` prints them."""
+"""The command `list`: sources, tasks, models and configs, and the options of one of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import Literal
 
 import yaml
 
@@ -17,6 +18,40 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import configs_folder
 
 WIDTH = 110
+
+
+def show(
+    kind: Literal["sources", "tasks", "models", "configs", "options"],
+    name: str = "",
+    *,
+    table: bool = False,
+    csv: bool = False,
+) -> None:
+    """List sources, tasks, models, configs, or the options of one of them.
+
+    Includes your own sources and tasks, defined in modules and packages of the working folder. They are read without
+    being imported.
+
+    Args:
+        kind: What to list.
+        name: With `options`: the name of a source, task or model config, a class path, or a group of options of `fit`
+            (data, trainer, tripwires, checkpoint, evaluation, read_back).
+        table: With `models`: print the models of the papers and newer ones as a Markdown table, with notes: hub id,
+            licence, billions of parameters, GB of GPU memory, route, state of the published numbers, what was tried.
+        csv: The same as CSV, one line for each model and paper.
+    """
+    from lmod_train.cli import model_table
+
+    if (kind == "options") != bool(name):
+        expected = "a name after `options`, and none after the others"
+        raise BadArgument("list", f"{kind} {name}".strip(), expected, "e.g. `python -m lmod_train list options idrid`")
+    if (table or csv) and kind != "models":
+        raise BadArgument("--table, --csv", kind, "`models`", "`python -m lmod_train list models --table`")
+    kinds = {"sources": sources, "tasks": tasks, "models": models, "configs": configs}
+    if table or csv:
+        kinds["models"] = model_table.comma_separated if csv else model_table.markdown
+    text = options_text(name) if name else kinds[kind]()
+    print(text or f"no {kind} yet", flush=True)
 
 
 def sources() -> str:

@@ -1,4 +1,4 @@
-"""The contact sheet of phantoms drawn by `phantom --sheet`."""
+"""The command `phantom`: raw datasets of phantoms, and a contact sheet of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,62 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from jsonargparse.typing import NonNegativeInt, PositiveInt
+
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.curation.images import open_image
-from lmod_train.data.sources.base import Source
-from lmod_train.data.sources.discovery import discover, source_classes
-from lmod_train.phantom.contact_sheet import Tile, contact_sheet
-from lmod_train.phantom.truth import Truth
+
+if TYPE_CHECKING:
+    from lmod_train.data.sources.base import Source
+    from lmod_train.phantom.contact_sheet import Tile
+    from lmod_train.phantom.truth import Truth
 
 A_SOURCE = 3
 """Number of phantoms per source on the sheet."""
+
+
+def phantom(
+    *,
+    out: Path,
+    n: PositiveInt = 64,
+    seed: NonNegativeInt = 0,
+    sources: str = "eye_diseases,refuge",
+    sheet: Path | None = None,
+) -> None:
+    """Draw phantoms (synthetic eye images with known labels) in the folder layouts of raw datasets.
+
+    Args:
+        out: Folder to write to; each source gets its own folder in it.
+        n: Number of eyes per source.
+        seed: Random seed; the same seed draws the same eyes.
+        sources: Names of the sources to imitate, separated by commas; `all` for every source.
+        sheet: PNG file of an overview to write: three phantoms of each source with names and true boxes.
+    """
+    known = _drawable()
+    chosen = known if sources == "all" else sources.split(",")
+    for name in chosen:
+        if name not in known:
+            expected = f"names among {', '.join(known)}, or `all` alone"
+            raise BadArgument("--sources", name, expected, f"e.g. `--sources {known[0]}`")
+    for name in chosen:
+        import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)
+        print(f"{name}: drew {n} phantoms with seed {seed} in {out}")
+    if sheet is not None:
+        shown = draw_sheet(out, chosen, n, seed, sheet)
+        print(f"wrote {sheet}: {shown} phantoms with their true boxes")
+
+
+def _drawable() -> list[str]:
+    """Return the names of the sources whose layout phantoms can be drawn in."""
+    from lmod_train.cli.catalogue import descendants, shipped_classes
+    from lmod_train.core.shipped import PACKAGE
+
+    found = descendants("Source", shipped_classes("Source"))
+    names = [str(source.constants["name"]) for source in found]
+    folders = PACKAGE / "phantom" / "folders"
+    return [name for name in names if (folders / f"{name}.py").exists() or (folders / name / "__init__.py").exists()]
 
 
 def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path) -> int:
@@ -31,6 +77,9 @@ def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path)
     Returns:
         Number of phantoms on the sheet.
     """
+    from lmod_train.data.sources.discovery import discover, source_classes
+    from lmod_train.phantom.contact_sheet import contact_sheet
+
     known = source_classes()
     sources = {s.name: s for s in discover(folder, wanted=[known[name]() for name in names]).sources}
     tiles = [tile for name in names if name in sources for tile in _tiles(sources[name], n, seed)]
@@ -40,6 +89,9 @@ def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path)
 
 def _tiles(source: Source, n: int, seed: int) -> Iterator[Tile]:
     """Yield the tiles of a source, with labels as different as possible."""
+    from lmod_train.data.curation.images import open_image
+    from lmod_train.phantom.contact_sheet import Tile
+
     samples = {item.key: item for item in source.samples() if isinstance(item, Sample)}
     truths: list[Truth] = import_module(f"lmod_train.phantom.folders.{source.name}").truths(n, seed)
     for truth in _various([truth for truth in truths if truth.key in samples])[:A_SOURCE]:
@@ -65,6 +117,7 @@ def labels_of(truth: Truth) -> str:
     """Return a phantom's labels other than ``no``, in words.
 
     Example:
+        >>> from lmod_train.phantom.truth import Truth
         >>> labels_of(Truth("1", "1", {"diagnosis": "cataract", "cataract": "yes", "glaucoma": "no", "icdr": "2"}))
         'cataract, icdr 2'
     """

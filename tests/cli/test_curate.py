@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.cli import plain
+from lmod_train.cli import curation
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -245,24 +245,9 @@ def test_the_command_that_was_typed_is_in_the_manifest(
 
 
 def test_what_the_command_presets_is_what_the_pipeline_presets():
-    parameters = inspect.signature(plain.curate).parameters
+    parameters = inspect.signature(curation.curate).parameters
     assert parameters["strict"].default == inspect.signature(pipeline.curate).parameters["strict"].default
     assert BoxFilter(parameters["box_quantity"].default, parameters["box_threshold"].default) == BoxFilter()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"), [(["--n", "0"], "n='0'"), (["--sources", "refuge,orig"], "--sources='orig'")]
-)
-def test_phantoms_that_cannot_be_drawn_are_refused(
-    arguments: list[str], part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    try:
-        status: object = cli.main(["phantom", "--out", str(tmp_path / "raw"), *arguments])
-    except SystemExit as refused:  # by the parser
-        status = refused.code
-    assert status == 2
-    assert part in capsys.readouterr().err
-    assert not (tmp_path / "raw").exists()
 
 
 def test_a_folder_that_another_process_writes_is_not_touched(

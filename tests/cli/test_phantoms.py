@@ -1,4 +1,4 @@
-"""`phantom --sheet` shows phantoms of each source as their files hold them, with their known truth."""
+"""The command `phantom`: its sheet shows phantoms of each source as their files hold them, with their known truth."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from PIL import Image
 from lmod_train import cli
 from lmod_train.cli import phantoms
 from lmod_train.data.sources.discovery import source_classes
+from lmod_train.phantom import contact_sheet
 from lmod_train.phantom.contact_sheet import Tile
 
 N, SEED = 8, 3
@@ -43,7 +44,7 @@ def test_every_source_is_shown(folder: Path, tmp_path: Path, monkeypatch: pytest
 
 def is_shown(names: tuple[str, ...], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiles: list[Tile] = []
-    monkeypatch.setattr(phantoms, "contact_sheet", lambda shown, out, columns: tiles.extend(shown))
+    monkeypatch.setattr(contact_sheet, "contact_sheet", lambda shown, out, columns: tiles.extend(shown))
     assert phantoms.draw_sheet(folder, names, N, SEED, tmp_path / "sheet.png") == len(tiles) == 3 * len(names)
     assert [tile.title for tile in tiles[::3]] == [f"{n} · {source_classes()[n].modality}" for n in names]
     for tile in tiles:
@@ -57,7 +58,7 @@ def is_shown(names: tuple[str, ...], folder: Path, tmp_path: Path, monkeypatch: 
 
 def test_different_labels_come_first(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     tiles: list[Tile] = []
-    monkeypatch.setattr(phantoms, "contact_sheet", lambda shown, out, columns: tiles.extend(shown))
+    monkeypatch.setattr(contact_sheet, "contact_sheet", lambda shown, out, columns: tiles.extend(shown))
     phantoms.draw_sheet(folder, ["eye_diseases"], N, SEED, tmp_path / "sheet.png")
     assert len({tile.lines[1] for tile in tiles}) == 3
 
@@ -67,3 +68,18 @@ def test_the_command_writes_the_sheet(tmp_path: Path, capsys: pytest.CaptureFixt
     assert cli.main(["phantom", "--out", str(tmp_path / "RAW"), "--n", "4", "--sheet", str(sheet)]) == 0
     assert f"wrote {sheet}: 6 phantoms with their true boxes" in capsys.readouterr().out
     assert Image.open(sheet).width > 1500
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"), [(["--n", "0"], "n='0'"), (["--sources", "refuge,orig"], "--sources='orig'")]
+)
+def test_phantoms_that_cannot_be_drawn_are_refused(
+    arguments: list[str], part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    try:
+        status: object = cli.main(["phantom", "--out", str(tmp_path / "raw"), *arguments])
+    except SystemExit as refused:  # by the parser
+        status = refused.code
+    assert status == 2
+    assert part in capsys.readouterr().err
+    assert not (tmp_path / "raw").exists()
