@@ -6,51 +6,42 @@ import os
 import re
 import sys
 from argparse import SUPPRESS
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 import torch
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
-from lightning import LightningModule
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
-from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, rank_zero_warn
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
 
 from lmod_train.cli import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.noise import silenced
-from lmod_train.cli.other_regime import in_another_regime
 from lmod_train.cli.precedence import in_order
 from lmod_train.cli.provenance import write_loaded, write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
+from lmod_train.cli.run_tables import compared, refuse_unscored, scored
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
+from lmod_train.cli.training import Trained, continued, finish, refuse_untrainable
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
-from lmod_train.core.errors import BadArgument, LmodError, NotScored, Unbuildable
-from lmod_train.core.files import remove
+from lmod_train.core.errors import BadArgument, LmodError, Unbuildable
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
-from lmod_train.models.strategies.keeping import damaged, set_aside
-from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continue
+from lmod_train.models.strategies.saved import AnyCheckpoint
 from lmod_train.models.strategies.sharding import Sharded
-from lmod_train.report.chain_table import chain_tables
-from lmod_train.report.headline import headline, headline_table
-from lmod_train.report.languages import KINDS, language_tables
-from lmod_train.report.other_regimes import regime_tables
-from lmod_train.report.results import read_outcomes, read_run_scores
 from lmod_train.report.tripwires import draw_probes
-from lmod_train.report.writers.markdown import markdown
 from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.callbacks.learning import Learning
 from lmod_train.training.callbacks.progress import Progress
@@ -75,8 +66,79 @@ AGAINST = (
 DEEPSPEED = "lmod_train.models.strategies.sharding_deepspeed.DeepSpeed"
 
 
-class Trained(Exception):
-    """The training of a run is complete, and is not repeated."""
+def run(arguments: list[str], once: bool = False) -> int:
+    """Run one of Lightning's commands, then write predictions and scores from the replies.
+
+    Returns:
+        The exit status: 0, or `INCOMPLETE` if a record that was to be asked has no reply.
+
+    Args:
+        arguments: The command and its options.
+        once: Whether a complete training of the same configuration is left as it is, without building the model.
+    """
+    if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
+        os.environ.setdefault("WANDB_MODE", "offline")  # without a key, wandb would wait for input
+    with silenced(sys.stderr.isatty()), ExitStack() as held:
+        try:
+            return _run(arguments, held, once)
+        except Trained as done:
+            rank_zero_info(f"{done}: the training is complete")
+            return 0
+
+
+def _run(arguments: list[str], held: ExitStack, once: bool = False) -> int:
+    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
+    experiment = performed(Experiment, held, options() | {"once": once}, given)
+    folder = Path(experiment.trainer.default_root_dir)
+    write_loaded(folder, experiment.model.weights_origin)
+    if experiment.subcommand == "fit":
+        finish(experiment.trainer, folder)
+    elif experiment.loaded:
+        write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
+    trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
+    ended = asked(experiment, held, "answered", trusted)
+    if ended.scored:
+        against = [Path(other) for other in experiment.config[experiment.subcommand].against]
+        print(lines(scored(folder, trusted)))
+        print(lines(compared(folder, against, trusted, arguments)), end="")
+    return ended.status if experiment.subcommand != "fit" else 0
+
+
+def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], arguments: list[str] | None) -> Any:
+    """Return an experiment after its command has run.
+
+    Args:
+        kind: Class of the experiment.
+        held: Stack that holds the lock of the run folder.
+        chosen: Options of LightningCLI.
+        arguments: The command and its options; None for those of the process.
+    """
+    try:
+        return kind(held, **chosen, args=arguments)
+    except Collapsed as stopped:
+        rank_zero_only(draw_probes)(stopped.file.parent)
+        raise
+    except SystemExit as ended:
+        if isinstance(ended.__context__, KeyboardInterrupt):  # Lightning exits with status 1 after Ctrl-C
+            raise ended.__context__ from None
+        raise
+
+
+def options() -> dict[str, Any]:
+    """Return the options of LightningCLI that all commands share."""
+    return {
+        "model_class": LmodModule,
+        "datamodule_class": RecordsDataModule,
+        "subclass_mode_model": True,
+        "save_config_callback": None,
+        "parser_class": Parser,
+        "seed_everything_default": 0,
+        "trainer_defaults": {
+            **DEFAULTS["trainer"],
+            "callbacks": [Termination(), Progress(), TrainingSet(), Learning()],
+        },
+        "parser_kwargs": {"prog": "python -m lmod_train"},
+    }
 
 
 class Parser(Refusing, LightningArgumentParser):
@@ -224,177 +286,6 @@ class Experiment(LightningCLI):
         write_provenance(config.run, weights, continues=self._continues)
         if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
             examined(config, plain(self._parser("fit"), config), Path(config.run), refuse=config.doctor.refuse)
-
-
-def options() -> dict[str, Any]:
-    """Return the options of LightningCLI that all commands share."""
-    return {
-        "model_class": LmodModule,
-        "datamodule_class": RecordsDataModule,
-        "subclass_mode_model": True,
-        "save_config_callback": None,
-        "parser_class": Parser,
-        "seed_everything_default": 0,
-        "trainer_defaults": {
-            **DEFAULTS["trainer"],
-            "callbacks": [Termination(), Progress(), TrainingSet(), Learning()],
-        },
-        "parser_kwargs": {"prog": "python -m lmod_train"},
-    }
-
-
-def run(arguments: list[str], once: bool = False) -> int:
-    """Run one of Lightning's commands, then write predictions and scores from the replies.
-
-    Returns:
-        The exit status: 0, or `INCOMPLETE` if a record that was to be asked has no reply.
-
-    Args:
-        arguments: The command and its options.
-        once: Whether a complete training of the same configuration is left as it is, without building the model.
-    """
-    if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
-        os.environ.setdefault("WANDB_MODE", "offline")  # without a key, wandb would wait for input
-    with silenced(sys.stderr.isatty()), ExitStack() as held:
-        try:
-            return _run(arguments, held, once)
-        except Trained as done:
-            rank_zero_info(f"{done}: the training is complete")
-            return 0
-
-
-def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], arguments: list[str] | None) -> Any:
-    """Return an experiment after its command has run.
-
-    Args:
-        kind: Class of the experiment.
-        held: Stack that holds the lock of the run folder.
-        chosen: Options of LightningCLI.
-        arguments: The command and its options; None for those of the process.
-    """
-    try:
-        return kind(held, **chosen, args=arguments)
-    except Collapsed as stopped:
-        rank_zero_only(draw_probes)(stopped.file.parent)
-        raise
-    except SystemExit as ended:
-        if isinstance(ended.__context__, KeyboardInterrupt):  # Lightning exits with status 1 after Ctrl-C
-            raise ended.__context__ from None
-        raise
-
-
-def _run(arguments: list[str], held: ExitStack, once: bool = False) -> int:
-    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
-    experiment = performed(Experiment, held, options() | {"once": once}, given)
-    folder = Path(experiment.trainer.default_root_dir)
-    write_loaded(folder, experiment.model.weights_origin)
-    if experiment.subcommand == "fit":  # the last step may lie between two checkpoints
-        experiment.trainer.save_checkpoint(Run(folder).last)
-        if experiment.trainer.is_global_zero:
-            draw_probes(folder)
-    if experiment.subcommand == "fit":
-        trainer = experiment.trainer
-        write_trained(folder, trainer.current_epoch, trainer.global_step, training_of(folder) | _warnings(trainer))
-    elif experiment.loaded:
-        write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
-    trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
-    ended = asked(experiment, held, "answered", trusted)
-    if ended.scored:
-        against = [Path(other) for other in experiment.config[experiment.subcommand].against]
-        print(lines(scored(folder, trusted)))
-        print(lines(compared(folder, against, trusted, arguments)), end="")
-    return ended.status if experiment.subcommand != "fit" else 0
-
-
-def _warnings(trainer: Any) -> dict[str, dict[str, str]]:
-    """Return the entry ``warnings`` of the provenance, phrase -> sentence; empty without any."""
-    found = {k: text for c in trainer.callbacks if isinstance(c, Learning) for k, text in c.warnings.items()}
-    return {"warnings": found} if found else {}
-
-
-def scored(run: Path, trusted: Sequence[str] = ()) -> str:
-    """Return the headline table of a run, as printed by `report`, and the tables of chains and of two languages.
-
-    Args:
-        run: Folder of the run.
-        trusted: Modules outside this package with task classes that the run names.
-    """
-    scores = read_run_scores([run])
-    tables = [headline_table(headline([run])), *chain_tables(scores)]
-    if KINDS.keys() & set(scores[0].tasks()):
-        tables += language_tables(scores[0], read_outcomes(run, trusted))
-    return "\n\n".join(markdown(table) for table in tables)
-
-
-def refuse_unscored(run: Path) -> None:
-    """Refuse a run to compare with that has no scores, before anything is asked.
-
-    Raises:
-        NotScored: It has none.
-    """
-    if not Run(run).scores.is_file():
-        raise NotScored(Run(run).scores, "missing, so that there is nothing to compare with")
-
-
-def refuse_untrainable(model: str) -> None:
-    """Refuse to train a model whose class has no training step, before a run folder is written.
-
-    Args:
-        model: Class path of the model.
-
-    Raises:
-        BadArgument: It has none, such as `Frozen`.
-    """
-    if resolve_name(model).training_step is LightningModule.training_step:
-        cure = (
-            "name a model with parts to train, e.g. `--model small_base_lora`; `python -m lmod_train list models` "
-            "lists all with their class. To ask this model without training, type `validate` in the place of `fit`"
-        )
-        raise BadArgument("--model", model, "a class with a training step", cure)
-
-
-def compared(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> str:
-    """Return what earlier answers changed in chains, or the command of a run to compare with; empty without chains.
-
-    Args:
-        run: Folder of the run.
-        against: Folders of runs to compare it with, beside those in its parent folder.
-        trusted: Modules outside this package with task classes that the runs name.
-        arguments: The command and its options, of which that of another run is made.
-    """
-    found = list(regime_tables(run, against, trusted))
-    texts = [f"{t.title}. {' '.join(t.note.split())}\n\n{markdown(t)}" for t in found if t.rows]
-    if found and not texts and (missing := in_another_regime(run, arguments)):
-        texts = [f"no run in another regime to compare with; to make one type `{missing}`"]
-    rows = [row for t in found for row in t.rows]
-    unlike = [str(other) for other in against if found and Run(other).name not in {row[1] for row in rows}]
-    if unlike:
-        texts.append(f"not compared with {', '.join(unlike)}: of another model, other weights or other questions")
-    return "".join(f"\n{text}\n" for text in texts)
-
-
-def continued(last: Path) -> Path | None:
-    """Return the checkpoint from which a run continues, None if it has none; warns if it is not the last one.
-
-    An unreadable last checkpoint is renamed, so that the previous one is kept until the next is complete.
-
-    Args:
-        last: Path of the run's last checkpoint.
-
-    Raises:
-        ArtifactError: There are checkpoints, but none can be read.
-    """
-    found = to_continue(last)
-    if found == set_aside(last) and last.exists():
-        rank_zero_warn(f"{last} cannot be read ({damage(last)}): continuing from the previous checkpoint, {found}")
-        _put_aside(last)
-    return found
-
-
-@rank_zero_only
-def _put_aside(last: Path) -> None:
-    remove(damaged(last))
-    last.rename(damaged(last))
 
 
 def ours(strategy: Any) -> Any:

@@ -2,19 +2,16 @@
 
 import re
 import shutil
-import signal
 
 import pytest
 import torch
 import yaml
 
-from lmod_train.cli import experiment
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.artifacts.scores import read_scores, write_scores
+from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import (
-    ArtifactError,
     BadArgument,
     FolderBusy,
     LmodError,
@@ -23,28 +20,12 @@ from lmod_train.core.errors import (
     WeightsNotFound,
 )
 from lmod_train.core.shipped import configs_folder
-from lmod_train.models.modules.base import LmodModule
-from lmod_train.scoring.steps import STEPS
 from lmod_train.training.callbacks.tripwires import Collapsed
 from tests.core.test_lock import end, hold
-from tests.report.chained import chain_run, planted
-from tests.report.test_other_regimes import write_run
 
 CONFIGS = configs_folder()
 QUIET = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
 CPU = ["--trainer.accelerator", "cpu", "--trainer.strategy", "auto"]
-
-
-@pytest.fixture
-def command(curated, tmp_path, monkeypatch):
-    """Run one command on the phantoms; relative paths are below a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-
-    def command(name, config, *options):
-        chosen = ["--config", str(CONFIGS / config), "--data.curated", str(curated), *QUIET]
-        experiment.run([name, *chosen, *map(str, options)])
-
-    return command
 
 
 def test_validate_leaves_a_whole_run_folder(command, tmp_path):
@@ -185,106 +166,6 @@ def test_a_trainer_that_cannot_be_built_is_two_lines(command, named, options):
     assert str(refused.value).count("\n") == 1
 
 
-def test_a_run_that_was_stopped_and_moved_goes_on_in_the_one_file_it_is_continued_from(command, tmp_path, monkeypatch):
-    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--checkpoint.every_n_train_steps", "1"]
-
-    def stop(self, batch, batch_idx):
-        if self.global_step == 1:
-            raise RuntimeError("the machine is gone")
-
-    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="gone"):
-        patched.setattr(LmodModule, "on_train_batch_start", stop)
-        command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
-    (tmp_path / "here").rename(tmp_path / "there")
-    command("fit", "cnn_glaucoma.yaml", *small, "--run", "there")
-    kept = {f.name for f in (tmp_path / "there" / "checkpoints").iterdir()}
-    assert kept == {"last.ckpt", "last.ckpt.before"}
-
-
-def test_ctrl_c_in_training_is_an_interruption_and_the_same_command_goes_on(command, tmp_path, monkeypatch):
-    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--checkpoint.every_n_train_steps", "1"]
-
-    def press(self, batch, batch_idx):
-        if self.global_step == 1:
-            raise KeyboardInterrupt
-
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-            patched.setattr(LmodModule, "on_train_batch_start", press)
-            command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
-    finally:
-        signal.signal(signal.SIGINT, before)  # Lightning ignores it while it ends
-    stopped = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
-    command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
-    ended = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
-    assert stopped["global_step"] == 1 < ended["global_step"]
-
-
-def test_a_last_checkpoint_that_cannot_be_read_gives_way_to_the_one_before_and_is_kept_to_look_at(tmp_path):
-    last = tmp_path / "last.ckpt"
-    assert experiment.continued(last) is None
-    torch.save({"global_step": 1}, tmp_path / "last.ckpt.before")
-    assert experiment.continued(last) == tmp_path / "last.ckpt.before", "a kill between two renamings"
-    torch.save({"global_step": 2}, last)
-    assert experiment.continued(last) == last
-    last.write_bytes(last.read_bytes()[:-40])
-    with pytest.warns(
-        UserWarning, match=r"last\.ckpt cannot be read \(truncated.*continuing from the previous checkpoint"
-    ):
-        assert experiment.continued(last) == tmp_path / "last.ckpt.before"
-    assert {f.name for f in tmp_path.iterdir()} == {"last.ckpt.before", "last.ckpt.damaged"}
-    (tmp_path / "last.ckpt.before").write_bytes(b"")
-    with pytest.raises(ArtifactError, match="no other checkpoint of this run can"):
-        experiment.continued(last)
-
-
-FOUR_STEPS = ["--model.init_args.side", "16", "--data.batch_size", "2", "--checkpoint.every_n_train_steps", "1"]
-FOUR_STEPS += ["--trainer.max_steps", "4", "--trainer.max_epochs", "9"]
-
-
-@pytest.fixture(scope="module")
-def stopped(curated, tmp_path_factory):
-    """The folders `whole` of a complete training, and `here` of one that was stopped before its last step."""
-    folder = tmp_path_factory.mktemp("stopped")
-
-    def stop(self, batch, batch_idx):
-        if self.global_step == 3:
-            raise RuntimeError("the machine is gone")
-
-    chosen = ["--config", str(CONFIGS / "cnn_glaucoma.yaml"), "--data.curated", str(curated), *QUIET, *FOUR_STEPS]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.chdir(folder)
-        experiment.run(["fit", *chosen, "--run", "whole"])
-        patched.setattr(LmodModule, "on_train_batch_start", stop)
-        with pytest.raises(RuntimeError, match="gone"):
-            experiment.run(["fit", *chosen, "--run", "here"])
-    return folder
-
-
-@pytest.mark.parametrize(
-    "fault", ["truncated", pytest.param("missing", marks=pytest.mark.slow), "killed between two renames"]
-)
-def test_a_training_goes_on_from_the_checkpoint_before_the_last_as_if_nothing_had_happened(
-    command, stopped, tmp_path, fault
-):
-    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
-    kept = tmp_path / "here" / "checkpoints"
-    last, before = kept / "last.ckpt", kept / "last.ckpt.before"
-    if fault == "truncated":
-        last.write_bytes(last.read_bytes()[:-60])
-    elif fault == "missing":
-        last.unlink()
-    else:  # the new one is complete, and the last one has been renamed
-        before.unlink()
-        shutil.copy(last, kept / "last.ckpt.partial")
-        last.rename(before)
-    command("fit", "cnn_glaucoma.yaml", *FOUR_STEPS, "--run", "here")
-    ended, whole = (torch.load(tmp_path / run / "checkpoints" / "last.ckpt") for run in ("here", "whole"))
-    assert ended["global_step"] == whole["global_step"] == 4
-    assert all(torch.equal(ended["state_dict"][name], tensor) for name, tensor in whole["state_dict"].items())
-
-
 def test_a_classifier_of_several_tasks_is_refused(command):
     tasks = [str(CONFIGS / "task" / name) for name in ("glaucoma.yaml", "four_way.yaml")]
     with pytest.raises(BadArgument, match="exactly one task"):
@@ -335,32 +216,6 @@ def test_a_run_that_its_tripwires_stop_leaves_their_picture(command, tiny, tmp_p
     assert (tmp_path / "stopped" / "tripwires.png").stat().st_size > 0
 
 
-def test_a_run_of_chains_ends_with_a_line_a_stage(tmp_path):
-    run, _ = chain_run("one", planted([[(True, 0.9)] * 6, [(False, 0.9)] * 6, [(True, 0.4)] * 6]))
-    write_scores(tmp_path / "one" / "scores.csv", "one", "base", run.scores)
-    headline, _, table = experiment.scored(tmp_path / "one").partition("\n\n")
-    assert "accuracy_strict" in headline and headline.count("\n") == 2
-    shown = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
-    assert [name.split(",")[0] for name in shown[:6]] == [f"SWA {stage}" for stage in STEPS]
-    assert {"CCR, complete chains", "ESA resident", "UAS, points", "ECE, 4 bins, debiased"} < set(shown)
-
-
-def test_a_cascade_ends_with_what_its_context_did_or_the_command_of_a_run_without_it(tmp_path):
-    cascade = write_run(tmp_path / "runs" / "cas_all", {"AL": 9}, "cas_all")
-    typed = ["validate", "--config", "xpcr", "--data.regime", "cas_all", "--run", str(cascade)]
-    wanted = (
-        f"`python -m lmod_train validate --config xpcr --data.regime independent --run {cascade.parent}/independent`"
-    )
-    assert wanted in experiment.compared(cascade, [], [], typed)
-    stranger = write_run(tmp_path / "there" / "other", model="other")
-    assert f"not compared with {stranger}: of another model" in experiment.compared(cascade, [stranger], [], typed)
-    write_run(tmp_path / "runs" / "alone")
-    found = experiment.compared(cascade, [], [], typed)
-    (line,) = (line for line in found.splitlines() if "| AL " in line)
-    assert [cell.strip() for cell in line.split("|")[1:6]] == ["cas_all - independent", "alone", "AL", "12", "-0.750"]
-    assert "type `" not in found
-
-
 @pytest.mark.parametrize("against", [["nowhere"], ["there", "nowhere"]])
 def test_every_run_to_compare_with_must_have_scores(command, tmp_path, against):
     (tmp_path / "there").mkdir()
@@ -368,9 +223,3 @@ def test_every_run_to_compare_with_must_have_scores(command, tmp_path, against):
     with pytest.raises(NotScored, match=r"nowhere.scores\.csv"):
         command("validate", "scripted.yaml", "--run", "here", *(f"--against={name}" for name in against))
     assert not (tmp_path / "here").exists(), "before anything is asked"
-
-
-def test_a_model_without_a_training_step_is_refused_before_a_folder_is_made(command, tmp_path):
-    with pytest.raises(BadArgument, match=r"--model='.*Frozen'.*\nNext: .*`--model small_base_lora`"):
-        command("fit", "scripted.yaml", "--run", "here")
-    assert not (tmp_path / "here").exists()

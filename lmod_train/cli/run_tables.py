@@ -1,4 +1,4 @@
-"""The command that asks the questions of a run in another regime."""
+"""The tables that are printed after a run: its scores, and comparisons with runs in another regime."""
 
 from __future__ import annotations
 
@@ -10,10 +10,61 @@ from pathlib import Path
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.cli.shipped import by_name
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import NotScored
+from lmod_train.report.chain_table import chain_tables
+from lmod_train.report.headline import headline, headline_table
+from lmod_train.report.languages import KINDS, language_tables
+from lmod_train.report.other_regimes import regime_tables
+from lmod_train.report.results import read_outcomes, read_run_scores
+from lmod_train.report.writers.markdown import markdown
 
 ALONE = "independent"
 APART = ("--run", "--data.regime", "--data.shard", "--against")
 """Options that another run has otherwise, or does not need."""
+
+
+def scored(run: Path, trusted: Sequence[str] = ()) -> str:
+    """Return the headline table of a run, as printed by `report`, and the tables of chains and of two languages.
+
+    Args:
+        run: Folder of the run.
+        trusted: Modules outside this package with task classes that the run names.
+    """
+    scores = read_run_scores([run])
+    tables = [headline_table(headline([run])), *chain_tables(scores)]
+    if KINDS.keys() & set(scores[0].tasks()):
+        tables += language_tables(scores[0], read_outcomes(run, trusted))
+    return "\n\n".join(markdown(table) for table in tables)
+
+
+def compared(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> str:
+    """Return what earlier answers changed in chains, or the command of a run to compare with; empty without chains.
+
+    Args:
+        run: Folder of the run.
+        against: Folders of runs to compare it with, beside those in its parent folder.
+        trusted: Modules outside this package with task classes that the runs name.
+        arguments: The command and its options, of which that of another run is made.
+    """
+    found = list(regime_tables(run, against, trusted))
+    texts = [f"{t.title}. {' '.join(t.note.split())}\n\n{markdown(t)}" for t in found if t.rows]
+    if found and not texts and (missing := in_another_regime(run, arguments)):
+        texts = [f"no run in another regime to compare with; to make one type `{missing}`"]
+    rows = [row for t in found for row in t.rows]
+    unlike = [str(other) for other in against if found and Run(other).name not in {row[1] for row in rows}]
+    if unlike:
+        texts.append(f"not compared with {', '.join(unlike)}: of another model, other weights or other questions")
+    return "".join(f"\n{text}\n" for text in texts)
+
+
+def refuse_unscored(run: Path) -> None:
+    """Refuse a run to compare with that has no scores, before anything is asked.
+
+    Raises:
+        NotScored: It has none.
+    """
+    if not Run(run).scores.is_file():
+        raise NotScored(Run(run).scores, "missing, so that there is nothing to compare with")
 
 
 def in_another_regime(run: Path, arguments: Sequence[str]) -> str:

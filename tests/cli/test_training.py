@@ -1,0 +1,121 @@
+"""A training goes on from the last checkpoint that can be read, and only a model with a training step is trained."""
+
+import shutil
+import signal
+
+import pytest
+import torch
+
+from lmod_train.cli import experiment, training
+from lmod_train.core.errors import ArtifactError, BadArgument
+from lmod_train.core.shipped import configs_folder
+from lmod_train.models.modules.base import LmodModule
+from tests.cli.conftest import QUIET
+
+CONFIGS = configs_folder()
+
+
+def test_a_run_that_was_stopped_and_moved_goes_on_in_the_one_file_it_is_continued_from(command, tmp_path, monkeypatch):
+    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--checkpoint.every_n_train_steps", "1"]
+
+    def stop(self, batch, batch_idx):
+        if self.global_step == 1:
+            raise RuntimeError("the machine is gone")
+
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="gone"):
+        patched.setattr(LmodModule, "on_train_batch_start", stop)
+        command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    (tmp_path / "here").rename(tmp_path / "there")
+    command("fit", "cnn_glaucoma.yaml", *small, "--run", "there")
+    kept = {f.name for f in (tmp_path / "there" / "checkpoints").iterdir()}
+    assert kept == {"last.ckpt", "last.ckpt.before"}
+
+
+def test_ctrl_c_in_training_is_an_interruption_and_the_same_command_goes_on(command, tmp_path, monkeypatch):
+    small = ["--model.init_args.side", "16", "--data.batch_size", "4", "--checkpoint.every_n_train_steps", "1"]
+
+    def press(self, batch, batch_idx):
+        if self.global_step == 1:
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(LmodModule, "on_train_batch_start", press)
+            command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    finally:
+        signal.signal(signal.SIGINT, before)  # Lightning ignores it while it ends
+    stopped = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
+    command("fit", "cnn_glaucoma.yaml", *small, "--run", "here")
+    ended = torch.load(tmp_path / "here" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert stopped["global_step"] == 1 < ended["global_step"]
+
+
+def test_a_last_checkpoint_that_cannot_be_read_gives_way_to_the_one_before_and_is_kept_to_look_at(tmp_path):
+    last = tmp_path / "last.ckpt"
+    assert training.continued(last) is None
+    torch.save({"global_step": 1}, tmp_path / "last.ckpt.before")
+    assert training.continued(last) == tmp_path / "last.ckpt.before", "a kill between two renamings"
+    torch.save({"global_step": 2}, last)
+    assert training.continued(last) == last
+    last.write_bytes(last.read_bytes()[:-40])
+    with pytest.warns(
+        UserWarning, match=r"last\.ckpt cannot be read \(truncated.*continuing from the previous checkpoint"
+    ):
+        assert training.continued(last) == tmp_path / "last.ckpt.before"
+    assert {f.name for f in tmp_path.iterdir()} == {"last.ckpt.before", "last.ckpt.damaged"}
+    (tmp_path / "last.ckpt.before").write_bytes(b"")
+    with pytest.raises(ArtifactError, match="no other checkpoint of this run can"):
+        training.continued(last)
+
+
+FOUR_STEPS = ["--model.init_args.side", "16", "--data.batch_size", "2", "--checkpoint.every_n_train_steps", "1"]
+FOUR_STEPS += ["--trainer.max_steps", "4", "--trainer.max_epochs", "9"]
+
+
+@pytest.fixture(scope="module")
+def stopped(curated, tmp_path_factory):
+    """The folders `whole` of a complete training, and `here` of one that was stopped before its last step."""
+    folder = tmp_path_factory.mktemp("stopped")
+
+    def stop(self, batch, batch_idx):
+        if self.global_step == 3:
+            raise RuntimeError("the machine is gone")
+
+    chosen = ["--config", str(CONFIGS / "cnn_glaucoma.yaml"), "--data.curated", str(curated), *QUIET, *FOUR_STEPS]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        experiment.run(["fit", *chosen, "--run", "whole"])
+        patched.setattr(LmodModule, "on_train_batch_start", stop)
+        with pytest.raises(RuntimeError, match="gone"):
+            experiment.run(["fit", *chosen, "--run", "here"])
+    return folder
+
+
+@pytest.mark.parametrize(
+    "fault", ["truncated", pytest.param("missing", marks=pytest.mark.slow), "killed between two renames"]
+)
+def test_a_training_goes_on_from_the_checkpoint_before_the_last_as_if_nothing_had_happened(
+    command, stopped, tmp_path, fault
+):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
+    kept = tmp_path / "here" / "checkpoints"
+    last, before = kept / "last.ckpt", kept / "last.ckpt.before"
+    if fault == "truncated":
+        last.write_bytes(last.read_bytes()[:-60])
+    elif fault == "missing":
+        last.unlink()
+    else:  # the new one is complete, and the last one has been renamed
+        before.unlink()
+        shutil.copy(last, kept / "last.ckpt.partial")
+        last.rename(before)
+    command("fit", "cnn_glaucoma.yaml", *FOUR_STEPS, "--run", "here")
+    ended, whole = (torch.load(tmp_path / run / "checkpoints" / "last.ckpt") for run in ("here", "whole"))
+    assert ended["global_step"] == whole["global_step"] == 4
+    assert all(torch.equal(ended["state_dict"][name], tensor) for name, tensor in whole["state_dict"].items())
+
+
+def test_a_model_without_a_training_step_is_refused_before_a_folder_is_made(command, tmp_path):
+    with pytest.raises(BadArgument, match=r"--model='.*Frozen'.*\nNext: .*`--model small_base_lora`"):
+        command("fit", "scripted.yaml", "--run", "here")
+    assert not (tmp_path / "here").exists()
