@@ -26,7 +26,7 @@ tune() {
 }
 tune frozen_tower --model.init_args.tower_features "$target/features"
 tuned="$target/fits/frozen_tower/checkpoints/last.ckpt"
-[[ -e $target/merged ]] || "$python" -m lmod_train merge --ckpt "$tuned" --out "$target/merged"
+[[ -e $target/merged ]] || "$python" -m lmod_train weights merge --ckpt "$tuned" --out "$target/merged"
 tune tuned_tower --model.init_args.checkpoint "$target/merged" --model.init_args.tune_tower true \
     --model.init_args.optimisation.lr 0.001 --model.init_args.optimisation.projector_lr 0.0003 \
     --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1

@@ -18,7 +18,7 @@ export WANDB_MODE="${WANDB_MODE:-offline}"
 named=(--config configs/ophthalwechat_ft.yaml --data.curated "$target/curated")
 "$python" -m lmod_train fit "${named[@]}" --run "$target/fits/frozen_tower" \
     --model.init_args.tower_features "$target/features"
-[[ -e $target/merged ]] || "$python" -m lmod_train merge --ckpt "$target/fits/frozen_tower/checkpoints/last.ckpt" \
+[[ -e $target/merged ]] || "$python" -m lmod_train weights merge --ckpt "$target/fits/frozen_tower/checkpoints/last.ckpt" \
     --out "$target/merged"
 tuned=(--model.init_args.checkpoint "$target/merged" --model.init_args.tune_tower true)
 "$python" -m lmod_train fit "${named[@]}" "${tuned[@]}" --run "$target/fits/tuned_tower" \

@@ -101,7 +101,7 @@ def drafting_records(images: int) -> list[Record]:
 def make_drafts(
     folder: Path, curated_folder: Path, images: int, texts: Mapping[str, str] | None = None
 ) -> list[Record]:
-    """Write the folder that `ask-questions` writes, with good drafts but for the given replies; return its records."""
+    """Write the folder that `draft ask` writes, with good drafts but for the given replies; return its records."""
     run = Run(folder)
     records = [
         replace(r, image_sha256=tuple(sha256_of(curated_folder / name) for name in r.image))

@@ -78,8 +78,8 @@ LOADED_LATE = {
     "lmod_train.cli.training": "imported by `fit`",
     "lmod_train.cli.doctor": "imported when it is called",
     "lmod_train.cli.judging": "imported by `judge` when a model judges",
-    "lmod_train.cli.drafting": "imported by `ask-questions`",
-    "lmod_train.cli.captioning": "imported by `captions` and `judge-captions`",
+    "lmod_train.cli.drafting": "imported by `draft ask`",
+    "lmod_train.cli.captioning": "imported by `draft captions` and `draft judge`",
 }
 
 LINES_A_FILE, LINES_A_FUNCTION = 400, 50  # of code: blank lines, comments and docstrings are free

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from lmod_train.cli import (
     answers,
@@ -33,9 +33,32 @@ from lmod_train.cli.terminal import harmless, lines
 from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument, LeavesFolder, LmodError, Untrusted
 from lmod_train.core.links import links_followed
+from lmod_train.core.lock import is_first
 
 if TYPE_CHECKING:
     from lmod_train.cli.series import Series
+
+GROUPS: dict[str, dict[str, Callable[..., None]]] = {
+    "draft": {
+        "ask": drafts.ask_questions,
+        "review": review.review,
+        "captions": captions.captions,
+        "judge": judge_captions.judge_captions,
+        "review-captions": review_captions.review_captions,
+    },
+    "weights": {
+        "convert": weights.convert,
+        "merge": weights.merge,
+        "apply-delta": weights.apply_delta,
+    },
+}
+"""Group -> its commands, which are typed after its name, e.g. `weights merge`."""
+
+ABOUT = {
+    "draft": "Let a model draft questions from labelled images (ask) or from captions, and let people review them.",
+    "weights": "Convert, merge or complete the weights of a model.",
+}
+"""Group -> what its commands do."""
 
 PLAIN: dict[str, Callable[..., None]] = {
     "phantom": phantoms.phantom,
@@ -45,32 +68,39 @@ PLAIN: dict[str, Callable[..., None]] = {
     "audit": audit.audit,
     "rescore": report.rescore,
     "judge": judge.judge,
-    "ask-questions": drafts.ask_questions,
-    "review": review.review,
-    "captions": captions.captions,
-    "judge-captions": judge_captions.judge_captions,
-    "review-captions": review_captions.review_captions,
     "answers": answers.answers,
     "report": report.report,
     "export": formats.export,
     "import": formats.import_,
     "collapse-lab": lab.collapse_lab,
-    "apply-delta": weights.apply_delta,
-    "convert": weights.convert,
-    "merge": weights.merge,
     "list": listing.show,
+    **{f"{group} {name}": function for group, held in GROUPS.items() for name, function in held.items()},
 }
+"""Whole name of a command of this package -> its function."""
+
+FORMER = {
+    "ask-questions": "draft ask",
+    "review": "draft review",
+    "captions": "draft captions",
+    "judge-captions": "draft judge",
+    "review-captions": "draft review-captions",
+    "convert": "weights convert",
+    "merge": "weights merge",
+    "apply-delta": "weights apply-delta",
+}
+"""Former names of commands, which the next version removes -> their whole names."""
+
 LIGHTNING = {
-    "fit": "Train a model on the training split; the same command again continues an interrupted run.",
+    "fit": "Train a model on the training split; the same command again goes on where it stopped.",
     "validate": "Ask a model the questions of the validation split and score its replies.",
     "test": "Ask a model the questions of the test split and score its replies.",
     "predict": "Ask a model the questions of a split and write its replies without scoring them.",
 }
 ASKING: dict[str, Callable[[Sequence[str]], int]] = {
     "judge": judge.run,
-    "ask-questions": drafts.run,
-    "captions": captions.run,
-    "judge-captions": judge_captions.run,
+    "draft ask": drafts.run,
+    "draft captions": captions.run,
+    "draft judge": judge_captions.run,
 }
 """Commands of this package that ask a model; they take the options of `validate` too."""
 
@@ -82,10 +112,8 @@ LATE = {"doctor": "Check weights, data and configuration of a training without s
 FIRST = ("phantom", "curate", "fit", "validate", "report", "list")
 OTHERS = {
     "data": ("subset", "blind", "audit", "export", "import"),
-    "runs": ("doctor", "test", "predict", "rescore", "answers", "judge"),
-    "draft questions": ("ask-questions", "review"),
-    "from captions": ("captions", "judge-captions", "review-captions"),
-    "weights": ("convert", "merge", "apply-delta", "collapse-lab"),
+    "trainings": ("doctor", "collapse-lab"),
+    "evaluations": ("test", "predict", "rescore", "answers", "judge"),
 }
 """What commands are about -> their names."""
 
@@ -99,14 +127,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Command and options, without the program's name; default: those of the process.
     """
-    arguments = [todays_text(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    typed = [todays_text(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    follow, typed = FOLLOWING in typed, [word for word in typed if word != FOLLOWING]
+    arguments = joined(typed)
     arguments = [*arguments[:1], *by_name(arguments[0], arguments[1:])] if arguments else []
-    typed = [word for word in arguments if word != FOLLOWING]
+    if typed[:1] != arguments[:1] and typed[0] in FORMER and is_first():
+        new = f"`python -m lmod_train {arguments[0]}`"
+        print(f"note: `{typed[0]}` is now {new}; the next version removes the old name", file=sys.stderr)
     try:
-        with links_followed(FOLLOWING in arguments), own_classes(typed):
-            return _run(typed)
+        with links_followed(follow), own_classes(arguments):
+            return _run(arguments)
     except (LeavesFolder, Untrusted) as error:
-        print(lines(f"error: {error.typed(typed)}"), file=sys.stderr)
+        print(lines(f"error: {error.typed([*arguments[0].split(), *arguments[1:]])}"), file=sys.stderr)
         return 2
     except LmodError as error:
         print(lines(f"error: {error}"), file=sys.stderr)
@@ -122,6 +154,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted: every file written so far is complete; the same command continues", file=sys.stderr)
         return 130
+
+
+def joined(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the whole name of the command as the first one.
+
+    Example:
+        >>> joined(["weights", "merge", "--out", "M"]), joined(["merge", "--out", "M"]), joined(["list", "tasks"])
+        (['weights merge', '--out', 'M'], ['weights merge', '--out', 'M'], ['list', 'tasks'])
+    """
+    whole = " ".join(arguments[:2])
+    if len(arguments) > 1 and whole in PLAIN:
+        return [whole, *arguments[2:]]
+    return [*(FORMER.get(word, word) for word in arguments[:1]), *arguments[1:]]
 
 
 def _run(arguments: list[str]) -> int:
@@ -140,12 +185,31 @@ def _run(arguments: list[str]) -> int:
             call(PLAIN[arguments[0]], arguments[0], arguments[1:])
     elif arguments[0] in (*LIGHTNING, *LATE):
         return _lightning(arguments)
+    elif arguments[0] in GROUPS and (len(arguments) == 1 or arguments[1] in ("-h", "--help")):
+        print(group_overview(arguments[0]))
     else:
-        commands = [*PLAIN, *LIGHTNING, *LATE]
-        near = get_close_matches(arguments[0], commands, n=1)
-        cure = f"did you mean `python -m lmod_train {near[0]}`?" if near else "see `python -m lmod_train --help`"
-        raise BadArgument("command", arguments[0], f"one of {', '.join(commands)}", cure)
+        _refuse(arguments)
     return 0
+
+
+def _refuse(arguments: list[str]) -> NoReturn:
+    """Refuse an unknown command, with the closest one.
+
+    Raises:
+        BadArgument: Always.
+    """
+    typed, listing = arguments[0], "--help"
+    known = {name: name for name in (*PLAIN, *LIGHTNING, *LATE)}
+    meant = known | FORMER | {name: name for name in GROUPS}
+    if typed in GROUPS:
+        group, typed = arguments[:2]
+        listing = f"{group} --help"
+        known = {name: f"{group} {name}" for name in GROUPS[group]}
+        meant = FORMER | known
+    near = get_close_matches(typed, meant, n=1)
+    cure = f"did you mean `python -m lmod_train {meant[near[0]]}`?" if near else f"see `python -m lmod_train {listing}`"
+    whole = " ".join(arguments[:2]) if arguments[0] in GROUPS else typed
+    raise BadArgument("command", whole, f"one of {', '.join(known.values())}", cure)
 
 
 def _lightning(arguments: list[str]) -> int:
@@ -171,7 +235,6 @@ def _lightning(arguments: list[str]) -> int:
 def _each(series: Series) -> int:
     """Run the commands of a series one after another in this process; `doctor` checks the first."""
     from lmod_train.cli.series import release
-    from lmod_train.core.lock import is_first
 
     if series.commands[0][0] == "doctor":
         return _late(series.commands[0])
@@ -208,14 +271,29 @@ def _late(arguments: list[str], once: bool = False) -> int:
 
 def overview() -> str:
     """Return the text of ``--help``: the first commands with what they do, the others by what they are about."""
-    described = {name: (function.__doc__ or "").partition("\n")[0] for name, function in PLAIN.items()} | LIGHTNING
+    described = {name: _described(function) for name, function in PLAIN.items()} | LIGHTNING
     first = "\n".join(f"  {name:<10}{described[name]}" for name in FIRST)
-    others = "\n".join(f"  {about:<18}{', '.join(names)}" for about, names in OTHERS.items())
+    others = "\n".join(f"  {about:<13}{', '.join(names)}" for about, names in OTHERS.items())
+    groups = "\n".join(f"  {group:<10}{', '.join(names)}" for group, names in GROUPS.items())
     return (
         "usage: python -m lmod_train COMMAND [options]\n\n"
         "Train and evaluate vision-language models on eye images.\n\n"
         f"the first commands, in the order of use:\n{first}\n\n"
         f"others:\n{others}\n\n"
-        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options. With `--follow_links`\n"
-        "every command reads images behind links that lead out of a curated folder, such as your own."
+        f"groups of commands, e.g. `python -m lmod_train weights merge`:\n{groups}\n\n"
+        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options."
     )
+
+
+def group_overview(group: str) -> str:
+    """Return the text of the ``--help`` of a group: its commands with what they do."""
+    width = max(map(len, GROUPS[group])) + 2
+    held = "\n".join(f"  {name:<{width}}{_described(function)}" for name, function in GROUPS[group].items())
+    return (
+        f"usage: python -m lmod_train {group} COMMAND [options]\n\n{ABOUT[group]}\n\ncommands:\n{held}\n\n"
+        f"`python -m lmod_train {group} COMMAND --help` says what a command does, and shows its options."
+    )
+
+
+def _described(function: Callable[..., None]) -> str:
+    return (function.__doc__ or "").partition("\n")[0]

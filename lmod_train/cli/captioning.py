@@ -1,4 +1,4 @@
-"""The part of `captions` and `judge-captions` that needs a model: the experiment whose records are requests."""
+"""The part of `draft captions` and `draft judge` that needs a model: the experiment whose records are requests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from lmod_train.data.datamodules.requests import RequestData
 class Captioning(Asking):
     """An evaluation whose records are requests."""
 
-    command = "captions"
+    command = "draft captions"
 
 
 class Comparing(Asking):
     """An evaluation whose records are questions whose languages are compared."""
 
-    command = "judge-captions"
+    command = "draft judge"
 
     def before_instantiate_classes(self) -> None:
         """Prepare the folder, and name what is typed in errors.

@@ -1,4 +1,4 @@
-"""The command `captions`: a model writes questions in two languages from a user's own captions."""
+"""The command `draft captions`: a model writes questions in two languages from a user's own captions."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def captions(
     seed: NonNegativeInt = 0,
     limit: NonNegativeInt = 0,
 ) -> None:
-    """Let a model write questions in Chinese and English from the captions of your own images, and balance them.
+    """Let a model write balanced questions in Chinese and English from your captions.
 
     The steps are those of OphthalWeChat: the model gets each caption, without the image, with the paper's prompt for
     each kind of question; questions are read, checked, filtered by keywords and balanced. OUT/generation and
     OUT/rewriting are runs: the same command again asks only for what has no reply. OUT/questions.csv lists the
     questions, OUT/left_out.csv, OUT/counts.csv and OUT/keywords.csv what was left out. No question becomes a record
-    before people have reviewed a sample (`review-captions`). Other options, such as --model.backend.base_url and
+    before people have reviewed a sample (`draft review-captions`). Other options, such as --model.backend.base_url and
     --trainer.devices, are those of `validate`.
 
     Args:
@@ -58,12 +58,12 @@ def captions(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run `captions` with its own options and those of the model and devices; return its exit status."""
+    """Run `draft captions` with its own options and those of the model and devices; return its exit status."""
     from lmod_train.cli.parse import values_of
     from lmod_train.cli.terminal import harmless
 
     own, others = parted(arguments)
-    values = values_of(captions, "captions", own)
+    values = values_of(captions, "draft captions", own)
     with harmless():
         return _captions(others, **values)
 
@@ -108,7 +108,7 @@ def _captions(
     write_lists(folder, drafts)
     print("\n".join(lines(folder, drafts)))
     if drafts.items:
-        print(f"next: `python -m lmod_train review-captions {out} --blank SHEET.csv`")
+        print(f"next: `python -m lmod_train draft review-captions {out} --blank SHEET.csv`")
     return status
 
 

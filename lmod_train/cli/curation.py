@@ -29,7 +29,7 @@ def curate(
     accept: Path | None = None,
     **settings: Any,
 ) -> None:
-    """Turn raw datasets into benchmark records. The same command again continues an interrupted curation.
+    """Turn raw datasets into records; the same command again goes on where it stopped.
 
     Args:
         out: Curated folder to write images, records and manifest to; new, empty, or from the same command.

@@ -1,4 +1,4 @@
-"""The part of `ask-questions` that needs a model: the experiment whose records are drafts."""
+"""The part of `draft ask` that needs a model: the experiment whose records are drafts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Asking(Experiment):
         command: Name of the command in errors.
     """
 
-    command = "ask-questions"
+    command = "draft ask"
 
     def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
         """Name the command in errors."""

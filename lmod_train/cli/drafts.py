@@ -1,4 +1,4 @@
-"""The commands `ask-questions` and `review`: a model drafts questions, and people review a sample of them."""
+"""The command `draft ask`: a model drafts questions about the images of a curated folder."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def ask_questions(
     seed: NonNegativeInt = 0,
     limit: NonNegativeInt = 0,
 ) -> None:
-    """Let a model draft single-choice questions about the images of a curated folder, and check the drafts.
+    """Let a model draft single-choice questions about curated images, and check them.
 
     There is one draft for each image and each stage of X-PCR's chain (IQA, AL, LC, DD, SG, CD) that has a truth: that
     of a record of the task `chain`; without chains, a diagnosis, a grade, or boxes. The model gets the image, the facts
     and the template of the stage (listings 1 to 6 of the paper's supplement). OUT is the folder of a run: the same
     command again asks only for drafts that have no reply. Every draft is checked; OUT/drafts.csv, OUT/faults.csv and
     OUT/checks.csv list drafts, faults and counts. No draft becomes a record before people have reviewed a sample of its
-    stage (`review`). Other options, such as --model.backend.base_url and --trainer.devices, are those of
+    stage (`draft review`). Other options, such as --model.backend.base_url and --trainer.devices, are those of
     `validate`.
 
     Args:
@@ -42,12 +42,12 @@ def ask_questions(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run `ask-questions` with its own options and those of the model and devices; return its exit status."""
+    """Run `draft ask` with its own options and those of the model and devices; return its exit status."""
     from lmod_train.cli.parse import values_of
     from lmod_train.cli.terminal import harmless
 
     own, others = parted(arguments)
-    values = values_of(ask_questions, "ask-questions", own)
+    values = values_of(ask_questions, "draft ask", own)
     with harmless():
         return _ask(others, **values)
 

@@ -1,4 +1,4 @@
-"""The command `judge-captions`: a model judges whether both languages of questions from captions say the same."""
+"""The command `draft judge`: a model judges whether both languages of questions from captions say the same."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def judge_captions(draft: Path, *, model: str, share: float = 0.2, seed: NonNegativeInt = 0) -> None:
-    """Let a model judge whether the English and the Chinese of questions from captions say the same, on a sample.
+    """Let a model judge whether both languages of questions from captions say the same.
 
-    The model gets both halves of a question as text, without image and caption. Its replies are stored in DRAFT/parity
-    as those of a run: the same command again asks only for what has no reply, and a larger --share only for the
-    questions that it adds. DRAFT/parity.csv lists the questions that were compared: agrees, differs or unparsed. A
-    question whose languages differ is not left out: `review-captions` puts it first on the sheet, and releases it only
-    if people have read both halves. Other options, such as --model.backend.base_url and --trainer.devices, are those
-    of `validate`.
+    The model gets the English and the Chinese half of each question of a sample as text, without image and caption. Its
+    replies are stored in DRAFT/parity as those of a run: the same command again asks only for what has no reply, and a
+    larger --share only for the questions that it adds. DRAFT/parity.csv lists the questions that were compared: agrees,
+    differs or unparsed. A question whose languages differ is not left out: `draft review-captions` puts it first on the
+    sheet, and releases it only if people have read both halves. Other options, such as --model.backend.base_url and
+    --trainer.devices, are those of `validate`.
 
     Args:
-        draft: Folder written by `captions`.
+        draft: Folder written by `draft captions`.
         model: The judge: YAML file, or name of a shipped one (`list models`), as in `validate`; another model than the
             one that wrote the questions.
         share: Share of the questions of each kind that are compared, above 0, up to 1.
@@ -36,12 +36,12 @@ def judge_captions(draft: Path, *, model: str, share: float = 0.2, seed: NonNega
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run `judge-captions` with its own options and those of the judge and devices; return its exit status."""
+    """Run `draft judge` with its own options and those of the judge and devices; return its exit status."""
     from lmod_train.cli.parse import values_of
     from lmod_train.cli.terminal import harmless
 
     own, others = parted(arguments)
-    values = values_of(judge_captions, "judge-captions", own)
+    values = values_of(judge_captions, "draft judge", own)
     with harmless():
         return _judge_captions(others, **values)
 
@@ -89,4 +89,4 @@ def _report(folder: Folder) -> None:
     if failed := sum(one.reason == "failed" for one in found.values()):
         print(f"{failed} requests failed; the same command asks them again")
     first = f"; the {n} that differ come first on the sheet" if (n := len(differing(found))) else ""
-    print(f"next: `python -m lmod_train review-captions {folder.path} --blank SHEET.csv`{first}")
+    print(f"next: `python -m lmod_train draft review-captions {folder.path} --blank SHEET.csv`{first}")

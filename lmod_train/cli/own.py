@@ -10,8 +10,8 @@ from pathlib import Path
 from lmod_train.core.errors import BadArgument
 from lmod_train.tasks.trust import place_of
 
-BUILDS = ("curate", "fit", "validate", "test", "predict", "doctor", "judge", "ask-questions", "captions",
-          "judge-captions")  # fmt: skip
+BUILDS = ("curate", "fit", "validate", "test", "predict", "doctor", "judge", "draft ask",
+          "draft captions", "draft judge")  # fmt: skip
 """Commands that build classes named in the user's own config or command line."""
 
 

@@ -30,7 +30,7 @@ def phantom(
     sources: str = "eye_diseases,refuge",
     sheet: Path | None = None,
 ) -> None:
-    """Draw phantoms (synthetic eye images with known labels) in the folder layouts of raw datasets.
+    """Draw phantoms (synthetic eye images with known labels) in the layouts of raw datasets.
 
     Args:
         out: Folder to write to; each source gets its own folder in it.

@@ -1,4 +1,4 @@
-"""The command `review`: people review a sample of drafted questions, and those of stages that pass are curated."""
+"""The command `draft review`: people review a sample of drafts, and those of stages that pass are curated."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def review(
     out: Path | None = None,
     confidence: bool = True,
 ) -> None:
-    """Let people review a sample of drafted questions, and curate the questions of the stages that pass.
+    """Let people review a sample of drafts; curate the questions of stages that pass.
 
-    `review DRAFT --curated CURATED --blank SHEET.csv` draws a share of the drafts of each stage, of those in which no
-    check found a fault, and writes a table to fill in and a folder with images and a page. It does not contain the
-    letters that the model calls right. Copy the table for each reviewer.
+    `draft review DRAFT --curated CURATED --blank SHEET.csv` draws a share of the drafts of each stage, of those in
+    which no check found a fault, and writes a table to fill in and a folder with images and a page. It does not contain
+    the letters that the model calls right. Copy the table for each reviewer.
 
-    `review DRAFT --curated CURATED --sheets ADA.csv BEN.csv --out CHAINS` reads two or more filled-in tables. A
+    `draft review DRAFT --curated CURATED --sheets ADA.csv BEN.csv --out CHAINS` reads two or more filled-in tables. A
     reviewer writes the letter of the right option in the column answer, or none, several or wrong, and may correct
     question and choices. A stage passes if Cohen's kappa of two reviewers (Fleiss' of more), and Cohen's kappa of each
     reviewer with the drafts, are at least --kappa. Questions of stages that pass become records of the task chain in
@@ -49,7 +49,7 @@ def review(
     released. DRAFT/review.csv and DRAFT/reviewed.csv list agreements and reviewed rows.
 
     Args:
-        draft: Folder written by `ask-questions`.
+        draft: Folder written by `draft ask`.
         curated: Curated folder that the drafts are about.
         blank: CSV file to write.
         sheets: Filled-in tables, one for each reviewer, who is named after the file: CSV in UTF-8 or UTF-16, or xlsx.
@@ -61,7 +61,7 @@ def review(
     """
     from lmod_train.data.formats.selection import select
 
-    check_arguments("review", blank, sheets, share, kappa)
+    check_arguments("draft review", blank, sheets, share, kappa)
     drafts = _drafts(draft)
     if blank is not None:
         write_sheet(draft, curated, select(curated, for_own_use=True).licences, drafts, blank, share, seed)
@@ -100,7 +100,7 @@ def _drafts(folder: Path) -> list[Drafted]:
     try:
         drafts = without_faults(drafted_of(read_predictions(Run(folder).predictions)))
     except ValueError as error:
-        cure = "write drafts: `python -m lmod_train ask-questions CURATED --model MODEL --out DRAFT`"
+        cure = "write drafts: `python -m lmod_train draft ask CURATED --model MODEL --out DRAFT`"
         raise BadArgument("draft", str(folder), f"a folder of drafts ({error})", cure) from error
     if not drafts:
         raise BadArgument(

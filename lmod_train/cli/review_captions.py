@@ -1,4 +1,4 @@
-"""The command `review-captions`: people review a sample of questions from captions, and release those that pass."""
+"""The command `draft review-captions`: people review questions from captions, and those that pass are released."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def review_captions(
     seed: NonNegativeInt = 0,
     kappa: float = 0.85,
 ) -> None:
-    """Let people review a sample of the questions that a model wrote from captions, and release those that pass.
+    """Let people review a sample of questions from captions; release those that pass.
 
-    `review-captions DRAFT --blank SHEET.csv` draws a share of the questions of each kind and language, and writes a
-    table to fill in and a folder with images and a page. Questions whose languages a judge calls different
-    (`judge-captions`) come first, besides the sample. It shows neither captions nor which option the model calls
+    `draft review-captions DRAFT --blank SHEET.csv` draws a share of the questions of each kind and language, and writes
+    a table to fill in and a folder with images and a page. Questions whose languages a judge calls different
+    (`draft judge`) come first, besides the sample. It shows neither captions nor which option the model calls
     right. Copy the table for each reviewer.
 
-    `review-captions DRAFT --sheets ADA.csv BEN.csv` reads two or more filled-in tables, as `review` does. A kind in one
-    language passes if Cohen's kappa of two reviewers (Fleiss' of more), and that of each reviewer with the questions,
-    are at least --kappa. Questions that are released in both languages are written to DRAFT/released.jsonl;
+    `draft review-captions DRAFT --sheets ADA.csv BEN.csv` reads two or more filled-in tables, as `draft review` does. A
+    kind in one language passes if Cohen's kappa of two reviewers (Fleiss' of more), and that of each reviewer with the
+    questions, are at least --kappa. Questions that are released in both languages are written to DRAFT/released.jsonl;
     `curate --config configs/curate/captions.yaml --roots.captions DRAFT` makes records of them.
 
     Args:
-        draft: Folder written by `captions`.
+        draft: Folder written by `draft captions`.
         blank: CSV file to write.
         sheets: Filled-in tables, one for each reviewer, who is named after the file: CSV in UTF-8 or UTF-16, or xlsx.
         share: With `--blank`: share of the questions of each kind and language in the sample, above 0, up to 1.
@@ -46,7 +46,7 @@ def review_captions(
     from lmod_train.tasks.drafting.captions.compared import differing
     from lmod_train.tasks.drafting.captions.reviewing import accepted, faults_of_drafts, halves_of, to_review
 
-    check_arguments("review-captions", blank, sheets, share, kappa)
+    check_arguments("draft review-captions", blank, sheets, share, kappa)
     folder = read_folder(draft)
     items = folder.balanced().items
     drafts = to_review(items, folder.captions, folder.settings.seed)
@@ -60,7 +60,7 @@ def review_captions(
         write_sheet(draft, draft, [licence], drafts, blank, share, seed, halves_of(items, differ))
         return
     if not (draft / FILE).exists():
-        cure = f"write a sheet: `python -m lmod_train review-captions {draft} --blank SHEET.csv`"
+        cure = f"write a sheet: `python -m lmod_train draft review-captions {draft} --blank SHEET.csv`"
         raise BadArgument("draft", str(draft), "a folder of which a sheet was written", cure)
     found = read_sheets(draft, drafts, sheets or (), kappa, faults_of_drafts)
     print("\n".join(lines(found, kappa)))

@@ -10,7 +10,7 @@ from lmod_train.core.errors import BadArgument
 
 
 def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
-    """Add delta weights to the language model they were computed from, and write the complete model.
+    """Make whole weights of delta weights and the language model they were computed from.
 
     Args:
         delta: Folder of the delta weights, e.g. llava-med-7b-delta.
@@ -27,9 +27,9 @@ def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
 def convert(folder: Path, *, out: Path, tower: Path | None = None, template: str = "") -> None:
     """Convert a published checkpoint of another layout to the layout of transformers.
 
-    Supported are LLaVA 1.0, 1.5 and 1.6, LLaVA-Med 1.0 (after apply-delta) and 1.5, ShareGPT4V, and InternVL 1.5 to
-    2.5. Every tensor is converted or left out, with the reason in the result's README.md; no tensor is initialised at
-    random. On an error nothing is written.
+    Supported are LLaVA 1.0, 1.5 and 1.6, LLaVA-Med 1.0 (after `weights apply-delta`) and 1.5, ShareGPT4V, and InternVL
+    1.5 to 2.5. Every tensor is converted or left out, with the reason in the result's README.md; no tensor is
+    initialised at random. On an error nothing is written.
 
     Args:
         folder: Folder of the downloaded checkpoint.
@@ -54,7 +54,7 @@ def merge(
     family: str | None = None,
     trust: list[str] | None = None,
 ) -> None:
-    """Merge a tuned checkpoint and its base model into one Hugging Face folder, which transformers loads.
+    """Merge a tuned checkpoint and its base into one Hugging Face folder for transformers.
 
     Args:
         ckpt: Checkpoint of a tuned model, a file or folder, e.g. RUN/checkpoints/last.ckpt.

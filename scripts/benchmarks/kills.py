@@ -199,13 +199,15 @@ class Trial:
             self.check("fit --seeds", f"every score of seed {seed}", self.both(figures, "series", f"seed_{seed}"))
 
     def merging(self) -> None:
-        """Disturb `merge`, which writes its result atomically and can be run again until it has finished."""
+        """Disturb `weights merge`, which writes its result atomically and can be run again until it has finished."""
 
         def make(at: Path) -> list[str]:
             if at == self.spoiled and (at / "merged").exists():  # killed between its last write and its exit
                 same()
                 shutil.rmtree(at / "merged")
-            return lmod("merge", "--ckpt", self.quiet / "fit" / "checkpoints" / "last.ckpt", "--out", at / "merged")
+            return lmod(
+                "weights", "merge", "--ckpt", self.quiet / "fit" / "checkpoints" / "last.ckpt", "--out", at / "merged"
+            )
 
         def same() -> None:
             self.check("merge", "the same files", self.both(digest, "merged"))

@@ -194,7 +194,7 @@ def whole(place: Place, model: Path) -> str:
         return str(find(str(model)))
     out = place.work / "models" / sha256_of(model)[:12]
     if not out.exists():
-        lmod("merge", "--ckpt", model, "--out", out)
+        lmod("weights", "merge", "--ckpt", model, "--out", out)
     return str(out)
 
 

@@ -1,4 +1,4 @@
-"""From captions to records through the front door: `captions`, `judge-captions`, `review-captions`, `curate`."""
+"""From captions to records: `draft captions`, `draft judge`, `draft review-captions`, `curate`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,9 @@ def scripted(path: str, texts: Mapping[str, str]) -> None:
 
 
 def ask(*more: str) -> int:
-    return cli.main(["captions", "mine/CAPTIONS.csv", "--model", "model.yaml", "--out", "DRAFT", *more, *QUIET])
+    return cli.main(
+        ["draft", "captions", "mine/CAPTIONS.csv", "--model", "model.yaml", "--out", "DRAFT", *more, *QUIET]
+    )
 
 
 def curate(out: str = "CURATED") -> int:
@@ -133,10 +135,10 @@ def test_captions_become_records_after_a_review_and_not_before(here: Path, capsy
 
     assert curate() == 2
     assert "review-captions DRAFT --blank SHEET.csv" in capsys.readouterr().err
-    assert cli.main(["review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "1"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "1"]) == 0
     fill("ada.csv")
     fill("ben.csv")
-    assert cli.main(["review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"]) == 0
     assert f"released {len(questions)} of {len(questions)}" in capsys.readouterr().out
     assert curate() == 0
     records = read_records(Path("CURATED/records"))
@@ -156,15 +158,15 @@ def test_captions_become_records_after_a_review_and_not_before(here: Path, capsy
 
 def test_a_kind_whose_reviewers_disagree_is_not_released_in_either_language(here: Path, capsys):
     assert ask("--kinds", "binary_question,open_question") == 0
-    assert cli.main(["review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "1"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "1"]) == 0
     fill("ada.csv")
     fill("ben.csv", wrong="binary_question-zh")
-    assert cli.main(["review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"]) == 0
     assert "binary_question-zh: refused" in capsys.readouterr().out
     kinds = {json.loads(line)["kind"] for line in Path("DRAFT/released.jsonl").read_text(encoding="utf-8").splitlines()}
     assert kinds == {"open_question"}
     fill("carl.csv", wrong="open_question-en")
-    assert cli.main(["review-captions", "DRAFT", "--sheets", "ben.csv", "carl.csv"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--sheets", "ben.csv", "carl.csv"]) == 0
     assert not Path("DRAFT/released.jsonl").exists() and curate() == 2
 
 
@@ -184,17 +186,17 @@ def test_arguments_that_do_not_fit_are_named_before_anything_is_written(here, ar
 
 
 def test_a_folder_that_is_none_and_a_sheet_that_was_not_written_are_named(here: Path, capsys):
-    assert cli.main(["review-captions", "mine", "--blank", "SHEET.csv"]) == 2
-    assert "not a folder written by `captions`" in capsys.readouterr().err
+    assert cli.main(["draft", "review-captions", "mine", "--blank", "SHEET.csv"]) == 2
+    assert "not a folder written by `draft captions`" in capsys.readouterr().err
     Path("DRAFT").mkdir()
     assert ask("--limit", "2") == 0
     assert len(read_folder(Path("DRAFT")).captions) == 2
-    assert cli.main(["review-captions", "DRAFT", "--sheets", "ada.csv"]) == 2
+    assert cli.main(["draft", "review-captions", "DRAFT", "--sheets", "ada.csv"]) == 2
     assert "review-captions DRAFT --blank SHEET.csv" in capsys.readouterr().err
 
 
 def judge(*more: str) -> int:
-    return cli.main(["judge-captions", "DRAFT", "--model", "judge.yaml", "--share", "0.5", *more, *QUIET])
+    return cli.main(["draft", "judge", "DRAFT", "--model", "judge.yaml", "--share", "0.5", *more, *QUIET])
 
 
 def planted() -> dict[str, str]:
@@ -233,7 +235,7 @@ def test_a_judge_compares_the_languages_of_a_sample_and_what_differs_is_read_fir
     asked = [json.loads(line)["id"] for line in replies.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
     assert len(asked) == len({*asked}) == len(plan), "none is asked twice"
 
-    assert cli.main(["review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "0.3"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "0.3"]) == 0
     assert "2 of them because a judge calls their languages different" in capsys.readouterr().out
     folder = read_folder(Path("DRAFT"))
     codes = codes_of(to_review(folder.balanced().items, folder.captions))
@@ -242,14 +244,14 @@ def test_a_judge_compares_the_languages_of_a_sample_and_what_differs_is_read_fir
     assert [row["id"] for row in rows("SHEET.csv")[:2]] == [codes[id] for id in ids]
     fill("ada.csv")
     fill("ben.csv")
-    assert cli.main(["review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"]) == 0
     released = [json.loads(line) for line in Path("DRAFT/released.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(released) == len(questions)
 
 
 def test_what_differs_is_not_released_unread_and_another_judge_is_refused(here: Path, capsys):
     assert ask("--kinds", "open_question") == 0
-    assert cli.main(["review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "0.5"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "0.5"]) == 0
     fill("ada.csv")
     fill("ben.csv")
     sheet = {row["id"] for row in rows("SHEET.csv")}
@@ -261,13 +263,13 @@ def test_what_differs_is_not_released_unread_and_another_judge_is_refused(here: 
     scripted("judge.yaml", {r.id: "False" if r.key == unread.record.key else "True" for r in records})
     assert judge("--share", "1") == 0
     capsys.readouterr()
-    assert cli.main(["review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"]) == 0
+    assert cli.main(["draft", "review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"]) == 0
     assert f"left out: {unread.record.key}/open_question/1: a judge calls its languages different" in (
         capsys.readouterr().out
     )
     images = [json.loads(line)["image"] for line in Path("DRAFT/released.jsonl").read_text("utf-8").splitlines()]
     assert len(images) == COUNT - 1 and unread.record.image[0] not in images
-    assert cli.main(["judge-captions", "DRAFT", "--model", "model.yaml", *QUIET]) == 2
+    assert cli.main(["draft", "judge", "DRAFT", "--model", "model.yaml", *QUIET]) == 2
     assert "move DRAFT/parity away" in capsys.readouterr().err
     assert judge("--share", "0") == 2 and "--share" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import lmod_train
-from lmod_train.cli import LATE, LIGHTNING, PLAIN, main
+from lmod_train.cli import LATE, LIGHTNING, PLAIN, joined, main
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.names import PLAIN as HEADS
@@ -105,7 +105,7 @@ def test_a_printed_command_is_one(printed: list[tuple[str, str]]):
     cures = [(place, s) for place, s in printed if s.startswith(OURS) and "VALUE --help" not in s]
     assert len(cures) > 20
     for place, cure in cures:
-        command, *rest = shlex.split(cure.removeprefix(OURS))
+        command, *rest = joined(shlex.split(cure.removeprefix(OURS)))
         if command in ("COMMAND", "VALUE", "--help"):
             continue
         assert command in {*PLAIN, *LIGHTNING, *LATE}, place

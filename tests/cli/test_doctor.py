@@ -24,7 +24,7 @@ def test_the_published_command_is_refused_for_its_delta_its_two_sharding_systems
     report = json.loads((tmp_path / "looked" / "doctor.json").read_text())
     failed = {f["check"]: f for f in report["findings"] if f["level"] == "fail"}
     assert report["passed"] is False and {"delta", "strategy", "recipe"} <= failed.keys()
-    assert "apply-delta" in failed["delta"]["cure"] and "deepspeed_zero3.yaml" in failed["strategy"]["cure"]
+    assert "weights apply-delta" in failed["delta"]["cure"] and "deepspeed_zero3.yaml" in failed["strategy"]["cure"]
     assert "bf16-true" in failed["recipe"]["what"] and "bf16-mixed" in failed["recipe"]["cure"]
     assert "`fit` would refuse to start" in printed and "FAIL  delta" in printed
     assert [p.name for p in (tmp_path / "looked").iterdir()] == ["doctor.json"], "nothing was started"

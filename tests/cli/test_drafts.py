@@ -1,4 +1,4 @@
-"""The command `ask-questions`: a scripted model, through the front door and the path of every evaluation."""
+"""The command `draft ask`: a scripted model, through the front door and the path of every evaluation."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(model: str, *more: str) -> int:
-    return cli.main(["ask-questions", "CURATED", "--model", model, "--out", "DRAFT", *more, *QUIET])
+    return cli.main(["draft", "ask", "CURATED", "--model", model, "--out", "DRAFT", *more, *QUIET])
 
 
 def table(name: str) -> list[dict[str, str]]:
@@ -128,7 +128,7 @@ def test_a_folder_without_truths_is_refused_with_what_to_curate(here: Path, caps
     from tests.tiny import record, write_curated
 
     write_curated(Path("EMPTY"), [record(task="sex", answer="MALE", choices=("MALE", "FEMALE"))])
-    assert cli.main(["ask-questions", "EMPTY", "--model", model_file(here, {"a": "b"}), "--out", "D", *QUIET]) == 2
+    assert cli.main(["draft", "ask", "EMPTY", "--model", model_file(here, {"a": "b"}), "--out", "D", *QUIET]) == 2
     assert "expected a folder with truths of stages" in capsys.readouterr().err
 
 

@@ -125,7 +125,7 @@ def test_drafts(drafted: Path, missing: int):  # noqa: F811
     for id in list(replies)[:missing]:
         del replies[id]
     model = model_file(drafted, replies)
-    status = cli.main(["ask-questions", "CURATED", "--model", model, "--out", "DRAFT", *QUIET])
+    status = cli.main(["draft", "ask", "CURATED", "--model", model, "--out", "DRAFT", *QUIET])
     assert status == missing * INCOMPLETE and Path("DRAFT/drafts.csv").exists()
 
 
@@ -147,8 +147,8 @@ def test_captions_and_their_judge(captions_here: Path, missing: int):  # noqa: F
     lines = Path("model.jsonl").read_text(encoding="utf-8").splitlines()
     Path("model.jsonl").write_text("\n".join(lines[missing:]), encoding="utf-8")
     options = ["--model", "model.yaml", "--out", "DRAFT", *QUIET]
-    assert cli.main(["captions", "mine/CAPTIONS.csv", *options]) == missing * INCOMPLETE
+    assert cli.main(["draft", "captions", "mine/CAPTIONS.csv", *options]) == missing * INCOMPLETE
     assert Path("DRAFT/questions.csv").exists()
     scripted("judge.yaml", {"nothing": "TRUE"})
-    compared = cli.main(["judge-captions", "DRAFT", "--model", "judge.yaml", *QUIET])
+    compared = cli.main(["draft", "judge", "DRAFT", "--model", "judge.yaml", *QUIET])
     assert compared == INCOMPLETE and Path("DRAFT/parity.csv").exists()

@@ -1,4 +1,4 @@
-"""Arguments of `judge-captions` that do not fit; the whole way is in test_captions.py."""
+"""Arguments of `draft judge` that do not fit; the whole way is in test_captions.py."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lmod_train import cli
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--model", "scripted"], "not a folder written by `captions`"),
+        (["--model", "scripted"], "not a folder written by `draft captions`"),
         (["--model", "scripted", "--share", "1.5"], "a share above 0, up to 1"),
         (["--model", "scripted", "--trainer.device", "1"], "trainer.device"),
     ],
 )
 def test_arguments_that_do_not_fit_are_named_before_anything_is_written(tmp_path: Path, capsys, arguments, expected):
     draft = tmp_path / "DRAFT"
-    assert cli.main(["judge-captions", str(draft), *arguments]) == 2
+    assert cli.main(["draft", "judge", str(draft), *arguments]) == 2
     assert expected in capsys.readouterr().err and not draft.exists()

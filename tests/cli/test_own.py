@@ -195,7 +195,7 @@ def test_a_task_of_the_working_folder_goes_the_whole_way_by_the_user_s_word(tmp_
 def test_the_working_folder_is_on_the_path_last_and_only_where_the_user_s_classes_are_built(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = list(sys.path)
-    for command in (*BUILDS, "rescore", "report", "export", "import", "list", "merge"):
+    for command in (*BUILDS, "rescore", "report", "export", "import", "list", "weights merge"):
         for trusting in ([], ["--trust", "x"], ["--trust=x"], ["--family=x"]):
             with own_classes([command, *trusting]):
                 assert sys.path == ([*before, str(tmp_path)] if command in BUILDS or trusting else before), command

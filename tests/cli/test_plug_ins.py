@@ -166,7 +166,16 @@ def test_a_family_of_ones_own_prepares_the_pictures_in_doctor_fit_and_merge(tmp_
     assert "turned" in typed(door, tmp_path, "doctor", "--config", "tune.yaml", "--run", "looked", *QUIET).stdout
     short = ["--trainer.max_steps", "1", "--trainer.limit_val_batches", "0", "--doctor.refuse", "false"]
     assert "turned" in done(door, tmp_path, "fit", "--config", "tune.yaml", "--run", "fit", *QUIET, *short)
-    merge = ["merge", "--ckpt", "fit/checkpoints/last.ckpt", "--out", "merged", "--family", f"{package}turned.Turned"]
+    merge = [
+        "weights",
+        "merge",
+        "--ckpt",
+        "fit/checkpoints/last.ckpt",
+        "--out",
+        "merged",
+        "--family",
+        f"{package}turned.Turned",
+    ]
     assert "wrote merged" in done(door, tmp_path, *merge)
 
 
@@ -174,7 +183,7 @@ def test_a_family_of_ones_own_prepares_the_pictures_in_doctor_fit_and_merge(tmp_
 def test_a_family_that_is_none_or_of_another_checkpoint_is_refused(tmp_path: Path):
     write_plug_in(tmp_path, "")
     (tmp_path / "turned.py").write_text(FAMILY.replace('"llava"', '"fuyu"'))
-    merge = ["merge", "--ckpt", "x", "--out", "y", "--family"]
+    merge = ["weights", "merge", "--ckpt", "x", "--out", "y", "--family"]
     outside = {"turned.Nothing": typed("script", tmp_path, *merge, "turned.Nothing")}
     for family in ("reading.last_word", "nowhere.Family"):
         outside[family] = forks.run(["-m", "lmod_train", *merge, family], tmp_path)

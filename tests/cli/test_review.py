@@ -1,4 +1,4 @@
-"""The command `review`, from the drafts of a model to records of the task chain, through the front door."""
+"""The command `draft review`, from the drafts of a model to records of the task chain, through the front door."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def records(drafted: tuple[Path, list[Record]], tmp_path: Path, monkeypatch: pyt
 
 
 def review(*arguments: str) -> int:
-    return cli.main(["review", "DRAFT", "--curated", "CURATED", *arguments])
+    return cli.main(["draft", "review", "DRAFT", "--curated", "CURATED", *arguments])
 
 
 def rows(path: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Arguments of `review-captions` that do not fit; the whole way is in test_captions.py."""
+"""Arguments of `draft review-captions` that do not fit; the whole way is in test_captions.py."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ from lmod_train.tasks.drafting.captions.steps import Settings
 )
 def test_arguments_that_do_not_fit_are_named(tmp_path: Path, arguments: list[str], expected: str, capsys):
     Folder(tmp_path / "DRAFT", {}, Settings()).write()
-    assert cli.main(["review-captions", str(tmp_path / "DRAFT"), *arguments]) == 2
+    assert cli.main(["draft", "review-captions", str(tmp_path / "DRAFT"), *arguments]) == 2
     assert expected in capsys.readouterr().err

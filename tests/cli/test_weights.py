@@ -19,11 +19,14 @@ from tests.tiny import record
 def test_a_delta_is_applied_and_its_gain_told(tmp_path, capsys):
     base, out = SHIPPED / "small_base", tmp_path / "whole"
     make_delta(base, base, tmp_path / "delta")
-    assert main(["apply-delta", "--delta", str(tmp_path / "delta"), "--base", str(base), "--out", str(out)]) == 0
+    assert (
+        main(["weights", "apply-delta", "--delta", str(tmp_path / "delta"), "--base", str(base), "--out", str(out)])
+        == 0
+    )
     assert f"mean gain of its norms {mean_gain(base):.3f}" in capsys.readouterr().out
-    again = ["apply-delta", "--delta", str(tmp_path / "delta"), "--base", str(base), "--out", str(out)]
+    again = ["weights", "apply-delta", "--delta", str(tmp_path / "delta"), "--base", str(base), "--out", str(out)]
     assert main(again) == 2 and "out=" in capsys.readouterr().err
-    whole = ["apply-delta", "--delta", str(out), "--base", str(base), "--out", str(tmp_path / "other")]
+    whole = ["weights", "apply-delta", "--delta", str(out), "--base", str(base), "--out", str(tmp_path / "other")]
     assert main(whole) == 2 and "expected delta weights" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
 
@@ -34,7 +37,7 @@ def test_a_published_layout_is_converted_and_then_runs(tmp_path, capsys):
     out = tmp_path / "llava-med-hf"
     with pytest.raises(WeightsMismatch, match="original LLaVA code") as refused:
         HuggingFace(str(tmp_path / "llava-med"))
-    typed = re.search(r"`python -m lmod_train (convert [^`]*)`", str(refused.value))[1]
+    typed = re.search(r"`python -m lmod_train (weights convert [^`]*)`", str(refused.value))[1]
     assert main(shlex.split(typed)) == 0
     said = capsys.readouterr().out
     assert "found LLaVA 1.5, two-layer projector: 80 tensors written" in said and f"wrote {out}" in said

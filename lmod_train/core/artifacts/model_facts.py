@@ -81,7 +81,7 @@ class ModelFacts:
         revision: Commit or dated snapshot; ``unknown`` if none is recorded.
         licence: Licence of the weights, as far as known.
         route: How it is run: ``N`` a class of transformers, checkpoint in its layout; ``C`` converted so by its
-            authors; ``K`` converted by `convert`; ``S`` behind an OpenAI-compatible server of your own; ``A`` a
+            authors; ``K`` converted by `weights convert`; ``S`` behind an OpenAI-compatible server of your own; ``A`` a
             commercial service; ``X`` not runnable.
         why: Reason for the route.
         contamination: What is known of eye images in its training data, and how certain that is.

@@ -53,7 +53,7 @@ class DraftData(RecordsDataModule):
         drafting = [task for task in self.tasks.values() if isinstance(task, Drafting)]
         if len(drafting) != 1:
             expected = "the task lmod_train.tasks.drafting.task.Drafting"
-            raise BadArgument("data.tasks", list(self.tasks), expected, "use the command `ask-questions`")
+            raise BadArgument("data.tasks", list(self.tasks), expected, "use the command `draft ask`")
         everything = drafting[0].records(read_records(self.curated / "records"), self._size)
         chosen = [r for r in everything if self._stages is None or r.chain_step in self._stages]
         if not chosen:

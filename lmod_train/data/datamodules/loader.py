@@ -106,7 +106,7 @@ class RecordLoader:
                 self._batches.at_once,
                 f"{at_once} questions a step, as in the epoch to be continued",
                 "use the number of devices and the batch size of the stopped run; or start a new run (a language model "
-                "from its weights: `python -m lmod_train merge --ckpt CKPT --out DIR`, then "
+                "from its weights: `python -m lmod_train weights merge --ckpt CKPT --out DIR`, then "
                 "`--model.init_args.checkpoint DIR`)",
             )
         self._batches.epoch, self._done, self._continues = state["epoch"], state["done"], True

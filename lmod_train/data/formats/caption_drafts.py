@@ -88,10 +88,10 @@ def read_folder(path: Path) -> Folder:
     Raises:
         ArtifactError: It is none, or damaged.
     """
-    cure = "write drafts: `python -m lmod_train captions CAPTIONS.csv --model MODEL --out DRAFT`"
+    cure = "write drafts: `python -m lmod_train draft captions CAPTIONS.csv --model MODEL --out DRAFT`"
     file = path / FILE
     if not file.is_file():
-        raise ArtifactError(file, "missing: not a folder written by `captions`", cure)
+        raise ArtifactError(file, "missing: not a folder written by `draft captions`", cure)
     try:
         rows = json.loads(file.read_text(encoding="utf-8"))
         captions = [Caption(**row) for row in rows["captions"]]

@@ -56,7 +56,7 @@ class ReviewedCaptions(Source):
     are groups.
 
     Args:
-        root: Folder written by `captions`, with a review of its questions.
+        root: Folder written by `draft captions`, with a review of its questions.
     """
 
     name = "captions"
@@ -70,7 +70,7 @@ class ReviewedCaptions(Source):
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
-        """Return whether the folder was written by `captions`."""
+        """Return whether the folder was written by `draft captions`."""
         return (folder / FILE).is_file()
 
     def verify(self) -> None:
@@ -80,7 +80,7 @@ class ReviewedCaptions(Source):
             BadArgument: There are none: without a review of a sample no question becomes a record.
         """
         if not (self.root / RELEASED).is_file():
-            cure = f"python -m lmod_train review-captions {self.root} --blank SHEET.csv"
+            cure = f"python -m lmod_train draft review-captions {self.root} --blank SHEET.csv"
             expected = f"a folder of questions with a review that has passed ({RELEASED} is missing)"
             raise BadArgument("--roots.captions", str(self.root), expected, f"let people review a sample: `{cure}`")
 
@@ -123,7 +123,9 @@ class ReviewedCaptions(Source):
             for row in rows:
                 _check(row)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            cure = f"read the sheets again: `python -m lmod_train review-captions {self.root} --sheets A.csv B.csv`"
+            cure = (
+                f"read the sheets again: `python -m lmod_train draft review-captions {self.root} --sheets A.csv B.csv`"
+            )
             raise ArtifactError(path, f"cannot be read ({type(error).__name__}: {error})", cure) from error
         return rows
 

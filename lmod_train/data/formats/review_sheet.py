@@ -91,7 +91,7 @@ def read_plan(folder: Path) -> Plan:
         ArtifactError: No sheet was written, or the file is damaged.
     """
     path = folder / FILE
-    cure = f"write a sheet: `python -m lmod_train review {folder} --curated CURATED --blank SHEET.csv`"
+    cure = f"write a sheet: `python -m lmod_train draft review {folder} --curated CURATED --blank SHEET.csv`"
     if not path.exists():
         raise ArtifactError(path, "missing: no sheet of these drafts was written", cure)
     try:

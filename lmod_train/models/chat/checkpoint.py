@@ -97,7 +97,7 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
         f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
         "machine with access to the hub; `python -m lmod_train list models --table` shows OWNER/NAME. Weights of "
         "its route K are in another layout: download them to another folder, and convert that: "
-        f"`python -m lmod_train convert FOLDER --out {shlex.quote(checkpoint)}`"
+        f"`python -m lmod_train weights convert FOLDER --out {shlex.quote(checkpoint)}`"
     )
     folder = folder_of(checkpoint, cure)
     check_settings(checkpoint, folder)
@@ -128,7 +128,7 @@ def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
         ["text_config", "vision_config"],
         [name for name in ("mm_vision_tower", "llm_config") if name in config],
         f"this is a checkpoint of {code}, which transformers reads as another model, its weights random, or not at "
-        f"all; convert it: `python -m lmod_train convert {shlex.quote(str(folder))} --out "
+        f"all; convert it: `python -m lmod_train weights convert {shlex.quote(str(folder))} --out "
         f"{shlex.quote(f'{folder}-hf')}`, and name what that writes",
     )
 
@@ -140,8 +140,8 @@ def _check_known(checkpoint: str, model_type: str) -> None:
             checkpoint,
             f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {model_type!r}",
             "name a checkpoint of one of these families in transformers layout, or the class of a family of your own, "
-            "e.g. `--model.init_args.family my_family.MyFamily` (of merge: `--family my_family.MyFamily`). Without "
-            "training, the backend HuggingFace evaluates any class of AutoModelForImageTextToText",
+            "e.g. `--model.init_args.family my_family.MyFamily` (of `weights merge`: `--family my_family.MyFamily`). "
+            "Without training, the backend HuggingFace evaluates any class of AutoModelForImageTextToText",
         )
 
 

@@ -251,7 +251,7 @@ class VisionLanguageModel(LmodModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add what is needed to use the trained tensors: name and fingerprint of the base, settings, processor files.
 
-        `merge` needs only this and the base itself.
+        `weights merge` needs only this and the base itself.
         """
         super().on_save_checkpoint(checkpoint)
         checkpoint["conversation"] = {

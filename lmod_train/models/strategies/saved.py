@@ -178,7 +178,7 @@ def refuse_to_continue(module: Any, path: Path | str | None) -> None:
             f"ckpt_path={str(path)!r}: expected a checkpoint of the configured strategy; the optimiser's state was "
             "written by another strategy, or for another number of devices, and cannot be loaded.\n"
             "Next: continue with the same trainer configuration and number of devices; or start a new training from "
-            f"these weights (language models): `python -m lmod_train merge --ckpt {path} --out DIR`, then "
+            f"these weights (language models): `python -m lmod_train weights merge --ckpt {path} --out DIR`, then "
             "--model.init_args.checkpoint DIR"
         )
 

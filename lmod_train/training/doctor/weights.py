@@ -75,8 +75,8 @@ def _delta_result(subject: Subject, signs: DeltaSigns) -> CheckResult:
     evidence = "; ".join(described(signs)) or "no sign of a delta"
     if signs.is_delta:
         cure = (
-            f"`python -m lmod_train apply-delta --delta {subject.checkpoint} --base LLAMA --out {subject.checkpoint}"
-            "-applied`, or name merged weights"
+            f"`python -m lmod_train weights apply-delta --delta {subject.checkpoint} --base LLAMA "
+            f"--out {subject.checkpoint}-applied`, or name merged weights"
         )
         return CheckResult("delta", "fail", f"{subject.checkpoint}: delta weights: {evidence}", WHY_DELTA, cure)
     if signs.named:

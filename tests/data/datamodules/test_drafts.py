@@ -31,7 +31,7 @@ def test_stages_are_chosen_and_the_limit_is_of_drafts(tmp_path: Path):
 
 def test_an_unreadable_image_and_another_task_are_refused(tmp_path: Path):
     folder = curated(tmp_path, 1)
-    with pytest.raises(BadArgument, match="ask-questions"):
+    with pytest.raises(BadArgument, match="draft ask"):
         DraftData(folder, [Glaucoma()]).setup("validate")
     (folder / "eye0.png").write_bytes(b"no image")
     with pytest.raises(CuratedDamaged, match=r"eye0\.png.*cannot be read"):

@@ -60,5 +60,5 @@ def test_a_path_outside_the_folder_is_not_read_and_nothing_is_released_without_a
     with pytest.raises(LeavesFolder):
         list(ReviewedCaptions(folder).samples())
     write_released(folder / RELEASED, [], {})
-    with pytest.raises(BadArgument, match="review-captions"):
+    with pytest.raises(BadArgument, match="draft review-captions"):
         ReviewedCaptions(folder).verify()

@@ -229,7 +229,7 @@ def test_9_delta_weights_under_an_innocent_name(checkpoint, curated, tmp_path):
     tensors(tuned, lambda t: {n: (v.float() * (1 + 0.01 * torch.randn(v.shape))).half() for n, v in t.items()})
     make_delta(tuned, checkpoint, tmp_path / "llava-med-7b")
     found = [f for f in failures(examine(subject(tmp_path / "llava-med-7b", curated))) if f.check == "delta"]
-    assert all("apply-delta" in f.cure for f in found)
+    assert all("weights apply-delta" in f.cure for f in found)
     assert "mean gain" in found[0].what and "entropy" in found[1].what, "from the files, and from what it predicts"
 
 

@@ -108,7 +108,9 @@ def _layout(folder: Path, tower: Path | None) -> Layout:
     gain = mean_gain(folder)
     if gain is not None and gain < LEAST_GAIN:
         problem = f"it is a delta (mean gain of its norms {gain:.3g}, of complete models about 0.1 to 2)"
-        cure = f"`python -m lmod_train apply-delta --delta {folder} --base LLAMA --out WHOLE`, then convert WHOLE"
+        cure = (
+            f"`python -m lmod_train weights apply-delta --delta {folder} --base LLAMA --out WHOLE`, then convert WHOLE"
+        )
         raise NotConvertible(folder, problem, cure)
     known: type[Layout] = import_module(f"lmod_train.models.chat.layouts.{name}").LAYOUT
     return known(folder, values, tower)

@@ -50,8 +50,8 @@ def clip_config(folder: Path, name: str, tower: Path | None, shapes: Mapping[str
         raise NotConvertible(
             folder,
             f"it contains its vision tower, but number of heads and activation of {name!r} are unknown",
-            f"`python -m lmod_train convert {folder} --out OUT --tower TOWER`, where TOWER is the folder of {name} "
-            "with its config.json; the weights inside the checkpoint are used",
+            f"`python -m lmod_train weights convert {folder} --out OUT --tower TOWER`, where TOWER is the folder of "
+            f"{name} with its config.json; the weights inside the checkpoint are used",
         )
     return _measured({key.removeprefix(INSIDE): shape for key, shape in shapes.items() if key.startswith(INSIDE)})
 

@@ -207,7 +207,7 @@ class Llava(Layout):
     def _fetch(self) -> str:
         get = f"`hf download {self._tower} --local-dir TOWER`" if "/" in self._tower else "fetch the tower"
         folder = shlex.quote(str(self.folder))
-        return f"{get}, then `python -m lmod_train convert {folder} --out OUT --tower TOWER`"
+        return f"{get}, then `python -m lmod_train weights convert {folder} --out OUT --tower TOWER`"
 
 
 LAYOUT = Llava

@@ -250,7 +250,7 @@ def test_a_delta_is_applied_then_converted_and_computes_what_the_whole_model_did
     language = {k: v[:rows] if k in ("lm_head.weight", "model.embed_tokens.weight") else v for k, v in language.items()}
     torch.save({k: v * 0.97 for k, v in language.items()}, base / "pytorch_model.bin")
     make_delta(whole, base, delta)
-    with pytest.raises(NotConvertible, match=r"is a delta .*\nNext: `python -m lmod_train apply-delta --delta"):
+    with pytest.raises(NotConvertible, match=r"is a delta .*\nNext: `python -m lmod_train weights apply-delta --delta"):
         convert(delta, tmp_path / "early", tmp_path / "clip")
     apply_delta(delta, base, tmp_path / "applied")
     convert(tmp_path / "applied", tmp_path / "out", tmp_path / "clip")

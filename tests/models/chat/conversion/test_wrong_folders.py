@@ -104,7 +104,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "no layer": (lambda f: set_to(f, mm_vision_select_layer=None), r"no mm_vision_select_layer.*\nNext"),
     "an unknown tower": (
         lambda f: set_to(f, mm_vision_tower="laion/CLIP-ViT-H-14"),
-        r"activation of 'laion/CLIP-ViT-H-14' are unknown\nNext: `python -m lmod_train convert .* --tower TOWER`",
+        r"of 'laion/CLIP-ViT-H-14' are unknown\nNext: `python -m lmod_train weights convert .* --tower TOWER`",
     ),
     "no tokenizer": (lambda f: without(f, "tokenizer.model"), r"no tokenizer .*\nNext: fetch the tokenizer's files"),
     "a broken tokenizer": (
