@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,7 +11,7 @@ from zipfile import is_zipfile
 
 import yaml
 
-from lmod_train.cli.catalogue import class_names, module_file, parameters_of
+from lmod_train.cli.catalogue import class_names, module_file, options_of, parameters_of
 from lmod_train.cli.own import check_trusted
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.renames import todays_text
@@ -199,7 +200,20 @@ def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
     known = parameters_of(path)
     for name in names:
         if known and name.startswith("model.init_args."):
-            _check_one("--", name.split(".")[2], known, "model.init_args.", name, f"list options {path}")
+            _, _, option, *rest = name.split(".")
+            _check_one("--", option, known, "model.init_args.", name, f"list options {path}")
+            parts = _parts(path, option) if rest and rest[0] not in ("class_path", "init_args") else ()
+            if parts:
+                _check_one("--", rest[0], parts, f"model.init_args.{option}.", name, f"list options {path}")
+
+
+def _parts(path: str, option: str) -> tuple[str, ...]:
+    """Return the options of the dataclass that is the type of a class's option; empty for any other type."""
+    options = options_of(path)
+    kind = next((one.kind for one in options if one.name == option), "")
+    if not re.fullmatch(r"\w+(?: \| None)?", kind):  # as a mapping of dataclasses, whose keys are free
+        return ()
+    return tuple({one.name.split(".")[1]: None for one in options if one.name.startswith(f"{option}.")})
 
 
 def _check_places(given: Mapping[str, Any]) -> None:

@@ -19,6 +19,11 @@ _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' i
 _KEY = re.compile(r'(?:Parser key|Validation failed.*?key) "([^"]+)"|[Ff]ailed at "([^"]+)"')
 _EXPECTED = re.compile(r"Expected an? (path) but|Expected an? (.+?)(?:\. Got|\.?$)", re.MULTILINE)
 _GIVEN = re.compile(r"(?:Given value|Got value|but got):? ([^\n]+)")
+_NOT_FOUND = re.compile(
+    r"given class_path '([\w.]+)':\s+(No module named [^\n]+|module '([\w.]+)' has no attribute '(\w+)')"
+)
+_OTHER_KIND = re.compile(r"Import path does not correspond to a subclass of (\w+)")
+_PATH = re.compile(r"\w+(?:\.\w+)+")
 _OF_CLASS = re.compile(r"class_path '([\w.]+)'")
 _DEFAULT_FILES = re.compile(r"^default config file locations:\n.*?\n\n", re.MULTILINE | re.DOTALL)
 _RANGE = re.compile(r'key "([^"]+)":\s+Not of type (\w+): (?:.* base 10: )?(.+?)(?: does not conform.*)?$', re.DOTALL)
@@ -83,6 +88,9 @@ def in_short(message: str, known: Sequence[str]) -> str:
         "n='0': expected a whole number of at least 1"
         >>> in_short('Parser key "by":\n  Expected a typing.Literal[\'group\', \'image\']. Got value: pear', [])
         "by='pear': expected one of 'group', 'image'"
+        >>> wrong = "Problem with given class_path 'a.B':\n    No module named 'a'"
+        >>> in_short(f'Parser key "model":\n  Errors:\n  - {wrong}\n  Given value: a.B', [])
+        "model='a.B': expected the path of a class (No module named 'a')"
         >>> in_short("unrecognized arguments: --portoins 3", ["--portions"])
         'unrecognized arguments: --portoins 3 (did you mean --portions?)'
     """
@@ -93,6 +101,8 @@ def in_short(message: str, known: Sequence[str]) -> str:
     if unknown and not (unknown[2] and f"--{unknown[2]}" in known):
         return _unknown(message, unknown, known)
     key, given = _KEY.search(message), _GIVEN.findall(message)
+    if key and given and (kind := _class_expected(message, given[-1].strip())):
+        return f"{key[1] or key[2]}={given[-1].strip()!r}: expected {kind}"
     expected = [_plainly(path or kind) for path, kind in _EXPECTED.findall(message)]
     if key and expected and given:
         return f"{key[1] or key[2]}={given[-1].strip().strip(chr(39))!r}: expected {_either(expected)}"
@@ -109,6 +119,19 @@ def _unknown(message: str, unknown: re.Match[str], known: Sequence[str]) -> str:
     near = get_close_matches(name, sorted(set(known)), n=1)
     meant = f" (did you mean {near[0]}{dot}{rest}?)" if near and near[0] != name else ""
     return " ".join(message.split())[:LONGEST] + meant
+
+
+def _class_expected(message: str, given: str) -> str:
+    """Return what was expected in the place of a class path that cannot be used; empty for any other value."""
+    if not _PATH.fullmatch(given):
+        return ""
+    missing = _NOT_FOUND.search(message)
+    if missing and missing[1] == given:
+        near = get_close_matches(missing[4], dir(sys.modules.get(missing[3])), n=1) if missing[4] else []
+        meant = f"; did you mean {missing[3]}.{near[0]}?" if near else ""
+        return f"the path of a class ({missing[2]}{meant})"
+    kinds = _OTHER_KIND.findall(message)
+    return f"the path of a subclass of {_either(kinds)}" if kinds else ""
 
 
 def _plainly(kind: str) -> str:

@@ -33,6 +33,10 @@ from lmod_train.core.shipped import configs_folder
         ),
         ("--model lmod_train.models.modules.frzen.Frozen", r"class_path=.*\nNext: did you mean `.*frozen.Frozen`"),
         ("--model model/nothing.yaml", r"--model='model/nothing.yaml'"),
+        (
+            f"--model {configs_folder()}/model/small_base_lora.yaml --model.init_args.optimisation.lrr 1",
+            r"optimisation.lrr'.*\nNext: did you mean `--model.init_args.optimisation.lr`",
+        ),
     ],
 )
 def test_a_name_that_leads_nowhere_is_answered_with_the_closest(typed: str, said: str):
@@ -79,6 +83,8 @@ def test_classes_and_parts_of_ones_own_are_left_to_the_parser(tmp_path: Path, mo
     Path("part.yaml").write_text("class_path: my_models.Net\ninit_args: {depth: 3}\n")
     Path("own.yaml").write_text("model: part.yaml\ntrainer:\n  callbacks:\n    - class_path: my_models.Watch\n")
     check_names("fit", ["--config", "own.yaml", "--model.init_args.width", "3", "--trainer.callbacks+=my_models.More"])
+    check_names("fit", ["--model", "some_package.module.Class", "--model.init_args.optimisation.rate", "3"])
+    check_names("fit", ["--trainer.logger", "my_models.Log", "--trainer.logger.save_dir", "x"])
 
 
 @pytest.mark.parametrize("former", ["Conversation", "VisionLanguageModel"])

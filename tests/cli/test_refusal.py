@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lmod_train.cli import main
@@ -64,3 +66,47 @@ def test_a_single_value_where_a_list_is_expected_is_shown_as_a_list(capsys: pyte
         main(["curate", "--raw", "x", "--out", "x", "--tasks", "my_task.MyTask"])
     said = capsys.readouterr().err
     assert "Next: for a list type `--tasks '[my_task.MyTask]'`; `python -m lmod_train curate --help`" in said
+
+
+LOGGER = "--trainer.logger lightning.pytorch.loggers.CSVLogger --trainer.logger.save_dir here"
+MONITOR = "--trainer.callbacks+=lightning.pytorch.callbacks.DeviceStatsMonitor"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        (LOGGER, "    class_path: lightning.pytorch.loggers.CSVLogger\n    init_args:\n      save_dir: here\n"),
+        (MONITOR, "  - class_path: lightning.pytorch.callbacks.DeviceStatsMonitor\n"),
+    ],
+)
+def test_a_class_of_another_package_is_accepted(
+    typed: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "manifest.json").write_text('{"schema_version": 2}')
+    command = ["fit", "--config", "quickstart", "--data.curated", str(tmp_path), *typed.split()]
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--print_config"])
+    assert ended.value.code == 0 and shown in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            MONITOR.replace("Monitor", "Monitr"),
+            "Monitr'; did you mean lightning.pytorch.callbacks.DeviceStatsMonitor?)",
+        ),
+        ("--trainer.logger torch.nn.Linear", "expected the path of a subclass of Logger"),
+        ("--model nowhere.at_all.Net", "expected the path of a class (No module named 'nowhere')"),
+        ("--model timm.models.resnet.ResNet", "expected the path of a subclass of LmodModule"),
+    ],
+)
+def test_a_class_that_cannot_be_used_is_refused_with_the_reason(
+    typed: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "manifest.json").write_text('{"schema_version": 2}')
+    command = ["fit", "--config", "quickstart", "--data.curated", str(tmp_path), *typed.split()]
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "--print_config"])
+    error = capsys.readouterr().err
+    assert ended.value.code == 2 and said in error and "\nNext: " in error
