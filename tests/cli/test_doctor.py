@@ -61,7 +61,7 @@ def test_weights_in_the_layout_of_their_own_code_are_refused_with_the_command_th
         return {f["check"]: f["cure"] for f in found if f["level"] == "fail"}
 
     cures = failed("llava-med")
-    typed = re.search(r"`python -m lmod_train (convert [^`]*)`", cures["load_report"])[1]
+    typed = re.search(r"`python -m lmod_train (weights convert [^`]*)`", cures["load_report"])[1]
     assert "delta" not in cures and main(shlex.split(typed)) == 0
     assert "load_report" not in failed(shlex.split(typed)[-1])
     make_delta(tmp_path / "llava-med", tmp_path / "llava-med", tmp_path / "llava-med-7b")
