@@ -281,7 +281,8 @@ def overview() -> str:
         f"the first commands, in the order of use:\n{first}\n\n"
         f"others:\n{others}\n\n"
         f"groups of commands, e.g. `python -m lmod_train weights merge`:\n{groups}\n\n"
-        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options."
+        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options.\n"
+        "`--follow_links` with any command follows links that lead out of a curated folder."
     )
 
 
