@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import lmod_train
-from lmod_train.cli import LATE, LIGHTNING, PLAIN, joined, main
+from lmod_train.cli import FOLLOWING, LATE, LIGHTNING, PLAIN, joined, main
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.names import PLAIN as HEADS
@@ -119,7 +119,7 @@ def test_a_printed_option_is_one_of_some_command(printed: list[tuple[str, str]])
     assert len(cures) > 20
     for place, cure in cures:
         for name in (word for word in shlex.split(cure) if word.startswith("--")):
-            known = name in FOREIGN or "VALUE" in name or any(is_option(name, c) for c in [*PLAIN, "fit"])
+            known = name in (*FOREIGN, FOLLOWING) or "VALUE" in name or any(is_option(name, c) for c in [*PLAIN, "fit"])
             assert known, f"{place}: {name} is an option of no command"
 
 

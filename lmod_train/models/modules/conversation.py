@@ -291,9 +291,10 @@ class VisionLanguageModel(LmodModule):
         tensors = {name.removeprefix("model."): tensor for name, tensor in whole_tensors(copied).items()}
         if self.trainer.is_global_zero:
             folder = Path(self.trainer.default_root_dir) / "checkpoints" / "adapter"
-            for config in self.model.peft_config.values():
-                config.base_model_name_or_path = self._folder.name  # not a folder of this machine
             self.model.save_pretrained(folder, state_dict=tensors)
+            for file in (folder / "adapter_config.json", folder / "README.md"):  # peft writes a folder of this machine
+                told = file.read_text(encoding="utf-8")
+                file.write_text(told.replace(str(self._folder), self._folder.name), encoding="utf-8")
             self.dialect.processor.save_pretrained(folder)
             for name, tensor in tensors.items():
                 if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none

@@ -368,6 +368,8 @@ def test_the_adapter_folder_is_one_that_peft_loads(tiny, folder, fitted):
     batch = module.collate(RECORDS, folder)
     theirs = [r.reply for r in respond(loaded, module.collate, batch, Decoding(6), "peft")]
     assert theirs == replies(module, folder)
+    told = "".join(file.read_text() for file in adapter.iterdir() if file.suffix in (".json", ".md", ".jinja"))
+    assert str(tiny) not in told and f'"base_model_name_or_path": "{tiny.name}"' in told
     assert theirs != [r.reply for r in respond(load(tiny).eval(), module.collate, batch, Decoding(6), "base")]
 
 
