@@ -75,7 +75,7 @@ LOADED_LATE = {
     "lmod_train.scoring.metrics": "torchmetrics over scores, for callbacks",
     "lmod_train.cli.experiment": "Lightning's commands; the front door imports it when one is called",
     "lmod_train.cli.examination": "imported by them",
-    "lmod_train.cli.training": "imported by `fit`",
+    "lmod_train.cli.fit": "imported by `fit`",
     "lmod_train.cli.doctor": "imported when it is called",
     "lmod_train.cli.judging": "imported by `judge` when a model judges",
     "lmod_train.cli.drafting": "imported by `draft ask`",

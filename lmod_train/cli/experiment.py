@@ -31,7 +31,7 @@ from lmod_train.cli.run_config import settled
 from lmod_train.cli.run_tables import compared, refuse_unscored, scored
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
-from lmod_train.cli.training import Trained, continued, finish, refuse_untrainable
+from lmod_train.cli.fit import Trained, continued, finish, refuse_untrainable
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of

@@ -19,7 +19,7 @@ class BestCheckpoint(ModelCheckpoint):
 
     The score is the logged and reported ``val/<task>/<metric>`` of the run's one task, or the mean of several, as in
     RETFound's program since February 2025 (macro F1, AUROC and Cohen's kappa). ``last.ckpt``, from which a run
-    is continued, belongs to another callback and is not changed.
+    is continued, is written by Lightning's `ModelCheckpoint`, which `lmod_train.cli.defaults` sets, and not changed.
 
     Args:
         metric: Name of the metric, higher is better, e.g. the macro one-versus-rest AUROC, as in RETFound; or several
