@@ -6,7 +6,7 @@ import signal
 import pytest
 import torch
 
-from lmod_train.cli import experiment, training
+from lmod_train.cli import experiment, fit
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.shipped import configs_folder
 from lmod_train.models.modules.base import LmodModule
@@ -53,20 +53,20 @@ def test_ctrl_c_in_training_is_an_interruption_and_the_same_command_goes_on(comm
 
 def test_a_last_checkpoint_that_cannot_be_read_gives_way_to_the_one_before_and_is_kept_to_look_at(tmp_path):
     last = tmp_path / "last.ckpt"
-    assert training.continued(last) is None
+    assert fit.continued(last) is None
     torch.save({"global_step": 1}, tmp_path / "last.ckpt.before")
-    assert training.continued(last) == tmp_path / "last.ckpt.before", "a kill between two renamings"
+    assert fit.continued(last) == tmp_path / "last.ckpt.before", "a kill between two renamings"
     torch.save({"global_step": 2}, last)
-    assert training.continued(last) == last
+    assert fit.continued(last) == last
     last.write_bytes(last.read_bytes()[:-40])
     with pytest.warns(
         UserWarning, match=r"last\.ckpt cannot be read \(truncated.*continuing from the previous checkpoint"
     ):
-        assert training.continued(last) == tmp_path / "last.ckpt.before"
+        assert fit.continued(last) == tmp_path / "last.ckpt.before"
     assert {f.name for f in tmp_path.iterdir()} == {"last.ckpt.before", "last.ckpt.damaged"}
     (tmp_path / "last.ckpt.before").write_bytes(b"")
     with pytest.raises(ArtifactError, match="no other checkpoint of this run can"):
-        training.continued(last)
+        fit.continued(last)
 
 
 FOUR_STEPS = ["--model.init_args.side", "16", "--data.batch_size", "2", "--checkpoint.every_n_train_steps", "1"]
