@@ -23,6 +23,7 @@ from lmod_train.cli import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
+from lmod_train.cli.fit import Trained, continued, finish, refuse_untrainable
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.precedence import in_order
 from lmod_train.cli.provenance import write_loaded, write_provenance, write_trained
@@ -31,7 +32,6 @@ from lmod_train.cli.run_config import settled
 from lmod_train.cli.run_tables import compared, refuse_unscored, scored
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.terminal import lines
-from lmod_train.cli.fit import Trained, continued, finish, refuse_untrainable
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of

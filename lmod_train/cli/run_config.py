@@ -25,7 +25,7 @@ VOLATILE = (
     "checkpoint.dirpath", "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor",
     "read_back",
     *(f"model.init_args.backend.init_args.{name}"
-      for name in ("pace", "budget", "replicas", "key_variable", "send_sources")),
+      for name in ("pace", "budget", "replicas", "key_variable", "send_sources", "plain_key")),
     "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose", "data.run",
     "evaluation.encoders", "data.sample",
 )  # fmt: skip

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.artifacts.leaving import open_sources, sources_touched
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.pack import Pack, PackedSource, PackedTask, write_pack
 from lmod_train.core.artifacts.predictions import read_predictions
@@ -21,7 +22,7 @@ from lmod_train.core.errors import ArtifactError, BadArgument, NotScored
 from lmod_train.core.types import Prediction, Record, Score
 from lmod_train.report.few import published
 from lmod_train.report.packing import model_name, packed, public, way_of
-from lmod_train.report.withheld import Keys, identity, open_sources, touched
+from lmod_train.report.withheld import Keys, identity
 from lmod_train.scoring.ways import question_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import Configured, build, task_arguments, tasks_asked
@@ -197,7 +198,7 @@ def _task(task: Task, records: Sequence[Record], configured: Sequence[Configured
 
 def _sources(manifest: Mapping[str, Any], records: Sequence[Record]) -> Iterator[PackedSource]:
     known, opened = manifest.get("sources") or {}, open_sources(manifest)
-    for name in sorted({name for record in records for name in touched(record)}):
+    for name in sorted({name for record in records for name in sources_touched(record)}):
         stated = known.get(name) or (manifest.get("foreign") if name == "foreign" else None) or {}
         yield PackedSource(name, public(str(stated.get("licence") or "not known")), name in opened)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from PIL.Image import Image
 
+from lmod_train.core.artifacts.leaving import source_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, CuratedDamaged
@@ -63,7 +64,7 @@ def licences(curated: Path | None, records: Iterable[Record]) -> list[Licence]:
     stated: dict[str, str] = {}
     for record in records:
         for image in record.image:
-            source = owner(image, record.source)
+            source = source_of(image, record.source)
             stated.setdefault(source, record.licence if source == record.source else "")
     return [
         Licence(
@@ -73,14 +74,3 @@ def licences(curated: Path | None, records: Iterable[Record]) -> list[Licence]:
         )
         for source, licence in sorted(stated.items())
     ]
-
-
-def owner(image: str, source: str) -> str:
-    """Return the source of an image from its path in a curated folder; without one in the path, the record's source.
-
-    Example:
-        >>> owner("images/foreign/china.jpg", "refuge"), owner("eye.png", "refuge")
-        ('foreign', 'refuge')
-    """
-    parts = image.split("/")
-    return parts[1] if parts[0] == "images" and len(parts) > 2 else source

@@ -26,8 +26,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lmod_train.core.artifacts.leaving import open_sources, source_of, sources_touched
 from lmod_train.core.types import Record
-from lmod_train.report.thumbnails import owner
 
 HIDDEN = "withheld/"
 """Begin of the id of a record that must not be redistributed."""
@@ -52,17 +52,6 @@ def _without_root(known: Any) -> Any:
     return {k: v for k, v in known.items() if k != "root"} if isinstance(known, Mapping) else known
 
 
-def open_sources(manifest: Mapping[str, Any]) -> frozenset[str]:
-    """Return the sources that the manifest states as redistributable."""
-    known = {**(manifest.get("sources") or {}), "foreign": manifest.get("foreign")}
-    return frozenset(n for n, s in known.items() if isinstance(s, Mapping) and s.get("redistributable") is True)
-
-
-def touched(record: Record) -> tuple[str, ...]:
-    """Return the source of a record and those of its images, sorted."""
-    return tuple(sorted({record.source, *(owner(image, record.source) for image in record.image)}))
-
-
 class Keys:
     """Hashes of records with a key that only owners of the images can compute.
 
@@ -75,7 +64,7 @@ class Keys:
         found: dict[str, set[str]] = defaultdict(set)
         for record in records:
             for image, digest in zip(record.image, record.image_sha256, strict=False):
-                found[owner(image, record.source)].add(digest)
+                found[source_of(image, record.source)].add(digest)
             if not record.image_sha256:
                 found[record.source].add(hashlib.sha256(_canonical(_words(record))).hexdigest())
         self._images = {name: hashlib.sha256(_canonical([name, sorted(own)])).digest() for name, own in found.items()}
@@ -83,7 +72,7 @@ class Keys:
 
     def is_open(self, record: Record) -> bool:
         """Return whether every source that a record touches may be redistributed."""
-        return self._open.issuperset(touched(record))
+        return self._open >= sources_touched(record)
 
     def id_of(self, record: Record) -> str:
         """Return the id of a curated record in a pack: its own, or ``withheld/`` and a hash of 64 digits."""
@@ -99,7 +88,7 @@ class Keys:
         return self._hash(record, ["question", *where, *asked])
 
     def _hash(self, record: Record, value: Any) -> str:
-        key = hashlib.sha256(b"".join(self._images.get(name, b"") for name in touched(record))).digest()
+        key = hashlib.sha256(b"".join(self._images.get(name, b"") for name in sorted(sources_touched(record)))).digest()
         return hmac.new(key, _canonical(value), hashlib.sha256).hexdigest()
 
 

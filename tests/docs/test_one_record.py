@@ -23,7 +23,17 @@ QUIET = ["--trainer.logger", "false", "--trainer.enable_progress_bar", "false"]
 GLAUCOMA = f"[{configs_folder() / 'task/glaucoma.yaml'}]"
 COMMANDS = {
     "curate": ["--config", "quickstart", "--raw", "raw", "--out", "CURATED", "--workers", "1"],
-    "fit": ["--config", "cnn_glaucoma", "--data.curated", "CURATED", "--run", "FIT", "--trainer.max_steps", "2", *QUIET],
+    "fit": [
+        "--config",
+        "cnn_glaucoma",
+        "--data.curated",
+        "CURATED",
+        "--run",
+        "FIT",
+        "--trainer.max_steps",
+        "2",
+        *QUIET,
+    ],
     "validate": ["--model", "scripted", "--data.curated", "CURATED", "--data.tasks", GLAUCOMA, "--run", "RUN", *QUIET],
     "report": ["RUN", "--out", "REPORT", "--config", "brief.yaml"],
 }

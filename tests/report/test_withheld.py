@@ -1,7 +1,8 @@
 from dataclasses import replace
 
+from lmod_train.core.artifacts.leaving import open_sources, sources_touched
 from lmod_train.core.types import Patient
-from lmod_train.report.withheld import Keys, identity, open_sources, touched
+from lmod_train.report.withheld import Keys, identity
 from tests.report.packs import question
 
 MANIFEST = {"sources": {"open": {"redistributable": True}, "closed": {"redistributable": False}}}
@@ -17,7 +18,7 @@ def test_only_what_is_stated_as_redistributable_is_open():
 
 def test_a_record_with_the_image_of_a_withheld_source_is_withheld():
     probe = replace(RECORDS[0], image=("images/closed/x.jpg",))
-    assert touched(probe) == ("closed", "open") and not Keys([probe, *RECORDS], MANIFEST).is_open(probe)
+    assert sources_touched(probe) == {"closed", "open"} and not Keys([probe, *RECORDS], MANIFEST).is_open(probe)
 
 
 def test_no_hash_changes_with_truth_or_patient():

@@ -8,13 +8,14 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
+from lmod_train.core.artifacts.leaving import source_of
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_markdown
 from lmod_train.core.files import clear_parts, write_durably
 from lmod_train.core.types import Dropped, Record
 from lmod_train.data.curation.manifest import write_dropped
-from lmod_train.data.formats.selection import Selection, licence_table, source_of
+from lmod_train.data.formats.selection import Selection, licence_table
 
 Images = Literal["copy", "link", "none"]
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
+from lmod_train.core.artifacts.leaving import FOREIGN, source_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import record_of
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA
@@ -26,8 +27,6 @@ ROWS_AT_ONCE = 256
 
 SPLITS = ("train", "val", "test")
 
-FOREIGN = "foreign"
-"""In the place of a source: photographs that are not eyes, which probes show."""
 
 _Key = tuple[str, str, str]
 
@@ -185,17 +184,6 @@ def _counted(curated: Path) -> tuple[Counter[_Key], dict[_Key, set[str]]]:
         touched[key].add(row["source"])
         touched[key].update(filter(None, map(source_of, (*row["image"], *row["image_plain"]))))
     return counts, touched
-
-
-def source_of(image: str) -> str:
-    """Return whose image a curated path names, empty where it does not lie in the folder of a source.
-
-    Example:
-        >>> source_of("images/refuge/train/g0001.marked.jpg"), source_of("a.jpg")
-        ('refuge', '')
-    """
-    parts = image.split("/")
-    return parts[1] if len(parts) > 2 and parts[0] == "images" else ""
 
 
 def _licence(source: str, stated: Mapping[str, Any]) -> Licence:

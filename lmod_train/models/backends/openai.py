@@ -61,6 +61,7 @@ class OpenAI(StreamBackend):
         replicas: Base URLs of further servers with the same model. Questions about one image are sent to one server.
         send_sources: Names of sources whose images may be sent outside your network although their licence does not
             permit redistribution, because your agreement with their provider allows it.
+        plain_key: Whether the key may be sent unencrypted (http) to another machine of your network.
         pace: Concurrent requests, time-outs and attempts.
         budget: Maximum number of requests, tokens or costs per command and process.
 
@@ -83,6 +84,7 @@ class OpenAI(StreamBackend):
         ending_stated: bool = True,
         replicas: list[str] | None = None,
         send_sources: list[str] | None = None,
+        plain_key: bool = False,
         pace: Pace = Pace(),
         budget: Budget = Budget(),
     ) -> None:
@@ -95,6 +97,7 @@ class OpenAI(StreamBackend):
         self._likelihoods = likelihoods
         away = not all(map(is_own, self._urls))
         self.collate = Writing(self._decoding, images, away, tuple(send_sources or ()))
+        self._plain_key = plain_key
         self._opened: _Open | None = None
 
     def prepare(self, device: Any) -> None:
@@ -184,7 +187,7 @@ class OpenAI(StreamBackend):
                 if not is_own(url):
                     self._key.required(url)
                 if self._key.value() != NO_KEY:
-                    check_encrypted(url)
+                    check_encrypted(url, self._plain_key)
             background, spending = Background(), Spending(self._budget)
             clients = [Client(url, self._key, self._pace.timeout, self._ending_stated) for url in self._urls]
             fleet = Fleet([Replica(client, self._pace.concurrency) for client in clients])

@@ -9,8 +9,10 @@ from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.loggers import WandbLogger
+from lightning_utilities.core.rank_zero import rank_zero_warn
 from PIL import Image
 
+from lmod_train.core.artifacts.leaving import closed_sources, sources_touched
 from lmod_train.core.artifacts.predictions import answer_json
 from lmod_train.core.artifacts.records import read_run_column
 from lmod_train.core.artifacts.replies import read_replies
@@ -27,12 +29,17 @@ COLUMNS = ["id", "task", "image", "reply", "parsed", "reference", "status"]
 class PredictionTable(Callback):
     """Logs the first predictions of every task after each evaluation, if a wandb logger is configured.
 
+    A table has photographs, names of files and diagnoses. Records of sources that must not be redistributed are left
+    out (`lmod_train.core.artifacts.leaving`), and this is said once.
+
     Args:
         rows: Maximum number of predictions of each task.
+        send_sources: Names of sources that may be logged although their licence does not permit redistribution, because
+            the agreement with their provider allows it.
     """
 
-    def __init__(self, rows: int = 32) -> None:
-        self._rows = rows
+    def __init__(self, rows: int = 32, send_sources: list[str] | None = None) -> None:
+        self._rows, self._allowed = rows, tuple(send_sources or ())
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Log the table."""
@@ -52,6 +59,13 @@ class PredictionTable(Callback):
         records = data.asked(str(trainer.state.fn.value) if trainer.state.fn else "validate")
         asked, saved = read_run_column(run.records, "asked"), read_replies(run.replies).values()
         replies = current_in_rounds(records, data.tasks, asked, saved).replies
+        if closed := closed_sources(records, data.images.root, self._allowed):
+            named = ", ".join(closed)
+            rank_zero_warn(
+                f"predictions of {named} are not logged to wandb: their licence does not permit redistribution. If "
+                f"your agreement with the provider allows it, set send_sources: [{named}] of PredictionTable"
+            )
+            records = [record for record in records if not sources_touched(record) & set(closed)]
         return {name: parse_replies(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
 
     def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:

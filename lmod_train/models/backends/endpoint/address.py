@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from lmod_train.core.artifacts.leaving import closed_sources
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Record
 
@@ -48,14 +47,41 @@ def is_own(url: str) -> bool:
         return "." not in host or host.endswith((".local", ".internal", ".localhost"))
 
 
-def check_encrypted(url: str) -> None:
-    """Refuse to send a key unencrypted outside the user's network.
+def check_encrypted(url: str, allowed: bool = False) -> None:
+    """Refuse to send a key unencrypted to another machine.
+
+    Args:
+        url: The server's address.
+        allowed: Whether the user lets the key be sent so within the own network.
 
     Raises:
-        BadArgument: The server is outside the user's network, and its URL is not https.
+        BadArgument: The URL is not https, and the server is another machine: outside the user's network, or not
+            allowed.
     """
-    if not is_own(url) and urlsplit(url).scheme != "https":
+    if urlsplit(url).scheme == "https" or is_this_machine(url):
+        return
+    if not is_own(url):
         raise BadArgument("base_url", url, "https, as a key is sent to a server outside your network", "use https://")
+    if not allowed:
+        cure = (
+            "use https://; or take the key away (`unset` its variable) if the server needs none; or, if you trust your "
+            "network, add `--model.backend.plain_key true`"
+        )
+        raise BadArgument("base_url", url, "https, as a key is sent to another machine", cure)
+
+
+def is_this_machine(url: str) -> bool:
+    """Return whether a server runs on this machine.
+
+    Example:
+        >>> [is_this_machine(u) for u in ("http://localhost:8000/v1", "http://127.0.0.1/v1", "http://gpu-07:8000/v1")]
+        [True, True, False]
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def check_sources(records: Iterable[Record], root: Path, allowed: Sequence[str]) -> None:
@@ -67,10 +93,9 @@ def check_sources(records: Iterable[Record], root: Path, allowed: Sequence[str])
         allowed: Sources that the user permits to be sent nevertheless.
 
     Raises:
-        LmodError: An image is of a source that is neither redistributable nor allowed.
+        LmodError: An image, or its question, is of a source that is neither redistributable nor allowed.
     """
-    shown = {r.source for r in records if r.image} - set(allowed)
-    closed = sorted(shown - _free(root)) if shown else []
+    closed = closed_sources((r for r in records if r.image), root, allowed)
     if closed:
         raise LmodError(
             f"send_sources={list(allowed)}: images of {', '.join(closed)} would be sent to a server outside your "
@@ -78,11 +103,3 @@ def check_sources(records: Iterable[Record], root: Path, allowed: Sequence[str])
             "Next: use your own server (see docs/evaluate.md); or, if your agreement with the provider of the "
             f"images allows it, add `--model.backend.send_sources '[{', '.join(closed)}]'`"
         )
-
-
-@lru_cache(maxsize=8)
-def _free(root: Path) -> frozenset[str]:
-    """Return the redistributable sources of a curated folder."""
-    manifest = json.loads((root / "manifest.json").read_text(encoding="utf-8"))
-    stated = manifest.get("sources") or {}
-    return frozenset(name for name, source in stated.items() if source.get("redistributable") is True)
