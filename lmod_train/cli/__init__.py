@@ -235,15 +235,17 @@ def _lightning(arguments: list[str]) -> int:
 def _each(series: Series) -> int:
     """Run the commands of a series one after another in this process; `doctor` checks the first."""
     from lmod_train.cli.series import release
+    from lmod_train.core.links import rooted
 
     if series.commands[0][0] == "doctor":
         return _late(series.commands[0])
     status = 0
-    for command in series.commands:
-        status = max(status, _late(command, once=True))
-        release()
-    if is_first():
-        _summarise(series)
+    with rooted(series.folder):
+        for command in series.commands:
+            status = max(status, _late(command, once=True))
+            release()
+        if is_first():
+            _summarise(series)
     return status
 
 

@@ -90,6 +90,7 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.core.artifacts.records import record_of
     from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.lock import locked
     from lmod_train.data.formats.answers import read_answers, write_run
     from lmod_train.data.formats.selection import rows_of
     from lmod_train.report.headline import headline, headline_table
@@ -105,10 +106,12 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
     for path in others:
         print(f"{path}: scored with its default settings, as those of the curated folder are not its arguments")
     run = Run(folder)
-    new, stay = write_run(run, found, reader, curated, tasks)
-    write_provenance(folder, [])
+    with locked(folder, "--run"):
+        new, stay = write_run(run, found, reader, curated, tasks)
+        write_provenance(folder, [])
+        scored = rescore(folder, tuple(trust))
     print(f"{reader}: {len(found.replies())} answers read, {new} of them new or changed")
-    print("\n".join([*_remarks(found, stay), *rescore(folder, tuple(trust)), *_unread(run, found)]))
+    print("\n".join([*_remarks(found, stay), *scored, *_unread(run, found)]))
     print(markdown(headline_table(headline([folder]))))
 
 

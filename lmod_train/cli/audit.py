@@ -44,6 +44,7 @@ def audit(
         fit: `pad` or `crop` in place of the config's option, for models whose processor crops the centre (LLaVA).
     """
     from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.core.lock import locked
     from lmod_train.data.audit.views import table, write_views
 
     read_manifest(curated)
@@ -59,7 +60,8 @@ def audit(
     look = look_of(folder, pictures)
     name = _name(model) + (f"_{fit}" if fit else "")
     place = out or curated / "preprocessing" / name
-    images = write_views(look, curated, place, name, limit, sheet)
+    with locked(out or curated, "--out" if out else "curated"):
+        images = write_views(look, curated, place, name, limit, sheet)
     print(table(images))
     print(f"wrote {place}: images.csv, page.md and the contact sheets")
 

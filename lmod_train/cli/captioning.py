@@ -43,7 +43,7 @@ class Comparing(Asking):
             raise BadArgument("--model", folder.name, expected, cure) from None
         except FolderBusy as error:
             option = "draft" if error.option == "--out" else error.option
-            raise FolderBusy(option, folder, error.holder) from None
+            raise error.named(option) from None
 
 
 def start(requests: Path, folder: Path, task: str, model: Sequence[str], kind: type[Asking] = Captioning) -> Ended:

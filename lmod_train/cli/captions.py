@@ -15,6 +15,7 @@ from lmod_train.core.errors import BadArgument
 if TYPE_CHECKING:
     from lmod_train.core.types import Record
     from lmod_train.data.formats.caption_drafts import Folder
+    from lmod_train.tasks.captioned.caption import Caption
 
 
 def captions(
@@ -82,10 +83,10 @@ def _captions(
     limit: int,
 ) -> int:
     from lmod_train.cli.names import check_names
-    from lmod_train.data.formats.caption_drafts import GENERATION, REWRITING, Folder, lines, write_lists
+    from lmod_train.core.lock import locked
+    from lmod_train.data.formats.caption_drafts import Folder
     from lmod_train.data.formats.caption_table import copy_images, read_captions
-    from lmod_train.tasks.captioning import CaptionQuestions
-    from lmod_train.tasks.drafting.captions.steps import Settings, requests
+    from lmod_train.tasks.drafting.captions.steps import Settings
 
     chosen = _kinds(kinds)
     options = ["--model", model, *others]
@@ -94,12 +95,22 @@ def _captions(
     found = found[: limit or None]
     settings = Settings(_keywords(filter, keywords), balance, balance_with, seed)
     folder = Folder(out, {one.key: one for one in found}, settings, tuple(left))
-    folder.write()
-    copy_images(found, table, out)
-    generated = _asked(folder, GENERATION, CaptionQuestions().records(found, chosen), options)
+    with locked(out, "--out"):
+        folder.write()
+        copy_images(found, table, out)
+        return _questions(folder, found, chosen, options)
+
+
+def _questions(folder: Folder, found: Sequence[Caption], kinds: Sequence[str], options: Sequence[str]) -> int:
+    """Ask for the questions of captions and balance them; return the exit status."""
+    from lmod_train.data.formats.caption_drafts import GENERATION, REWRITING, lines, write_lists
+    from lmod_train.tasks.captioning import CaptionQuestions
+    from lmod_train.tasks.drafting.captions.steps import requests
+
+    generated = _asked(folder, GENERATION, CaptionQuestions().records(found, kinds), options)
     if not generated.scored:
         return generated.status
-    altering = requests(folder.prepared(), folder.captions, settings)
+    altering = requests(folder.prepared(), folder.captions, folder.settings)
     rewritten = _asked(folder, REWRITING, altering, options) if altering else Ended(True)
     status = max(generated.status, rewritten.status)
     if not rewritten.scored:
@@ -108,7 +119,7 @@ def _captions(
     write_lists(folder, drafts)
     print("\n".join(lines(folder, drafts)))
     if drafts.items:
-        print(f"next: `python -m lmod_train draft review-captions {out} --blank SHEET.csv`")
+        print(f"next: `python -m lmod_train draft review-captions {folder.path} --blank SHEET.csv`")
     return status
 
 

@@ -37,11 +37,13 @@ def subset(
         tasks: Names of tasks to draw from, separated by commas; all tasks if not given.
     """
     from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.core.lock import locked
     from lmod_train.data.audit.subset import write_subset
 
     read_manifest(curated)
     chosen = [name for name in tasks.split(",") if name]
-    path, strata = write_subset(curated, n, seed, split, chosen)
+    with locked(curated, "curated"):
+        path, strata = write_subset(curated, n, seed, split, chosen)
     for stratum, _, share in strata:
         if share:
             print(f"{share:5}  {' / '.join(' '.join(part.split()) for part in stratum)}")
@@ -67,6 +69,7 @@ def blind(curated: Path) -> None:
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.core.artifacts.records import read_records
     from lmod_train.core.artifacts.shortcuts import FILE, write_shortcuts
+    from lmod_train.core.lock import locked
     from lmod_train.data.audit.blind import blind as answer
     from lmod_train.data.audit.shortcuts import rows_of, shortcuts
 
@@ -76,7 +79,8 @@ def blind(curated: Path) -> None:
     if not found:
         raise BadArgument("curated", str(curated), "records", "curate with more samples or tasks")
     shortcut_rows = shortcuts(curated, records)
-    write_shortcuts(curated / FILE, [*(row for one in found for row in rows_of(one)), *shortcut_rows])
+    with locked(curated, "curated"):
+        write_shortcuts(curated / FILE, [*(row for one in found for row in rows_of(one)), *shortcut_rows])
     for one in found:
         print(f"{one.task}: {_summary(one)}")
         for row in shortcut_rows:

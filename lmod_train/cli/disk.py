@@ -15,6 +15,7 @@ CURES = {
     errno.EISDIR: "a folder of that name exists where a file is needed: name a file",
     errno.ENOENT: "name a file or folder that exists",
     errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "this is a symbolic link, and nothing is written through it: name a file or folder of its own",
     errno.EIO: "the disk reports a hardware fault: name a folder on another one",
 }
 """Error number -> next step; any other system error is a bug of ours and keeps its traceback."""

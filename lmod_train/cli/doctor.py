@@ -19,6 +19,7 @@ from lmod_train.cli.experiment import Experiment, options
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.lock import locked
 from lmod_train.training.doctor.check_result import failures, terminal_report, write_checks
 
 
@@ -63,8 +64,8 @@ def _run(arguments: Sequence[str]) -> int:
     resolved = plain(parsed._parser("fit"), config)
     found = findings_of(config, resolved)
     folder = Path(config.run or default_run(map(str, config.config or ()), "fit"))
-    folder.mkdir(parents=True, exist_ok=True)
-    write_checks(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
+    with locked(folder, "--run"):
+        write_checks(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
     print(terminal_report(found))
     verdict = (
         f"{len(failures(found))} checks failed: `fit` would refuse to start" if failures(found) else "no check failed"

@@ -48,7 +48,7 @@ class Asking(Experiment):
         except RunConflict as error:
             raise FolderConflict("out", folder, "begun with another configuration", error.differences) from None
         except FolderBusy as error:
-            raise FolderBusy("--out" if error.option == "--run" else error.option, folder, error.holder) from None
+            raise error.named("--out" if error.option == "--run" else error.option) from None
 
 
 def start(curated: Path, stages: Sequence[str], seed: int, limit: int, model: Sequence[str]) -> Ended:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jsonargparse.typing import NonNegativeInt
 
-from lmod_train.cli.judge import parted
+from lmod_train.cli.judge import WAIT, parted
 from lmod_train.core.errors import BadArgument
 
 
@@ -55,6 +55,7 @@ def run(arguments: Sequence[str]) -> int:
 def _ask(others: Sequence[str], curated: Path, model: str, out: Path, stages: str, seed: int, limit: int) -> int:
     from lmod_train.cli.names import check_names
     from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.core.lock import locked
 
     read_manifest(curated)
     chosen = _stages(stages)
@@ -64,7 +65,8 @@ def _ask(others: Sequence[str], curated: Path, model: str, out: Path, stages: st
 
     ended = start(curated, chosen, seed, limit, options)
     if ended.scored:
-        print("\n".join(_checked(out)))
+        with locked(out, "--out", WAIT):
+            print("\n".join(_checked(out)))
     return ended.status
 
 

@@ -36,6 +36,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
 from lmod_train.core.errors import BadArgument, LmodError, Unbuildable
+from lmod_train.core.links import refuse_links
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
@@ -234,6 +235,8 @@ class Experiment(LightningCLI):
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
         self._held.enter_context(settled(run, resolved, str(self.subcommand), self.defaults))
+        for logger in _loggers(config.trainer.logger):
+            refuse_links(Path(run) / (logger.init_args.get("name") or "wandb"))
         if self._once and self.subcommand == "fit" and is_trained(run) and Run(run).scores.exists():
             raise Trained(run)
         if config.trainer.enable_progress_bar is None and not sys.stdout.isatty():

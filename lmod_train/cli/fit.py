@@ -13,7 +13,7 @@ from lmod_train.cli.provenance import write_trained
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.training_set import training_of
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import remove
+from lmod_train.core.files import move, remove
 from lmod_train.models.strategies.keeping import damaged, set_aside
 from lmod_train.models.strategies.saved import damage, to_continue
 from lmod_train.report.tripwires import draw_probes
@@ -75,7 +75,7 @@ def finish(trainer: Any, run: Path) -> None:
 @rank_zero_only
 def _put_aside(last: Path) -> None:
     remove(damaged(last))
-    last.rename(damaged(last))
+    move(last, damaged(last))
 
 
 def _warnings(trainer: Any) -> dict[str, dict[str, str]]:

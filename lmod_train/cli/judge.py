@@ -116,6 +116,7 @@ def _judge(others: Sequence[str], **given: Any) -> int:
     """Judge with a model, read verdicts, or write a sheet, and score the run; `given` are the values of `judge`."""
     from lmod_train.core.artifacts.predictions import read_predictions
     from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.links import rooted
     from lmod_train.core.lock import is_first
 
     ways: dict[str, Callable[..., Ended]] = {
@@ -132,9 +133,10 @@ def _judge(others: Sequence[str], **given: Any) -> int:
     if given["attacks"] and not given["model"]:
         cure = f"add `--model`, e.g. `python -m lmod_train judge {given['run']} --model openai --attacks 100`"
         raise BadArgument("--attacks", given["attacks"], "a model that is tested", cure)
-    ended = ways[chosen[0]](run, read_predictions(run.predictions), given)
-    if ended.scored and is_first():
-        _join(run, given["trust"] or ())
+    with rooted(run.folder):
+        ended = ways[chosen[0]](run, read_predictions(run.predictions), given)
+        if ended.scored and is_first():
+            _join(run, given["trust"] or ())
     return ended.status
 
 

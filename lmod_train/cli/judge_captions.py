@@ -49,6 +49,7 @@ def run(arguments: Sequence[str]) -> int:
 def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float, seed: int) -> int:
     from lmod_train.cli.names import check_names
     from lmod_train.core.artifacts.records import write_records
+    from lmod_train.core.lock import locked
     from lmod_train.data.formats.caption_drafts import PARITY, read_folder
     from lmod_train.tasks.drafting.captions.compared import comparisons, sampled
 
@@ -65,10 +66,11 @@ def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float
 
     from lmod_train.cli.captioning import Comparing, start
 
-    write_records(folder.requests(PARITY), records)
-    ended = start(folder.requests(PARITY), folder.path / PARITY, records[0].task_class, options, Comparing)
-    if ended.scored:
-        _report(folder)
+    with locked(draft, "draft"):
+        write_records(folder.requests(PARITY), records)
+        ended = start(folder.requests(PARITY), folder.path / PARITY, records[0].task_class, options, Comparing)
+        if ended.scored:
+            _report(folder)
     return ended.status
 
 

@@ -59,7 +59,7 @@ class Judging(Experiment):
         except FolderBusy as error:
             if error.option != "--run":  # a shard of it
                 raise
-            raise FolderBusy("--name", config.run, error.holder) from None
+            raise error.named("--name") from None
 
 
 def _compare(at: Run, beside: Run, defaults: Mapping[str, Any]) -> None:

@@ -28,14 +28,16 @@ def collapse_lab(
     if seeds < 1 or steps < 1 or n < 16:
         raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "use the defaults")
     from lmod_train.core.files import write_durably
+    from lmod_train.core.lock import locked
     from lmod_train.training.lab.collapse import Recipe, losses_of
     from lmod_train.training.lab.collapse import collapse_lab as experiment
     from lmod_train.training.lab.picture import draw, table
 
-    out.mkdir(parents=True, exist_ok=True)
-    outcomes = experiment(out, seeds, Recipe(steps, lr, max_new_tokens), n)
-    text = table(outcomes)
-    with write_durably(out / "collapse.md") as beside:
-        beside.write_text(text, encoding="utf-8")
+    with locked(out, "--out"):
+        outcomes = experiment(out, seeds, Recipe(steps, lr, max_new_tokens), n)
+        text = table(outcomes)
+        with write_durably(out / "collapse.md") as beside:
+            beside.write_text(text, encoding="utf-8")
+        picture = draw(outcomes, losses_of(out, outcomes), out)
     print(text)
-    print(f"wrote {draw(outcomes, losses_of(out, outcomes), out)}, {out / 'collapse.md'} and {out / 'collapse.csv'}")
+    print(f"wrote {picture}, {out / 'collapse.md'} and {out / 'collapse.csv'}")

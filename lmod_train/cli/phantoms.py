@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from jsonargparse.typing import NonNegativeInt, PositiveInt
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.lock import locked
 from lmod_train.core.types import Dropped, Sample
 
 if TYPE_CHECKING:
@@ -45,9 +46,10 @@ def phantom(
         if name not in known:
             expected = f"names among {', '.join(known)}, or `all` alone"
             raise BadArgument("--sources", name, expected, f"e.g. `--sources {known[0]}`")
-    for name in chosen:
-        import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)
-        print(f"{name}: drew {n} phantoms with seed {seed} in {out}")
+    with locked(out, "--out"):
+        for name in chosen:
+            import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)
+            print(f"{name}: drew {n} phantoms with seed {seed} in {out}")
     if sheet is not None:
         shown = draw_sheet(out, chosen, n, seed, sheet)
         print(f"wrote {sheet}: {shown} phantoms with their true boxes")

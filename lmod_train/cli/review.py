@@ -131,11 +131,13 @@ def write_sheet(
         seed: Seed of the sample.
         first: Ids of drafts that are reviewed besides the sample, at the top of the sheet.
     """
+    from lmod_train.core.lock import locked
     from lmod_train.data.formats.review_sheet import codes_of, write_review
     from lmod_train.tasks.drafting.review import planned
 
     plan = planned(drafts, codes_of(drafts), share, seed, first)
-    page = write_review(folder, images, licences, drafts, plan, blank)
+    with locked(folder, "draft"):
+        page = write_review(folder, images, licences, drafts, plan, blank)
     count = f"{len(plan.rows)} of {len(drafts)} drafts to review"
     count += f", {len(plan.first)} of them because a judge calls their languages different" if plan.first else ""
     print(f"wrote {blank}: {count}; images and the page {page / 'index.html'}")
@@ -153,6 +155,7 @@ def read_sheets(
         least: Least kappa of a stage that is released.
         check: Function that returns the faults of corrected drafts; None for the checks of drafts of chains.
     """
+    from lmod_train.core.lock import locked
     from lmod_train.data.formats.review_sheet import codes_of, read_plan, read_review, write_account
     from lmod_train.tasks.drafting.checks import faults_of
     from lmod_train.tasks.drafting.review import reviewed
@@ -169,7 +172,8 @@ def read_sheets(
         print(f"{name}: {len(readings[name])} of {len(plan.rows)} rows read{changed}")
     print("".join(_copies(sheets)), end="")
     found = reviewed(plan, drafts, codes_of(drafts), readings, least, check or faults_of)
-    write_account(folder / ACCOUNT, folder / ROWS, found, plan)
+    with locked(folder, "draft"):
+        write_account(folder / ACCOUNT, folder / ROWS, found, plan)
     return found
 
 
@@ -208,6 +212,7 @@ def _stage_lines(stage: Stage, least: float) -> list[str]:
 
 
 def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool) -> None:
+    from lmod_train.core.lock import locked
     from lmod_train.data.curation.pipeline import curate
     from lmod_train.data.formats.drafted_questions import DraftedQuestions
     from lmod_train.data.formats.selection import select
@@ -218,8 +223,9 @@ def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool
     may_pass_on = bool(licences) and all(one.redistributable for one in licences)
     source = DraftedQuestions(curated, found.released, may_pass_on, confidence)
     source.verify()
-    manifest = curate(
-        [source], [Chain(confidence)], out, protocol="drafts", seed=seed, longest_side=None, progress=False
-    )
+    with locked(out, "--out"):
+        manifest = curate(
+            [source], [Chain(confidence)], out, protocol="drafts", seed=seed, longest_side=None, progress=False
+        )
     count = sum(split["records"] for split in manifest["counts"].get("chain", {}).values())
     print(f"wrote {out}: {count} records of the task chain")

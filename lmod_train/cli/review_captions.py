@@ -39,6 +39,7 @@ def review_captions(
         seed: Seed of the sample and of the order of its images.
         kappa: Least kappa of a kind and language that is released.
     """
+    from lmod_train.core.lock import locked
     from lmod_train.data.formats.caption_drafts import read_folder
     from lmod_train.data.formats.caption_source import RELEASED, write_released
     from lmod_train.data.formats.review_sheet import FILE
@@ -65,7 +66,8 @@ def review_captions(
     found = read_sheets(draft, drafts, sheets or (), kappa, faults_of_drafts)
     print("\n".join(lines(found, kappa)))
     released, left = accepted(items, found, differ)
-    write_released(draft / RELEASED, released, folder.captions)
+    with locked(draft, "draft"):
+        write_released(draft / RELEASED, released, folder.captions)
     print("\n".join(f"left out: {id}: {why}" for id, why in sorted(left.items())[:20]))
     more = f" (20 of {len(left)} shown)" if len(left) > 20 else ""
     print(f"released {len(released)} of {len(items)} questions in both languages{more}")

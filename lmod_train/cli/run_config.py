@@ -18,6 +18,7 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_member, members
 from lmod_train.core.errors import BadArgument, FolderBusy, RunConflict
+from lmod_train.core.links import refuse_links
 from lmod_train.core.lock import locked, shared
 
 VOLATILE = (
@@ -72,14 +73,26 @@ def settled(
     shard = str(resolved["data"].get("shard") or "")
     if not shard or command == "fit":  # which the datamodule refuses
         with locked(run, "--run"):
+            _refuse_links(run)
             settle(run, resolved, command, defaults)
             yield
         return
     with suppress(FolderBusy), locked(run, "--run"):
         settle(run, resolved, command, defaults)
     with shared(run, "--run", WAIT), locked(Run(run).lock_of(shard), "data.shard"):
+        _refuse_links(run)
         compare(run, resolved, command, defaults=defaults)
         yield
+
+
+def _refuse_links(run: Path) -> None:
+    """Refuse a run whose folders are links before a model is loaded; PyTorch Lightning follows those of checkpoints.
+
+    Raises:
+        LinkInFolder: One is.
+    """
+    for folder in (Run(run).replies, Run(run).checkpoints):
+        refuse_links(folder)
 
 
 @rank_zero_only

@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import math
 import mmap
-import os
 import tokenize
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -18,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import sweep
+from lmod_train.core.files import make_folder, sweep, write_apart
+from lmod_train.core.links import rooted
 
 Array = npt.NDArray[Any]
 
@@ -43,15 +42,17 @@ class Cache:
         argument: Option that names the folder, for error messages.
         value: Value of this option.
         cure: What to change if the folder cannot be used, for error messages.
+        root: Folder above it that the user named, below which no link is followed; default: `folder`.
 
     Raises:
         BadArgument: The folder cannot be created.
+        LinkInFolder: It is a link below `root`, or lies behind one.
     """
 
-    def __init__(self, folder: Path, argument: str, value: str, cure: str) -> None:
-        self.folder, self._option, self._cure = folder, (argument, value), cure
+    def __init__(self, folder: Path, argument: str, value: str, cure: str, root: Path | None = None) -> None:
+        self.folder, self._option, self._cure, self._root = folder, (argument, value), cure, root or folder
         with self._writing():
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         with suppress(OSError):  # a complete cache can be on a read-only disk
             sweep(folder, "**/.*.part")
 
@@ -74,21 +75,17 @@ class Cache:
             BadArgument: The folder cannot be written to, or the disk is full.
         """
         file = self.file(name)
-        part = file.with_name(f".{uuid.uuid4().hex}.part")
-        with self._writing():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with part.open("wb") as stream:
-                    np.save(stream, array, allow_pickle=False)
-                _link(part, file, array)
-            finally:
-                part.unlink(missing_ok=True)
+        with self._writing(), write_apart(file) as part:
+            with part.open("wb") as stream:
+                np.save(stream, array, allow_pickle=False)
+            _link(part, file, array)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Convert errors of the file system to errors that name the option."""
         try:
-            yield
+            with rooted(self._root):
+                yield
         except OSError as error:
             expected = (
                 f"a folder that can be written to, on a disk with room ({self.folder}: {error.strerror or error})"
@@ -126,12 +123,12 @@ def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _link(part: Path, file: Path, array: Array) -> None:
-    """Rename a temporary file, unless another process has written an equal array there.
+    """Give a temporary file its name too, unless another process has written an equal array there.
 
     That process may have mapped its file. On a network drive, replacing it would crash the process at its next access.
     """
     try:
-        os.link(part, file)
+        file.hardlink_to(part)
         return
     except FileExistsError:
         found = mapped(file)

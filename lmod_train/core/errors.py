@@ -180,18 +180,49 @@ class JudgeConflict(LmodError):
 
 
 class FolderBusy(LmodError):
-    """Another process is writing to a folder."""
+    """Another process is writing to a folder.
 
-    def __init__(self, option: str, folder: Path, holder: Mapping[str, object]) -> None:
-        self.option, self.holder = option, holder
+    Args:
+        option: Option that names the folder.
+        folder: The folder.
+        holder: What the lock's file says of its holder; empty if nothing.
+        unless: When the lock may be removed, as its holder cannot be reached; empty if it runs on this machine.
+    """
+
+    def __init__(self, option: str, folder: Path, holder: Mapping[str, object], unless: str = "") -> None:
+        self.option, self.folder, self.holder, self.unless = option, folder, holder, unless
         who, host = (holder.get(name, "?") for name in ("pid", "host"))
         known = f"process {who} on {host}, since {holder.get('since')}: {holder.get('command')}"
         stop = f", or stop it (`kill {who}` on {host})" if holder else ""
+        stop += f"; {unless}, remove its lock: `{shlex.join(['rm', str(folder / '.lock')])}`" if unless else ""
         instead = f", or name another folder: `{option} DIR`" if option.startswith("--") else ""
         instead = ", or give this judge another name: `--name NAME`" if option == "--name" else instead
         super().__init__(
             f"{option}={str(folder)!r}: another process is writing to it ({known if holder else 'just started'}).\n"
             f"Next: wait until it has ended{stop}{instead}."
+        )
+
+    def named(self, option: str) -> FolderBusy:
+        """Return the same error under the option that the user typed."""
+        return FolderBusy(option, self.folder, self.holder, self.unless)
+
+
+class LinkInFolder(LmodError):
+    """A file or folder to write is a symbolic link, or lies behind one, inside the folder that the user named.
+
+    Attributes:
+        link: The link.
+    """
+
+    def __init__(self, link: Path, folder: Path) -> None:
+        self.link = link
+        copied = shlex.join(["cp", "-rL", str(folder), f"{folder}-copied"])
+        super().__init__(
+            f"{link}: expected a file or folder of its own; this is a symbolic link to {str(link.readlink())!r}, and "
+            f"nothing is written through a link inside {folder}.\n"
+            f"Next: remove the link, which keeps what it points to: `{shlex.join(['rm', str(link)])}`, and run the "
+            f"command again; if you made the link and its content belongs to this folder, `{copied}` copies both, and "
+            f"name that folder"
         )
 
 

@@ -1,7 +1,11 @@
-"""Atomic writing of files, and hashes of their content."""
+"""The ways in which this package writes and removes files, and hashes of their content.
+
+No function here follows a link inside a folder that is written to, see `lmod_train.core.links`.
+"""
 
 from __future__ import annotations
 
+import errno
 import glob
 import hashlib
 import json
@@ -12,7 +16,9 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
+
+from lmod_train.core.links import refuse_links
 
 STALE = 24 * 3600.0
 """Seconds after which an unfinished file is considered to be of a killed process."""
@@ -40,16 +46,35 @@ def write_beside(path: Path) -> Iterator[Path]:
     """Yield a temporary name for a file or folder, which is renamed to `path` if the block succeeds.
 
     A killed process leaves no incomplete file at `path`. To be safe against power failures too, use `write_durably`. A
-    folder can only replace an empty one.
+    folder can only replace an empty one. A link at `path` is replaced, and what it points to is not changed.
+
+    Raises:
+        LinkInFolder: A folder above `path` is a link inside a folder that is written to.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    with write_apart(path) as part:
+        yield part
+        part.replace(path)
+
+
+@contextmanager
+def write_apart(path: Path) -> Iterator[Path]:
+    """Yield a temporary name beside a file or folder, and remove what the block leaves there.
+
+    Raises:
+        LinkInFolder: A folder above `path` is a link inside a folder that is written to.
+    """
+    make_folder(path.parent)
+    part = part_of(path)
     try:
         with naming(path):
             yield part
-            part.replace(path)
     finally:
         remove(part)
+
+
+def part_of(path: Path) -> Path:
+    """Return a new temporary name beside a file or folder, which `clear_parts` recognises."""
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
 
 
 @contextmanager
@@ -58,6 +83,97 @@ def write_durably(path: Path) -> Iterator[Path]:
     with write_beside(path) as part:
         yield part
         flush(part)
+
+
+@contextmanager
+def replace_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary name of a folder as `write_durably` does; it replaces `path` with all that this contains."""
+    with write_durably(path) as part:
+        yield part
+        remove(path)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and the missing ones above it.
+
+    Raises:
+        LinkInFolder: It is a link inside a folder that is written to, or lies behind one.
+    """
+    refuse_links(path)
+    path.mkdir(parents=True, exist_ok=True)
+
+
+def append_to(path: Path, newline: str | None = None, errors: str | None = None) -> TextIO:
+    """Open a text file to append to, which is created with its folder if it is missing.
+
+    Raises:
+        LinkInFolder: It is a link inside a folder that is written to, or lies behind one.
+        OSError: It is a link.
+    """
+    make_folder(path.parent)
+    return open(path, "a", encoding="utf-8", newline=newline, errors=errors, opener=_open)
+
+
+def write_in_place(path: Path) -> BinaryIO:
+    """Open a file to write over its bytes, which are not cut off first; it is created if it is missing.
+
+    Raises:
+        LinkInFolder: It is a link inside a folder that is written to, or lies behind one.
+        FileNotFoundError: Its folder does not exist.
+    """
+    return open(path, "wb", opener=lambda name, flags: _open(name, flags & ~os.O_TRUNC))
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Return the descriptor of an open file that is no link, as `os.open` does.
+
+    Raises:
+        LinkInFolder: It is a link inside a folder that is written to, or lies behind one.
+        OSError: It is another link.
+    """
+    refuse_links(path)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
+def _open(name: str, flags: int) -> int:
+    return open_own(Path(name), flags)
+
+
+def cut(path: Path, size: int) -> None:
+    """Cut off the end of a file.
+
+    Raises:
+        LinkInFolder: It is a link inside a folder that is written to, or lies behind one.
+    """
+    file = open_own(path, os.O_WRONLY)
+    try:
+        os.ftruncate(file, size)
+    finally:
+        os.close(file)
+
+
+def move(path: Path, to: Path) -> None:
+    """Rename a file or folder; a link is renamed itself.
+
+    Raises:
+        LinkInFolder: A folder above one of the two is a link inside a folder that is written to.
+    """
+    refuse_links(path.parent)
+    refuse_links(to.parent)
+    path.rename(to)
+
+
+def link_or_copy(file: Path, to: Path) -> None:
+    """Link a file under a second name (a hard link), or copy it where that is not possible; replaces `to`.
+
+    Raises:
+        LinkInFolder: The folder of `to` is a link inside a folder that is written to, or lies behind one.
+    """
+    with write_beside(to) as part:
+        try:
+            os.link(file, part)
+        except OSError:
+            shutil.copyfile(file, part)
 
 
 def flush(written: Path) -> None:
@@ -80,11 +196,31 @@ def flush_names(folder: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder if it exists; of a link only the link."""
+    """Remove a file or folder if it exists; of a link only the link.
+
+    Raises:
+        LinkInFolder: A folder above it is a link inside a folder that is written to.
+    """
+    refuse_links(path.parent)
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def remove_empty(folder: Path) -> None:
+    """Remove a folder if it exists and is empty.
+
+    Raises:
+        LinkInFolder: A folder above it is a link inside a folder that is written to.
+    """
+    refuse_links(folder.parent)
+    with suppress(FileNotFoundError):
+        try:
+            folder.rmdir()
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
 
 
 def clear_parts(path: Path) -> None:
@@ -99,10 +235,14 @@ def sweep(folder: Path, pattern: str = ".*.part", older: float = STALE) -> None:
         folder: The folder.
         pattern: Glob pattern of the names.
         older: Minimum seconds since the last change, as another process may still be writing newer files.
+
+    Raises:
+        LinkInFolder: The folder is a link inside a folder that is written to, or lies behind one.
     """
+    refuse_links(folder)
     for left in folder.glob(pattern):
         with suppress(FileNotFoundError):  # another process has finished or removed it
-            if time.time() - left.stat().st_mtime >= older:
+            if time.time() - left.lstat().st_mtime >= older:
                 remove(left)
 
 

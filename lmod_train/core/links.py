@@ -1,4 +1,8 @@
-"""Links: whether those that lead out of a folder are followed, which only the user of this process may say."""
+"""Symbolic links in folders that may come from someone else: no write follows one, and no reading leaves unasked.
+
+The folder that the user named, and what lies above it, may be links: the user made them. What lies below it is checked:
+before each write (`refuse_links`), and before an image is read (`check_link`), for which the user may allow links.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,50 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lmod_train.core.errors import LeavesFolder
+from lmod_train.core.errors import LeavesFolder, LinkInFolder
 
 FOLLOW = "LMOD_FOLLOW_LINKS"
-"""Environment variable that allows links out of a folder: 1. Worker processes inherit it; no configuration sets it."""
+"""Environment variable that allows reading behind links: 1. Worker processes inherit it; no configuration sets it."""
+
+_roots: list[Path] = []
+"""Folders that this process writes to, each as it was named and with its links resolved; forked workers have them."""
+
+
+@contextmanager
+def rooted(folder: Path) -> Iterator[None]:
+    """Let writes below a folder follow no link in the block; `lmod_train.core.lock` does so for what it locks."""
+    own = [folder.absolute(), folder.resolve()]
+    _roots.extend(own)
+    try:
+        yield
+    finally:
+        for one in own:
+            _roots.remove(one)
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse a path with a symbolic link below the outermost folder that is written to; it need not exist.
+
+    Args:
+        path: A file or folder to write, or the folder that contains it.
+
+    Raises:
+        LinkInFolder: A part of the path below such a folder is a link.
+    """
+    place = path.absolute()
+    above = [one for one in _roots if place.is_relative_to(one)]
+    if not above:
+        return
+    here = top = min(above, key=lambda one: len(one.parts))
+    for part in place.relative_to(top).parts:
+        here /= part
+        if here.is_symlink():
+            raise LinkInFolder(here, top)
 
 
 @contextmanager
 def links_followed(follow: bool) -> Iterator[None]:
-    """Allow links out of a folder in this block, also in processes that it starts; nothing changes if not `follow`."""
+    """Allow reading behind links in this block, also in processes that it starts; nothing changes if not `follow`."""
     before = os.environ.get(FOLLOW)
     if follow:
         os.environ[FOLLOW] = "1"

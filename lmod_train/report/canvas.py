@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.files import write_beside
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "osD^vP*X"
 LINES: Any = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
@@ -69,8 +71,9 @@ def canvas(
         FigureCanvasAgg(figure)
         yield figure.subplots(rows, columns, squeeze=False, **options)
         _lay_out(figure)
-        figure.savefig(out / f"{name}.png", metadata={"Software": None})
-        figure.savefig(out / f"{name}.svg", metadata={"Date": None, "Creator": None})
+        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+            with write_beside(out / f"{name}.{suffix}") as part:
+                figure.savefig(part, format=suffix, metadata=metadata)
 
 
 def _lay_out(figure: Any) -> None:

@@ -12,7 +12,8 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import FOLDS, members
 from lmod_train.core.artifacts.training_set import trained_on, training_warnings
 from lmod_train.core.errors import ArtifactError
-from lmod_train.core.files import write_durably
+from lmod_train.core.files import remove, write_durably
+from lmod_train.core.lock import locked
 from lmod_train.core.types import Record
 from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.rescore import rescore
@@ -45,10 +46,11 @@ def pool(folder: Path, trust: Sequence[str] = ()) -> str:
         records |= {r.id: r for r in own}
         asked |= read_run_column(Run(fold).records, "asked")
     run = Run(folder)
-    run.write_config(_config(folds))
-    write_run_records(run.records, records.values(), asked)
-    _copy_replies(run, folds)
-    done = rescore(folder, trust)
+    with locked(folder, "--run"):
+        run.write_config(_config(folds))
+        write_run_records(run.records, records.values(), asked)
+        _copy_replies(run, folds)
+        done = rescore(folder, trust)
     return "\n".join([*done, markdown(headline_table(headline([folder])))])
 
 
@@ -82,7 +84,7 @@ def _config(folds: Sequence[Path]) -> dict[str, Any]:
 def _copy_replies(run: Run, folds: Sequence[Path]) -> None:
     """Copy the reply files of the folds, each under the name of its fold."""
     for old in run.replies.glob("*.jsonl"):
-        old.unlink()
+        remove(old)
     for fold in folds:
         for file in sorted(Run(fold).replies.glob("*.jsonl")):
             with write_durably(run.replies / file.name.replace("rank-", f"rank-{fold.name}-", 1)) as beside:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.lock import is_empty
+from lmod_train.core.lock import is_empty, locked
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Chapter, Column, Contents, N, Table, Text, table
 from lmod_train.report.verify import Refused, Verified, read_folder, verified
 from lmod_train.report.writers.csv import write_csv
@@ -48,11 +48,11 @@ def leaderboard(packs: Sequence[Path], curated: Path, out: Path, trust: Sequence
     found = [verified(file, folder, trust) for file in packs]
     held, refused = [f for f in found if isinstance(f, Verified)], [f for f in found if isinstance(f, Refused)]
     places, reasons = places_of(held), _reasons(refused)
-    out.mkdir(parents=True, exist_ok=True)
-    for one in (places, reasons):
-        write_csv(one, out)
-        write_latex(one, out)
-    write_markdown(_contents(places, reasons), out / WRITTEN)
+    with locked(out, "--out"):
+        for one in (places, reasons):
+            write_csv(one, out)
+            write_latex(one, out)
+        write_markdown(_contents(places, reasons), out / WRITTEN)
     lines = [f"refused: {r.file}: {reason}" for r in refused for reason in r.reasons]
     if not held:
         raise BadArgument(

@@ -15,7 +15,7 @@ from lmod_train.core.artifacts.scores import SCORE_COLUMNS
 from lmod_train.core.artifacts.series import runs_of
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv, from_csv, without_folders
-from lmod_train.core.files import write_durably
+from lmod_train.core.files import make_folder, remove, write_durably
 from lmod_train.core.lock import is_empty, locked
 from lmod_train.core.types import Prediction
 from lmod_train.core.vocabulary.error_types import TITLES
@@ -98,10 +98,9 @@ def report(
 
 
 def _write(found: Contents, results: Results, out: Path, one_file: bool) -> None:
-    out.mkdir(parents=True, exist_ok=True)
     replace_files(out, _files(found))
     for folder in ("tables", "figures"):
-        (out / folder).mkdir(exist_ok=True)
+        make_folder(out / folder)
     _join_scores(results.runs, out / "scores.csv")
     write_markdown(found, out / "tables.md")
     for table in found.tables():
@@ -176,7 +175,7 @@ def replace_files(out: Path, files: Iterable[str]) -> None:
     """
     for name in _listed(out):
         if (out / name).resolve().is_relative_to(out.resolve()) and (out / name).is_file():
-            (out / name).unlink()
+            remove(out / name)
     with write_durably(out / LIST) as beside:
         beside.write_text("".join(f"{name}\n" for name in files), encoding="utf-8")
 

@@ -6,13 +6,12 @@ It survives a kill: an incomplete last line is dropped on reading, and cut off b
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
 
 from lmod_train.core.errors import ArtifactError
-from lmod_train.core.files import write_through
+from lmod_train.core.files import append_to, cut, write_through
 from lmod_train.core.types import Reply
 
 Key = tuple[str, int, str]
@@ -97,13 +96,12 @@ class ReplyFile:
     """An append-only file of replies that survives a kill: a batch is on the disk before the next is asked."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = path.read_bytes() if path.exists() else b""
+        self._file = append_to(path)
+        data = path.read_bytes()
         end = data.rfind(b"\n") + 1
         whole_last = _is_whole(data[end:])
         if not whole_last and end < len(data):  # or the next reply would continue it and both would be lost
-            os.truncate(path, end)  # not written anew: a kill in between would cost every reply
-        self._file = path.open("a", encoding="utf-8")
+            cut(path, end)  # not written anew: a kill in between would cost every reply
         if whole_last:
             self._file.write("\n")
 

@@ -16,7 +16,7 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFont
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_durably
+from lmod_train.core.files import make_folder, write_durably
 from lmod_train.core.pixels import png_bytes
 from lmod_train.data.audit.view import Calibration, Look, Tile, View, position_index, view_of
 
@@ -207,7 +207,7 @@ def write_views(look: Look, curated: Path, out: Path, model: str, limit: int, nu
     """
     calibrated = calibrate(look)
     images = seen_images(calibrated, curated, limit)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     write_lines(out / LINES, images)
     for modality, sheet in sheets(calibrated, curated, images, model, number):
         with write_durably(out / f"{modality}.png") as part:

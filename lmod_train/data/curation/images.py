@@ -7,7 +7,6 @@ subsampling smears.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from PIL import Image
 
 from lmod_train.core.arrays import read_array
 from lmod_train.core.cells import image_bytes
-from lmod_train.core.files import naming
+from lmod_train.core.files import make_folder, naming, write_in_place
 from lmod_train.core.pixels import UNREADABLE, jpeg_bytes, open_picture, orientation_of, too_thin, upright
 from lmod_train.core.types import Cut, Dropped, Sample
 from lmod_train.data.curation.guard import detail_of
@@ -270,12 +269,12 @@ def write_image(path: Path, image: Image.Image) -> str:
     try:
         _write(path, data)
     except FileNotFoundError:  # the first image of its folder
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         _write(path, data)
     return hashlib.sha256(data).hexdigest()
 
 
 def _write(path: Path, data: bytes) -> None:
-    with naming(path), os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
+    with naming(path), write_in_place(path) as file:
         file.write(data)
         file.truncate()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import ArtifactError, CurationConflict
-from lmod_train.core.files import write_through
+from lmod_train.core.files import append_to, cut, remove, write_through
 from lmod_train.data.curation.prepare import Prepared
 
 NAME = ".journal.jsonl"
@@ -38,7 +37,7 @@ class Journal:
             for row in lines[1:]:
                 prepared = Prepared.of(row)
                 self.done[prepared.source, prepared.key] = prepared
-        self._file = self.path.open("a", encoding="utf-8", errors="backslashreplace")  # JSON's own escape
+        self._file = append_to(self.path, errors="backslashreplace")  # JSON's own escape
         if not lines:
             self._write([header])
 
@@ -55,7 +54,7 @@ class Journal:
     def remove(self) -> None:
         """Close the file and delete it: the manifest stands in its place."""
         self.close()
-        self.path.unlink(missing_ok=True)
+        remove(self.path)
 
     def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
         write_through(self._file, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
@@ -66,7 +65,7 @@ class Journal:
         data = self.path.read_bytes()
         complete = data[: data.rfind(b"\n") + 1]
         if len(complete) < len(data):  # a kill cut the last line short: remove it, or the next one would continue it
-            os.truncate(self.path, len(complete))
+            cut(self.path, len(complete))
         try:
             return [json.loads(line) for line in complete.split(b"\n") if line]
         except ValueError as error:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from lmod_train.core.artifacts.manifest import read_manifest, write_json
 from lmod_train.core.errors import BadArgument, CurationConflict
-from lmod_train.core.files import sha256_of
+from lmod_train.core.files import make_folder, remove, sha256_of
 from lmod_train.core.lock import is_empty
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation import foreign as abroad
@@ -144,7 +144,7 @@ def curate(
     if (out / "manifest.json").exists():
         return finished(out, head, refusal)
     split((), ratios, by=split_by)  # refuses and warns before an hour of images
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     plan = Plan(out, seed, longest_side, box_filter, {}, tuple(tasks), rule)
     images = images_of(inputs.samples)
     journal = Journal(out, head)
@@ -249,7 +249,7 @@ def finished(out: Path, head: dict[str, Any], refusal: Refusal) -> dict[str, Any
     )
     if differences:
         raise CurationConflict(out, differences)
-    (out / NAME).unlink(missing_ok=True)  # a kill between the manifest and the journal's removal
+    remove(out / NAME)  # a kill between the manifest and the journal's removal
     refusal.raise_for(manifest.read_dropped(out / "dropped.csv"), out / "dropped.csv")
     tqdm.write(f"{out} is finished: same settings and inputs, nothing to do", file=sys.stderr)
     return written

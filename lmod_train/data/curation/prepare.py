@@ -13,6 +13,7 @@ from typing import Any
 from PIL import Image
 
 from lmod_train.core.errors import LmodError
+from lmod_train.core.links import rooted
 from lmod_train.core.perturbations import parse_perturbation, perturbed
 from lmod_train.core.raw import open_file
 from lmod_train.core.shuffling import shuffle_key
@@ -158,7 +159,8 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
         for marked in sorted(of_name):  # drawn after the perturbation: markers are no part of the photograph
             path = plan.out / image_path(sample.source, sample.key, marked=marked, perturbation=name)
             image = mark(shown, done.regions, done.scale) if marked else shown
-            written[_ending(name, marked)] = write_image(path, image)
+            with rooted(plan.out):  # this process may be a worker, which holds no lock
+                written[_ending(name, marked)] = write_image(path, image)
     return replace(done, plain=written.pop(""), marked=written.pop("marked", ""), perturbed=written)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.artifacts.records import write_records
-from lmod_train.core.files import sweep
+from lmod_train.core.files import remove, remove_empty, sweep
+from lmod_train.core.links import refuse_links
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation import manifest
@@ -121,11 +122,12 @@ def _write_records(out: Path, asked: Questions) -> set[str]:
 
 def _sweep(out: Path, shown: set[str]) -> None:
     """Remove images that no record shows, and what a kill left half-written."""
+    refuse_links(out / "images")
     for file in list((out / "images").rglob("*")):
         if file.is_file() and file.relative_to(out).as_posix() not in shown:
-            file.unlink()
+            remove(file)
     for folder in sorted((f for f in (out / "images").rglob("*") if f.is_dir()), reverse=True):
         if not any(folder.iterdir()):
-            folder.rmdir()
+            remove_empty(folder)
     for place in (out, out / "records"):
         sweep(place, older=0)

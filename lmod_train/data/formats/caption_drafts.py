@@ -53,7 +53,6 @@ class Folder:
 
     def write(self) -> None:
         """Write captions and settings."""
-        self.path.mkdir(parents=True, exist_ok=True)
         rows: dict[str, Any] = {
             "captions": [asdict(one) for one in self.captions.values()],
             "settings": asdict(self.settings),

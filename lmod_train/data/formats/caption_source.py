@@ -12,7 +12,7 @@ from typing import Any
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.core.files import sha256_of, write_durably
+from lmod_train.core.files import remove, sha256_of, write_durably
 from lmod_train.core.types import Dropped, Question, Sample, SampleStream
 from lmod_train.data.formats.caption_drafts import FILE
 from lmod_train.data.sources.base import UNPLACED, Source
@@ -28,7 +28,7 @@ RELEASED = "released.jsonl"
 def write_released(path: Path, found: Sequence[Accepted], captions: Mapping[str, Caption]) -> None:
     """Write the questions of a review whole, a JSON line each; without one, remove the file of an earlier review."""
     if not found:
-        path.unlink(missing_ok=True)
+        remove(path)
         return
     rows = []
     for one in found:

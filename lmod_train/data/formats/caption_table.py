@@ -114,12 +114,12 @@ def copy_images(captions: Sequence[Caption], table: Path, folder: Path) -> None:
     for caption in captions:
         target = folder / caption.image
         if not (target.is_file() and sha256_of(target) == caption.sha256):
-            target.parent.mkdir(parents=True, exist_ok=True)
             source = table.parent / caption.image.removeprefix(f"{IMAGES}/")
             with write_durably(target) as beside:
                 beside.write_bytes(blank(read_bytes(source)))
     if (table.parent / NOTE).is_file() and not (folder / NOTE).exists():
-        shutil.copyfile(table.parent / NOTE, folder / NOTE)
+        with write_durably(folder / NOTE) as beside:
+            shutil.copyfile(table.parent / NOTE, beside)
 
 
 KEYWORDS = Table("--keywords", "a CSV file with the column keyword", ("keyword",))

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA
+from lmod_train.core.files import make_folder
 from lmod_train.core.types import Record
 from lmod_train.data.formats.folder import ExportFolder
 
@@ -138,7 +139,7 @@ class EmbeddedFiles:
         rows = self._waiting.pop(place)
         if place not in self._writers:
             path = self._folder.path / file_of(*place)
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             self._writers[place] = self._stack.enter_context(pq.ParquetWriter(path, self._schema, compression="zstd"))
         names = self._schema.names
         table = pa.Table.from_pylist([{n: row[n] for n in names} for row in rows], schema=self._schema)

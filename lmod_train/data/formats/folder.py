@@ -10,9 +10,10 @@ from typing import Literal, Self
 
 from lmod_train.core.artifacts.leaving import source_of
 from lmod_train.core.curated import Curated
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_markdown
-from lmod_train.core.files import clear_parts, write_durably
+from lmod_train.core.files import make_folder
+from lmod_train.core.lock import new_folder, refuse_filled
 from lmod_train.core.types import Dropped, Record
 from lmod_train.data.curation.manifest import write_dropped
 from lmod_train.data.formats.selection import Selection, licence_table
@@ -53,22 +54,20 @@ class ExportFolder:
 
     Raises:
         BadArgument: `out` holds something.
+        FolderBusy: Another process writes to it.
     """
 
     def __init__(self, out: Path, selection: Selection, images: Images = "copy") -> None:
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise BadArgument("--out", str(out), "a new or empty folder", "name another folder with `--out DIR`")
-        self._out, self._selection, self.images = out, selection, images
-        self._writing, self._curated = write_durably(out), Curated(selection.curated)
+        refuse_filled(out, "--out")
+        self._selection, self.images = selection, images
+        self._writing, self._curated = new_folder(out, "--out"), Curated(selection.curated)
         self.path = out
         self.written = 0
         self.left_out: list[Dropped] = []
         self._placed: set[str] = set()
 
     def __enter__(self) -> Self:
-        clear_parts(self._out)
         self.path = self._writing.__enter__()
-        self.path.mkdir()
         return self
 
     def __exit__(
@@ -78,7 +77,21 @@ class ExportFolder:
             write_dropped(self.path / "dropped.csv", self.left_out, {})
         if kind is None and not all(one.redistributable for one in self._selection.licences):
             self.write_text("NOTICE", NOTICE + licence_table(self._selection.licences) + "\n")
+        if kind is None:
+            self._count()
         self._writing.__exit__(kind, error, trace)
+
+    def _count(self) -> None:
+        """Count the images that were placed, before the folder appears and its records are stated as written.
+
+        Raises:
+            ArtifactError: Some are not there.
+        """
+        lost = [name for name in map(exported_name, sorted(self._placed)) if not (self.path / name).is_file()]
+        if lost:
+            problem = f"{len(lost)} of {len(self._placed)} images are not there after they were written, e.g. {lost[0]}"
+            cure = "find out what removes files there, and export again, or to another disk: `--out DIR`"
+            raise ArtifactError(self.path, f"{problem}; nothing was exported", cure)
 
     def place(self, record: Record) -> list[str]:
         """Bring the images that a record shows into the folder, each once, and return their paths.
@@ -95,7 +108,7 @@ class ExportFolder:
             if name in self._placed:
                 continue
             target = self.path / exported_name(name)
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent)
             bare = self._curated.bytes(name)
             if self.images == "link" and self._curated.stored(name) == bare:
                 source = self._curated.file(name)

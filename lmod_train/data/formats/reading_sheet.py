@@ -14,8 +14,8 @@ from jinja2 import Environment
 from lmod_train.core.artifacts.record_ids import read_ids
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import clear_parts, write_durably
-from lmod_train.core.lock import is_empty
+from lmod_train.core.files import make_folder
+from lmod_train.core.lock import is_empty, new_folder
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.data.formats.selection import Licence, licence_table, select
@@ -166,8 +166,7 @@ def write_blank(sheet: ReadingSheet, path: Path) -> Path:
     complete = path.exists() and folder.is_dir() and not is_empty(folder)
     if not complete:
         _refuse_files(folder)
-        clear_parts(folder)
-        with write_durably(folder) as beside:
+        with new_folder(folder, OPTION) as beside:
             _write_images(sheet, names, beside)
     write_table(path, content, OPTION)
     return folder
@@ -180,7 +179,7 @@ def _refuse_files(folder: Path) -> None:
 
 
 def _write_images(sheet: ReadingSheet, names: Mapping[str, str], folder: Path) -> None:
-    (folder / "images").mkdir(parents=True)
+    make_folder(folder / "images")
     images = Curated(sheet.curated)
     for image, name in names.items():
         (folder / "images" / name).write_bytes(images.bytes(image))

@@ -20,8 +20,8 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from lmod_train.core.errors import BadArgument, LmodError, WeightsMismatch
-from lmod_train.core.files import clear_parts, write_durably
+from lmod_train.core.errors import LmodError, WeightsMismatch
+from lmod_train.core.lock import NAME, new_folder, refuse_filled
 from lmod_train.models.chat.stored import stored_in, stored_in_file, weight_files
 
 LEAST_GAIN = 0.05
@@ -183,8 +183,7 @@ def tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
 
 def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     """Write left + sign * right, tensor by tensor, in the files and with the other files of `left`."""
-    if out.exists():
-        raise BadArgument("out", str(out), "a folder that does not exist yet", "name another")
+    refuse_filled(out, "--out")
     ours = {language_name(name) for name, _ in tensors(left) if not name.endswith(RECOMPUTED)} - {""}
     added = ((name, read) for name, read in tensors(right) if not name.endswith(RECOMPUTED))
     theirs = {own: read() for name, read in added if (own := language_name(name))}
@@ -193,9 +192,9 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
     strange, absent = sorted(theirs.keys() - ours - TIED), sorted(ours - theirs.keys() - TIED)
     if strange or absent:
         raise WeightsMismatch(str(right), absent, strange, f"name the language model that {left} belongs to")
-    clear_parts(out)
-    with write_durably(out) as part:
-        shutil.copytree(left, part, ignore=lambda _, names: [n for n in names if n.endswith((".safetensors", ".bin"))])
+    with new_folder(out, "--out") as part:
+        skipped = shutil.ignore_patterns("*.safetensors", "*.bin", NAME)
+        shutil.copytree(left, part, ignore=skipped, dirs_exist_ok=True)
         for file in weight_files(left):
             kept = ((t.name, t.read) for t in stored_in_file(file) if not t.name.endswith(RECOMPUTED))
             made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in kept}

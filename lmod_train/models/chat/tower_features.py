@@ -62,7 +62,7 @@ class TowerFeatures:
         tower = network.get_submodule(family.tower)
         _refuse_learning(tower, [p for p in family.projector if p.startswith(f"{family.tower}.")], folder)
         cure = f"name another folder with `--{ARGUMENT} DIR`"
-        self._cache = Cache(folder / weights_key(tower, folder), ARGUMENT, str(folder), cure)
+        self._cache = Cache(folder / weights_key(tower, folder), ARGUMENT, str(folder), cure, folder)
         self._tower, self._forward = tower.eval(), tower.forward
         self.found = self.computed = 0
         tower.forward = self

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv, from_csv
+from lmod_train.core.files import append_to, replace_folder
 from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.chat.adapters import Lora, check_scale, trainable
 from lmod_train.models.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
@@ -290,15 +291,15 @@ class VisionLanguageModel(LmodModule):
         copied = ((n, p) for n, p in self.named_parameters() if p.requires_grad or ".modules_to_save." in n)
         tensors = {name.removeprefix("model."): tensor for name, tensor in whole_tensors(copied).items()}
         if self.trainer.is_global_zero:
-            folder = Path(self.trainer.default_root_dir) / "checkpoints" / "adapter"
-            self.model.save_pretrained(folder, state_dict=tensors)
-            for file in (folder / "adapter_config.json", folder / "README.md"):  # peft writes a folder of this machine
-                told = file.read_text(encoding="utf-8")
-                file.write_text(told.replace(str(self._folder), self._folder.name), encoding="utf-8")
-            self.dialect.processor.save_pretrained(folder)
-            for name, tensor in tensors.items():
-                if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none
-                    save_file({name: tensor.contiguous()}, folder / f"{name.rpartition('.')[2]}.safetensors")
+            with replace_folder(Path(self.trainer.default_root_dir) / "checkpoints" / "adapter") as part:
+                self.model.save_pretrained(part, state_dict=tensors)
+                for file in (part / "adapter_config.json", part / "README.md"):  # peft writes a folder of this machine
+                    told = file.read_text(encoding="utf-8")
+                    file.write_text(told.replace(str(self._folder), self._folder.name), encoding="utf-8")
+                self.dialect.processor.save_pretrained(part)
+                for name, tensor in tensors.items():
+                    if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none
+                        save_file({name: tensor.contiguous()}, part / f"{name.rpartition('.')[2]}.safetensors")
 
 
 class _List:
@@ -326,9 +327,8 @@ class _List:
         if not listed:
             rank_zero_warn(self._warning.format(place=file.parent))
         listed.update(new)
-        file.parent.mkdir(parents=True, exist_ok=True)
         begins = not file.exists()
-        with file.open("a", newline="", encoding="utf-8") as text:
+        with append_to(file, newline="") as text:
             lines = csv.writer(text)
             if begins:
                 lines.writerow(["id", *self._columns])

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from lmod_train import __version__
 from lmod_train.core.errors import ArtifactError, BadArgument, WeightsMismatch
-from lmod_train.core.files import clear_parts, write_durably
+from lmod_train.core.lock import new_folder
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
 from lmod_train.models.chat.checkpoint import find, load
@@ -67,8 +67,7 @@ def merge(
     model = trainable(load(folder), lora, facts["tune_tower"], facts["tune_language_model"])
     _take(model, saved["state_dict"], ckpt)
     merged: Any = model if lora is None else model.merge_and_unload()
-    clear_parts(out)
-    with write_durably(out) as part:
+    with new_folder(out, "--out") as part:
         merged.eval().to(getattr(torch, facts["dtype"])).save_pretrained(part)
         if names == "server":
             rename_for_servers(part)

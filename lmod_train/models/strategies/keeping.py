@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lmod_train.core.errors import ArtifactError
-from lmod_train.core.files import flush, flush_names, remove
+from lmod_train.core.files import flush, flush_names, make_folder, move, remove
 
 LAST = "last.ckpt"
 """The checkpoint that a run resumes from. The previous one is kept beside it, as a disk may lose what it accepted."""
@@ -35,7 +35,7 @@ def make_room(ckpt: Path) -> None:
 
     The disk then holds two checkpoints at a time, not three.
     """
-    ckpt.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(ckpt.parent)
     remove(partial(ckpt))
     if ckpt.exists():
         remove(set_aside(ckpt))
@@ -48,8 +48,8 @@ def put_in_place(ckpt: Path) -> None:
     """
     flush(partial(ckpt))
     if ckpt.exists():
-        ckpt.rename(set_aside(ckpt))
-    partial(ckpt).rename(ckpt)
+        move(ckpt, set_aside(ckpt))
+    move(partial(ckpt), ckpt)
     flush_names(ckpt.parent)
     if ckpt.name != LAST:
         remove(set_aside(ckpt))

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import make_folder
 from lmod_train.models.strategies.keeping import make_room, partial, put_in_place, writing
 
 PATIENCE = 60
@@ -91,7 +92,7 @@ class Sharded:
         beside = partial(last)
         if self.is_global_zero:
             make_room(last)
-            beside.mkdir(parents=True, exist_ok=True)
+            make_folder(beside)
         self.barrier("folder made")
         if not self.reduce_boolean_decision(_appears(beside), all=True):
             raise BadArgument(

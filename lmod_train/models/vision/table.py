@@ -130,12 +130,12 @@ def table(
 
 
 def cache_at(folder: Path) -> Cache:
-    """Return the cache of the pieces of a table.
+    """Return the cache of the pieces of a table, a folder ``CURATED/cache/NAME``.
 
     Raises:
         BadArgument: The folder cannot be created.
     """
-    return Cache(folder, "model.init_args.cache", "disk", "set model.init_args.cache to memory")
+    return Cache(folder, "model.init_args.cache", "disk", "set model.init_args.cache to memory", folder.parents[1])
 
 
 def _piece(

@@ -7,17 +7,15 @@ passes a JSON text, which the page parses: nothing in it is run.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import CuratedDamaged
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import link_or_copy, make_folder, remove, remove_empty, write_beside
+from lmod_train.core.links import refuse_links
 from lmod_train.report.thumbnails import thumbnail
 
 PREFIX = "lmodData"
@@ -69,7 +67,7 @@ class Beside(Store):
         super().__init__()
         self.out = out
         for name in FOLDERS:
-            (out / name).mkdir(parents=True, exist_ok=True)
+            make_folder(out / name)
         self._number = 0
 
     def add(self, name: str, value: Any) -> None:
@@ -115,20 +113,13 @@ class Inside(Store):
 def clear(out: Path) -> None:
     """Remove the data, images and pages of an earlier report: only files with names as they are written here."""
     digits = "[0-9]" * 6
+    for name in FOLDERS:
+        refuse_links(out / name)
     for pattern in ("data/index.js", "data/re*-[0-9]*.js", f"images/{digits}.*", f"pages/{digits}.html"):
         for old in out.glob(pattern):
-            old.unlink()
+            remove(old)
     for name in FOLDERS:
-        with suppress(OSError):  # it is missing, or has other files
-            (out / name).rmdir()
-
-
-def link_or_copy(file: Path, to: Path) -> None:
-    """Link a file under a second name, or copy it where that is not possible."""
-    try:
-        os.link(file, to)
-    except OSError:
-        shutil.copyfile(file, to)
+        remove_empty(out / name)
 
 
 def compact(value: Any) -> str:

@@ -57,7 +57,7 @@ class BestCheckpoint(ModelCheckpoint):
         metrics = [self._metric] if isinstance(self._metric, str) else self._metric
         self._parts = [f"val/{names[0]}/{metric}" for metric in metrics]
         self.monitor = f"val/{names[0]}/{'+'.join(metrics)}"
-        self.dirpath = str(Run(Path(trainer.default_root_dir)).checkpoints.resolve())
+        self.dirpath = str(Run(Path(trainer.default_root_dir).resolve()).checkpoints)
         super().setup(trainer, pl_module, stage)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

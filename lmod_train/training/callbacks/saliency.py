@@ -16,6 +16,7 @@ from PIL import Image
 from torch import Tensor
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
 from lmod_train.core.types import Batch, Record, Reply
 from lmod_train.training.callbacks.protocols import Answering, data_of
 
@@ -103,7 +104,6 @@ class Saliency(Callback):
             batch = module.collate(batch.records[:left], images).to(module.device)
         maps = _by_record(batch.records, module.saliency(batch))
         out = Path(trainer.default_root_dir) / "saliency"
-        out.mkdir(parents=True, exist_ok=True)
         for record, own in zip(batch.records, maps, strict=True):
             picture = images.rgb(record.image_plain[0])
             draw(picture, spread(record, own, picture.size), caption(record, replies[record.id]), out / name_of(record))
@@ -209,4 +209,5 @@ def draw(picture: Image.Image, values: Floats, text: str, out: Path) -> None:
             axis.set_axis_off()
         figure.colorbar(shown, ax=right, shrink=0.8, label="weight for the answer, share of the largest")
         figure.suptitle(text, x=0.01, ha="left", fontsize=9)
-        figure.savefig(out, metadata={"Software": None})
+        with write_beside(out) as part:
+            figure.savefig(part, format="png", metadata={"Software": None})

@@ -19,6 +19,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import LmodError
+from lmod_train.core.files import append_to
 from lmod_train.core.types import Record, Reply
 from lmod_train.scoring.collapse import Limits, Signs, histograms, signs_of, tripped
 from lmod_train.scoring.items import Item, items_of
@@ -205,5 +206,5 @@ def _write(
     quoted = [{"id": r.id, "asked_for": r.answer, "reply": replies[r.id].reply[:400]} for r in probe[:SHOWN]]
     line = {"step": step, "n": signs.n, **signs.shares(), "tripped": list(found)}
     line |= {"answers": counted, "e.g.": quoted}
-    with file.open("a", encoding="utf-8") as lines:
+    with append_to(file) as lines:
         lines.write(json.dumps(line, ensure_ascii=False) + "\n")

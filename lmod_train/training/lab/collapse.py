@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +24,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_durably
+from lmod_train.core.files import make_folder, remove, write_durably
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.data.sources.discovery import discover
@@ -207,8 +206,8 @@ def _tuned(
     run: Path, checkpoint: str, data: RecordsDataModule, seed: int, recipe: Recipe
 ) -> tuple[VisionLanguageModel, list[float]]:
     """Fine-tune projector and language model in full, evaluate on held-out records, and return model and losses."""
-    shutil.rmtree(run, ignore_errors=True)
-    run.mkdir(parents=True)
+    remove(run)
+    make_folder(run)
     seed_everything(seed, verbose=False)
     optimisation = Optimisation(recipe.lr, recipe.lr, 0.0, 0.03)
     module = VisionLanguageModel(

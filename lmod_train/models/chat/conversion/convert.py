@@ -16,8 +16,9 @@ from transformers import GenerationConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
 from lmod_train import __version__
-from lmod_train.core.errors import BadArgument, NotConvertible, WeightsNotFound
-from lmod_train.core.files import clear_parts, remembered_sha256, sha256_of, write_durably
+from lmod_train.core.errors import NotConvertible, WeightsNotFound
+from lmod_train.core.files import remembered_sha256, sha256_of
+from lmod_train.core.lock import new_folder, refuse_filled
 from lmod_train.models.chat.base_files import PROCESSOR, licence_of
 from lmod_train.models.chat.conversion.plan import Plan, check, counted, grow, planned, tensors_of
 from lmod_train.models.chat.conversion.words import words_of
@@ -66,8 +67,7 @@ def convert(
         NotConvertible: The layout is unknown, or transformers' classes have no place for a tensor, file or setting.
         WeightsNotFound: There are no weights, or they cannot be read as tensors alone.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadArgument("--out", str(out), "a new or empty folder", "name another, or remove this one")
+    refuse_filled(out, "--out")
     layout = _layout(folder, tower)
     name = template or layout.template
     text = layout.written(template_of(name))
@@ -76,9 +76,7 @@ def convert(
     grow(plan, words.rows)
     config = layout.configuration(words, plan.shapes[EMBEDDING][0], plan.original)
     check(plan, layout, config)
-    clear_parts(out)
-    with write_durably(out) as part:
-        part.mkdir()
+    with new_folder(out, "--out") as part:
         write_shards(tensors_of(plan, layout), part, shard)
         _write_config(config, part, plan.dtype)
         layout.processor(words, config, _begun(text, words)).save_pretrained(part)
