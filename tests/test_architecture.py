@@ -273,6 +273,93 @@ def machine_paths(root: Path) -> list[str]:
     ]
 
 
+WRITERS = {"write_beside", "write_durably", "write_apart", "replace_folder", "new_folder"}
+"""Functions of `core/files.py` and `core/lock.py` that yield a new name, to which anything may write."""
+BY_PATH = {"write_text", "write_bytes", "mkdir", "touch", "unlink", "rmdir", "rename", "symlink_to", "hardlink_to",
+           "savefig", "save_pretrained", "save", "savez", "savez_compressed", "save_file", "to_csv",
+           "to_parquet", "ParquetWriter"}  # fmt: skip
+OF_MODULES = {"os": {"open", "link", "symlink", "rename", "replace", "remove", "unlink", "mkdir", "makedirs", "rmdir",
+                     "truncate"}, "shutil": {"copy", "copy2", "copyfile", "copytree", "move", "rmtree"}}  # fmt: skip
+WRITE_ELSEWHERE = {
+    "core/files.py": "the functions that all others use",
+    "core/lock.py": "the lock itself",
+    "core/raw.py": "opens files to read",
+    "cli/__init__.py": "opens the null device",
+    "data/curation/guard.py": "opens the null device",
+    "phantom/folders/origa.py": "a function that is given the new name",
+    "models/strategies/saved.py": "the incomplete checkpoint that `keeping` removes before and renames after",
+    "models/strategies/sharding_deepspeed.py": "the same",
+    "models/chat/dialect.py": "a temporary folder of the system",
+    "models/modules/merging.py": "parts of the new folder that `merge` begins",
+    "models/chat/conversion/convert.py": "parts of the new folder that `convert` begins",
+    "models/chat/delta.py": "parts of the new folder that is begun there",
+    "models/chat/server_names.py": "the new folder of `merge`",
+    "models/chat/base_files.py": "the new folder of `merge`",
+    "data/formats/": "parts of the new folder that `ExportFolder` or a reading sheet begins",
+}
+"""File or folder that writes by other ways than those of `core/files.py`, and why."""
+
+
+def root_name(node: ast.expr) -> str:
+    """Return the variable that an expression such as `part / "a"` or `part.with_name(x)` begins with."""
+    while not isinstance(node, ast.Name):
+        inner = getattr(node, "left", None) or getattr(node, "value", None) or getattr(node, "func", None)
+        if not isinstance(inner, ast.expr):
+            return ""
+        node = inner
+    return node.id
+
+
+def new_names(text: str) -> set[str]:
+    """Return the variables of a file that a writer of `core/files.py` yields, that are opened there, or in memory."""
+    found: set[str] = set()
+    for node in ast.walk(tree(text)):
+        items = node.items if isinstance(node, ast.With) else []
+        pairs = [(one.context_expr, one.optional_vars) for one in items]
+        if isinstance(node, ast.Assign):
+            sides = node.value, node.targets[0]
+            several = all(isinstance(side, ast.Tuple) for side in sides)
+            pairs += zip(*(side.elts for side in sides), strict=True) if several else [sides]
+        for value, target in pairs:
+            if isinstance(value, ast.Call) and isinstance(target, ast.Name):
+                called = value.func.attr if isinstance(value.func, ast.Attribute) else root_name(value.func)
+                if called in (*WRITERS, "BytesIO") or (called == "open" and root_name(value.func) in found):
+                    found.add(target.id)
+    return found
+
+
+def writes(node: ast.Call) -> bool:
+    """Return whether a call writes to a path, as far as its name tells."""
+    if not isinstance(node.func, ast.Attribute):
+        opens = isinstance(node.func, ast.Name) and node.func.id == "open"
+        return opens and any(isinstance(a, ast.Constant) and set("wax+") & set(str(a.value)) for a in node.args[1:])
+    name, module = node.func.attr, root_name(node.func.value)
+    if module in OF_MODULES:
+        return name in OF_MODULES[module]
+    if name in ("open", "ZipFile"):
+        return any(isinstance(a, ast.Constant) and set("wax+") & set(str(a.value)) for a in node.args)
+    if name == "replace":  # of a path, which has one argument; that of a text has two
+        return len(node.args) == 1 and not node.keywords
+    return name in BY_PATH
+
+
+def other_writers(root: Path) -> list[str]:
+    """List calls that write to a path by another way than through `core/files.py`."""
+    found = []
+    for _, file in modules(root):
+        place = file.relative_to(root / "lmod_train").as_posix()
+        if any(place == one or (one.endswith("/") and place.startswith(one)) for one in WRITE_ELSEWHERE):
+            continue
+        text = file.read_text(encoding="utf-8")
+        new = new_names(text)
+        for node in ast.walk(tree(text)):
+            if isinstance(node, ast.Call) and writes(node):
+                paths = [node.func, *node.args]
+                if not new & {root_name(path) for path in paths}:
+                    found.append(f"{place}:{node.lineno}: {ast.unparse(node)[:90]}")
+    return found
+
+
 def test_every_import_follows_an_arrow():
     assert backward_arrows(ROOT) == []
 
@@ -300,6 +387,11 @@ def test_curated_images_are_opened_in_one_way(tmp_path: Path):
 
 def test_no_path_of_a_machine_is_left_in_the_project():
     assert machine_paths(ROOT) == []
+
+
+def test_files_are_written_by_the_functions_that_follow_no_link():
+    assert other_writers(ROOT) == []
+    assert all((ROOT / "lmod_train" / place).exists() for place in WRITE_ELSEWHERE)
 
 
 def test_rooms_without_torch_load_without_torch():
@@ -391,3 +483,13 @@ def test_seeded_words_paths_and_files_without_a_test_are_found(tmp_path: Path):
     assert untested(tmp_path) == ["models/chat/part.py", "models/chat/whole.py"]
     plant(tmp_path, "tests/models/chat/test_other.py", "from lmod_train.models.chat import part")
     assert untested(tmp_path) == [], "one through the other"
+
+
+def test_seeded_writers_that_follow_links_are_found(tmp_path: Path):
+    fine = "with write_durably(p) as part, part.open('w') as f:\n    f.write('')\n    x.save(part / 'a')\n"
+    plant(tmp_path, "lmod_train/report/a.py", fine + "b = io.BytesIO()\nx.save(b)\nt.replace('a', 'b')\np.open('rb')")
+    assert other_writers(tmp_path) == []
+    several = "p.write_text('')", "open(p, 'a')", "(p / 'x').mkdir()", "shutil.copy2(a, p)", "os.replace(a, b)"
+    several += "torch.save(x, p)", "p.open('wb')", "a.replace(p)", "figure.savefig(p)", "zipfile.ZipFile(p, 'w')"
+    plant(tmp_path, "lmod_train/report/b.py", "\n".join(several))
+    assert len(other_writers(tmp_path)) == len(several)

@@ -208,17 +208,12 @@ class FolderBusy(LmodError):
 
 
 class LinkInFolder(LmodError):
-    """A file or folder to write is a symbolic link, or lies behind one, inside the folder that the user named.
+    """A file or folder to write is a symbolic link, or lies behind one, inside the folder that the user named."""
 
-    Attributes:
-        link: The link.
-    """
-
-    def __init__(self, link: Path, folder: Path) -> None:
-        self.link = link
+    def __init__(self, link: Path, target: Path, folder: Path) -> None:
         copied = shlex.join(["cp", "-rL", str(folder), f"{folder}-copied"])
         super().__init__(
-            f"{link}: expected a file or folder of its own; this is a symbolic link to {str(link.readlink())!r}, and "
+            f"{link}: expected a file or folder of its own; this is a symbolic link to {str(target)!r}, and "
             f"nothing is written through a link inside {folder}.\n"
             f"Next: remove the link, which keeps what it points to: `{shlex.join(['rm', str(link)])}`, and run the "
             f"command again; if you made the link and its content belongs to this folder, `{copied}` copies both, and "

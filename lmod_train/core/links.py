@@ -49,7 +49,7 @@ def refuse_links(path: Path) -> None:
     for part in place.relative_to(top).parts:
         here /= part
         if here.is_symlink():
-            raise LinkInFolder(here, top)
+            raise LinkInFolder(here, here.readlink(), top)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
 
@@ -92,7 +92,7 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
             )
     elif root.is_dir() and any(root.iterdir()):  # its photographs would be taken for phantoms
         raise BadArgument("out", str(root), "a folder that is new, empty or contains phantoms", "name a new folder")
-    root.mkdir(parents=True, exist_ok=True)
+    make_folder(root)
     with write_beside(path) as part:
         part.write_text(json.dumps(dict(drawn), sort_keys=True) + "\n", encoding="utf-8")
 
@@ -120,7 +120,7 @@ def draw_all(drawings: Sequence[Drawn], draw: Callable[[Drawn], None], source: s
     """
     left = [drawing for drawing in drawings if not all(p.exists() for p in drawing.files)]
     for folder in {p.parent for drawing in left for p in drawing.files}:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     done, words = len(drawings) - len(left), {"desc": f"phantoms of {source}", "unit": "eye"}
     bar = partial(tqdm, total=len(drawings), initial=done, disable=None, **words)  # None: only on a terminal
     if workers == 0 or len(left) <= FEW:

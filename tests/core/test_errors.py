@@ -18,6 +18,7 @@ from lmod_train.core.errors import (
     FolderConflict,
     JudgeConflict,
     LeavesFolder,
+    LinkInFolder,
     LmodError,
     NotAsked,
     NotConvertible,
@@ -53,6 +54,14 @@ CASES: list[tuple[LmodError, list[str]]] = [
     (
         JudgeConflict(Path("runs/a/judgements/qwen"), ["labels: ['TRUE', 'FALSE'] -> ['yes', 'no']"]),
         ["name='qwen'", "runs/a/judgements/qwen", "labels: ['TRUE', 'FALSE'] -> ['yes', 'no']", "`--name NAME`"],
+    ),
+    (
+        LinkInFolder(Path("runs/a/x y"), Path("/etc/b"), Path("runs/a")),
+        ["runs/a/x y: expected a file", "link to '/etc/b'", "`rm 'runs/a/x y'`", "`cp -rL runs/a runs/a-copied`"],
+    ),
+    (
+        FolderBusy("--run", Path("runs/a"), {"pid": 7, "host": "b"}, "if that machine is off"),
+        ["`kill 7` on b", "if that machine is off, remove its lock: `rm runs/a/.lock`"],
     ),
     (
         FolderBusy("--run", Path("runs/a"), {"pid": 7, "host": "a", "since": "now", "command": "fit"}),

@@ -59,7 +59,7 @@ class ExportFolder:
 
     def __init__(self, out: Path, selection: Selection, images: Images = "copy") -> None:
         refuse_filled(out, "--out")
-        self._selection, self.images = selection, images
+        self._out, self._selection, self.images = out, selection, images
         self._writing, self._curated = new_folder(out, "--out"), Curated(selection.curated)
         self.path = out
         self.written = 0
@@ -91,7 +91,7 @@ class ExportFolder:
         if lost:
             problem = f"{len(lost)} of {len(self._placed)} images are not there after they were written, e.g. {lost[0]}"
             cure = "find out what removes files there, and export again, or to another disk: `--out DIR`"
-            raise ArtifactError(self.path, f"{problem}; nothing was exported", cure)
+            raise ArtifactError(self._out, f"{problem}; nothing was exported", cure)
 
     def place(self, record: Record) -> list[str]:
         """Bring the images that a record shows into the folder, each once, and return their paths.

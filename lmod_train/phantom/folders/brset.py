@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Patient
 from lmod_train.phantom.canvas import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
@@ -160,7 +160,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     frame_for(size, size, 0)  # raises on an invalid size before anything is written
     root = Path(out) / FOLDER
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
-    (root / _PHOTOGRAPHS).mkdir(parents=True, exist_ok=True)
+    make_folder(root / _PHOTOGRAPHS)
     rows = []
     for case in drawn:
         age, side = (float(case.age) if case.age_listed else None), draw_eye(case.seed, "normal").laterality

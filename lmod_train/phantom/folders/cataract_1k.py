@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
 from lmod_train.phantom.shots import draw_all, eye_seed, note
@@ -115,7 +115,7 @@ def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> No
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     for case in dict.fromkeys(shot.case for shot in shots):
         file = root / _COCO / case / "annotations" / "instances.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(file.parent)
         _write_json(file, _coco([shot for shot in shots if shot.case == case], seed, size))
     folder = root / _IMAGES
     drawings = [

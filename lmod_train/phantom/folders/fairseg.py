@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box, Patient
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.shots import draw_all, eye_seed, note
@@ -177,6 +177,6 @@ def _write_summary(path: Path, files: Sequence[_File]) -> None:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("filename", *_SUMMARY))
     rows.writerows((f.path.name, *(getattr(f.person, name) for name in _SUMMARY)) for f in files)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with write_beside(path) as beside:
         beside.write_text(text.getvalue(), encoding="utf-8")

@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box
 from lmod_train.phantom.eye import Eye, LesionKind, Point, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
@@ -250,6 +250,6 @@ def _take(take: _Take) -> None:
 def _write_table(path: Path, header: str, rows: Sequence[str]) -> None:
     """Write a table with unnamed columns and blank rows at the end, as in the published files."""
     text = "".join(f"{line},,\r\n" for line in (header, *rows, ",,", ",,"))
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with write_beside(path) as beside:
         beside.write_bytes(text.encode("utf-8"))

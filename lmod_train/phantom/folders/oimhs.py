@@ -13,7 +13,7 @@ from openpyxl import Workbook
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box, Patient
 from lmod_train.phantom.oct import STAGES, STRUCTURES, Scan, draw_oct_eye, draw_scan, label_map, render
 from lmod_train.phantom.shots import draw_all, eye_seed, note
@@ -217,6 +217,6 @@ def _write_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[int 
     sheet = book.create_sheet("Sheet1")
     for row in (header, *rows):
         sheet.append(row)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with write_beside(path) as beside:
         book.save(beside)

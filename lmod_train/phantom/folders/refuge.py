@@ -12,7 +12,7 @@ import numpy as np
 from openpyxl import Workbook
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import Shot, eye_seed, note, take
@@ -171,7 +171,7 @@ def write(
     for name, part in layouts[layout]().items():
         members = [(key.split("/")[1], eye) for key, eye in eyes if key.startswith(f"{name}/")]
         shots += [_shot(root, part, stem, eye, kaggle=layout == "kaggle") for stem, eye in members]
-        (root / part.sheet).parent.mkdir(parents=True, exist_ok=True)
+        make_folder((root / part.sheet).parent)
         if layout == "kaggle":
             _write_index(root / part.sheet, members, size)
         else:

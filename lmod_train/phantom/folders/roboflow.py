@@ -15,7 +15,7 @@ import yaml
 from PIL import Image, ImageFilter
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box
 from lmod_train.phantom.eye_photograph import SMALLEST, EyePhotograph, render
 from lmod_train.phantom.shots import draw_all, note
@@ -309,7 +309,7 @@ def _write_coco(folder: Path, project: Project, images: Sequence[Exported], size
             for number, (image, name, box) in enumerate(objects)
         ],
     }
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with write_beside(folder / _COCO) as beside:
         beside.write_text(json.dumps(content), encoding="utf-8")
 

@@ -179,7 +179,8 @@ def _data(out: Path, n: int) -> Path:
         eye_diseases.write(raw, n, 0)
         refuge.write(raw, n, 0)
         cataract_1k.write(raw, n, 0)
-        drawn.write_text(str(n), encoding="utf-8")
+        with write_durably(drawn) as beside:
+            beside.write_text(str(n), encoding="utf-8")
     tasks: list[Task] = [Anatomy(), FourWay(), Glaucoma()]
     curate(discover(raw).sources, tasks, curated, protocol="collapse_lab", ratios=(0.5, 0.1, 0.4), progress=False)
     return curated

@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
+from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Patient
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
 from lmod_train.phantom.folders.xpcr.drawing import Drawing, Drawn
@@ -183,7 +183,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub",
     files = [_File(row, images / row.place) for row in drawn]
     draw_all(files, _Writer(size), _SOURCE, workers)
     for name, part in _tables(root, drawn, layout):
-        name.parent.mkdir(exist_ok=True)
+        make_folder(name.parent)
         with write_beside(name) as beside:
             beside.write_text(json.dumps([table_row(row) for row in part], indent=1), encoding="utf-8")
 
@@ -244,7 +244,7 @@ def _write_parquet(folder: Path, drawn: Sequence[Row], size: int) -> None:
             ("qa_pairs", pa.list_(pa.struct([(name, pa.string()) for name in texts]))),
         ]
     )
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     half = (len(drawn) + 1) // 2
     for part, some in enumerate((drawn[:half], drawn[half:])):
         path = folder / f"train-{part:05d}-of-00002.parquet"
