@@ -82,7 +82,7 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
     """
     path = root / NOTE
     if path.exists():
-        before = json.loads(path.read_text(encoding="utf-8"))
+        before = _noted(path)
         if before != dict(drawn):
             raise BadArgument(
                 "out",
@@ -95,6 +95,18 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
     make_folder(root)
     with write_beside(path) as part:
         part.write_text(json.dumps(dict(drawn), sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _noted(path: Path) -> object:
+    """Return the options that a folder was drawn with.
+
+    Raises:
+        BadArgument: Their file cannot be read.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadArgument("out", str(path), f"the options of phantoms ({error})", "name a new folder") from error
 
 
 def take(shots: Sequence[Shot], size: int, source: str, workers: int = 2) -> None:

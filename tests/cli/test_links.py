@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import pytest
 
 from lmod_train import cli
 from tests.writing import WAYS, Way, standing, type_in
+
+PROGRAM = [sys.executable, "-m", "lmod_train"]
 
 MOST = 24
 """Places of a command that are tried, one of each folder and ending first."""
@@ -53,10 +56,17 @@ def states(curated: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     return of
 
 
+def images_of(before: Path) -> list[str]:
+    """Return the images that an interrupted curation has written, and their folders."""
+    images = before / "OUT" / "images"
+    return [path.relative_to(before).as_posix() for path in [images, *sorted(images.rglob("*"))]]
+
+
 def written(before: Path, after: Path, way: Way) -> list[str]:
     """Return what a command created or changed, and its locks: one of each folder and ending first."""
     old, new = snapshot(before), snapshot(after)
     found = [path for path in new if path not in old or new[path] != old[path]]
+    found += images_of(before) if way.name == "curate-continued" else []
     root = Path(way.root)
     if (after / root).is_dir():
         found += [str(root / name) for name in (".lock", ".journal.jsonl", "logs", "wandb")]
@@ -183,3 +193,18 @@ def test_an_export_of_links_and_hard_links_of_a_report_continue(states, tmp_path
     linked = [file for file in (here / "OUT" / "images").rglob("*") if file.is_symlink()]
     assert linked and all(file.is_file() for file in linked)
     assert type_in(here, ("export", "CURATED", "--to", "llava", "--out", "OUT", "--images", "link")) == 2
+
+
+def test_workers_of_a_curation_follow_no_link(states, tmp_path: Path):
+    (way,) = (way for way in WAYS if way.name == "curate-continued")
+    before, _ = states(way)
+    here, outside = shutil.copytree(before, tmp_path / "here"), tmp_path / "outside"
+    images = here / "OUT" / "images" / "eye_diseases"
+    images.rename(outside)
+    images.symlink_to(outside)
+    file = next(outside.rglob("*.jpg"))
+    file.write_bytes(b"precious")
+    typed = [*PROGRAM, *way.typed[:-1], "2"]
+    done = subprocess.run(typed, cwd=here, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "images/eye_diseases: expected a file or folder of its own" in done.stderr
+    assert file.read_bytes() == b"precious" and "Traceback" not in done.stderr

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_links import PROGRAM
 from tests.cli.test_links import states as states
 from tests.core.test_lock import end, hold
 from tests.writing import WAYS, Way, type_in
 
 BY_NAME = {way.name: way for way in WAYS}
-PROGRAM = [sys.executable, "-m", "lmod_train"]
 
 
 def start(here: Path, typed: tuple[str, ...]) -> subprocess.Popen[str]:
