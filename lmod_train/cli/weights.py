@@ -15,7 +15,7 @@ def apply_delta(*, delta: Path, base: Path, out: Path) -> None:
     Args:
         delta: Folder of the delta weights, e.g. llava-med-7b-delta.
         base: Folder of the language model named in the delta's model card, e.g. LLaMA 7B.
-        out: Folder to write; it must not exist.
+        out: Folder to write; new or empty.
     """
     from lmod_train.models.chat import delta as weights
 

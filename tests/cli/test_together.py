@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_links import PROGRAM
+from tests.cli.test_links import PROGRAM, QUICK, snapshot
 from tests.cli.test_links import states as states
 from tests.core.test_lock import end, hold
 from tests.writing import WAYS, Way, type_in
@@ -95,6 +95,33 @@ def test_a_command_waits_for_none_and_names_the_other_one(states, tmp_path: Path
     assert "`--out DIR`" in error and type_in(here, (*typed, "DIR")) == 0, "the next command that is printed"
     end(other)
     assert type_in(here, BY_NAME["export-llava"].typed) == 0
+
+
+LOCKED = {
+    "judge-people": "RUN/judgements/people",
+    "judge-model": "RUN/judgements/j",
+    "fit-seeds": "RUN/seed_0",
+    "review-sheets": "DRAFT",
+}
+"""Command -> the folder that it locks first, where this is not the one that it writes to."""
+FOLDERS = [way for way in WAYS if way.name not in ("pack", "judge-sheet")]
+
+
+@pytest.mark.parametrize(
+    "way",
+    [way if way.name in QUICK else pytest.param(way, marks=pytest.mark.slow) for way in FOLDERS],
+    ids=lambda way: way.name,
+)
+def test_every_command_is_refused_a_folder_that_another_process_holds(way: Way, states, tmp_path: Path, capsys):
+    here = shutil.copytree(states(way)[0], tmp_path / "here")
+    folder = here / LOCKED.get(way.name, way.root)
+    capsys.readouterr()
+    other = hold(folder)
+    before = snapshot(here)
+    assert type_in(here, way.typed) == 2
+    assert f"process {other.pid} on" in capsys.readouterr().err
+    assert {k: v for k, v in snapshot(here).items() if k in before} == before
+    end(other)
 
 
 def test_what_a_killed_command_leaves_is_replaced_by_the_next(states, tmp_path: Path):

@@ -110,19 +110,22 @@ def apply_delta(delta: Path, base: Path, out: Path) -> None:
     Args:
         delta: Folder of the delta, safetensors or ``pytorch_model*.bin`` (read as tensors alone).
         base: Folder of the language model (LLaMA for LLaVA-Med 7B v1.0).
-        out: Folder to write; it must not exist.
+        out: Folder to write, new or empty.
 
     Raises:
         WeightsNotFound: A folder has no weights.
         WeightsMismatch: The base does not belong to the delta: a tensor has no counterpart or another shape.
-        BadArgument: `out` exists.
+        BadArgument: `out` is a file or contains files.
         LmodError: `delta` holds complete weights, or the sum still looks like a delta.
     """
     _refuse_whole(delta)
-    _combine(delta, base, out, 1)
-    gain = mean_gain(out)
+    _combine(delta, base, out, 1, lambda written: _refuse_delta(written, base))
+
+
+def _refuse_delta(written: Path, base: Path) -> None:
+    """Refuse a sum that still looks like a delta."""
+    gain = mean_gain(written)
     if gain is not None and gain < LEAST_GAIN:
-        shutil.rmtree(out)
         raise LmodError(
             f"base={str(base)!r}: the sum still looks like a delta (mean gain of its norms {gain:.4f}, expected about "
             "0.1 to 2), so this is not the model that was subtracted, or it is a delta itself; nothing was written.\n"
@@ -147,12 +150,12 @@ def make_delta(target: Path, base: Path, out: Path) -> None:
     Args:
         target: Folder of the complete model.
         base: Folder of the language model to subtract, or of a multimodal model that contains it.
-        out: Folder to write; it must not exist.
+        out: Folder to write, new or empty.
 
     Raises:
         WeightsNotFound: A folder has no weights.
         WeightsMismatch: A tensor of the base has no counterpart in the target or another shape.
-        BadArgument: `out` exists.
+        BadArgument: `out` is a file or contains files.
     """
     _combine(target, base, out, -1)
 
@@ -181,7 +184,7 @@ def tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
     yield from ((tensor.name, tensor.read) for tensor in stored_in(folder))
 
 
-def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
+def _combine(left: Path, right: Path, out: Path, sign: int, check: Callable[[Path], None] = lambda _: None) -> None:
     """Write left + sign * right, tensor by tensor, in the files and with the other files of `left`."""
     refuse_filled(out, "--out")
     ours = {language_name(name) for name, _ in tensors(left) if not name.endswith(RECOMPUTED)} - {""}
@@ -200,6 +203,7 @@ def _combine(left: Path, right: Path, out: Path, sign: int) -> None:
             made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in kept}
             save_file(made, part / f"{file.stem}.safetensors", metadata={"format": "pt"})
         _mend_index(part)
+        check(part)
 
 
 def _sum(ours: Tensor, theirs: Tensor | None, sign: int, name: str, right: Path) -> Tensor:

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from lmod_train import __version__
-from lmod_train.core.errors import ArtifactError, BadArgument, WeightsMismatch
-from lmod_train.core.lock import new_folder
+from lmod_train.core.errors import ArtifactError, WeightsMismatch
+from lmod_train.core.lock import new_folder, refuse_filled
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
 from lmod_train.models.chat.checkpoint import find, load
@@ -51,8 +51,7 @@ def merge(
         WeightsNotFound: The base is missing.
         WeightsMismatch: The base is not that of the checkpoint, or its tensors do not fit the settings.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadArgument("--out", str(out), "a new or empty folder", "name another, or remove this one")
+    refuse_filled(out, "--out")
     saved = read(ckpt, trusted)
     facts = saved.get("conversation")
     if facts is None:
