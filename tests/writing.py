@@ -126,7 +126,7 @@ def to_review(curated: Path) -> None:
 
 def reviewed(curated: Path) -> None:
     to_review(curated)
-    run("review", "DRAFT", "--curated", "CURATED", "--blank", "SHEET.csv", "--share", "0.5")
+    run("draft", "review", "DRAFT", "--curated", "CURATED", "--blank", "SHEET.csv", "--share", "0.5")
     test_review.fill("ada.csv")
     test_review.fill("ben.csv")
 
@@ -143,7 +143,7 @@ def captions_drafted(curated: Path) -> None:
 
 def captions_sheets(curated: Path) -> None:
     captions_drafted(curated)
-    run("review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "1")
+    run("draft", "review-captions", "DRAFT", "--blank", "SHEET.csv", "--share", "1")
     test_captions.fill("ada.csv")
     test_captions.fill("ben.csv")
 
@@ -184,7 +184,7 @@ def _export(to: str) -> Way:
 
 CNN = ("--config", str(configs_folder() / "cnn_glaucoma.yaml"), "--data.curated", "CURATED", "--run", "RUN", *CPU)
 FIT = ("--trainer.max_epochs", "1", "--model.init_args.side", "32")
-DRAFTS = ("review", "DRAFT", "--curated", "CURATED")
+DRAFTS = ("draft", "review", "DRAFT", "--curated", "CURATED")
 WAYS = (
     Way("phantom", ("phantom", "--out", "OUT", "--sources", "eye_diseases", "--n", "2"), nothing, "OUT"),
     Way("curate", ("curate", "--raw", "raw", "--out", "OUT", "--workers", "1"), photographs, "OUT"),
@@ -204,23 +204,26 @@ WAYS = (
     Way("judge-sheet", ("judge", "RUN", "--sheet", "S.csv"), to_judge, "S.csv"),
     Way("judge-people", ("judge", "RUN", "--verdicts", "people.csv"), to_judge, "RUN"),
     Way("judge-model", ("judge", "RUN", "--model", "judge.yaml", "--name", "j", *QUIET), to_judge, "RUN", True),
-    Way("ask-questions", ("ask-questions", "CURATED", "--model", "model.yaml", "--out", "OUT", *QUIET), to_draft, "OUT",
+    Way("ask-questions", ("draft", "ask", "CURATED", "--model", "model.yaml", "--out", "OUT", *QUIET), to_draft, "OUT",
         True),
     Way("review-blank", (*DRAFTS, "--blank", "SHEET.csv"), to_review, "DRAFT"),
     Way("review-sheets", (*DRAFTS, "--sheets", "ada.csv", "ben.csv", "--out", "OUT"), reviewed, "OUT"),
-    Way("captions", ("captions", "mine/CAPTIONS.csv", "--model", "model.yaml", "--out", "DRAFT", *QUIET), captions,
-        "DRAFT", True),
-    Way("judge-captions", ("judge-captions", "DRAFT", "--model", "judge.yaml", "--share", "0.5", *QUIET),
+    Way("captions", ("draft", "captions", "mine/CAPTIONS.csv", "--model", "model.yaml", "--out", "DRAFT", *QUIET),
+        captions, "DRAFT", True),
+    Way("judge-captions", ("draft", "judge", "DRAFT", "--model", "judge.yaml", "--share", "0.5", *QUIET),
         captions_drafted, "DRAFT", True),
-    Way("review-captions-blank", ("review-captions", "DRAFT", "--blank", "SHEET.csv"), captions_drafted, "DRAFT"),
-    Way("review-captions", ("review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"), captions_sheets, "DRAFT"),
+    Way("review-captions-blank", ("draft", "review-captions", "DRAFT", "--blank", "SHEET.csv"),
+        captions_drafted, "DRAFT"),
+    Way("review-captions", ("draft", "review-captions", "DRAFT", "--sheets", "ada.csv", "ben.csv"),
+        captions_sheets, "DRAFT"),
     *(Way(name, _scripted(name), copied, "RUN", True) for name in ("validate", "test", "predict")),
     Way("fit", ("fit", *CNN, *FIT), copied, "RUN", True),
     Way("fit-seeds", ("fit", *CNN, *FIT, "--seeds", "2"), copied, "RUN", True),
     Way("doctor", ("doctor", *CNN), copied, "RUN", True),
-    Way("merge", ("merge", "--ckpt", "last.ckpt", "--out", "OUT"), tuned, "OUT", True),
-    Way("convert", ("convert", "llava-med", "--out", "OUT"), llava_med, "OUT", True),
-    Way("apply-delta", ("apply-delta", "--delta", "delta", "--base", "base", "--out", "OUT"), delta, "OUT", True),
+    Way("merge", ("weights", "merge", "--ckpt", "last.ckpt", "--out", "OUT"), tuned, "OUT", True),
+    Way("convert", ("weights", "convert", "llava-med", "--out", "OUT"), llava_med, "OUT", True),
+    Way("apply-delta", ("weights", "apply-delta", "--delta", "delta", "--base", "base", "--out", "OUT"),
+        delta, "OUT", True),
 )  # fmt: skip
 """`collapse-lab` trains six models; its writers are those of `fit` and `apply-delta`."""
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv, from_csv
-from lmod_train.core.files import append_to, replace_folder
+from lmod_train.core.files import append_to, replace_folder, write_beside
 from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.chat.adapters import Lora, check_scale, trainable
 from lmod_train.models.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
@@ -295,7 +295,8 @@ class VisionLanguageModel(LmodModule):
                 self.model.save_pretrained(part, state_dict=tensors)
                 for file in (part / "adapter_config.json", part / "README.md"):  # peft writes a folder of this machine
                     told = file.read_text(encoding="utf-8")
-                    file.write_text(told.replace(str(self._folder), self._folder.name), encoding="utf-8")
+                    with write_beside(file) as beside:
+                        beside.write_text(told.replace(str(self._folder), self._folder.name), encoding="utf-8")
                 self.dialect.processor.save_pretrained(part)
                 for name, tensor in tensors.items():
                     if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none

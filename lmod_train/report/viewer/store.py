@@ -88,7 +88,8 @@ class Beside(Store):
         if stored == bare:
             link_or_copy(images.file(image), self.out / address)
         else:
-            (self.out / address).write_bytes(bare)
+            with write_beside(self.out / address) as part:
+                part.write_bytes(bare)
         return Shown(address, width, height)
 
 

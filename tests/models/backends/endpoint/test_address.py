@@ -31,26 +31,43 @@ def test_a_secret_in_a_url_is_refused_and_not_repeated(url):
 )
 def test_own_servers(url):
     assert is_own(url)
+    check_encrypted(url, allowed=True)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1/v1", "http://[::1]:8000/v1", "http://localhost:8000/v1"])
+def test_a_key_goes_to_this_machine_as_it_is(url):
     check_encrypted(url)
+
+
+@pytest.mark.parametrize("url", ["http://192.168.1.4/v1", "http://gpu.local", "http://gpu-07:8000/v1"])
+def test_a_key_goes_to_another_machine_of_the_network_at_the_users_word(url):
+    with pytest.raises(BadArgument, match=r"https.*\n.*--model\.backend\.plain_key true"):
+        check_encrypted(url)
+    check_encrypted(url, allowed=True)
+    check_encrypted(url.replace("http:", "https:"))
 
 
 @pytest.mark.parametrize("url", ["http://api.openai.com/v1", "http://8.8.8.8/v1", "http://localhost.evil.com/v1"])
 def test_a_key_goes_to_strangers_encrypted_only(url):
     assert not is_own(url)
     check_encrypted(url.replace("http:", "https:"))
-    with pytest.raises(BadArgument, match="https"):
-        check_encrypted(url)
+    for allowed in (False, True):
+        with pytest.raises(BadArgument, match="https"):
+            check_encrypted(url, allowed)
 
 
 def test_images_that_may_not_be_passed_on_are_not_sent_away(tmp_path):
     sources = {"idrid": {"redistributable": True}, "brset": {"redistributable": False}}
-    (tmp_path / "manifest.json").write_text(json.dumps({"sources": sources}))
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema_version": 2, "sources": sources}))
     free, closed, unknown = (record(source=name) for name in ("idrid", "brset", "other"))
     check_sources([free, record(source="brset", image=[])], tmp_path, [])
     for one in (closed, unknown):
         with pytest.raises(LmodError, match=rf"send_sources.*{one.source}"):
             check_sources([free, one], tmp_path, [])
         check_sources([free, one], tmp_path, [one.source])
+    foreign = record(source="idrid", image=["images/brset/1.jpg"])
+    with pytest.raises(LmodError, match=r"images of brset"):
+        check_sources([free, foreign], tmp_path, [])
 
 
 def test_records_without_images_need_no_curated_folder(tmp_path):
