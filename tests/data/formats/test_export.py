@@ -1,6 +1,6 @@
 """What holds for every format: nothing closed leaves, the folder is new, and memory does not grow with the records."""
 
-from __future__ import annotations
+from __future__ import gc
 
 import json
 import tracemalloc
@@ -62,8 +62,11 @@ def peak(curated: Path, to: Format, out: Path) -> int:
 
 
 @pytest.mark.parametrize("to", ["llava", "sharegpt"])
-def test_memory_does_not_grow_with_the_records(tmp_path: Path, to: Format, monkeypatch: pytest.MonkeyPatch):
+def test_memory_does_not_grow_with_the_records(tmp_path: Path, to: Format, monkeypatch: pytest.MonkeyPatch, request):
     monkeypatch.setattr("lmod_train.data.formats.selection.ROWS_AT_ONCE", 32)
+    usual = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)  # Python's own; the suite collects more rarely
+    request.addfinalizer(lambda: gc.set_threshold(*usual))
     long = "word " * 2000  # 10 kB a record
     for n in (64, 512):
         records = [record("glaucoma", i, image=("a.jpg",), image_plain=("a.jpg",), answer=long) for i in range(n)]
