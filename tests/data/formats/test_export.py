@@ -1,7 +1,8 @@
 """What holds for every format: nothing closed leaves, the folder is new, and memory does not grow with the records."""
 
-from __future__ import gc
+from __future__ import annotations
 
+import gc
 import json
 import tracemalloc
 from pathlib import Path
