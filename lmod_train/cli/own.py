@@ -1,39 +1,91 @@
-"""Imports of the user's own classes from the working folder."""
+"""Imports of the user's own modules in the working folder: of those that the command or its configs name."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.own_modules import VARIABLE, class_modules, importable
 from lmod_train.tasks.trust import place_of
 
-BUILDS = ("curate", "fit", "validate", "test", "predict", "doctor", "judge", "draft ask",
-          "draft captions", "draft judge")  # fmt: skip
-"""Commands that build classes named in the user's own config or command line."""
+_FILE = (".yaml", ".yml")
+_OPTION = re.compile(r"--?([\w.+-]+?)\+?(?:=(.*))?", re.DOTALL)
 
 
 @contextmanager
 def own_classes(arguments: Sequence[str]) -> Iterator[None]:
-    """Allow importing modules of the working folder in the block, after installed packages.
+    """Allow importing the modules of the working folder in the block whose classes a command names.
 
-    Commands that only read files, which may come from others, do so only with `--trust` or `--family`.
+    They are named on the command line, e.g. with `--trust`, or by a config that the command names. Installed packages
+    come first. Where the user has set ``python -P`` or ``PYTHONSAFEPATH``, none is found.
 
     Args:
         arguments: The command and its options.
     """
-    trusting = any(a.partition("=")[0] in ("--trust", "--family") for a in arguments)
-    here = str(Path.cwd())
-    if here in sys.path or sys.flags.safe_path or not (trusting or (arguments[:1] and arguments[0] in BUILDS)):
+    here = Path.cwd()
+    if str(here) in sys.path or (sys.flags.safe_path and VARIABLE not in os.environ):
         yield
         return
-    sys.path.append(here)
-    try:
+    with importable(here, own_modules(arguments)):
         yield
-    finally:
-        sys.path.remove(here)
+
+
+def own_modules(arguments: Sequence[str]) -> list[str]:
+    """Return the modules that a command and the configs on its command line name, wherever they lie.
+
+    Example:
+        >>> own_modules(["rescore", "run", "--trust", "mine"]), own_modules(["fit", "--model", "mine.Model"])
+        (['mine'], ['mine'])
+    """
+    return list(dict.fromkeys(name for key, value in _given(arguments) for name in _modules(value, key, Path())))
+
+
+def _given(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (option, value) for every word of a command that may be a value; the option is empty without one."""
+    before = ""
+    for word in arguments:
+        found = _OPTION.fullmatch(word)
+        if found is None:
+            yield before, word
+        elif found[2] is not None:
+            yield found[1], found[2]
+        before = found[1] if found and found[2] is None else ""
+
+
+def _modules(value: Any, key: str, folder: Path) -> Iterator[str]:
+    """Yield the modules that a value names, and those of the YAML files it names, wherever these name others."""
+    if isinstance(value, str) and (value.endswith(_FILE) or key in ("config", "c")):
+        file = next((f for f in (folder / value, Path(value)) if f.is_file()), None)
+        tree = _yaml(file.read_text(encoding="utf-8", errors="replace")) if file else None
+        yield from _modules(tree, "", file.parent) if file and not isinstance(tree, str) else ()
+    elif isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        tree = _yaml(value)
+        yield from _modules(tree, key, folder) if not isinstance(tree, str) else ()
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _modules(inner, str(name), folder)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _modules(inner, key, folder)
+    else:
+        yield from class_modules(value, key)
+
+
+def _yaml(text: str) -> Any:
+    """Return the content of a YAML text; None of one that cannot be read, which its reader refuses."""
+    import yaml
+
+    from lmod_train.core.artifacts.renames import todays_text
+
+    with suppress(yaml.YAMLError, ValueError, TypeError, RecursionError):
+        return yaml.safe_load(todays_text(text))
+    return None
 
 
 def check_trusted(names: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from jsonargparse import ArgumentParser, get_loader, set_loader
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.help import Help
 from lmod_train.core.artifacts.renames import moved_import, todays_text
+from lmod_train.core.own_modules import unnamed_import
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")
 _KEY = re.compile(r'(?:Parser key|Validation failed.*?key) "([^"]+)"|[Ff]ailed at "([^"]+)"')
@@ -66,7 +67,8 @@ class Refusing(ArgumentParser):
         short = in_short(message, known)
         single = _SINGLE.match(short)
         listed = f"for a list type `--{single[1]} '[{single[2]}]'`; " if single else ""
-        print(f"error: {short}\nNext: {moved_import(message) or listed + cure}", file=sys.stderr)
+        near = moved_import(message) or unnamed_import(message)
+        print(f"error: {short}\nNext: {near or listed + cure}", file=sys.stderr)
         raise SystemExit(2)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +17,7 @@ from tqdm import tqdm
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
+from lmod_train.core.processes import spawning
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
 
@@ -139,7 +139,7 @@ def draw_all(drawings: Sequence[Drawn], draw: Callable[[Drawn], None], source: s
         _drain(bar(map(draw, left)))
         return
     # Spawned, not forked: a fork would copy locks held by threads of the caller (torch, tqdm).
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, mp_context=spawning()) as pool:
         _drain(bar(pool.map(draw, left, chunksize=4)))
 
 

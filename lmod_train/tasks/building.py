@@ -8,6 +8,7 @@ from typing import Any
 
 from lmod_train.core.artifacts.renames import moved_import, today
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.own_modules import unnamed_import
 from lmod_train.core.types import Record
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.trust import Trust
@@ -91,9 +92,8 @@ def task_class(path: str, trust: Trust) -> type[Task]:
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        cure = (
-            moved_import(str(error)) or "install the package that defines it, or see `python -m lmod_train list tasks`"
-        )
+        near = moved_import(str(error)) or unnamed_import(str(error))
+        cure = near or "install the package that defines it, or see `python -m lmod_train list tasks`"
         raise BadArgument("task_class", path, f"the class path of a task ({error})", cure) from error
     if not (isinstance(found, type) and issubclass(found, Task)):
         raise BadArgument("task_class", path, "a subclass of Task", "see `python -m lmod_train list tasks`")

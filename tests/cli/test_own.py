@@ -8,17 +8,19 @@ import subprocess
 import sys
 from dataclasses import replace
 from importlib.metadata import packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from lmod_train import cli
-from lmod_train.cli.own import BUILDS, own_classes
+from lmod_train.cli.own import own_classes, own_modules
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.records import read_records, write_records
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.own_modules import with_imported
 from lmod_train.core.shipped import PACKAGE
 from lmod_train.data.formats.export import Format
 from tests import forks
@@ -192,14 +194,57 @@ def test_a_task_of_the_working_folder_goes_the_whole_way_by_the_user_s_word(tmp_
     assert refused.returncode == 2 and "`python -m lmod_train rescore run --trust mine`" in refused.stderr
 
 
-def test_the_working_folder_is_on_the_path_last_and_only_where_the_user_s_classes_are_built(tmp_path, monkeypatch):
+def test_the_working_folder_is_never_on_the_path_and_only_named_modules_are_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    before = list(sys.path)
-    for command in (*BUILDS, "rescore", "report", "export", "import", "list", "weights merge"):
-        for trusting in ([], ["--trust", "x"], ["--trust=x"], ["--family=x"]):
-            with own_classes([command, *trusting]):
-                assert sys.path == ([*before, str(tmp_path)] if command in BUILDS or trusting else before), command
-            assert sys.path == before
+    for name, text in {"mine": "from near import A\n", "near": "import far_away\n", "strange": ""}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    path, finders = list(sys.path), list(sys.meta_path)
+    for command in ("curate", "fit", "rescore", "report", "list", "weights merge"):
+        for named in (["--trust", "mine"], ["--trust=mine"], ["--family=mine.X"], ["--model", "mine.X"]):
+            with own_classes([command, *named]):
+                assert sys.path == path
+                assert [find_spec(n) is not None for n in ("mine", "near", "strange")] == [True, True, False]
+            assert (sys.path, sys.meta_path, find_spec("mine")) == (path, finders, None)
+        with own_classes([command, "mine", "--out", "mine.html"]):
+            assert find_spec("mine") is None
+
+
+NAMED = {
+    "class_path: a.B": ["a"],
+    "tasks: [{class_path: a.b.C, init_args: {family: d.e}}]": ["a.b", "d"],
+    "model: a.B\nweights: sentencepiece.bpe.model": ["a"],
+    "trust: [a, b.c]": ["a", "b.c"],
+    "model: part.yaml": ["inside"],
+    "x: !!python/object:a.B {}": [],
+    "nothing": [],
+}
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_the_modules_that_a_config_names_are_those_of_its_classes(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.yaml").write_text(text)
+    (tmp_path / "part.yaml").write_text("class_path: inside.Model\n")
+    assert own_modules(["fit", "--config", "own.yaml"]) == own_modules(["curate", "--config=own.yaml"]) == NAMED[text]
+    assert own_modules(["fit", "--data.tasks+", '{"class_path": "e.F"}', "--family", "g.h"]) == ["e", "g"]
+
+
+def test_imports_beside_a_module_and_in_a_package_are_followed(tmp_path):
+    files = {
+        "one.py": "def f():\n    import two\n",
+        "two.py": "from room.inner import x\nimport numpy, three.four",
+        "room/__init__.py": "",
+        "room/inner.py": "from . import other\nfrom .more import y\nimport five",
+        "room/other.py": "import six_",
+        "five.py": "this is no Python",
+        "six_.py": "",
+        "seven.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert with_imported(tmp_path, ["one"]) == {"one", "two", "room", "five", "six_"}
+    assert with_imported(tmp_path, ["seven", "nowhere", "..", ""]) == {"seven"}
 
 
 @pytest.mark.parametrize(

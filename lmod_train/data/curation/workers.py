@@ -15,6 +15,7 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any, TypeVar
 
 from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.processes import spawning
 
 DEATHS = 10
 """Things in a row over which processes die that are no longer taken for their own fault."""
@@ -78,7 +79,7 @@ def local_crew(workers: int) -> Iterator[Crew]:
     def renew() -> Executor:
         for pool in pools:
             pool.shutdown(wait=False, cancel_futures=True)
-        context = multiprocessing.get_context("spawn")
+        context = spawning()
         pools.append(ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent))
         return pools[-1]
 

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.processes import spawning
 from lmod_train.core.types import Batch, Collate, Record
 from lmod_train.data.datamodules.order import ImageBatches
 from lmod_train.data.datamodules.steps import Steps
@@ -61,7 +62,7 @@ class RecordLoader:
             batch_sampler=batches,
             collate_fn=partial(collate, root=root),
             num_workers=workers,
-            multiprocessing_context="spawn" if workers else None,
+            multiprocessing_context=spawning() if workers else None,
         )
         self._batches, self._collate, self._root, self._steps = batches, collate, root, steps
         self._done, self._continues = 0, False
