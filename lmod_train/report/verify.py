@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.artifacts.pack import Pack, Packed, read_pack
+from lmod_train.core.artifacts.pack import Pack, Packed, length, most_bytes, read_pack
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.renames import today
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.errors import LmodError, PackDamaged
 from lmod_train.core.escaping import without_folders
@@ -30,6 +31,10 @@ from lmod_train.tasks.trust import Trust
 
 NAMED = 3
 """Maximum number of differing scores or records that a reason names."""
+WAYS = 1000
+"""Maximum number of ways in which each question may be asked, on average."""
+MOST_REASON = 600
+"""Maximum number of characters of a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +111,36 @@ def verified(file: Path, folder: Folder, trust: Sequence[str] = ()) -> Verified 
         trust: Modules outside this package with task classes that a pack names, which may be imported.
     """
     try:
-        pack = read_pack(file)
-        if reasons := list(_other_data(pack, folder)):
-            return Refused(file.name, tuple(reasons))
+        pack = read_pack(file, WAYS * len(folder.by_id))
+        if reasons := [*_other_data(pack, folder), *_other_classes(pack, folder), *_too_long(pack, file)]:
+            return Refused(file.name, tuple(map(_short, reasons)))
         tasks = _tasks(pack, folder, trust)
         if reasons := list(_other_tasks(pack, tasks)):
-            return Refused(file.name, tuple(reasons))
+            return Refused(file.name, tuple(map(_short, reasons)))
         return _recomputed(file, pack, folder, tasks)
     except PackDamaged as error:
-        return Refused(file.name, (error.problem,))
+        return Refused(file.name, (_short(error.problem),))
     except LmodError as error:  # a class that is not trusted, or not installed
-        return Refused(file.name, (without_folders(" ".join(str(error).split())),))
+        return Refused(file.name, (_short(without_folders(" ".join(str(error).split()))),))
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= MOST_REASON else f"{reason[:MOST_REASON]} ..."
+
+
+def _other_classes(pack: Pack, folder: Folder) -> Iterator[str]:
+    """Yield which tasks name another class than the one that asked the questions in the curated folder."""
+    asked = {r.task: r.task_class for r in folder.by_id.values()}
+    for task in pack.tasks:
+        if task.name in asked and today(task.path) != today(asked[task.name]):
+            yield f"{task.name} is scored by another class, {task.path}, and was asked by {asked[task.name]}"
+
+
+def _too_long(pack: Pack, file: Path) -> Iterator[str]:
+    """Yield that the replies with their quotes are longer than a file of this size can hold."""
+    found, most = sum(length(p.reply) for p in pack.predictions), most_bytes(file.stat().st_size)
+    if found > most:
+        yield f"replies with quotes of {found} characters, expected at most {most} in a file of this size"
 
 
 def _other_data(pack: Pack, folder: Folder) -> Iterator[str]:
@@ -184,14 +208,14 @@ def _recomputed(file: Path, pack: Pack, folder: Folder, tasks: Sequence[Task]) -
         predictions = [p for task in tasks for p in parse_replies(task, records, replies)]
         scores = scores_of(tasks, predictions)
     except Exception as error:  # numbers of a pack may be anything
-        return Refused(file.name, (f"its replies do not fit the records or cannot be scored ({error})",))
+        return Refused(file.name, (_short(f"its replies do not fit the records or cannot be scored ({error})"),))
     answers = {record.id: p.answer for p, record in zip(pack.predictions, records, strict=True)}
     read = [p.record.id for p in predictions if packed_answer(p.answer, p.record.choices) != answers[p.record.id]]
     closed = [r for r in records if not folder.keys.is_open(r)]
     reasons = [f"{len(read)} replies are read as another answer than stated, i.e. were changed"] if read else []
     reasons += _other_scores(pack.scores, published(scores, closed))
     if reasons:
-        return Refused(file.name, tuple(reasons))
+        return Refused(file.name, tuple(map(_short, reasons)))
     whole: Counter[str] = Counter()
     for place in {(r.task, r.split) for r in records}:
         whole[place[0]] += folder.counts[place]

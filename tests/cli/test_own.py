@@ -20,7 +20,6 @@ from lmod_train.core.artifacts.predictions import read_predictions, write_predic
 from lmod_train.core.artifacts.records import read_records, write_records
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.core.own_modules import with_imported
 from lmod_train.core.shipped import PACKAGE
 from lmod_train.data.formats.export import Format
 from tests import forks
@@ -227,24 +226,6 @@ def test_the_modules_that_a_config_names_are_those_of_its_classes(tmp_path, monk
     (tmp_path / "part.yaml").write_text("class_path: inside.Model\n")
     assert own_modules(["fit", "--config", "own.yaml"]) == own_modules(["curate", "--config=own.yaml"]) == NAMED[text]
     assert own_modules(["fit", "--data.tasks+", '{"class_path": "e.F"}', "--family", "g.h"]) == ["e", "g"]
-
-
-def test_imports_beside_a_module_and_in_a_package_are_followed(tmp_path):
-    files = {
-        "one.py": "def f():\n    import two\n",
-        "two.py": "from room.inner import x\nimport numpy, three.four",
-        "room/__init__.py": "",
-        "room/inner.py": "from . import other\nfrom .more import y\nimport five",
-        "room/other.py": "import six_",
-        "five.py": "this is no Python",
-        "six_.py": "",
-        "seven.py": "",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert with_imported(tmp_path, ["one"]) == {"one", "two", "room", "five", "six_"}
-    assert with_imported(tmp_path, ["seven", "nowhere", "..", ""]) == {"seven"}
 
 
 @pytest.mark.parametrize(

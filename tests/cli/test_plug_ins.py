@@ -23,7 +23,7 @@ from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.shipped import PACKAGE, configs_folder
 from tests import forks
 
-SCRIPT = "import sys\nfrom lmod_train.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+SCRIPT = "import sys\nfrom lmod_train.__main__ import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
 PARSER = '''"""Reads the last word of a reply."""
 
 from lmod_train.core.types import Unparsed
@@ -133,7 +133,7 @@ def cured(door: str, folder: Path, module: str, *arguments: str) -> str:
 
 def test_the_script_is_what_the_package_declares():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {"lmod-train": "lmod_train.cli:main"}
+    assert project["scripts"] == {"lmod-train": "lmod_train.__main__:run"}
 
 
 @pytest.mark.slow

@@ -125,6 +125,8 @@ def test_classes_of_other_modules_are_not_imported(path, made, tmp_path, monkeyp
     (tmp_path / "evil.py").write_text(f"open({str(marker)!r}, 'w')")
     monkeypatch.syspath_prepend(tmp_path)
     tasks = (PackedTask("glaucoma", path, 3, (3,)), *made[0].tasks)
+    assert f"glaucoma is scored by another class, {path}, and" in reasons(judged(made, tmp_path, tasks=tasks))
+    tasks = (PackedTask("another", path, 3, (3,)), *made[0].tasks)
     assert "expected a class of this package" in reasons(judged(made, tmp_path, tasks=tasks))
     within = json.dumps({"sources": {"class_path": path}})
     tasks = tuple(replace(t, arguments=within) for t in made[0].tasks)

@@ -4,7 +4,7 @@
 line per prediction. There is no image, truth, question or patient in it. Equal packs have equal bytes.
 
 A pack may come from anybody. It is only read as JSON, its entries are read by their names and never extracted, sizes
-are limited before anything is read, and every value is checked for its type.
+and numbers of values are limited before anything is parsed, and every value is checked for its type.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -30,6 +32,12 @@ HEADER, LINES = "pack.json", "predictions.jsonl"
 MOST_HEADER, MOST_LINE, MOST_BYTES = 1 << 26, 1 << 24, 1 << 30
 """Maximum bytes of the header, of one prediction and of all predictions, uncompressed."""
 MOST_PREDICTIONS = 1_000_000
+MOST_TEXT, MOST_OTHER_TEXT = 1 << 19, 1 << 18
+"""Maximum characters of a reply with its quotes, and of any other text."""
+MOST_VALUES, MOST_HEADER_VALUES = 20_000, 1_000_000
+"""Maximum number of values in one prediction and in the header."""
+MOST_DIRECTORY = 1 << 12
+"""Maximum bytes of the directory of the zip file."""
 
 Piece = str | tuple[int, int]
 """Part of a reply: text, or begin and end of the words of the question that it repeats."""
@@ -138,6 +146,9 @@ def write_pack(path: Path, pack: Pack) -> None:
     lines = [_json(asdict(p)) + b"\n" for p in pack.predictions]
     if max(map(len, lines), default=0) > MOST_LINE or sum(map(len, lines)) > MOST_BYTES:
         raise PackDamaged(path, f"a prediction would be of more than {MOST_LINE} bytes, or all of {MOST_BYTES}")
+    for p in pack.predictions:
+        if length(p.reply) > MOST_TEXT or len(p.reply) > MOST_VALUES // 3:
+            raise PackDamaged(path, f"the reply to {p.id} has more than {MOST_TEXT} characters, or too many quotes")
     head = {f.name: getattr(pack, f.name) for f in fields(Pack) if f.name != "predictions"}
     plain = head | {name: [asdict(one) for one in head[name]] for name in ("tasks", "sources")}
     plain["scores"] = [_score(score) for score in pack.scores]
@@ -163,15 +174,30 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def read_pack(path: Path) -> Pack:
+def length(reply: Sequence[Piece]) -> int:
+    """Return the number of characters of a reply with its quotes."""
+    return sum(len(piece) if isinstance(piece, str) else piece[1] - piece[0] for piece in reply)
+
+
+def most_bytes(compressed: int) -> int:
+    """Return the maximum size of what a number of bytes may hold: more is a bomb, as hashes cannot be compressed."""
+    return (1 << 24) + 200 * compressed
+
+
+def read_pack(path: Path, most: int = MOST_PREDICTIONS) -> Pack:
     """Read a pack; nothing of it is executed, imported or extracted.
+
+    Args:
+        path: The file.
+        most: Maximum number of predictions, at most `MOST_PREDICTIONS`.
 
     Raises:
         PackDamaged: It is missing, no pack, of another version, too large, or was changed or cut off.
     """
     try:
+        _check_directory(path)
         with zipfile.ZipFile(path) as opened:
-            return _read(path, opened)
+            return _read(path, opened, min(most, MOST_PREDICTIONS))
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         problem = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise PackDamaged(path, f"is no pack that can be read ({problem or type(error).__name__})") from error
@@ -179,39 +205,73 @@ def read_pack(path: Path) -> Pack:
         raise PackDamaged(path, f"has other content than a pack ({' '.join(str(error).split())[:200]})") from error
 
 
-def _read(path: Path, opened: zipfile.ZipFile) -> Pack:
+def _check_directory(path: Path) -> None:
+    """Refuse a zip file with a large directory, which `zipfile` would read as a whole."""
+    with path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - 42))
+        tail = stream.read()
+    if tail[-22:-18] != b"PK\5\6":  # the end of a zip file without a comment
+        if zipfile.is_zipfile(path):
+            raise PackDamaged(path, "is no pack that can be read (there is a comment behind its directory)")
+    elif int.from_bytes(tail[-10:-6], "little") > MOST_DIRECTORY or tail[:4] == b"PK\6\7":
+        raise PackDamaged(path, f"holds other files than a pack (its directory has more than {MOST_DIRECTORY} bytes)")
+
+
+def _read(path: Path, opened: zipfile.ZipFile, most_predictions: int) -> Pack:
     entries = opened.infolist()
     if [e.filename for e in entries] != [HEADER, LINES]:
         shown = ", ".join(repr(e.filename[:60]) for e in entries[:4])
         raise PackDamaged(path, f"holds other files than a pack ({len(entries)} entries: {shown})")
-    for entry, most in zip(entries, (MOST_HEADER, MOST_BYTES), strict=True):
+    packed = path.stat().st_size
+    for entry, limit in zip(entries, (MOST_HEADER, MOST_BYTES), strict=True):
+        most = min(limit, most_bytes(min(entry.compress_size, packed)))
         if entry.file_size > most or entry.flag_bits & 1 or entry.compress_type not in (0, zipfile.ZIP_DEFLATED):
             raise PackDamaged(path, f"{entry.filename} is larger than {most} bytes, encrypted or of another packing")
-    header = _object(opened.read(entries[0]))
+    header = _object(opened.read(entries[0]), MOST_HEADER_VALUES)
     found = header.pop("version", None)
     if found != VERSION:
         raise PackDamaged(path, f"is a pack of version {found}, expected {VERSION}")
     if "predictions" in header:
         raise ValueError("predictions are in the header")
     count, digest = header.pop("count"), hashlib.sha256()
-    lines = tuple(_made(Packed, _object(line)) for line in _lines(opened, digest.update))
+    lines = tuple(_made(Packed, _object(line, MOST_VALUES)) for line in _lines(opened, most_predictions, digest.update))
     if len(lines) != count or digest.hexdigest() != header.pop("sha256"):
         raise PackDamaged(path, f"was changed: {len(lines)} predictions, expected {count} of the stated SHA-256")
     made: Pack = _made(Pack, header | {"predictions": []}, lines)
     return made
 
 
-def _lines(opened: zipfile.ZipFile, seen: Callable[[bytes], object]) -> Iterator[bytes]:
+def _lines(opened: zipfile.ZipFile, most: int, seen: Callable[[bytes], object]) -> Iterator[bytes]:
     """Yield the lines, at most `MOST_LINE` bytes each; `seen` is called with each."""
     with opened.open(LINES) as stream:
         for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE + 1), b"")):
-            if len(line) > MOST_LINE or number >= MOST_PREDICTIONS:
-                raise ValueError(f"prediction {number + 1} has more than {MOST_LINE} bytes, or there are too many")
+            if len(line) > MOST_LINE or number >= most:
+                raise ValueError(
+                    f"prediction {number + 1} has more than {MOST_LINE} bytes, or there are more than {most}"
+                )
             seen(line)
             yield line
 
 
-def _object(text: bytes) -> dict[str, Any]:
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?')
+_BETWEEN = (b",", b"[", b"{")
+
+
+def _check_values(text: bytes, most: int) -> None:
+    """Refuse JSON with more than `most` values before it is parsed."""
+    found = sum(map(text.count, _BETWEEN))
+    if found <= most:
+        return
+    for number, word in enumerate(_STRING.finditer(text)):
+        found -= sum(map(word[0].count, _BETWEEN))
+        if number > 2 * most:  # a key and a value each
+            break
+    if found > most:
+        raise ValueError(f"an object has more than {most} values")
+
+
+def _object(text: bytes, most: int) -> dict[str, Any]:
+    _check_values(text, most)
     value = json.loads(text.decode("ascii"), object_pairs_hook=_once, parse_constant=_no_constant)
     if not isinstance(value, dict):
         raise TypeError(f"a {type(value).__name__} instead of an object")
@@ -233,9 +293,14 @@ def _made(kind: Any, values: dict[str, Any], predictions: tuple[Packed, ...] | N
     """Return a dataclass of values with exactly its fields and their types."""
     if set(values) | _MAY_LACK.get(kind, set()) != {f.name for f in fields(kind)}:
         raise ValueError(f"{kind.__name__} has other fields: {', '.join(sorted(map(str, values)))[:150]}")
-    types = get_type_hints(kind)
+    types = _types(kind)
     checked = {name: _value(value, types[name], f"{kind.__name__}.{name}") for name, value in values.items()}
     return kind(**checked | ({} if predictions is None else {"predictions": predictions}))
+
+
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _value(value: Any, kind: Any, name: str) -> Any:
@@ -249,7 +314,10 @@ def _value(value: Any, kind: Any, name: str) -> Any:
     if kind == Piece and isinstance(value, list) and len(value) == 2:
         return tuple(_whole(one, name) for one in value)
     if getattr(kind, "__origin__", None) is tuple and isinstance(value, list):
-        return tuple(_value(one, kind.__args__[0], name) for one in value)
+        made = tuple(_value(one, kind.__args__[0], name) for one in value)
+        if kind.__args__[0] == Piece and length(made) > MOST_TEXT:
+            raise ValueError(f"a reply has more than {MOST_TEXT} characters with its quotes")
+        return made
     if getattr(kind, "__origin__", None) is Mapping and isinstance(value, dict):
         return {key: _value(one, kind.__args__[1], name) for key, one in value.items()}
     if kind in (PackedTask, PackedSource, Score) and isinstance(value, dict):
@@ -260,6 +328,8 @@ def _value(value: Any, kind: Any, name: str) -> Any:
 def _text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} is {json.dumps(value)[:60]}, expected a text")
+    if len(value) > MOST_OTHER_TEXT:
+        raise ValueError(f"{name} has {len(value)} characters, expected at most {MOST_OTHER_TEXT}")
     return value
 
 
