@@ -120,8 +120,8 @@ def unnamed_import(message: str) -> str:
     if found is None or file is None or not file.is_file():
         return ""
     return (
-        f"write the statement `import {found[1]}` into your own module that needs {file}, if that file is yours: of the "
-        "working folder only modules that the command names, and those that these import by a statement, are imported"
+        f"write the statement `import {found[1]}` into your own module that needs {file}, if that file is yours: of "
+        "the working folder only modules that the command names, and what these import by a statement, are imported"
     )
 
 

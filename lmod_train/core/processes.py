@@ -22,7 +22,7 @@ class _Process(SpawnProcess):
 
 
 class _Spawning(SpawnContext):
-    Process = _Process  # type: ignore[assignment]
+    Process = _Process
 
 
 def spawning() -> SpawnContext:

@@ -108,7 +108,7 @@ class Dialect:
         return self._rendering.render(record, self.end)
 
     def plain_prompt(self, record: Record, root: Path | Curated) -> list[int]:
-        """Return the prompt's token ids as transformers alone computes them, in one call on our pictures.
+        """Return the ids that transformers alone makes of the rendered prompt, in one call on our pictures.
 
         These are the ids that the tuned model gets when it is used with transformers without this package.
         """

@@ -18,10 +18,13 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.core.types import Message, Part, Record
+from lmod_train.models.chat.counted_template import rendered
 from lmod_train.models.chat.prompting import Prompting
 
 _PREFIX = "a generation prompt that is a prefix of the rendered answer"
 _SWITCH = "enable_thinking"
+_LITERAL = "{{ rendered }}"
+"""A chat template that writes a text as it is."""
 
 
 class Rendering:
@@ -135,12 +138,29 @@ class Rendering:
         return [{"role": "system", "content": [{"type": "text", "text": text}, *own]}, *rest]
 
     def apply(self, turns: list[dict[str, Any]], *, tokenize: bool = False, **options: Any) -> Any:
-        """Return turns as the processor's chat template renders them, with the switch for thinking if it has one."""
-        if _SWITCH in self.processor.chat_template:
-            options[_SWITCH] = self.prompting.thinking
+        """Return turns as the processor's chat template renders them, with the switch for thinking if it has one.
+
+        The template is rendered by `counted_template`, as it may be from others; transformers gets the text.
+
+        Raises:
+            TemplateError: The template raises an error, or does too much.
+        """
+        template = self._template()
+        shown = {**self.tokenizer.special_tokens_map, "tools": None, "documents": None, "add_generation_prompt": False}
+        if "add_generation_prompt" in options:
+            shown["add_generation_prompt"] = options.pop("add_generation_prompt")
+        if _SWITCH in template:
+            shown[_SWITCH] = self.prompting.thinking
         if self.prompting.template:
-            options["image_token"] = getattr(self.processor, "image_token", "<image>")
-        return self.processor.apply_chat_template(turns, tokenize=tokenize, **options)
+            shown["image_token"] = getattr(self.processor, "image_token", "<image>")
+        text = rendered(template, turns, shown)
+        if not tokenize:
+            return text
+        return self.processor.apply_chat_template(turns, _LITERAL, tokenize=True, rendered=text, **options)
+
+    def _template(self) -> str:
+        found = self.processor.chat_template
+        return str(found.get("default", "")) if isinstance(found, Mapping) else str(found)
 
     def ending(self) -> tuple[str, int]:
         """Return the text that ends an answer, and the id of its token, at which generation stops.

@@ -86,3 +86,18 @@ def test_control_tokens_in_words_or_answer_are_refused_and_other_signs_are_not()
     for words in ("IOP < 21 and > 9", "</S>", "s>", "<|x|>"):
         asked = replace(ONE, messages=(Message("user", (Part("image"), Part("text", words))),))
         assert rendering.refusal(asked) == rendering.refused_answer(words) == ""
+
+
+ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+
+
+@pytest.mark.parametrize("text", ["{{ 'A' * 10**10 }}", ENDLESS, "{{ 1 / 0 }}", "{{ 1 + 'a' }}"])
+def test_a_template_that_does_too_much_is_an_error_of_the_checkpoint_and_its_cure_works(text, tmp_path):
+    (tmp_path / "endless.jinja").write_text(text)
+    mine = Rendering(AutoProcessor.from_pretrained(base()), Prompting(template=str(tmp_path / "endless.jinja")), base())
+    for asked in (mine.prompt, lambda one: mine.render(one, "</s>"), lambda _: mine.ending()):
+        with pytest.raises(WeightsMismatch, match=r"or name one by `prompt\.template`"):
+            asked(ONE)
+    with pytest.raises(BadArgument, match="it raises"):
+        mine.prompt(OWN)
+    assert rendered(base(), template="words")
