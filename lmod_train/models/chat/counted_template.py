@@ -39,38 +39,11 @@ MOST_BITS = 4096
 
 REFUSED = ("urlize", "striptags", "xmlattr", "pprint", "filesizeformat", "random", "wordwrap")
 """Filters that no chat template needs, and whose work is not estimated."""
-_SHALLOW = frozenset(
-    [
-        "abs",
-        "attr",
-        "batch",
-        "count",
-        "d",
-        "default",
-        "dictsort",
-        "first",
-        "float",
-        "groupby",
-        "int",
-        "items",
-        "last",
-        "length",
-        "list",
-        "map",
-        "max",
-        "min",
-        "reject",
-        "rejectattr",
-        "reverse",
-        "round",
-        "safe",
-        "select",
-        "selectattr",
-        "slice",
-        "sort",
-        "unique",
-    ]
-)
+_SHALLOW = frozenset([
+    "abs", "attr", "batch", "count", "d", "default", "dictsort", "first", "float", "groupby", "int", "items",
+    "last", "length", "list", "map", "max", "min", "reject", "rejectattr", "reverse", "round", "safe", "select",
+    "selectattr", "slice", "sort", "unique",
+])  # fmt: skip
 """Filters that do not write their value as text."""
 _SIZED = ("center", "ljust", "rjust", "zfill", "expandtabs")
 _NUMBER_METHODS = ("bit_length", "is_integer", "decode", "hex")
