@@ -58,7 +58,7 @@ class Curated:
     def __init__(self, root: Path | str, beside: Sequence[Path] = ()) -> None:
         self.root = Path(root)
         self._beside = tuple(folder.absolute() for folder in beside)
-        self._inside: set[Path] = set()
+        self._linked: dict[Path, bool] = {}
 
     @classmethod
     def of(cls, root: Path | Curated) -> Curated:
@@ -87,11 +87,13 @@ class Curated:
         root = next((folder for folder in self._beside if name.startswith(f"{folder}{os.sep}")), self.root)
         check_name(self.root, name if root is self.root else Path(name).relative_to(root).as_posix())
         file = root / name
-        if file.parent not in self._inside:  # folders are checked once, the file at every call
+        if file.parent not in self._linked:  # folders are checked once, the file at every call
             check_link(root, file.parent)
-            self._inside.add(file.parent)
+            self._linked[file.parent] = file.parent.resolve() != root.resolve() / file.parent.relative_to(root)
         if file.is_symlink():
             check_link(root, file)
+        if self._linked[file.parent] or file.is_symlink():
+            _check_source(root, file)
         return file
 
     def rgb(self, name: str) -> Image:
@@ -145,3 +147,12 @@ class Curated:
             return blank(data)
         except UNREADABLE as error:
             raise CuratedDamaged(self.file(name), f"curated image cannot be read ({error})") from error
+
+
+def _check_source(root: Path, file: Path) -> None:
+    """Check that no link within the folder shows an image under the name, and so the licence, of another source."""
+    target = file.resolve()
+    if target.is_relative_to(root.resolve()):
+        named, found = (path.parts[:2] for path in (file.relative_to(root), target.relative_to(root.resolve())))
+        if named != found:
+            raise LeavesFolder(file, f"a link shows an image of {'/'.join(found)} as one of {'/'.join(named)}")

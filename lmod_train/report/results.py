@@ -193,7 +193,7 @@ def named_folder(config: Mapping[str, Any]) -> Path | None:
 
 
 def _listing_folder(config: Mapping[str, Any], predictions: Sequence[Prediction]) -> Path | None:
-    """Return the curated folder that a run's config names, unless it has images of the run that it does not list.
+    """Return the curated folder that a run's config names, unless its images are others, or not listed.
 
     A run may come from someone else: its config must not make the report read other files of this machine. A folder
     that is gone is returned, and reported as such.
@@ -204,7 +204,10 @@ def _listing_folder(config: Mapping[str, Any], predictions: Sequence[Prediction]
     images = Curated(folder)
     shown = {name for p in predictions for name in (*p.record.image, *p.record.image_plain)}
     here = {name for name in shown if images.file(name).exists()}
-    return folder if (folder / "manifest.json").is_file() and here <= curated_images(folder) else None
+    listed = curated_images(folder) if (folder / "manifest.json").is_file() else {}
+    stated = {pair for p in predictions for pair in zip(p.record.image, p.record.image_sha256, strict=False)}
+    same = all(sha256 in listed[name] for name, sha256 in stated if name in listed)
+    return folder if here <= listed.keys() and same else None
 
 
 def _installed(

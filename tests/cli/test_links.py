@@ -166,9 +166,6 @@ def test_both_printed_cures_let_the_command_run(states, tmp_path: Path, capsys: 
     (way,) = (way for way in WAYS if way.name == "rescore")
     _, after = states(way)
     here = shutil.copytree(after, tmp_path / "here")
-    replies = tmp_path / "replies"
-    (here / "RUN" / "replies").rename(replies)
-    (here / "RUN" / "replies").symlink_to(replies)
     precious = tmp_path / "precious.txt"
     precious.write_text("precious")
     (here / "RUN" / ".lock").symlink_to(precious)
@@ -179,7 +176,7 @@ def test_both_printed_cures_let_the_command_run(states, tmp_path: Path, capsys: 
     assert removal.startswith("rm ") and copy.startswith("cp -rL ")
     with standing(here):
         subprocess.run(shlex.split(copy), check=True)
-        assert not (here / "RUN-copied" / "replies").is_symlink()
+        assert not (here / "RUN-copied" / ".lock").is_symlink()
         assert cli.main(["rescore", shlex.split(copy)[-1]]) == 0
         subprocess.run(shlex.split(removal), check=True)
         assert cli.main(list(way.typed)) == 0

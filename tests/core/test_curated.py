@@ -6,14 +6,20 @@ import hashlib
 import io
 import os
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from PIL import Image, PngImagePlugin
 
-from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.manifest import read_manifest, write_json
+from lmod_train.core.artifacts.records import curated_ids, read_records, write_records
+from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.run import Run
 from lmod_train.core.curated import Curated, check_name
 from lmod_train.core.errors import CuratedDamaged, LeavesFolder
 from lmod_train.core.links import FOLLOW, links_followed
+from lmod_train.data.formats.export import Format, export
+from lmod_train.data.formats.selection import rows_of
 from tests.tiny import record
 
 SECRET = b"Li Wei, born 1961"
@@ -88,10 +94,10 @@ def test_a_link_out_of_the_folder_stops_and_the_user_can_allow_it(folder: Path, 
 
 def test_links_within_the_folder_and_the_folder_itself_are_followed(folder: Path, tmp_path: Path):
     (folder / "images" / "a" / "3.jpg").symlink_to("1.jpg")
-    (folder / "images" / "b").symlink_to("a")
+    (folder / "images" / "a" / "b").symlink_to(".")
     (tmp_path / "mine").symlink_to(folder)
     images = Curated(tmp_path / "mine")
-    assert [images.rgb(f"images/{n}").size for n in ("a/3.jpg", "b/1.jpg", "b/3.jpg")] == [(40, 30)] * 3
+    assert [images.rgb(f"images/{n}").size for n in ("a/3.jpg", "a/b/1.jpg", "a/b/3.jpg")] == [(40, 30)] * 3
 
 
 def test_a_link_made_after_the_first_image_is_seen(folder: Path, tmp_path: Path):
@@ -133,3 +139,81 @@ def test_another_file_than_stated_is_not_passed_on(folder: Path):
     photograph(folder / name)
     with pytest.raises(CuratedDamaged, match="SHA-256"):
         images.bytes(name, stated)
+
+
+@pytest.mark.parametrize("how", ["file", "folder"])
+def test_a_link_shows_no_image_under_another_sources_name(folder: Path, how: str):
+    (folder / "images" / "b").mkdir()
+    if how == "file":
+        (folder / "images" / "b" / "1.jpg").symlink_to("../a/1.jpg")
+        name = "images/b/1.jpg"
+    else:
+        (folder / "images" / "b" / "r").symlink_to("../a")
+        name = "images/b/r/1.jpg"
+    with pytest.raises(LeavesFolder, match="a link shows an image of images/a as one of images/b"):
+        Curated(folder).rgb(name)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("task", "/x"), ("task", "../../x"), ("task", ".."), ("task", ""), ("task", "a\nb"), ("task", ".lock"),
+     ("split", "/x"), ("split", "../test"), ("split", "")],
+)  # fmt: skip
+def test_a_task_or_split_that_would_lead_elsewhere_as_a_file_is_refused(tmp_path: Path, field: str, value: str):
+    file = tmp_path / "records" / "a.parquet"
+    file.parent.mkdir()
+    write_records(file, [record("a/b/1"), record("a/b/2", **{field: value})])
+    with pytest.raises(LeavesFolder, match=field):
+        read_records(file.parent)
+    (tmp_path / "manifest.json").write_text('{"schema_version": 2}')
+    for to in get_args(Format):
+        with pytest.raises(LeavesFolder, match=field):
+            export(tmp_path, to, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["records", "records/a.parquet", "manifest.json"])
+def test_a_link_to_records_or_manifest_of_another_folder_is_not_read(tmp_path: Path, name: str):
+    for place in ("mine", "received"):
+        (tmp_path / place / "records").mkdir(parents=True)
+        write_records(tmp_path / place / "records" / "a.parquet", [record("a/b/1")])
+        write_json(tmp_path / place / "manifest.json", {"schema_version": 2})
+    received = tmp_path / "received"
+    (received / name).rename(tmp_path / "aside")
+    (received / name).symlink_to(tmp_path / "mine" / name)
+    reading = [lambda: read_manifest(received)] if name == "manifest.json" else [
+        lambda: read_records(received / "records"), lambda: curated_ids(received), lambda: list(rows_of(received)),
+    ]  # fmt: skip
+    for read in reading:
+        with pytest.raises(LeavesFolder):
+            read()
+        with links_followed(True):
+            assert read()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["config", "doctor", "records", "replies", "predictions", "scores", "bert_scores", "judgements", "tripwires"],
+)
+def test_a_link_in_a_run_to_a_file_elsewhere_is_not_read(tmp_path: Path, name: str):
+    run = Run(tmp_path / "run")
+    (tmp_path / "run").mkdir()
+    path = getattr(run, name)
+    (tmp_path / "secret").write_text("Li Wei")
+    path.symlink_to(tmp_path / "secret")
+    with pytest.raises(LeavesFolder, match="a link leads out"):
+        getattr(run, name)
+    path.unlink()
+    (tmp_path / "run" / "other").write_text("")
+    path.symlink_to("other")
+    assert getattr(run, name) == path
+    (tmp_path / "mine").symlink_to(tmp_path / "run")
+    assert getattr(Run(tmp_path / "mine"), name).exists()
+
+
+def test_replies_behind_a_link_are_not_read(tmp_path: Path):
+    (tmp_path / "run" / "replies").mkdir(parents=True)
+    (tmp_path / "secret.jsonl").write_text("")
+    (tmp_path / "run" / "replies" / "rank-1.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    with pytest.raises(LeavesFolder):
+        read_replies(Run(tmp_path / "run").replies)

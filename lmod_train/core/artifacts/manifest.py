@@ -10,6 +10,7 @@ from typing import Any
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.errors import CuratedDamaged, NotCurated
 from lmod_train.core.files import write_durably
+from lmod_train.core.links import check_link
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -28,6 +29,7 @@ def read_manifest(curated: Path) -> dict[str, Any]:
     path = curated / "manifest.json"
     if not path.exists():
         raise NotCurated(curated)
+    check_link(curated, path)
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION, VERSION
 from lmod_train.core.curated import check_name
-from lmod_train.core.errors import ArtifactError
+from lmod_train.core.errors import ArtifactError, LeavesFolder
 from lmod_train.core.files import write_durably
 
 ROWS_A_GROUP = 1024
@@ -78,9 +79,28 @@ def _checked(file: Path, table: pa.Table, schema: pa.Schema, refusal: Refusal) -
     if not table.schema.equals(schema):
         raise refusal(file, f"has other columns than schema version {SCHEMA_VERSION}")
     rows: list[dict[str, Any]] = table.to_pylist()
-    for name in {name for row in rows for name in (*(row.get("image") or ()), *(row.get("image_plain") or ()))}:
-        check_name(file, name)
+    check_rows(file, rows)
     return rows
+
+
+def check_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Check what rows of records name: images below the curated folder, a split, and a task that can be a file's name.
+
+    Tasks and splits become names of files and folders in exports, reports and scores.
+
+    Raises:
+        LeavesFolder: A row names something else.
+    """
+    for image in {name for row in rows for name in (*(row.get("image") or ()), *(row.get("image_plain") or ()))}:
+        check_name(file, image)
+    for task, split in {(row.get("task", "task"), row.get("split", "train")) for row in rows}:
+        if split not in ("train", "val", "test"):
+            raise LeavesFolder(file, f"a record names the split {str(split)[:200]!r}, expected train, val or test")
+        if not _TASK.fullmatch(task):
+            raise LeavesFolder(file, f"a record names the task {task[:200]!r}, which cannot be the name of a file")
+
+
+_TASK = re.compile(r"[^\W_][^/\\\0\x00-\x1f]{0,199}")
 
 
 _SINCE_VERSION_2 = {"asked", "confidence"}

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from lmod_train.core.artifacts.parquet import read_rows, read_run_rows, read_table, write_rows
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.core.errors import CuratedDamaged, NotAsked
+from lmod_train.core.links import check_link
 from lmod_train.core.types import Box, Message, Part, Patient, Record, Region
 
 
@@ -92,6 +93,8 @@ def read_records(path: Path) -> list[Record]:
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise CuratedDamaged(path, "no record file here")
+    for file in files:
+        check_link(path.parent, file)
     return [record_of(row) for file in files for row in read_rows(file, RECORD_SCHEMA, CuratedDamaged)]
 
 
@@ -136,19 +139,27 @@ def curated_ids(curated: Path) -> frozenset[str]:
     return frozenset(row["id"] for row in _columns(curated, ["id"]))
 
 
-def curated_images(curated: Path) -> frozenset[str]:
-    """Return the names of the images that records of a curated folder show; only these columns are read.
+def curated_images(curated: Path) -> dict[str, set[str]]:
+    """Return image -> the SHA-256 that records of a curated folder state of it; only these columns are read.
+
+    It has those of numbered boxes and the plain ones; of the latter a record states no SHA-256.
 
     Raises:
         ArtifactError: A record file is damaged.
     """
-    shown = ("image", "image_plain")
-    return frozenset(name for row in _columns(curated, shown) for column in shown for name in row[column])
+    found: dict[str, set[str]] = {}
+    for row in _columns(curated, ("image", "image_plain", "image_sha256")):
+        for name in (*row["image"], *row["image_plain"]):
+            found.setdefault(name, set())
+        for name, sha256 in zip(row["image"], row["image_sha256"], strict=False):
+            found[name].add(sha256)
+    return found
 
 
 def _columns(curated: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield some columns of each row of a curated folder."""
     for file in sorted((curated / "records").glob("*.parquet")):
+        check_link(curated, file)
         try:
             yield from pq.read_table(file, columns=list(names)).to_pylist()
         except (pa.ArrowInvalid, OSError) as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import append_to, cut, write_through
+from lmod_train.core.links import check_link
 from lmod_train.core.types import Reply
 
 Key = tuple[str, int, str]
@@ -38,6 +39,7 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
     """
     replies: dict[Key, Reply] = {}
     for file in sorted(folder.glob("rank-*.jsonl")):
+        check_link(folder.parent, file)
         *lines, last = file.read_bytes().split(b"\n")
         for number, line in enumerate([*lines, last] if _is_whole(last) else lines, 1):
             if not line.strip():

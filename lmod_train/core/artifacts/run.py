@@ -13,6 +13,7 @@ import yaml
 from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument, ConfigDamaged
 from lmod_train.core.files import write_durably
+from lmod_train.core.links import check_link
 
 PARSER = "parser"
 """Name that no judge has: in agreements of judges, whether the task's own parser finds the true answer in the reply."""
@@ -43,12 +44,12 @@ class Run:
     @property
     def config(self) -> Path:
         """What it was started with, YAML."""
-        return self.folder / "config.yaml"
+        return self._own("config.yaml")
 
     @property
     def doctor(self) -> Path:
         """What was found before the first step."""
-        return self.folder / "doctor.json"
+        return self._own("doctor.json")
 
     @property
     def checkpoints(self) -> Path:
@@ -63,52 +64,52 @@ class Run:
     @property
     def records(self) -> Path:
         """What is asked."""
-        return self.folder / "records.parquet"
+        return self._own("records.parquet")
 
     @property
     def replies(self) -> Path:
         """Folder of what was replied, a file a rank: the only thing that a run cannot make again."""
-        return self.folder / "replies"
+        return self._own("replies")
 
     @property
     def predictions(self) -> Path:
         """What the replies were read as."""
-        return self.folder / "predictions.parquet"
+        return self._own("predictions.parquet")
 
     @property
     def scores(self) -> Path:
         """Figures."""
-        return self.folder / "scores.csv"
+        return self._own("scores.csv")
 
     @property
     def trained_on(self) -> Path:
         """Images that it was trained on, by content and family."""
-        return self.folder / "trained_on.csv"
+        return self._own("trained_on.csv")
 
     @property
     def unseen(self) -> Path:
         """Ids of the records that do not belong to the training of the evaluated checkpoint, if others do."""
-        return self.folder / "unseen.txt"
+        return self._own("unseen.txt")
 
     @property
     def bert_scores(self) -> Path:
         """BERTScores of its open answers."""
-        return self.folder / "bert_scores.json"
+        return self._own("bert_scores.json")
 
     @property
     def judgements(self) -> Path:
         """Folder of the judgements of its replies: a run folder for each judge."""
-        return self.folder / "judgements"
+        return self._own("judgements")
 
     @property
     def attacks(self) -> Run:
         """Of a judge's folder: the folder of the attacks on this judge, a run folder."""
-        return Run(self.folder / "attacks")
+        return Run(self._own("attacks"))
 
     @property
     def tripwires(self) -> Path:
         """Probes of a training, one a line."""
-        return self.folder / "tripwires.jsonl"
+        return self._own("tripwires.jsonl")
 
     def replies_of(self, rank: int, shard: str = "") -> Path:
         """Return the reply file of one process of a run.
@@ -144,7 +145,18 @@ class Run:
                 "which are rules"
             )
             raise BadArgument("name", name, expected, "e.g. `--name reader_1`")
-        return Run(self.judgements / name)
+        return Run(self._own(f"judgements/{name}"))
+
+    def _own(self, name: str) -> Path:
+        """Return a file or folder of the run, which may come from someone else.
+
+        Raises:
+            LeavesFolder: It is a link that leads out of the run's folder.
+        """
+        path = self.folder / name
+        if path.is_symlink() or (path.parent != self.folder and path.parent.is_symlink()):
+            check_link(self.folder, path)
+        return path
 
     def has_begun(self) -> bool:
         """Return whether the folder holds a run: what it was started with, what it asks, or what was replied."""

@@ -78,7 +78,7 @@ def shortcuts(curated: Path, records: Iterable[Record]) -> list[Shortcut]:
     for record in records:
         if record.choices and record.image_plain and not record.regions:
             by_task[record.task].append(record)
-    pictures, facts = _Pictures(curated), _facts(curated / "files.csv")
+    pictures, facts = _Pictures(curated), _facts(Curated(curated).file("files.csv"))
     sources = sorted({r.source for several in by_task.values() for r in several})
     tried: dict[str, tuple[Look, Learner]] = {
         "source": (lambda r: [float(r.source == s) for s in sources], _regression),

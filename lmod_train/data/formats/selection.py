@@ -14,10 +14,12 @@ from tqdm import tqdm
 
 from lmod_train.core.artifacts.leaving import FOREIGN, source_of
 from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.parquet import check_rows
 from lmod_train.core.artifacts.records import record_of
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA
 from lmod_train.core.errors import BadArgument, CuratedDamaged, LmodError
 from lmod_train.core.escaping import for_markdown
+from lmod_train.core.links import check_link
 from lmod_train.core.types import Record
 from lmod_train.core.vocabulary.phantoms import DRAWN
 from lmod_train.tasks.trust import Trust
@@ -161,12 +163,15 @@ def rows_of(curated: Path, columns: Sequence[str] | None = None) -> Iterator[dic
     if not files:
         raise CuratedDamaged(curated / "records", "no record file here")
     for file in files:
+        check_link(curated, file)
         try:
             with pq.ParquetFile(file) as opened:
                 if not opened.schema_arrow.equals(RECORD_SCHEMA):
                     raise CuratedDamaged(file, "has other columns than this version writes")
                 for batch in opened.iter_batches(ROWS_AT_ONCE, columns=columns):
-                    yield from batch.to_pylist()
+                    rows = batch.to_pylist()
+                    check_rows(file, rows)
+                    yield from rows
         except (pa.ArrowInvalid, OSError) as error:
             raise CuratedDamaged(file, f"cannot be read as Parquet ({error})") from error
 
