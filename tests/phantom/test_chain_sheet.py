@@ -1,6 +1,7 @@
 """The sheet of chains: pictures with their questions, and the licence of those that must not be redistributed."""
 
 import json
+import shutil
 import sys
 
 import numpy as np
@@ -36,7 +37,7 @@ def closed(curated, tmp_path):
     manifest = json.loads((curated / "manifest.json").read_text(encoding="utf-8"))
     manifest["sources"]["refuge"] |= {"redistributable": False, "licence": LICENCE}
     for part in ("images", "records"):
-        (tmp_path / part).symlink_to(curated / part)
+        shutil.copytree(curated / part, tmp_path / part)
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return tmp_path
 
