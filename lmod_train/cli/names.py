@@ -13,7 +13,6 @@ import yaml
 
 from lmod_train.cli.catalogue import class_names, module_file, options_of, parameters_of
 from lmod_train.cli.own import check_trusted
-from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument
@@ -222,6 +221,8 @@ def _check_places(given: Mapping[str, Any]) -> None:
     if checkpoint:
         _check_checkpoint(Path(str(checkpoint)))
     if curated:
+        from lmod_train.core.artifacts.manifest import read_manifest  # pyarrow: not for `--help`
+
         read_manifest(Path(str(curated)))
     if run:
         check_run(Path(str(run)))
