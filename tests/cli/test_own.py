@@ -250,3 +250,11 @@ def test_trusting_what_is_nowhere_is_refused(arguments, tmp_path, monkeypatch, c
     said = capsys.readouterr().err
     assert said.startswith("error: --trust='nowhere_at_all': expected a module") and said.count("\n") == 2
     assert [f.name for f in tmp_path.iterdir()] == ["own.yaml"]
+
+
+def test_trusted_modules_reach_the_report(tmp_path, monkeypatch):
+    reached = []
+    page = tmp_path / "out" / "index.html"
+    monkeypatch.setattr("lmod_train.report.report.report", lambda *a, **k: reached.append(a[4]) or page)
+    assert cli.main(["report", str(tmp_path), "--out", str(tmp_path / "out"), "--trust", "json"]) == 0
+    assert [list(trust) for trust in reached] == [["json"]]
