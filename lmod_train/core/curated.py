@@ -7,6 +7,7 @@ another folder, is `Curated.bytes`: without metadata, and the file that the reco
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import os
 import re
@@ -119,16 +120,12 @@ class Curated:
         except UNREADABLE as error:
             raise CuratedDamaged(file, f"curated image cannot be read ({error})") from error
 
-    def stored(self, name: str) -> bytes:
-        """Return an image file as it is, with its metadata; raises the errors of `rgb`."""
-        file = self.file(name)
-        try:
-            return read_bytes(file)
-        except (OSError, ValueError) as error:
-            raise CuratedDamaged(file, f"curated image cannot be read ({error})") from error
-
     def bytes(self, name: str, sha256: str = "") -> bytes:
-        """Return an image file without metadata, to be passed on.
+        """Return an image file without metadata, to be passed on; see `bare`."""
+        return self.bare(name, sha256)[0]
+
+    def bare(self, name: str, sha256: str = "") -> tuple[builtins.bytes, bool]:
+        """Return an image file without metadata, and whether the stored file has none either.
 
         Args:
             name: The image.
@@ -138,15 +135,15 @@ class Curated:
             LeavesFolder: See `file`.
             CuratedDamaged: It is missing, damaged, or another file than the record states.
         """
-        data = self.stored(name)
-        if sha256 and hashlib.sha256(data).hexdigest() != sha256:
-            raise CuratedDamaged(
-                self.file(name), "another file than its records state (SHA-256), so it is not passed on"
-            )
+        file = self.file(name)
         try:
-            return blank(data)
+            data = read_bytes(file)
+            bare = blank(data)
         except UNREADABLE as error:
-            raise CuratedDamaged(self.file(name), f"curated image cannot be read ({error})") from error
+            raise CuratedDamaged(file, f"curated image cannot be read ({error})") from error
+        if sha256 and hashlib.sha256(data).hexdigest() != sha256:
+            raise CuratedDamaged(file, "another file than its records state (SHA-256), so it is not passed on")
+        return bare, bare == data
 
 
 def _check_source(root: Path, file: Path) -> None:

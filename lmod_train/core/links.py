@@ -1,7 +1,8 @@
 """Symbolic links in folders that may come from someone else: no write follows one, and no reading leaves unasked.
 
 The folder that the user named, and what lies above it, may be links: the user made them. What lies below it is checked:
-before each write (`refuse_links`), and before an image is read (`check_link`), for which the user may allow links.
+before each write (`refuse_links`), before an image of a curated folder is read (`check_link`), and before raw data are
+(`check_links_below`); the user may allow links in what is read.
 """
 
 from __future__ import annotations
@@ -73,6 +74,24 @@ def check_link(root: Path, path: Path) -> None:
     """
     if os.environ.get(FOLLOW) == "1":
         return
-    target = path.resolve()
+    try:
+        target = path.resolve()
+    except RuntimeError:  # a link to itself leads nowhere
+        return
     if not target.is_relative_to(root.resolve()):
         raise LeavesFolder(path, f"a link leads out of the folder {root}, to {target}", link=True)
+
+
+def check_links_below(folder: Path) -> None:
+    """Check every link below a folder, at any depth, as `check_link` does; hidden ones too, in the order of names.
+
+    Raises:
+        LeavesFolder: One leads out of the folder, and links are not allowed.
+    """
+    if os.environ.get(FOLLOW) == "1":
+        return
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted((*folders, *files)):
+            if (path := Path(place, name)).is_symlink():
+                check_link(folder, path)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PIL.Image import Image
 
-from lmod_train.core.artifacts.leaving import source_of
+from lmod_train.core.artifacts.leaving import FOREIGN, open_sources, source_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, CuratedDamaged
@@ -60,7 +60,7 @@ def licences(curated: Path | None, records: Iterable[Record]) -> list[Licence]:
         manifest = read_manifest(curated) if curated else {}
     except ArtifactError:
         manifest = {}
-    sources = {**manifest.get("sources", {}), **({"foreign": manifest["foreign"]} if "foreign" in manifest else {})}
+    known, may_leave = {**manifest.get("sources", {}), FOREIGN: manifest.get(FOREIGN) or {}}, open_sources(manifest)
     stated: dict[str, str] = {}
     for record in records:
         for image in record.image:
@@ -69,8 +69,8 @@ def licences(curated: Path | None, records: Iterable[Record]) -> list[Licence]:
     return [
         Licence(
             source,
-            sources.get(source, {}).get("licence") or licence or "not known",
-            sources.get(source, {}).get("redistributable") is not True,
+            known.get(source, {}).get("licence") or licence or "not known",
+            source not in may_leave,
         )
         for source, licence in sorted(stated.items())
     ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.links import check_links_below
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.images import shrink, write_image
@@ -56,6 +57,7 @@ def photographs_in(folder: Path | None) -> list[Path]:
         folder: None takes those of `SHIPPED` that are installed.
 
     Raises:
+        LeavesFolder: A link in it leads out of it, and links are not allowed.
         BadArgument: There is no such folder, it holds no photograph, or two share a stem.
     """
     if folder is None:
@@ -66,6 +68,7 @@ def photographs_in(folder: Path | None) -> list[Path]:
     )
     if not folder.is_dir():
         raise BadArgument("foreign", str(folder), expected, cure)
+    check_links_below(folder)
     files = sorted(f for f in folder.iterdir() if f.suffix.lower() in ENDINGS and not f.name.startswith("."))
     if not files:
         raise BadArgument("foreign", str(folder), f"{expected} ({', '.join(sorted(ENDINGS))})", cure)

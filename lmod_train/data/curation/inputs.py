@@ -13,6 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from lmod_train.core.errors import BadArgument, BadSample, LmodError
+from lmod_train.core.links import check_links_below
 from lmod_train.core.types import Cut, Dropped, Question, Sample
 from lmod_train.core.vocabulary.modalities import combined, unknown_words, words_of
 from lmod_train.core.vocabulary.phantoms import LICENCE
@@ -41,6 +42,7 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
     """Verify every source and list its samples; one that yields none is listed among what is dropped.
 
     Raises:
+        LeavesFolder: A link below a source's folder leads out of it, and links are not allowed.
         BadSample: A source yielded a value of another type than `lmod_train.core.types` declares.
         SourceNotFound: A layout is not as expected.
         BadArgument: Two sources have one name, or together they hold no sample.
@@ -52,6 +54,7 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
     dropped: list[Dropped] = []
     listing: dict[str, Any] = {}
     for source in sorted(sources, key=lambda s: s.name):
+        check_links_below(source.root)
         is_phantom, items = source.is_phantom, _items(source)
         for item in items:
             problem = item if isinstance(item, Dropped) else _unusable(item, samples)

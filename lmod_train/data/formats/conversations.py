@@ -237,7 +237,6 @@ def _turn(value: Any) -> Message:
 def _file(name: str, images: Path) -> Path:
     root = images.absolute()
     try:
-        # a link inside the folder is the user's own and may lead anywhere
         path = Path(os.path.normpath(in_any_form(root, name)))
         found = path.is_file()
     except (OSError, ValueError):  # a name too long, or with a zero byte in it

@@ -109,8 +109,8 @@ class ExportFolder:
                 continue
             target = self.path / exported_name(name)
             make_folder(target.parent)
-            bare = self._curated.bytes(name)
-            if self.images == "link" and self._curated.stored(name) == bare:
+            bare, as_stored = self._curated.bare(name)
+            if self.images == "link" and as_stored:
                 source = self._curated.file(name)
                 target.symlink_to(os.path.relpath(source.resolve(), target.parent.resolve()))
             else:

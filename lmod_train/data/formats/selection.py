@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
-from lmod_train.core.artifacts.leaving import FOREIGN, source_of
+from lmod_train.core.artifacts.leaving import FOREIGN, open_sources, source_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.parquet import check_rows
 from lmod_train.core.artifacts.records import record_of
@@ -128,7 +128,7 @@ def select(
         NotRedistributable: A source must not be passed on; one that the manifest does not describe counts as such.
     """
     manifest = read_manifest(curated)
-    stated = {**manifest.get("sources", {}), FOREIGN: manifest.get("foreign") or {}}
+    stated = {**manifest.get("sources", {}), FOREIGN: manifest.get(FOREIGN) or {}}
     everything, shown = _counted(curated)
     for option, named, place in (("--tasks", tasks, 0), ("--sources", sources, 2)):
         known = sorted({key[place] for key in everything})
@@ -145,7 +145,8 @@ def select(
         expected = f"a split with records of the chosen tasks and sources (splits there: {', '.join(found) or 'none'})"
         raise BadArgument("--split", split, expected, "`--split all`, or curate with more samples")
     involved = {source for key in counts for source in shown[key]}
-    licences = tuple(_licence(source, stated.get(source, {})) for source in sorted(involved))
+    may_leave = open_sources(manifest)
+    licences = tuple(_licence(source, stated.get(source, {}), source in may_leave) for source in sorted(involved))
     closed = {one.source: one.licence for one in licences if not one.redistributable}
     if closed and not for_own_use:
         touched = {source for key in counts if shown[key] & set(closed) for source in (key[2],)}
@@ -191,10 +192,9 @@ def _counted(curated: Path) -> tuple[Counter[_Key], dict[_Key, set[str]]]:
     return counts, touched
 
 
-def _licence(source: str, stated: Mapping[str, Any]) -> Licence:
+def _licence(source: str, stated: Mapping[str, Any], may_leave: bool) -> Licence:
     text = stated.get("licence") or "licence not stated in the manifest"
-    passed_on, reference = stated.get("redistributable") is True, stated.get("reference") or ""
-    return Licence(source, text, passed_on, reference, stated.get("phantom") is True)
+    return Licence(source, text, may_leave, stated.get("reference") or "", stated.get("phantom") is True)
 
 
 def licence_table(licences: Iterable[Licence]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import lmod_train.data.sources
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.links import check_link
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.clutter import entries
 
@@ -56,6 +57,7 @@ def discover(raw: Path, depth: int = 4, wanted: Sequence[Source] | None = None) 
         wanted: Sources to look for, with their options; None looks for every class of this package with its defaults.
 
     Raises:
+        LeavesFolder: A link below `raw` leads to a source elsewhere, and links are not allowed.
         BadArgument: `raw` is not a folder or `depth` is negative.
     """
     raw = Path(raw)
@@ -70,6 +72,8 @@ def discover(raw: Path, depth: int = 4, wanted: Sequence[Source] | None = None) 
     _search(raw, depth, known | others, sources, skipped)
     unwanted = sorted(others.keys() & sources.keys())
     skipped += [Skipped(sources.pop(n).root, f"{n}, which is not among the configured sources") for n in unwanted]
+    for source in sources.values():
+        check_link(raw, source.root)
     return Discovery(tuple(sources.values()), tuple(skipped))
 
 

@@ -112,7 +112,8 @@ class Dialect:
 
         These are the ids that the tuned model gets when it is used with transformers without this package.
         """
-        pictures = [self.shaped(Curated.of(root).rgb(name)) for name in record.image]
+        curated = Curated.of(root)
+        pictures = [self.shaped(curated.rgb(name)) for name in record.image]
         turns, options = self._rendering.turns(record.messages, pictures), {"return_dict": True, "return_tensors": "pt"}
         made = self._rendering.apply(turns, tokenize=True, add_generation_prompt=True, **options)
         return list(map(int, made["input_ids"][0]))

@@ -79,13 +79,13 @@ class Beside(Store):
         images = Curated(curated)
         try:
             width, height = images.size(image)
-            stored, bare = images.stored(image), images.bytes(image)
+            bare, as_stored = images.bare(image)
         except CuratedDamaged:
             return None
         self._number += 1
         suffix = "jpg" if bare.startswith(b"\xff\xd8") else "png"
         address = f"images/{self._number:06d}.{suffix}"
-        if stored == bare:
+        if as_stored:
             link_or_copy(images.file(image), self.out / address)
         else:
             with write_beside(self.out / address) as part:

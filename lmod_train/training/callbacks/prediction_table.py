@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
@@ -14,13 +13,9 @@ from PIL import Image
 
 from lmod_train.core.artifacts.leaving import closed_sources, sources_touched
 from lmod_train.core.artifacts.predictions import answer_json
-from lmod_train.core.artifacts.records import read_run_column
-from lmod_train.core.artifacts.replies import read_replies
-from lmod_train.core.artifacts.run import Run
 from lmod_train.core.curated import Curated
 from lmod_train.core.types import Prediction
-from lmod_train.tasks.cascade import current_in_rounds
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.callbacks.protocols import data_of
 
 COLUMNS = ["id", "task", "image", "reply", "parsed", "reference", "status"]
@@ -29,6 +24,7 @@ COLUMNS = ["id", "task", "image", "reply", "parsed", "reference", "status"]
 class PredictionTable(Callback):
     """Logs the first predictions of every task after each evaluation, if a wandb logger is configured.
 
+    They are those that `GenerationEval` has scored; a shard has none.
     A table has photographs, names of files and diagnoses. Records of sources that must not be redistributed are left
     out (`lmod_train.core.artifacts.leaving`), and this is said once.
 
@@ -53,20 +49,21 @@ class PredictionTable(Callback):
     on_test_end = on_validation_end
 
     def _predictions(self, trainer: Trainer) -> dict[str, list[Prediction]]:
-        """Return the first predictions of each task, in record order."""
-        data = data_of(trainer)
-        run = Run(Path(trainer.default_root_dir))
-        records = data.asked(str(trainer.state.fn.value) if trainer.state.fn else "validate")
-        asked, saved = read_run_column(run.records, "asked"), read_replies(run.replies).values()
-        replies = current_in_rounds(records, data.tasks, asked, saved).replies
-        if closed := closed_sources(records, data.images.root, self._allowed):
+        """Return the first predictions of each task, in record order, as `GenerationEval` has read them."""
+        evaluations = [c for c in getattr(trainer, "callbacks", ()) if isinstance(c, GenerationEval)]
+        found = {task: one.predictions for c in evaluations for task, one in c.scored.items()}
+        records = [p.record for predictions in found.values() for p in predictions]
+        closed = closed_sources(records, data_of(trainer).images.root, self._allowed)
+        if closed:
             named = ", ".join(closed)
             rank_zero_warn(
                 f"predictions of {named} are not logged to wandb: their licence does not permit redistribution. If "
                 f"your agreement with the provider allows it, set send_sources: [{named}] of PredictionTable"
             )
-            records = [record for record in records if not sources_touched(record) & set(closed)]
-        return {name: parse_replies(task, records, replies)[: self._rows] for name, task in data.tasks.items()}
+        return {
+            task: [p for p in predictions if not sources_touched(p.record) & set(closed)][: self._rows]
+            for task, predictions in found.items()
+        }
 
     def _table(self, trainer: Trainer, predictions: list[Prediction]) -> list[list[Any]]:
         import wandb  # takes seconds to import, and only runs that log to it need it

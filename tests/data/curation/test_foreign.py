@@ -6,8 +6,9 @@ from sklearn.datasets import load_sample_images
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.errors import BadArgument, CurationConflict
+from lmod_train.core.errors import BadArgument, CurationConflict, LeavesFolder
 from lmod_train.core.files import sha256_of
+from lmod_train.core.links import links_followed
 from lmod_train.data.curation.foreign import SHIPPED, curate_foreign, fingerprint, photographs_in
 from lmod_train.data.curation.pipeline import curate
 from tests.data.curation.probe import Without
@@ -102,7 +103,10 @@ def test_hostile_photographs_are_listed_and_the_others_are_shown(tmp_path):
     os.mkfifo(tmp_path / "pipe.jpg")
     (tmp_path / "zero.jpg").symlink_to("/dev/zero")
     (tmp_path / os.fsdecode(b"\xff.jpg")).write_bytes((tmp_path / "a.jpg").read_bytes())
-    files = photographs_in(tmp_path)
+    with pytest.raises(LeavesFolder, match=r"zero\.jpg"):
+        photographs_in(tmp_path)
+    with links_followed(True):
+        files = photographs_in(tmp_path)
     assert sum(digest == "" for digest in fingerprint(files).values()) == 2
     curated, dropped = curate_foreign(files, tmp_path / "out", None)
     assert [p.file for p in curated] == ["a.jpg", "b.jpg"]

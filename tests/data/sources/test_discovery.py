@@ -2,7 +2,8 @@ import inspect
 
 import pytest
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, LeavesFolder
+from lmod_train.core.links import links_followed
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.discovery import discover, source_classes
 from lmod_train.data.sources.refuge import Refuge
@@ -20,7 +21,10 @@ def test_sources_are_found_whatever_the_folders_are_called(drawn, tmp_path):
     (tmp_path / "my eyes").symlink_to(drawn / "eyes" / "eye_diseases_classification")
     (tmp_path / "holiday" / "beach").mkdir(parents=True)
     (tmp_path / "__MACOSX").mkdir()
-    found = discover(tmp_path)
+    with pytest.raises(LeavesFolder, match="a link leads out of the folder"):
+        discover(tmp_path)
+    with links_followed(True):
+        found = discover(tmp_path)
     assert [(s.name, s.root.relative_to(tmp_path).as_posix()) for s in found.sources] == [
         ("refuge", "downloads/zip 1/fundus"),
         ("eye_diseases", "my eyes"),
