@@ -16,6 +16,7 @@ from lmod_train.core.escaping import from_csv
 from lmod_train.core.files import clear_parts
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Record, Reply
+from lmod_train.data.formats.folder import exported_id
 from lmod_train.data.formats.reading_sheet import code_of, image_code
 from lmod_train.data.formats.spreadsheet import Table, cell, lines_of
 from lmod_train.tasks.asked import asked
@@ -110,10 +111,15 @@ def _identified(path: Path, curated: Iterable[Record]) -> list[tuple[int, dict[s
     """Return line, cells and record of each row."""
     rows = TABLE.read(path)
     written = {name for _, row in rows for name in _names(row)}
-    known = {name: record for record in curated for name in (record.id, code_of(record)) if name in written}
+    known = {name: record for record in curated for name in _names_of(record) if name in written}
     found = [(line, row, next((known[n] for n in _names(row) if n in known), None)) for line, row in rows]
     _refuse_unknown(path, [(line, cell(row, "id")) for line, row, record in found if record is None])
     return [(line, row, record) for line, row, record in found if record is not None]
+
+
+def _names_of(record: Record) -> tuple[str, ...]:
+    """Return by what a sheet may name a record: its id, its code on a reading sheet, its id in an export."""
+    return record.id, code_of(record), exported_id(record.id)
 
 
 def _names(row: Mapping[str, str]) -> tuple[str, str]:

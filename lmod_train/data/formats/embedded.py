@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA
 from lmod_train.core.files import make_folder
 from lmod_train.core.types import Record
-from lmod_train.data.formats.folder import ExportFolder
+from lmod_train.data.formats.folder import ExportFolder, exported_chain, exported_id
 
 ROWS_A_GROUP = 64
 """Rows held in memory and written at once: with curated images of 100 to 400 kB some 25 MB."""
@@ -86,6 +86,8 @@ def row_of(record: Record, truth: str, images: Sequence[tuple[str, bytes]]) -> d
         images: Path and file bytes of each image.
     """
     row = {name: getattr(record, name, None) for name, _ in COLUMNS}
+    row["id"], row["needs"] = exported_id(record.id), list(map(exported_id, record.needs))
+    row["chain"] = exported_chain(record.chain)
     row["images"] = [{"bytes": data, "path": path} for path, data in images]
     row["image_path"], row["truth"] = [path for path, _ in images] or list(record.image), truth
     row["messages"] = [

@@ -35,8 +35,28 @@ def exported_name(image: str) -> str:
         >>> exported_name("images/eye_diseases/cataract/1_right.jpg")
         'images/eye_diseases/1f164a836c9a1af8.jpg'
     """
-    name = hashlib.sha256(image.encode()).hexdigest()[:16]
-    return str(PurePosixPath("images", source_of(image), name).with_suffix(PurePosixPath(image).suffix))
+    return str(PurePosixPath("images", source_of(image), _hash(image)).with_suffix(PurePosixPath(image).suffix))
+
+
+def exported_id(id: str) -> str:
+    """Return the id of a record in an export: task and source, and a hash of the id, which holds the raw file name.
+
+    `answers` knows a record by either.
+
+    Example:
+        >>> exported_id("four_way/eye_diseases/cataract/1_right")
+        'four_way/eye_diseases/029e28dfd22dd91f'
+    """
+    return "/".join((*id.split("/")[:2], _hash(id)))
+
+
+def exported_chain(chain: str) -> str:
+    """Return the name of a chain in an export: its source and a hash; empty for none."""
+    return f"{chain.partition('/')[0]}/{_hash(chain)}" if chain else ""
+
+
+def _hash(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 class ExportFolder:
@@ -126,7 +146,8 @@ class ExportFolder:
 
     def leave_out(self, record: Record, reason: str, detail: str) -> None:
         """Count and list a record that the format cannot hold."""
-        self.left_out.append(Dropped(record.source, record.id, ", ".join(record.image), "export", reason, detail))
+        images = ", ".join(map(exported_name, record.image))
+        self.left_out.append(Dropped(record.source, exported_id(record.id), images, "export", reason, detail))
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file into the folder."""

@@ -11,7 +11,7 @@ import json
 from contextlib import ExitStack
 from typing import Any, TextIO
 
-from lmod_train.data.formats.folder import ExportFolder
+from lmod_train.data.formats.folder import ExportFolder, exported_id
 from lmod_train.data.formats.selection import Selection
 from lmod_train.data.formats.turns import Conversation, conversations, problem_of, text_of
 
@@ -55,7 +55,7 @@ def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
         conversation: Without a `problem_of`.
         images: Paths as the reader shall find them.
     """
-    item: dict[str, Any] = {"id": conversation.record.id}
+    item: dict[str, Any] = {"id": exported_id(conversation.record.id)}
     if images:
         item["image"] = images[0] if len(images) == 1 else images
     item["conversations"] = [{"from": SPEAKERS[t.role], "value": text_of(t)} for t in conversation.turns]

@@ -11,7 +11,7 @@ import json
 from contextlib import ExitStack
 from typing import Any
 
-from lmod_train.data.formats.folder import ExportFolder
+from lmod_train.data.formats.folder import ExportFolder, exported_id
 from lmod_train.data.formats.selection import Selection
 from lmod_train.data.formats.turns import Conversation, conversations, problem_of, text_of
 
@@ -49,7 +49,7 @@ def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
         images: Paths as the reader shall find them.
     """
     messages = [{"role": t.role, "content": text_of(t, after="")} for t in conversation.turns]
-    return {"messages": messages, "images": images, "id": conversation.record.id}
+    return {"messages": messages, "images": images, "id": exported_id(conversation.record.id)}
 
 
 def entry(file: str) -> dict[str, Any]:

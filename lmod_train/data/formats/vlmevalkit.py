@@ -16,7 +16,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from lmod_train.core.types import Record
-from lmod_train.data.formats.folder import ExportFolder
+from lmod_train.data.formats.folder import ExportFolder, exported_id
 from lmod_train.data.formats.selection import Selection, rows_of
 from lmod_train.data.formats.truth import Truths
 from lmod_train.data.formats.turns import one_question
@@ -90,7 +90,7 @@ class _Table:
             "answer": letter[truth] if options else record.answer,
             "category": record.modality or record.source,
             "split": record.split,
-            "id": record.id,
+            "id": exported_id(record.id),
             "source": record.source,
             "licence": record.licence,
         }

@@ -16,6 +16,7 @@ from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import BadArgument, RunConflict
 from lmod_train.core.types import Record
 from lmod_train.data.formats.answers import read_answers, write_run
+from lmod_train.data.formats.folder import exported_id
 from lmod_train.data.formats.reading_sheet import code_of, sheet_of, write_blank
 from lmod_train.report.rescore import rescore
 from tests.data.formats.conftest import anatomy, record
@@ -80,7 +81,11 @@ def read_records_of(run: Run) -> list[str]:
 
 
 def test_record_ids_are_ids_too_and_a_cell_may_hold_the_whole_reply(free: Path, tmp_path: Path):
-    rows = [f"{G[0].id},,GLAUCOMA", f'{A.id},,"1: optic cup; 2: optic disc"', f" '{code_of(G[1]).upper()} ,,x"]
+    rows = [
+        f"{exported_id(G[0].id)},,GLAUCOMA",
+        f'{A.id},,"1: optic cup; 2: optic disc"',
+        f" '{code_of(G[1]).upper()} ,,x",
+    ]
     run = Run(tmp_path / "run")
     made(run, table(tmp_path / "s.csv", rows), free)
     assert accuracy(run) == (2, 0.5)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.data.formats.export import export
-from lmod_train.data.formats.folder import exported_name
+from lmod_train.data.formats.folder import exported_id, exported_name
 from tests.data.formats.conftest import WORDS, two_images, write_curated
 
 
@@ -34,16 +34,16 @@ def test_everything_loads_with_words_answers_and_pixels(folder: Path, free: Path
     assert {s: len(part) for s, part in loaded.items()} == {"train": 6, "val": 1, "test": 1}
     rows = {row["id"]: row for part in loaded.values() for row in part}
     for record in read_records(free / "records"):
-        row = rows[record.id]
+        row = rows[exported_id(record.id)]
         said = [(m["role"], [(p["type"], p["text"] or "") for p in m["content"]]) for m in row["messages"]]
         assert said == [(m.role, [(p.type, p.text) for p in m.parts]) for m in record.messages]
         assert (row["answer"], row["split"]) == (record.answer, record.split)
         (image,) = row["images"]
         own = Image.open(io.BytesIO((free / record.image[0]).read_bytes()))
         assert image.tobytes() == own.tobytes()
-    groups = {r.group: rows[r.id]["group"] for r in read_records(free / "records")}
+    groups = {r.group: rows[exported_id(r.id)]["group"] for r in read_records(free / "records")}
     assert set(groups.values()) == {str(n + 1) for n in range(len(groups))} and not set(groups) & set(groups.values())
-    test = rows["glaucoma/open_eyes/part/003"]
+    test = rows[exported_id("glaucoma/open_eyes/part/003")]
     assert (test["truth"], test["choices"]) == ("NON-GLAUCOMA", ["GLAUCOMA", "NON-GLAUCOMA"])
     assert test["messages"][0]["content"][1]["text"] == WORDS
 

@@ -13,7 +13,7 @@ from lmod_train.core.links import links_followed
 from lmod_train.core.types import Message, Part, Record
 from lmod_train.data.formats.conversations import Origin, import_conversations
 from lmod_train.data.formats.export import export
-from lmod_train.data.formats.folder import exported_name
+from lmod_train.data.formats.folder import exported_id, exported_name
 from tests.data.formats.conftest import WORDS, record, write_curated
 
 
@@ -28,7 +28,7 @@ def test_a_file_a_split_holds_what_llava_reads(free: Path, tmp_path: Path):
         said = item["conversations"]
         assert [turn["from"] for turn in said] == ["human", "gpt"] * (len(said) // 2)
         assert said[0]["value"].startswith("<image>\n") and "".join(t["value"] for t in said).count("<image>") == 1
-    (glaucoma,) = (i for i in items["test"] if i["id"] == "glaucoma/open_eyes/part/003")
+    (glaucoma,) = (i for i in items["test"] if i["id"] == exported_id("glaucoma/open_eyes/part/003"))
     assert [t["value"] for t in glaucoma["conversations"]] == [f"<image>\n{WORDS}", "NON-GLAUCOMA"]
     (marked,) = items["val"]
     assert marked["image"] == exported_name("images/open_eyes/part/001.marked.jpg")

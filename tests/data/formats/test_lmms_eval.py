@@ -12,6 +12,7 @@ from datasets import load_dataset
 from PIL import Image
 
 from lmod_train.data.formats.export import export
+from lmod_train.data.formats.folder import exported_id
 from lmod_train.data.formats.lmms_eval import kind_of
 from tests.data.formats.conftest import WORDS, anatomy, record, talk, two_images, write_curated
 
@@ -89,7 +90,7 @@ def test_two_images_stand_at_their_places_in_their_order(tmp_path: Path):
     first, then, second, words = task["doc_to_messages"](doc)[0]["content"]
     assert [first["url"].tobytes(), second["url"].tobytes()] == expected
     assert (then["text"], words["text"]) == ("Then:", "Which is ill?")
-    with pytest.raises(ValueError, match="glaucoma/open_eyes/part/000 has words before an image"):
+    with pytest.raises(ValueError, match=f"{exported_id(one.id)} has words before an image"):
         task["doc_to_text"](doc)
 
 

@@ -21,6 +21,9 @@ from tests.core.test_pixels import NAME, told
 from tests.data.curation.world import Folders
 from tests.tabled import tabled
 
+PATIENT = "Mueller_Erika_"
+"""How the names of raw files begin."""
+
 
 def everything(folder: Path) -> bytes:
     """Return all bytes of a folder, and what is packed in its tables."""
@@ -41,6 +44,8 @@ def curated(request, tmp_path_factory) -> Path:
     """Eight photographs, of which six are in formats with a name in every place for words."""
     home = tmp_path_factory.mktemp("home")
     source = Folders.write(home / "raw", 8)
+    for file in sorted((home / "raw").rglob("*.png")):
+        file.rename(file.with_stem(f"{PATIENT}{file.stem}"))
     files = sorted((home / "raw").rglob("*.png"))
     for file, kind in zip(files, KINDS, strict=False):
         file.write_bytes(told(kind))
@@ -73,5 +78,6 @@ def test_an_export_holds_no_name_and_no_folder(curated: Path, tmp_path: Path, to
     export(curated, to, tmp_path / "out", images=images, for_own_use=True)
     held = everything(tmp_path / "out")
     links = [f.readlink() for f in (tmp_path / "out").rglob("*") if f.is_symlink()]
+    assert images == "none" or PATIENT.encode() not in held
     assert NAME not in held and home not in held and not any(link.is_absolute() for link in links)
     assert str(tmp_path).encode() not in held

@@ -9,6 +9,7 @@ from datasets import load_dataset
 
 from lmod_train.core.types import Message, Part
 from lmod_train.data.formats.export import export
+from lmod_train.data.formats.folder import exported_id
 from tests.data.formats.conftest import WORDS, record, two_images, write_curated
 
 
@@ -44,9 +45,9 @@ def test_ms_swift_finds_messages_and_images(free: Path, tmp_path: Path):
 def test_words_stay_and_a_conversation_is_one_line(free: Path, tmp_path: Path):
     export(free, "sharegpt", tmp_path / "out", split="train")
     by_id = {item["id"]: item for item in lines(tmp_path / "out" / "train.jsonl")}
-    asked, said = by_id["glaucoma/open_eyes/part/001"]["messages"]
+    asked, said = by_id[exported_id("glaucoma/open_eyes/part/001")]["messages"]
     assert (asked["content"], said["content"]) == (f"<image>{WORDS}", "NON-GLAUCOMA")
-    assert [t["content"] for t in by_id["conversation/open_eyes/part/000/2"]["messages"]] == [
+    assert [t["content"] for t in by_id[exported_id("conversation/open_eyes/part/000/2")]["messages"]] == [
         "<image>Which eye?", "Left.", "Why?", "Disc.",
     ]  # fmt: skip
 
