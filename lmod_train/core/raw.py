@@ -155,7 +155,7 @@ def whole_number(text: str) -> int | float:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file in UTF-8, UTF-16 (each with or without byte-order mark), GB18030 or cp1252.
+    """Return the text of a file in UTF-8, UTF-16 (each with or without byte-order mark), GB18030, cp1252 or ISO 8859-15.
 
     Without a mark, UTF-16 is known by its zero bytes, and GB18030 by several Chinese characters in a row, as in cp1252
     most letters outside ASCII stand alone. A text that could be either is refused.
@@ -169,13 +169,19 @@ def decoded(data: bytes) -> str:
         >>> decoded("1,视盘出血".encode("gb18030"))
         '1,视盘出血'
     """
+    return text_of(data)[0]
+
+
+def text_of(data: bytes) -> tuple[str, str]:
+    """Return the text of a file as `decoded` does, and the name of its encoding."""
     wide = _wide_encoding(data)
     if wide:
-        return data.decode(wide).removeprefix("\ufeff")
+        return data.decode(wide).removeprefix("\ufeff"), wide
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig"), "utf-8"
     except UnicodeDecodeError:
-        return data.decode(_narrow_encoding(data))
+        encoding = _narrow_encoding(data)
+        return data.decode(encoding), encoding
 
 
 def _wide_encoding(data: bytes) -> str:
@@ -204,6 +210,9 @@ def start_of(data: bytes) -> str:
 _HIGH = re.compile(rb"[\x80-\xff]+")
 _UTF_8 = re.compile(rb"(?:[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})+")
 _CHINESE = re.compile(rb"(?:[\xa1-\xf7][\xa1-\xfe])+")
+_LATIN_9 = re.compile(rb"[a-zA-Z\xc0-\xff][\xbc-\xbe]|[\xbc-\xbe][a-z\xdf-\xff]")
+"""One of the letters Œ, œ and Ÿ of ISO 8859-15 within a word, where cp1252 has fractions."""
+
 _ALONE = re.compile(rb"[\xb0-\xd7][\xa1-\xfe]")
 """A frequent Chinese character; few words in cp1252 have two such letters in a row (Portuguese CORAÇÃO, OPÇÕES)."""
 
@@ -223,7 +232,7 @@ def _narrow_encoding(data: bytes) -> str:
         return "gb18030"
     alone = any(_ALONE.fullmatch(run) and run not in (b"\xc7\xc3", b"\xc7\xd5") for run in chinese)
     if len(chinese) * 2 <= len(runs) or not (is_long or alone):
-        return "cp1252"
+        return "iso8859-15" if _LATIN_9.search(data) else "cp1252"
     raise UnicodeError("text that may be GB18030 or cp1252; save it as UTF-8")
 
 

@@ -105,7 +105,7 @@ def read_header(path: Path) -> list[str]:
             line = start_of(start).lstrip().partition("\n")[0]
             return [plain_header(cell) for cell in line.split(max(_DELIMITERS, key=line.count))]
         content = read_bytes(path, MOST_TABLE_BYTES)
-        _check_unpacked(content)
+        check_unpacked(content)
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
         rows = book.worksheets[0].iter_rows(max_row=1, values_only=True)
         return [plain_header(cell_text(value)) for value in next(iter(rows), ())]
@@ -169,7 +169,7 @@ def _workbook(content: bytes) -> list[Sheet]:
     """Return every sheet of an xlsx file; empty rows and cells count towards the limits too."""
     left, sheets = MOST_CELLS, []
     try:
-        _check_unpacked(content)
+        check_unpacked(content)
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # the dimensions written by other programs are often wrong and would cut the table
@@ -179,7 +179,7 @@ def _workbook(content: bytes) -> list[Sheet]:
                 if left < 0:
                     raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
                 rows.append(list(row))
-            sheets.append(Sheet(sheet.title, rows, _merged(content, sheet._worksheet_path)))  # type: ignore[attr-defined]
+            sheets.append(Sheet(sheet.title, rows, merged_ranges(content, sheet._worksheet_path)))  # type: ignore[attr-defined]
         book.close()
     except UnreadableSheet:
         raise
@@ -190,7 +190,7 @@ def _workbook(content: bytes) -> list[Sheet]:
     return sheets
 
 
-def _check_unpacked(content: bytes) -> None:
+def check_unpacked(content: bytes) -> None:
     """Raise an error for a workbook whose parts are far larger than the file, as a zip bomb's are."""
     with open_zip(io.BytesIO(content)) as archive:
         parts = archive.infolist()
@@ -200,7 +200,7 @@ def _check_unpacked(content: bytes) -> None:
         raise UnreadableSheet(f"{unpacked:,} bytes when unpacked, from {len(content):,} in the file")
 
 
-def _merged(content: bytes, part: str) -> tuple[str, ...]:
+def merged_ranges(content: bytes, part: str) -> tuple[str, ...]:
     """Return the ranges of merged cells of a sheet, which stand behind its data and which openpyxl skips."""
     with open_zip(io.BytesIO(content)) as archive:
         behind = archive.read(part).rpartition(b"sheetData")[2]

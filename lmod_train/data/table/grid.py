@@ -1,0 +1,466 @@
+"""Any table file as a header and rows of text: CSV, TSV, XLSX, XLS, ODS, Parquet and JSONL, recognised by content.
+
+What is no row of the table is left out and noted: titles above the header, empty rows, a row of totals, broken lines.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from openpyxl import load_workbook
+from openpyxl.utils.cell import range_boundaries
+from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
+
+from lmod_train.core.raw import MOST_CONTAINERS, read_bytes, text_of, whole_number
+from lmod_train.data.sources.sheets import (
+    MOST_CELLS,
+    MOST_LINES,
+    UnreadableSheet,
+    check_unpacked,
+    merged_ranges,
+    plain_header,
+)
+
+MOST_BYTES = 2**30
+"""Maximum bytes of a table, which may hold its images; what it unpacks to has the limits of `sheets`."""
+
+TITLES = 20
+"""Rows above which the header may stand."""
+
+DELIMITERS = ",;\t|"
+
+_ZIP, _OLD_EXCEL, _PARQUET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1"
+_TOTAL = re.compile(
+    r"(?i)(?:sum|total|totals|summe|gesamt|insgesamt|somme|suma|soma|合计|总计|总数|mean|mittelwert)\b.*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table: the number of its line (of the row in a sheet or a Parquet file, from 1) and its cells."""
+
+    line: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table as it is shown.
+
+    Attributes:
+        path: The file.
+        header: Names of the columns as written, each once: the second of a name is ``name [2]``, one without a name
+            ``[column 3]``, one below a merged name ``OD / Image``.
+        rows: As many cells in each as there are columns, without blanks around them.
+        kind: What the file is, in words, with its encoding and delimiter if it is text.
+        header_line: Line of the header, the lower one of two; 0 for Parquet and JSONL.
+        notes: What was left out and why, one line each.
+        lost: Line and reason of each row that cannot be read.
+        images: Column of a Parquet file whose cells are image files; empty for none.
+        classes: Column -> names of its whole numbers from 0, where the file states them (``ClassLabel`` of the Hub).
+    """
+
+    path: Path
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+    kind: str
+    header_line: int = 0
+    notes: tuple[str, ...] = ()
+    lost: tuple[tuple[int, str], ...] = ()
+    images: str = ""
+    classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def column(self, name: str) -> list[str]:
+        """Return the cells of a column, from the first row to the last."""
+        place = self.header.index(name)
+        return [row.cells[place] for row in self.rows]
+
+
+def read_grid(path: Path, sheet: str = "") -> Grid:
+    """Return a table.
+
+    Args:
+        path: The file.
+        sheet: Name of the sheet of a workbook; empty for the one with the most filled rows.
+
+    Raises:
+        UnreadableSheet: The file is missing, damaged, too large, of none of these kinds, or holds no table.
+    """
+    try:
+        content = read_bytes(path, MOST_BYTES)
+        if content.startswith(_PARQUET):
+            return _parquet(path, content)
+        if content.startswith(_OLD_EXCEL) or (content.startswith(_ZIP) and b"opendocument" in content[:300]):
+            return _sheet(path, _by_calamine(content), "ODS" if content.startswith(_ZIP) else "XLS", sheet)
+        if content.startswith(_ZIP):
+            return _sheet(path, _by_openpyxl(content), "XLSX", sheet)
+        text, encoding = text_of(content)
+    except UnicodeError as error:
+        raise UnreadableSheet(f"the encoding of the text is not known ({error})") from error
+    except (OSError, ValueError) as error:
+        raise UnreadableSheet(f"cannot be read ({error})") from error
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    nuls, text = text.count("\0"), text.replace("\0", "")
+    grid = _jsonl(path, text, encoding) if text.lstrip()[:1] == "{" else _delimited(path, text, encoding)
+    return replace(grid, notes=(*grid.notes, f"{nuls} zero bytes are left out")) if nuls else grid
+
+
+_Lines = Sequence[tuple[int, list[str]]]
+
+
+def _table(path: Path, lines: _Lines, kind: str, merged: Mapping[int, Sequence[str]], notes: Sequence[str]) -> Grid:
+    """Return the grid in numbered rows of cells: the header is found, what stands above it and a total are left out.
+
+    Args:
+        path: The file.
+        lines: Line number and cells of every row that is not empty.
+        kind: What the file is.
+        merged: Line number -> cells of a row in which merged cells are all filled, for a header of two rows.
+        notes: Of the reader.
+    """
+    if not lines:
+        raise UnreadableSheet("the table is empty")
+    at = _header_at(lines, merged)
+    line, cells = lines[at]
+    above = _upper_row(lines[at - 1], merged, cells) if at and lines[at - 1][0] == line - 1 else None
+    if above is not None:
+        cells = [_joined(upper, low) for upper, low in zip(_filled(above, cells), _filled(cells, above), strict=True)]
+    header = _unique(cells)
+    body, left = lines[at + 1 :], [*notes]
+    if titles := lines[: at - (above is not None)]:
+        left.append(f"{len(titles)} lines above the header are left out: {_shown(titles[0][1])}")
+    if body and _is_total(body[-1][1], len(header), [c for _, c in body[:-1]]):
+        left.append(f"line {body[-1][0]} is a total and left out: {_shown(body[-1][1])}")
+        body = body[:-1]
+    rows, lost = [], []
+    for number, given in body:
+        surplus = [cell for cell in given[len(header) :] if cell]
+        if surplus:
+            lost.append((number, f"more values than columns ({surplus[0][:60]!r} has no column)"))
+        else:
+            rows.append(Row(number, tuple([*given, *[""] * (len(header) - len(given))][: len(header)])))
+    return Grid(path, tuple(header), tuple(rows), kind, line, tuple(left), tuple(lost))
+
+
+def _header_at(lines: _Lines, merged: Mapping[int, Sequence[str]]) -> int:
+    """Return the index of the header: the first row as wide as the table whose cells are names and not values."""
+    widths = Counter(_width(cells) for _, cells in lines[: 5 * TITLES])
+    usual = max(widths, key=lambda w: (widths[w] * w, w))
+    for at, (_, cells) in enumerate(lines[:TITLES]):
+        names = [cell for cell in cells if cell]
+        wide = len(names) >= max(1, (usual + 1) // 2) if usual > 1 else bool(names)
+        if wide and sum(map(_is_value, names)) * 2 <= len(names):
+            upper = merged.get(lines[at][0])
+            below = lines[at + 1 : at + 8]
+            return at + (_is_upper(below, names) or (upper is not None and _names_below(below, cells, upper)))
+    raise UnreadableSheet("no header was found: the first row as wide as the table must hold the names of the columns")
+
+
+def _is_upper(below: _Lines, names: Sequence[str]) -> bool:
+    """Return whether a row of names is the upper row of a header, with more or repeated names in the row below it."""
+    under = [cell for cell in below[0][1] if cell] if below else []
+    beneath = [cell for _, cells in below[1:] for cell in cells if cell]
+    is_names = bool(under) and not any(map(_is_value, under)) and not set(under) & set(beneath)
+    return is_names and len(under) > len(names) and any(map(_is_value, beneath))
+
+
+def _names_below(below: _Lines, cells: Sequence[str], upper: Sequence[str]) -> bool:
+    """Return whether the cells below merged ones of a row are names of columns."""
+    covered = [place for place, name in enumerate(upper) if name and cells[place : place + 1] != [name]]
+    under = below[0][1] if below else []
+    found = [under[place] for place in covered if place < len(under) and under[place]]
+    return bool(found) and not any(map(_is_value, found))
+
+
+def _upper_row(
+    row: tuple[int, Sequence[str]], merged: Mapping[int, Sequence[str]], cells: Sequence[str]
+) -> Sequence[str] | None:
+    """Return the upper row of a header of two, each name over all its columns; None for a title above one row."""
+    number, names = row
+    upper = merged.get(number)
+    if upper is None:
+        plain = [plain_header(cell) for cell in cells if cell]
+        if len(set(plain)) == len(plain) or sum(map(bool, names)) < 2:
+            return None
+        upper = list(names)
+        for place in range(1, len(upper)):  # as a spreadsheet saved as text: the name stands over its first column
+            upper[place] = upper[place] or upper[place - 1]
+    return None if len(set(upper) - {""}) == 1 and all(upper[: _width(cells)]) else upper
+
+
+def _is_value(text: str) -> bool:
+    """Return whether a cell is a number, a date or the name of a file, and so no name of a column."""
+    return bool(re.fullmatch(r"[-+]?[\d.,:/ -]+%?|.*\.(?:jpe?g|png|tiff?|bmp|gif|webp|dcm)", text.strip(), re.I))
+
+
+def _width(cells: Sequence[str]) -> int:
+    return max((place for place, cell in enumerate(cells, 1) if cell), default=0)
+
+
+def _filled(cells: Sequence[str], other: Sequence[str]) -> list[str]:
+    return [*cells, *[""] * (len(other) - len(cells))]
+
+
+def _joined(upper: str, lower: str) -> str:
+    return f"{upper} / {lower}" if upper and lower and upper != lower else lower or upper
+
+
+def _unique(cells: Sequence[str]) -> list[str]:
+    names: list[str] = []
+    cells = cells[: _width(cells)]
+    for place, cell in enumerate(cells, 1):
+        name = " ".join(cell.split()) or f"[column {place}]"
+        count = sum(plain_header(other) == plain_header(cell) for other in cells[: place - 1]) if cell else 0
+        names.append(f"{name} [{count + 1}]" if count else name)
+    return names
+
+
+def _is_total(cells: Sequence[str], width: int, others: Sequence[Sequence[str]]) -> bool:
+    """Return whether the last row sums up: a word such as ``Total`` at its start, and at least half of it empty."""
+    filled = [cell for cell in cells if cell]
+    few = len(filled) * 2 <= width or len(filled) <= 2 < width
+    return bool(others and filled and few and _TOTAL.fullmatch(filled[0]))
+
+
+def _shown(cells: Sequence[str]) -> str:
+    text = " | ".join(cell for cell in cells if cell)
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _delimited(path: Path, text: str, encoding: str) -> Grid:
+    """Return the grid of a text; its delimiter is the one that gives most lines one width, and the widest of these."""
+    ways = {delimiter: _split(text, delimiter) for delimiter in DELIMITERS if delimiter in text}
+    if not ways:
+        ways = {",": _split(text, ",")}
+    delimiter = max(ways, key=lambda d: _evenness(ways[d]))
+    lines = ways[delimiter]
+    if len(lines) > MOST_LINES or sum(len(cells) for _, cells in lines) > MOST_CELLS:
+        raise UnreadableSheet(f"more than {MOST_LINES:,} lines or {MOST_CELLS:,} cells")
+    named = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}[delimiter]
+    return _table(path, [(n, cells) for n, cells in lines if any(cells)], f"text, {encoding}, {named}", {}, ())
+
+
+def _split(text: str, delimiter: str) -> _Lines:
+    csv.field_size_limit(MOST_BYTES)  # a cell may hold an image in base64
+    rows, last = [], 0
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    for row in reader:
+        rows.append((last + 1, [cell.strip() for cell in row]))
+        last = reader.line_num
+    return rows
+
+
+def _evenness(lines: _Lines) -> tuple[float, int]:
+    widths = Counter(len(cells) for _, cells in lines if any(cells))
+    wide = {width: n for width, n in widths.items() if width > 1}
+    if not wide:
+        return 0.0, 1
+    width = max(wide, key=lambda w: (wide[w], w))
+    return round(wide[width] / sum(widths.values()), 1), width
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    title: str
+    lines: _Lines
+    merged: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+
+def _sheet(path: Path, sheets: Iterable[_Sheet], kind: str, wanted: str) -> Grid:
+    """Return the grid of one sheet of a workbook."""
+    known = list(sheets)
+    named = [sheet for sheet in known if sheet.title == wanted]
+    if wanted and not named:
+        raise UnreadableSheet(f"no sheet {wanted!r}; there are {', '.join(repr(s.title) for s in known)}")
+    chosen = named[0] if named else max(known, key=lambda s: sum(len([c for c in r if c]) for _, r in s.lines))
+    others = [sheet.title for sheet in known if sheet is not chosen and sheet.lines]
+    notes = [f"sheet {chosen.title!r} is read; not read: {', '.join(map(repr, others))}"] if others else []
+    return _table(path, chosen.lines, f"{kind}, sheet {chosen.title!r}", chosen.merged, notes)
+
+
+def _by_openpyxl(content: bytes) -> Iterator[_Sheet]:
+    """Yield the sheets of an xlsx workbook as they are shown; hidden rows and columns are read, hidden sheets not."""
+    left = MOST_CELLS
+    try:
+        check_unpacked(content)
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        for sheet in book.worksheets:
+            if sheet.sheet_state != "visible":
+                continue
+            sheet.reset_dimensions()
+            lines, cells_of = [], {}
+            for number, row in enumerate(sheet.iter_rows(), 1):
+                left -= max(len(row), MOST_CELLS // MOST_LINES)
+                if left < 0:
+                    raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
+                cells = [_cell_text(cell.value, getattr(cell, "number_format", "")) for cell in row]
+                if any(cells):
+                    lines.append((number, cells))
+                    cells_of[number] = cells
+            ranges = merged_ranges(content, sheet._worksheet_path)  # type: ignore[attr-defined]
+            yield _Sheet(sheet.title, *_with_merged(lines, map(_edges, ranges)))
+        book.close()
+    except UnreadableSheet:
+        raise
+    except Exception as error:  # openpyxl raises errors of many types on damaged files
+        raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
+
+
+def _edges(reference: str) -> tuple[int, int, int, int]:
+    """Return first row, first column, last row and last column of a range such as ``A2:A5``, from 1."""
+    left, top, right, bottom = (edge or 1 for edge in range_boundaries(reference))
+    return top, left, bottom, right
+
+
+def _by_calamine(content: bytes) -> Iterator[_Sheet]:
+    """Yield the sheets of an xls or ods workbook."""
+    left = MOST_CELLS
+    try:
+        if content.startswith(_ZIP):
+            check_unpacked(content)
+        book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+        for about in book.sheets_metadata:
+            if about.typ != SheetTypeEnum.WorkSheet or str(about.visible).rpartition(".")[2] != "Visible":
+                continue
+            sheet = book.get_sheet_by_name(about.name)
+            left -= sheet.total_height * max(sheet.total_width, MOST_CELLS // MOST_LINES)
+            if left < 0:
+                raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
+            texts = [[_cell_text(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+            lines = [(number, cells) for number, cells in enumerate(texts, 1) if any(cells)]
+            ranges = sheet.merged_cell_ranges or []
+            edges = ((top + 1, left_ + 1, bottom + 1, right + 1) for (top, left_), (bottom, right) in ranges)
+            yield _Sheet(about.name, *_with_merged(lines, edges))
+    except CalamineError as error:
+        raise UnreadableSheet(f"not a readable workbook ({error})") from error
+
+
+def _with_merged(
+    lines: list[tuple[int, list[str]]], ranges: Iterable[tuple[int, int, int, int]]
+) -> tuple[_Lines, dict[int, list[str]]]:
+    """Return the lines with merged cells below each other filled, and rows with merged cells beside each other filled.
+
+    A value that was merged over several rows belongs to each of them: the patient of four photographs. One that was
+    merged over several columns is the upper row of a header.
+    """
+    cells_of, across = dict(lines), dict[int, list[str]]()
+    for top, left, bottom, right in ranges:
+        value = cells_of.get(top, [])[left - 1 : left]
+        if not value or (bottom - top + 1) * (right - left + 1) > MOST_LINES:
+            continue
+        for number in range(top + 1, bottom + 1):
+            if number in cells_of and left <= len(cells_of[number]) and left == right:
+                cells_of[number][left - 1] = value[0]
+        if right > left:
+            row = across.setdefault(top, list(cells_of[top]))
+            row += [""] * (right - len(row))
+            row[left - 1 : right] = value * (right - left + 1)
+    lower = [number + 1 for number in across if number + 1 in cells_of]
+    return list(cells_of.items()), across | {n: cells_of[n] for n in lower if n not in across}
+
+
+def _cell_text(value: Any, number_format: str = "") -> str:
+    """Return a cell as it is shown.
+
+    Example:
+        >>> _cell_text(7, "0000"), _cell_text(3.0), _cell_text(0.5, "0%"), _cell_text(True), _cell_text(None)
+        ('0007', '3', '50%', 'TRUE', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, int | float):
+        whole = isinstance(value, int) or value.is_integer()
+        if whole and re.fullmatch(r"0{2,}", number_format):
+            return f"{int(value):0{len(number_format)}d}"
+        if re.fullmatch(r"0(?:\.0+)?%", number_format):
+            return f"{value * 100:g}%"
+        return str(int(value)) if whole else f"{value:.15g}"
+    return str(value).strip()
+
+
+def _jsonl(path: Path, text: str, encoding: str) -> Grid:
+    """Return the grid of a file with a JSON object a line; keys are columns in the order of their first occurrence."""
+    if text.count("[") + text.count("{") > MOST_CONTAINERS:
+        raise UnreadableSheet(f"more than {MOST_CONTAINERS:,} lists and objects")
+    objects, lost = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                value = json.loads(line, parse_int=whole_number)
+            except (ValueError, RecursionError) as error:
+                lost.append((number, f"not JSON ({error})"))
+                continue
+            if isinstance(value, dict):
+                objects.append((number, value))
+            else:
+                lost.append((number, "not a JSON object"))
+    header = list(dict.fromkeys(str(key) for _, value in objects for key in value))
+    if not header:
+        raise UnreadableSheet("no JSON object was found")
+    rows = tuple(Row(n, tuple(_json_text(value.get(key)) for key in header)) for n, value in objects)
+    return Grid(path, tuple(header), rows, f"JSON lines, {encoding}", lost=tuple(lost))
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else _cell_text(value)
+
+
+def _parquet(path: Path, content: bytes) -> Grid:
+    """Return the grid of a Parquet file; the cells of the column with image files are their paths, or their rows."""
+    try:
+        file = pq.ParquetFile(io.BytesIO(content))
+        schema = file.schema_arrow
+        images = next((f.name for f in schema if _is_image(f.type)), "")
+        plain = [f.name for f in schema if f.name != images and not _holds_bytes(f.type)]
+        paths = [f"{images}.path"] if images and pa.types.is_struct(schema.field(images).type) else []
+        table = file.read(columns=[*plain, *paths])
+    except (pa.ArrowException, OSError) as error:
+        raise UnreadableSheet(f"not a readable Parquet file ({error})") from error
+    if table.num_rows > MOST_LINES or table.num_rows * table.num_columns > MOST_CELLS:
+        raise UnreadableSheet(f"more than {MOST_LINES:,} rows or {MOST_CELLS:,} cells")
+    columns = {name: [_json_text(value) for value in table[name].to_pylist()] for name in plain}
+    if images:
+        named = [(value or {}).get("path") for value in table[images].to_pylist()] if paths else []
+        numbered = [f"row {n}" for n in range(1, table.num_rows + 1)]
+        columns[images] = [str(path) if path else row for path, row in zip(named or numbered, numbered, strict=True)]
+    header = tuple(f.name for f in schema if f.name in columns)
+    rows = tuple(Row(n, cells) for n, cells in enumerate(zip(*(columns[name] for name in header), strict=True), 1))
+    return Grid(path, header, rows, "Parquet", images=images, classes=_class_labels(schema))
+
+
+def _is_image(kind: pa.DataType) -> bool:
+    return pa.types.is_struct(kind) and {"bytes"} <= {field.name for field in kind}
+
+
+def _holds_bytes(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind) or pa.types.is_list(kind):
+        return any(_holds_bytes(kind.field(n).type) for n in range(kind.num_fields))
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _class_labels(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
+    """Return the names of class labels that the Hub's metadata states by column."""
+    try:
+        stated = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+        features = stated.get("info", {}).get("features", {})
+        found = {name: kind.get("names") for name, kind in features.items() if isinstance(kind, dict)}
+    except (ValueError, AttributeError):
+        return {}
+    return {name: tuple(map(str, names)) for name, names in found.items() if isinstance(names, list) and names}

@@ -1,0 +1,130 @@
+"""Which file a cell names: as written, else in another case, else without its folder or ending; never by likeness."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from lmod_train.data.sources.clutter import files_below
+from lmod_train.data.sources.spelling import composed
+
+ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2", ".ppm"})
+"""Endings of image files, in lower case."""
+
+How = Literal["as written", "another case", "without its folder", "without its ending", "as a number"]
+
+_SHORT = 64
+"""Characters below which a cell is the number of another row with the same image, as in tables of VLMEvalKit."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The images below a folder.
+
+    Attributes:
+        root: The folder.
+        files: Every image file below it, in order, without clutter.
+    """
+
+    root: Path
+    files: tuple[Path, ...]
+    _ways: Mapping[How, Mapping[str, tuple[Path, ...]]] = field(default_factory=dict, repr=False)
+
+    def find(self, cell: str, numbers: bool = False) -> tuple[tuple[Path, ...], How]:
+        """Return the files that a cell may name, none or one or several, by the first way that finds any, and the way.
+
+        Args:
+            cell: Path or name, with or without folder and ending.
+            numbers: Whether ``1`` names ``01.jpg``, which only the user can know.
+        """
+        name = composed(cell.strip().replace("\\", "/")).removeprefix("./").lstrip("/")
+        low = name.casefold()
+        ways: list[tuple[How, str]] = [
+            ("as written", name),
+            ("another case", low),
+            ("without its folder", PurePosixPath(low).name),
+            ("without its ending", _stem(low)),
+            ("without its ending", _stem(PurePosixPath(low).name)),
+        ]
+        if numbers and (number := _number(low)):
+            ways.append(("as a number", number))
+        for how, key in ways:
+            found = self._ways[how].get(key, ()) if key else ()
+            if found:
+                return found, how
+        return (), "as written"
+
+
+def folder_of(root: Path) -> Folder:
+    """Return the images below a folder, at any depth."""
+    files = tuple(file for file in files_below(root) if file.suffix.casefold() in ENDINGS)
+    ways: dict[How, defaultdict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
+    for file in files:
+        name = composed(file.relative_to(root).as_posix())
+        low = name.casefold()
+        ways["as written"][name].append(file)
+        ways["another case"][low].append(file)
+        ways["without its folder"][PurePosixPath(low).name].append(file)
+        for stem in dict.fromkeys((_stem(low), _stem(PurePosixPath(low).name))):
+            ways["without its ending"][stem].append(file)
+        ways["as a number"][_number(low)].append(file)
+    for how in ("as written", "another case", "without its folder", "without its ending", "as a number"):
+        ways.setdefault(how, defaultdict(list))
+    return Folder(root, files, {how: {k: tuple(v) for k, v in named.items()} for how, named in ways.items()})
+
+
+def _stem(name: str) -> str:
+    """Return a path without the ending of an image; ``20051020.4321`` keeps its last part."""
+    path = PurePosixPath(name)
+    return str(path.with_suffix("")) if path.suffix in ENDINGS else name
+
+
+def _number(name: str) -> str:
+    """Return the number that is the whole stem of a name, without leading zeros; empty for another name."""
+    stem = _stem(PurePosixPath(name).name)
+    return stem.lstrip("0") or "0" if re.fullmatch(r"\d+", stem) else ""
+
+
+def embedded(cells: Sequence[str], index: Sequence[str]) -> list[bytes | str] | None:
+    """Return the images in a column in base64, and where a cell is empty or damaged why; None for another column.
+
+    Args:
+        cells: The column.
+        index: The column ``index`` of the table, or numbers from 0: a short cell names the row whose image it shows, as
+            in tables of VLMEvalKit.
+    """
+    long = [cell for cell in cells if len(cell) > _SHORT]
+    if not long or not all(_BASE64.fullmatch(cell[:_SHORT]) for cell in long[:20]):
+        return None
+    read: list[bytes | str] = []
+    for cell in cells:
+        if len(cell) > _SHORT:
+            read.append(_decoded(cell))
+        else:
+            read.append("no image" if not cell else f"of row {cell}")
+    rows = dict(zip(index, read, strict=True))
+    return [_pointed(rows, one) for one in read]
+
+
+_BASE64 = re.compile(r"(?:data:image/\w+;base64,)?[A-Za-z0-9+/_-]+=*")
+
+
+def _decoded(cell: str) -> bytes | str:
+    try:
+        return base64.b64decode(cell.partition("base64,")[2] or cell, altchars=None, validate=True)
+    except (binascii.Error, ValueError) as error:
+        return f"not base64 ({error})"
+
+
+def _pointed(rows: Mapping[str, bytes | str], one: bytes | str) -> bytes | str:
+    if isinstance(one, str) and one.startswith("of row "):
+        row = one.removeprefix("of row ")
+        target = rows.get(row, "")
+        return target if isinstance(target, bytes) else f"row {row} has no image"
+    return one

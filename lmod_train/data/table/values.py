@@ -1,0 +1,257 @@
+"""Cells of a table as words of the vocabulary: sides, sexes, ages, splits, yes and no, and diagnoses.
+
+Every function returns None for a cell that it cannot read without guessing; the table keeps its own word then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.core.vocabulary.table_words import (
+    BOTH_EYES,
+    DIAGNOSES,
+    DOUBTS,
+    ICD_10,
+    MISSING,
+    NEGATIONS,
+    NO,
+    PASTS,
+    SEX_WORDS,
+    SIDES,
+    SPLITS,
+    YES,
+    plain,
+)
+
+_AGE = re.compile(
+    r"(\d{1,3}(?:[.,]\d+)?)\s*(?:y|yr|yrs|yo|y/o|years?|years? old|jahre?|j|ans?|anos?|años?|a|岁|歳|周岁)?\.?",
+    re.IGNORECASE,
+)
+_MONTHS = re.compile(r"(\d{1,2})\s*(?:m|mo|months?|monate?|mois|meses|mes|个月|月|か月)\.?", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[;,/+&|、，；\n]|\s(?:and|und|et|y|e|mit|with|con|com|avec)\s")
+_CODE = re.compile(r"([A-Z]\d{2}(?:\.\d{1,4})?)(?:[A-Z]{0,2})", re.IGNORECASE)
+OLDEST = 120
+"""Years; an age at or above it is an error of typing."""
+
+
+def is_missing(text: str) -> bool:
+    """Return whether a cell has no value: empty, a dash, ``NA``, ``unknown``, 不详."""
+    return text.strip() in ("", "-", "--", "?", ".", "/", "—", "–") or (bool(plain(text)) and plain(text) in MISSING)
+
+
+def side_of(text: str) -> str | None:
+    """Return left or right.
+
+    Example:
+        >>> [side_of(cell) for cell in ("OD", "links", "右眼", "OU", "1")]
+        ['right', 'left', 'right', None, None]
+    """
+    return _one_of(plain(text), SIDES)
+
+
+def is_both(text: str) -> bool:
+    """Return whether a cell is of both eyes."""
+    return plain(text) in BOTH_EYES
+
+
+def sex_of(text: str, words: frozenset[str] = frozenset()) -> str | None:
+    """Return male or female.
+
+    Args:
+        text: The cell.
+        words: All words of the column, which tell a Spanish M, for mujer beside H, from the M of male.
+
+    Example:
+        >>> sex_of("w"), sex_of("M"), sex_of("M", frozenset({"h", "m"})), sex_of("\u2640"), sex_of("1")
+        ('female', 'male', 'female', 'female', None)
+    """
+    word = plain(text) or text.strip()
+    if "h" in words and "m" in words and "f" not in words and word in ("h", "m"):
+        return "male" if word == "h" else "female"
+    return "male" if word == "h" and "f" in words else _one_of(word, SEX_WORDS)
+
+
+def split_of(text: str) -> str | None:
+    """Return train, val or test."""
+    return _one_of(plain(text), SPLITS)
+
+
+def flag_of(text: str) -> str | None:
+    """Return yes or no.
+
+    Example:
+        >>> flag_of("ja"), flag_of("0"), flag_of("无"), flag_of("2")
+        ('yes', 'no', 'no', None)
+    """
+    word = plain(text) or text.strip()
+    return "yes" if word in YES else "no" if word in NO else None
+
+
+def age_of(text: str) -> float | None:
+    """Return an age in years; None for one that is no age, such as a year of birth.
+
+    Example:
+        >>> [age_of(cell) for cell in ("67", "67 Jahre", "6 months", "63,5", "1957", "150", "60-69")]
+        [67.0, 67.0, 0.5, 63.5, None, None, None]
+    """
+    found = _AGE.fullmatch(text.strip())
+    months = _MONTHS.fullmatch(text.strip())
+    if months:
+        return int(months[1]) / 12
+    years = float(found[1].replace(",", ".")) if found else -1.0
+    return years if 0 <= years < OLDEST else None
+
+
+def number_of(text: str) -> float | None:
+    """Return a number with a decimal point or comma; None for anything else, and for one that may group thousands."""
+    found = re.fullmatch(r"[-+]?\d+(?:[.,]\d+)?", text.strip())
+    return float(text.strip().replace(",", ".")) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a cell states of diseases.
+
+    Attributes:
+        present: Names of the vocabulary that the cell states to be there.
+        absent: Those that it denies.
+        others: Its other words, as they stand there: what the vocabulary lacks, suspicions, what is past.
+    """
+
+    present: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """All of it in words, for the column's own question and the screen; empty for an empty cell."""
+        return "; ".join((*self.present, *(f"no {name}" for name in self.absent), *self.others))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the vocabulary: each disease with yes or no, and ``diagnosis`` where there is exactly one."""
+        found = dict.fromkeys(self.absent, "no") | dict.fromkeys(self.present, "yes")
+        if self.present == ("normal",) and not self.others:
+            return {"diagnosis": "normal"}
+        found.pop("normal", None)
+        single = len(self.present) == 1 and not self.others and self.present != ("normal",)
+        return found | ({"diagnosis": self.present[0]} if single else {})
+
+
+@lru_cache(maxsize=10_000)
+def findings_of(text: str) -> Findings:
+    """Return the diseases in a cell.
+
+    A suspicion, a disease of the past and a denied one are none: ``suspect glaucoma`` stays a word of the table, and
+    ``no DR`` denies retinopathy, which is not ``normal``.
+
+    Example:
+        >>> findings_of("DR; AMD").present, findings_of("no DR").absent, findings_of("Glaukomverdacht").others
+        (('diabetic retinopathy', 'age-related macular degeneration'), ('diabetic retinopathy',), ('Glaukomverdacht',))
+    """
+    if is_missing(text):
+        return Findings()
+    whole = _finding(text)
+    if whole is not None:
+        return whole
+    parts = [part.strip() for part in _SEPARATORS.split(text) if part and part.strip()]
+    read = [_finding(part) or Findings(others=(part,)) for part in parts] if len(parts) > 1 else []
+    if not any(one.present or one.absent for one in read) or any(_qualifies(part) for part in parts):
+        return Findings(others=(text.strip(),))
+    together = Findings(*(tuple(dict.fromkeys(w for one in read for w in getattr(one, f))) for f in _FIELDS))
+    return Findings(others=(text.strip(),)) if set(together.present) & set(together.absent) else together
+
+
+_FIELDS = ("present", "absent", "others")
+
+
+def _qualifies(part: str) -> bool:
+    """Return whether a part makes the disease beside it a suspicion, or one of the past: ``glaucoma, suspected``."""
+    low = part.casefold()
+    if not any(word in low for word in (*DOUBTS, *PASTS)):
+        return False
+    return not any(len(name) > 3 and name in plain(part) for name in _names())
+
+
+def _finding(text: str) -> Findings | None:
+    """Return what a phrase of one disease states; None for one that is not understood as a whole."""
+    name = _disease(text)
+    if name is not None:
+        return Findings(present=(name,))
+    low = text.strip().casefold()
+    if any(word in low for word in DOUBTS) or any(word in low for word in PASTS):
+        return Findings(others=(text.strip(),))
+    for negation in NEGATIONS:
+        denied = _disease(low.removeprefix(negation)) if low.startswith(negation) else None
+        if denied is not None:
+            return Findings(absent=(denied,)) if denied != "normal" else Findings(others=(text.strip(),))
+    return None
+
+
+def _disease(text: str) -> str | None:
+    """Return the disease that a phrase names as a whole, in words or as a code of ICD-10."""
+    code = _CODE.fullmatch(text.strip())
+    if code:
+        stated = code[1].upper()
+        return next((name for begin, name in ICD_10.items() if stated == begin or stated.startswith(begin)), None)
+    return _names().get(plain(text))
+
+
+@lru_cache(maxsize=1)
+def _names() -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for term in CONDITIONS:
+        for word in (term.name, *term.english, *term.chinese, *term.kinds):
+            found.setdefault(plain(word), term.name)
+    for name, words in DIAGNOSES.items():
+        for word in words:
+            found.setdefault(word, name)
+    return found
+
+
+def condition_of(header: str) -> str | None:
+    """Return the disease whose flag a column is, by its name alone.
+
+    Example:
+        >>> condition_of("Glaucoma"), condition_of("ARMD"), condition_of("age")
+        ('glaucoma', 'age-related macular degeneration', None)
+    """
+    name = _disease(header.replace("_", " "))
+    return name if name != "normal" else None
+
+
+def _one_of(word: str, words: Mapping[str, frozenset[str]]) -> str | None:
+    return next((name for name, own in words.items() if word in own), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The distinct cells of a column.
+
+    Attributes:
+        count: Cell -> number of rows, without missing ones, the most frequent first.
+        rows: Number of rows with a value.
+        empty: Number of rows without.
+    """
+
+    count: Mapping[str, int] = field(default_factory=dict)
+    rows: int = 0
+    empty: int = 0
+
+    def share(self, known: Mapping[str, object]) -> float:
+        """Return the share of rows whose cell is a key of a mapping; 0 for an empty column."""
+        return sum(n for cell, n in self.count.items() if cell in known) / self.rows if self.rows else 0.0
+
+
+def values_of(cells: list[str]) -> Values:
+    """Return the distinct cells of a column."""
+    count: dict[str, int] = {}
+    for cell in cells:
+        if not is_missing(cell):
+            count[cell] = count.get(cell, 0) + 1
+    rows = sum(count.values())
+    return Values(dict(sorted(count.items(), key=lambda item: (-item[1], item[0]))), rows, len(cells) - rows)
