@@ -155,7 +155,7 @@ def whole_number(text: str) -> int | float:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file in UTF-8, UTF-16 (each with or without byte-order mark), GB18030, cp1252 or ISO 8859-15.
+    """Return the text of a file in UTF-8 or UTF-16 (with or without a mark), GB18030, cp1252 or ISO 8859-15.
 
     Without a mark, UTF-16 is known by its zero bytes, and GB18030 by several Chinese characters in a row, as in cp1252
     most letters outside ASCII stand alone. A text that could be either is refused.
@@ -218,7 +218,7 @@ _ALONE = re.compile(rb"[\xb0-\xd7][\xa1-\xfe]")
 
 
 def _narrow_encoding(data: bytes) -> str:
-    """Return GB18030 or cp1252 for a text that is not UTF-8.
+    """Return GB18030, cp1252 or ISO 8859-15 for a text that is not UTF-8.
 
     Raises:
         UnicodeError: It could be either, or it is UTF-8 with damaged characters.

@@ -254,7 +254,8 @@ class Sample:
         licence: Licence as stated by the source.
         labels: Concept -> word; unknown concepts are absent. ``diagnosis``: a name in `CONDITIONS`; ``glaucoma`` and
             every name in `CONDITIONS`: ``yes`` or ``no``; every name in `SCALES`: one of its levels, e.g. ``"2"``; a
-            lesion of `STRUCTURES`: ``yes`` or ``no``, whether it is outlined.
+            lesion of `STRUCTURES`: ``yes`` or ``no``, whether it is outlined; other names are those of a user's own
+            task, and ``table/...`` of a column of a user's table, in its words.
         masks: Mask files; their pixels are read by curation, not by the source.
         outlines: Polygons and boxes of the source; curation converts them to boxes in pixels.
         regions: Known boxes; curation adds those of masks and outlines.
@@ -267,6 +268,7 @@ class Sample:
         shared_images: Further image files, numbered after `image` in questions; other samples may show them too.
             Samples that share an image are in one split.
         asked: Ready questions of the sample, each asked by the task of its name.
+        split: Split that the source states, in which its whole group is put; empty if curation divides.
     """
 
     source: str
@@ -287,6 +289,7 @@ class Sample:
     phantom: bool = False
     shared_images: tuple[ImageFile, ...] = ()
     asked: tuple[Question, ...] = ()
+    split: Literal["", "train", "val", "test"] = ""
 
     @property
     def own_image(self) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +23,7 @@ class Divided:
         images: Every image that they show, in the same groups.
         alike: Pairs of images that show one photograph.
         contradictory: Samples whose photograph carries two different labels; they are in no split.
+        moved: Samples that are in another split than stated, which they keep.
         splits: Split of each sample, by source and key.
     """
 
@@ -30,6 +31,7 @@ class Divided:
     images: list[Sample]
     alike: list[Likeness]
     contradictory: list[Dropped]
+    moved: list[Dropped]
     splits: dict[Place, Split]
 
 
@@ -68,7 +70,17 @@ def divide(
         units, _ = families([replace(s, group=s.key) for s in samples], sharing)
         spanning = {}
     left = [s for s in units if (s.source, s.key) not in out]
-    return Divided(joined, shown, alike, contradictory, split(left, ratios, seed=seed, spanning=spanning))
+    splits = split(left, ratios, seed=seed, spanning=spanning)
+    return Divided(joined, shown, alike, contradictory, list(_moved(left, splits)), splits)
+
+
+def _moved(samples: Iterable[Sample], splits: Mapping[Place, Split]) -> Iterator[Dropped]:
+    """Yield a line for each sample that is in another split than its source states, with its group."""
+    for sample in samples:
+        placed = splits[sample.source, sample.key]
+        if sample.split and sample.split != placed:
+            detail = f"stated {sample.split}; in {placed}, as are the others of its patient or family"
+            yield Dropped.of(sample, "split", "split of its group", detail, "part")
 
 
 def _alike(images: Sequence[Sample], prepared: Mapping[Place, Prepared]) -> list[Likeness]:

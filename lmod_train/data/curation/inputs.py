@@ -18,6 +18,7 @@ from lmod_train.core.types import Cut, Dropped, Question, Sample
 from lmod_train.core.vocabulary.modalities import combined, unknown_words, words_of
 from lmod_train.core.vocabulary.phantoms import LICENCE
 from lmod_train.data.curation.keys import is_utf8, unusable_key
+from lmod_train.data.curation.known_values import with_known_values
 from lmod_train.data.curation.sharing import key_conflicts
 from lmod_train.data.sources.base import Source
 
@@ -61,7 +62,9 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
             if problem is not None:
                 dropped.append(problem)
             elif isinstance(item, Sample):
-                samples[item.source, item.key] = _canonical(drawn(item) if is_phantom else item)
+                known, unknown = with_known_values(item)
+                dropped += unknown
+                samples[item.source, item.key] = _canonical(drawn(known) if is_phantom else known)
         lines = sorted(json.dumps(_row(item, source.root), sort_keys=True, ensure_ascii=False) for item in items)
         digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
         counted = {"samples": sum(isinstance(i, Sample) for i in items), "listing_sha256": digest}
@@ -189,7 +192,7 @@ def _row(item: Sample | Dropped, root: Path) -> dict[str, Any]:
     row["outlines"] = [_without_empty(outline, "parts", "drawn_on") for outline in row["outlines"]]
     row["labels"] = dict(item.labels)
     row["asked"] = [_without_empty(question, "perturbation") for question in row["asked"]]
-    return {name: value for name, value in row.items() if value or name not in ("shared_images", "asked")}
+    return {name: value for name, value in row.items() if value or name not in ("shared_images", "asked", "split")}
 
 
 def _without_empty(row: dict[str, Any], *fields: str) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _dropped(results: Results, copies: Sequence[Sample]) -> list[Dropped]:
     prepared = [p.dropped for p in results.done.values() if p.dropped is not None]
     prepared += [one for p in results.prepared.values() for one in p.listed]
     crossing = [Dropped.of(s, "leakage", "copy_in_other_split") for s in copies]
-    return [*results.inputs.dropped, *prepared, *results.divided.contradictory, *crossing]
+    return [*results.inputs.dropped, *prepared, *results.divided.contradictory, *results.divided.moved, *crossing]
 
 
 def _write_tables(out: Path, results: Results, pairs: Sequence[ImagePair]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -38,6 +38,8 @@ def split(
     of a source ends more than g samples above its share nor 2 g below it, and no stratum more than 3 g away from its
     own. The result does not depend on the order of the samples.
 
+    A group with a stated split (`Sample.split`) is in that one; where its samples state several, in that of most.
+
     Args:
         samples: Samples with group and labels.
         ratios: Shares of train, val and test; 0 leaves a split empty.
@@ -68,10 +70,17 @@ def split(
     decided: dict[Group, Split] = {}
     for source in sorted(groups):
         fixed = {g: decided[family] for g in groups[source] if (family := spanning.get((source, g))) in decided}
+        fixed |= {g: name for g, members in groups[source].items() if g not in fixed and (name := _stated(members))}
         for group, name in _divide(source, groups[source], ratios, seed, fixed).items():
             placed |= {(source, s.key): name for s in groups[source][group]}
             decided[spanning.get((source, group), (source, group))] = name
     return placed
+
+
+def _stated(samples: Sequence[Sample]) -> Split | None:
+    """Return the split that most samples of a group state, of equally many the later one; None if none does."""
+    counts: Counter[Split] = Counter(s.split for s in samples if s.split)
+    return max(counts, key=lambda name: (counts[name], SPLITS.index(name)), default=None)
 
 
 def _divide(

@@ -100,6 +100,9 @@ def test_no_candidates_no_account():
 SCANS = {"1": (1, 19), "2": (4, 30), "3": (6, 42), "4": (8, 64)}  # stage: patients, scans
 
 
+DIAGNOSIS = {"1": "cataract", "2": "scar", "3": "drusen", "4": "nevus"}  # what stands for a stage as a label
+
+
 class Scans(Folders):
     """Scans of four stages in the manner of OIMHS: all 19 of stage 1 come from one patient."""
 
@@ -109,7 +112,7 @@ class Scans(Folders):
         for stage, (patients, scans) in SCANS.items():
             for i in range(scans):
                 image, group = self.root / f"{stage}-{i}.png", f"{stage}-{i % patients}"
-                yield Sample("scans", f"{stage}/{i}", "OCT", image, group, "CC0", {"diagnosis": stage})
+                yield Sample("scans", f"{stage}/{i}", "OCT", image, group, "CC0", {"diagnosis": DIAGNOSIS[stage]})
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +132,7 @@ def test_a_class_of_one_patient_gives_the_published_76(scans, tmp_path):
     manifest, records = curated(scans, tmp_path / "all", balance_over="all")
     assert len(records) == 19 * 4 and set(Counter(r.answer for r in records).values()) == {19}
     (account,) = manifest["balance"]["glaucoma"]
-    assert account["items"] == 76 and account["n_per_class"] == 19 and account["groups_per_class"]["1"] == 1
+    assert account["items"] == 76 and account["n_per_class"] == 19 and account["groups_per_class"]["CATARACT"] == 1
     assert account["items_per_split"] == Counter(r.split for r in records) and len(account["items_per_split"]) == 3
     assert manifest["settings"]["balance_over"] == account["over"] == "all"
     homes = {}
@@ -141,7 +144,7 @@ def test_by_split_the_class_of_one_patient_limits_only_its_own_split(scans, tmp_
     manifest, records = curated(scans, tmp_path)
     accounts = manifest["balance"]["glaucoma"]
     assert [a["over"] for a in accounts] == ["split"] * 3
-    assert sorted(a["missing"] for a in accounts) == [[], ["1"], ["1"]]
+    assert sorted(a["missing"] for a in accounts) == [[], ["CATARACT"], ["CATARACT"]]
     for account in accounts:
         counts = Counter(r.answer for r in records if r.split == account["cell"][2])
         assert set(counts.values()) == {account["n_per_class"]} == {min(account["before"].values())}
@@ -164,7 +167,7 @@ def test_the_missing_groups_of_an_age_are_in_the_manifest(scans, tmp_path):
     class Ages(Scans):
         def samples(self):
             for s in super().samples():
-                yield replace(s, patient=Patient(age=10.0 * int(s.labels["diagnosis"]) + 15))
+                yield replace(s, patient=Patient(age=10.0 * int(s.key[0]) + 15))
 
     curate([Ages(scans.root)], [AgeGroup()], tmp_path / "out", workers=1, progress=False, balance_over="all")
     (account,) = read_manifest(tmp_path / "out")["balance"]["age_group"]
