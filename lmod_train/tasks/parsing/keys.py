@@ -11,6 +11,7 @@ from lmod_train.core.vocabulary import labels
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.layouts import CellKind, short_label
+from lmod_train.tasks.parsing.option_signs import TEXT
 from lmod_train.tasks.parsing.slots import kinds_of
 
 Role = Literal["id", "subject", "diagnosis", "answer", "type", "denied", "extra", ""]
@@ -107,8 +108,8 @@ def kind_of(word: str) -> CellKind:
 
 @lru_cache(maxsize=4096)
 def is_name(word: str) -> bool:
-    """Return whether a word, in the form of `plain`, is the name of a condition, structure or sex."""
-    return term_of(re.sub(r"^(?:non |非)", "", word)) is not None
+    """Return whether a word, in the form of `plain`, is the name of a condition, structure or sex, or an option's sign."""
+    return re.fullmatch(TEXT, word) is not None or term_of(re.sub(r"^(?:non |非)", "", word)) is not None
 
 
 def is_closed(label: str) -> bool:

@@ -8,7 +8,7 @@ correction, the line of the answer, an opening letter, other fields, then the st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Unparsed
@@ -69,6 +69,8 @@ _STEP = re.compile(
 _ALTERNATIVE = re.compile(r"\W{0,6}(?:or(?![a-z])|或)", re.IGNORECASE)
 _REACH = 80
 """Characters around a mention in which a word that chooses it is looked for."""
+Marker = Callable[[str, Sequence[str]], str]
+"""Replaces each mention of an option in cleaned text by its sign (see `lmod_train.tasks.parsing.option_signs`)."""
 
 
 def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
@@ -92,7 +94,7 @@ def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
     """
     if not text.strip():
         return Unparsed("empty")
-    return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
+    return answer_in(text, lambda slot: read_slot(slot, choices), lambda prose: option_in_prose(prose, choices))
 
 
 _JUDGED_YES = re.compile(rf"\W{{0,3}}(?:{any_of(options.YES_EN, options.YES_ZH)})\W{{0,3}}", re.IGNORECASE)
@@ -104,16 +106,26 @@ _LONE_KEY = re.compile(
 _LETTER_NAME = re.compile(r"(?:option |choice |选项)?([A-Za-z])[.)]?")
 
 
-def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
-    """Return the option that a slot states; None for a slot about something else."""
+def read_slot(slot: Slot, choices: Sequence[str], marker: Marker = mark) -> Claim | None:
+    """Return the option that a slot states; None for a slot about something else.
+
+    Args:
+        slot: One of `lmod_train.tasks.parsing.structure.decode`.
+        choices: Texts of the options.
+        marker: How a text mentions them: with letters, unless another one is given.
+    """
+
+    def stated_in(text: str) -> str | Unparsed:
+        return option_in_prose(text, choices, marker)
+
     value = clean(slot.value)
     named = _LETTER_NAME.fullmatch(slot.name.strip())
     kinds = ("yes",) if slot.value == TICKED else kinds_of(value)
-    of_name = _in_prose(clean(slot.name), choices) if not named and slot.name and not role_of(slot.name) else UNKNOWN
+    of_name = stated_in(clean(slot.name)) if not named and slot.name and not role_of(slot.name) else UNKNOWN
     if slot.role == "denied":
         return None
     of_line = slot.layout == "line" and slot.role not in ("answer", "type")
-    own = UNKNOWN if of_line else _in_prose(value, choices) if slot.role else UNKNOWN
+    own = UNKNOWN if of_line else stated_in(value) if slot.role else UNKNOWN
     if isinstance(own, str) and not kinds:  # {"answer": "B", "disease": "macular hole"}
         return own if not isinstance(of_name, str) or of_name == own else Unparsed("ambiguous", f"{own} and {of_name}")
     if (named or isinstance(of_name, str)) and not (slot.role and role_of(slot.name)):
@@ -123,15 +135,15 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
             return None if not _JUDGED_NO.fullmatch(value) else IGNORED
         if slot.value == EMPTY or kinds != ("yes",):
             return IGNORED
-        return of_name if isinstance(of_name, str) else _in_prose(named[1].upper(), choices) if named else None
+        return of_name if isinstance(of_name, str) else stated_in(named[1].upper()) if named else None
     if slot.name and not slot.role and plain(slot.name) != "letter":
         lone = (
             slot.layout == "object"
             and _LONE_KEY.fullmatch(plain(slot.name))
             and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value)
         )
-        return _in_prose(value, choices) if lone else None
-    stated = _in_prose(value, choices)
+        return stated_in(value) if lone else None
+    stated = stated_in(value)
     if isinstance(stated, str) or stated.reason in ("ambiguous", "out_of_range"):
         return stated
     if {"refused", "open"} & set(kinds):
@@ -139,8 +151,15 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
     return None if slot.layout == "line" else UNKNOWN
 
 
-def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
-    marked = open_limits(mark(without_confidence(text), choices))
+def option_in_prose(text: str, choices: Sequence[str], marker: Marker = mark) -> str | Unparsed:
+    """Return the option that prose states (see `parse_option`).
+
+    Args:
+        text: Cleaned text.
+        choices: Texts of the options.
+        marker: How a text mentions them.
+    """
+    marked = open_limits(marker(without_confidence(text), choices))
     final = final_statement(marked)
     if final is not None and _ALTERNATIVE.match(final):  # "B. No, wait. Or D?"
         return _decide(_numbers(marked), choices, text)
@@ -152,8 +171,9 @@ def _decide(stated: Iterable[int], choices: Sequence[str], text: str) -> str | U
     different = list(dict.fromkeys(stated))
     if not different:
         return Unparsed("no_match", text.strip()[:80])
-    if len(different) > 1 or different[0] == len(LETTERS):
-        return Unparsed("ambiguous", "states " + " and ".join((*LETTERS, "others")[i] for i in different[:4]))
+    if len(different) > 1 or different[0] == index_of(OTHERS):
+        names = {index_of(OTHERS): "others", **dict(enumerate(choices)), **dict(enumerate(LETTERS))}
+        return Unparsed("ambiguous", "states " + " and ".join(names[i] for i in different[:4]))
     (only,) = different
     return choices[only] if only < len(choices) else Unparsed("out_of_range", LETTERS[only])
 

@@ -18,12 +18,14 @@ from lmod_train.tasks.parsing.cues import any_of
 from lmod_train.tasks.parsing.normalise import normalise
 
 OF_LETTER, OF_TEXT = 0xA000, 0xA040
-LETTER, TEXT = "[\ua000-\ua019]", "[\ua040-\ua05a]"
+LETTER, TEXT = "[\ua000-\ua019]", "[\ua040-\ua440]"
 """Patterns of the sign of an option's letter, and of its text."""
-OTHERS = "\ua05a"
+OTHERS = "\ua440"
 """Sign of options that a reply leaves open: "grade 2 or worse"."""
+MOST_OPTIONS = ord(OTHERS) - OF_TEXT
+"""Options that have a sign each; without letters there may be as many."""
 
-_TAKEN = {code: " " for first in (OF_LETTER, OF_TEXT) for code in range(first, first + len(LETTERS) + 1)}
+_TAKEN = dict.fromkeys((*range(OF_LETTER, OF_LETTER + len(LETTERS)), *range(OF_TEXT, ord(OTHERS) + 1)), " ")
 _CAPITAL = re.compile(
     r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-'])(?<![A-Za-z]\.)(?P<letter>[A-Z])(?![A-Za-z0-9_]|[-'][A-Za-z0-9]|\.[A-Za-z])"
 )
@@ -68,7 +70,7 @@ def mark(text: str, choices: Sequence[str]) -> str:
         >>> mark("A rim is seen by vitamin A", ("x", "y")).isascii()
         True
     """
-    text = _OPTION.sub(_upper, text.translate(_TAKEN))
+    text = _OPTION.sub(_upper, unsigned(text))
     text = in_full(text, choices)
     for pattern, numbers in _texts(tuple(choices)):
         text = _with_signs(text, pattern, numbers)
@@ -77,6 +79,11 @@ def mark(text: str, choices: Sequence[str]) -> str:
     alone = _SMALL_ALONE.fullmatch(text)
     text = _upper(alone) if alone else _SMALL.sub(_upper, text)
     return _COMPARED.sub(" ", _CAPITAL.sub(_sign_of, text))
+
+
+def unsigned(text: str) -> str:
+    """Return a text without the letters that are used as signs."""
+    return text.translate(_TAKEN)
 
 
 def _with_signs(text: str, pattern: re.Pattern[str], numbers: Mapping[str, int]) -> str:

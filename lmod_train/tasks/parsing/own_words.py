@@ -1,0 +1,405 @@
+"""Parse the choices of a question of one's own: any words in any language, alone or several of them.
+
+Each mention of a choice in a reply is replaced by a sign before anything else is read, the longest choice first, so that
+"no DR" is not a denied "DR" and punctuation within a choice divides nothing. The rules for options then read the signs.
+Besides its own words a choice is read by the synonyms that the question names, and by those of the vocabulary if no
+other choice means the same concept.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import answers, other_languages
+from lmod_train.tasks.parsing.clean import clean
+from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
+from lmod_train.tasks.parsing.forms import spellings, term_of
+from lmod_train.tasks.parsing.keys import role_of
+from lmod_train.tasks.parsing.normalise import normalise
+from lmod_train.tasks.parsing.option import option_in_prose, read_slot
+from lmod_train.tasks.parsing.option_signs import OF_TEXT, TEXT, in_full, index_of, unsigned
+from lmod_train.tasks.parsing.reading import Claim, answer_in
+from lmod_train.tasks.parsing.slots import kinds_of
+from lmod_train.tasks.parsing.stage import parse_stage
+from lmod_train.tasks.parsing.stance import describes_whole_eye, stance, statements
+from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot, decode
+
+SEPARATOR = "; "
+"""Between the choices of an answer with several."""
+Synonyms = tuple[tuple[str, tuple[str, ...]], ...]
+"""Choice -> further words by which replies name it."""
+
+
+def parse_own(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), keys: tuple[str, ...] = ()) -> Claim:
+    """Return the one choice that the text states, in the question's spelling.
+
+    Args:
+        text: A reply without thinking (see `lmod_train.tasks.parsing.reading.read`).
+        choices: Those of the question, which differ in more than case, accents, blanks and hyphens.
+        synonyms: Further words of the choices.
+        keys: Names of the question, which announce an answer: "Rim status: thin".
+
+    Returns:
+        The choice; or `Unparsed` with ``empty``, ``no_match`` (none is stated, or some are only denied) or
+        ``ambiguous`` (two are stated, or "grade 2 or worse").
+
+    Example:
+        >>> three = ("DR", "PDR", "no DR")
+        >>> [parse_own(text, three) for text in ("DR", "It is PDR, not DR.", "There are no signs of DR.")]
+        ['DR', 'PDR', 'no DR']
+        >>> parse_own("Diagnose: Glaukom, nicht gesund", ("Glaukom", "gesund"))
+        'Glaukom'
+        >>> [parse_own(text, three).reason for text in ("not PDR", "DR or PDR", "")]
+        ['no_match', 'ambiguous', 'empty']
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    words = words_of(choices, synonyms)
+    opened = words.opened(text, keys)
+    if all(choice.isdecimal() and choice == str(int(choice)) and len(choice) < 3 for choice in choices):
+        level = parse_stage(opened, choices)
+        if isinstance(level, str) or level.reason != "no_match":
+            return level
+
+    def slot(found: Slot) -> Claim | None:
+        return read_slot(words.in_slot(found), choices, words.marked)
+
+    def prose(found: str) -> Claim:
+        stated = option_in_prose(found, choices, words.marked)
+        nothing = isinstance(stated, Unparsed) and stated.reason == "no_match"
+        return (words.denied_in(found) or stated) if nothing else stated
+
+    return answer_in(opened, slot, prose)
+
+
+def parse_several(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), keys: tuple[str, ...] = ()) -> Claim:
+    """Return the choices that the text states, in the order of the question, joined by `SEPARATOR`.
+
+    Args:
+        text: A reply without thinking.
+        choices: Those of the question.
+        synonyms: Further words of the choices.
+        keys: Names of the question.
+
+    Returns:
+        The choices, an empty text if it states that none applies or denies each; or `Unparsed` with ``empty``,
+        ``no_match`` or ``ambiguous`` (one is both stated and denied, or one is stated beside "none").
+
+    Example:
+        >>> two = ("drusen", "Blutung")
+        >>> [parse_several(text, two) for text in ("Blutung, Drusen", "drusen but no Blutung", "Answer: none")]
+        ['drusen; Blutung', 'drusen', '']
+    """
+    if not text.strip():
+        return Unparsed("empty")
+    words = words_of(choices, synonyms)
+    stated: dict[int | None, set[bool]] = defaultdict(set)  # None stands for "none of them"
+    for number, holds in _stated_in(words, words.opened(text, (*keys, *other_languages.LISTS))):
+        stated[number].add(holds)
+    yes = sorted(number for number, found in stated.items() if number is not None and True in found)
+    if any(len(found) > 1 for found in stated.values()) or (yes and None in stated):
+        return Unparsed("ambiguous", " and ".join(choices[number] for number in yes[:4]))
+    if yes:
+        return SEPARATOR.join(choices[number] for number in yes)
+    if None in stated or len(stated) == len(choices):
+        return ""
+    return Unparsed("no_match", text.strip()[:80])
+
+
+def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
+    """Yield each stated choice and whether it holds: of structures, else of the answer's line, else of the prose."""
+    decoded = decode(text)
+    whole = [words.in_slot(slot) for slot in decoded.slots if slot.layout != "line"]
+    found = [one for slot in whole for one in _of_slot(words, slot)]
+    if not found:
+        prose, _ = split_explanation(clean(decoded.prose()))
+        final, line = final_statement(prose), last(_LINE, prose)
+        found = list(_of_prose(words, line["value"] if line else final or prose))
+        found = found or list(_of_prose(words, prose))
+    yield from found
+
+
+_LINE = re.compile(r"^\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]+|(?:\n[^\n]+)+)", re.I | re.M)
+
+
+def _of_slot(words: Words, slot: Slot) -> Iterator[tuple[int | None, bool]]:
+    kinds = ("yes",) if slot.value == TICKED else ("no",) if slot.value == EMPTY else kinds_of(clean(slot.value))
+    named = re.fullmatch(rf"\W*(?P<sign>{TEXT})\W*", words.marked(slot.name, ()))
+    if named and not (slot.role and role_of(slot.name)) and kinds in (("yes",), ("no",)):
+        yield index_of(named["sign"]), kinds == ("yes",)
+    elif slot.role == "denied":
+        yield from ((number, not holds) for number, holds in _of_prose(words, clean(slot.value)) if number is not None)
+    elif slot.role or slot.layout == "box":
+        yield from _of_prose(words, clean(slot.value))
+
+
+def _of_prose(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
+    marked = words.marked(text, ())
+    if _NONE.fullmatch(marked):
+        yield None, True
+    for clause in statements(marked):
+        for mention in re.finditer(TEXT, clause):
+            found = stance(clause, mention.start(), mention.end(), bare=True)
+            if found is not None:
+                yield index_of(mention[0]), found == "asserted"
+
+
+_NONE = re.compile(
+    r"\W*(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?(?: (?:apply|applies"
+    r"|is (?:present|visible|seen)|are (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
+    r"|nenhuma?|\[\s?\]|以上都?(?:没有|不是|无)|都?没有|均?无)\W*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a question's choices.
+
+    Attributes:
+        numbers: Spelling, as `spelled` returns it -> index of its choice.
+        strong: Pattern of the spellings that name a choice wherever they occur.
+        weak: Pattern of spellings that are words or numbers of any text ("no", "1", "A"); they count in the place of an
+            answer only.
+        whole: Pattern of words for a normal eye, which count where they are said of the whole eye.
+        negative: Index of a choice -> that of its negation ("DR", "no DR").
+        folded: The choices as replies are compared with them, if words that two of them share may be left out once.
+    """
+
+    choices: tuple[str, ...]
+    numbers: dict[str, int]
+    strong: re.Pattern[str]
+    weak: re.Pattern[str]
+    whole: re.Pattern[str]
+    negative: dict[int, int]
+    folded: tuple[str, ...]
+
+    def opened(self, text: str, keys: Iterable[str]) -> str:
+        """Return a reply, with its markup, with signs and with English names of its fields."""
+        text = _EXPLAINED.sub(r"\g<before>Explanation\g<after>", unsigned(folded(text)))
+        text = field_named(keys).sub(r"\g<before>Answer\g<after>", text)
+        return self._signed(in_full(text, self.folded) if self.folded else text, self.strong)
+
+    def marked(self, text: str, choices: Sequence[str]) -> str:
+        """Return cleaned text with signs, and with the English words for negations of other languages."""
+        text = self.whole.sub(self._of_whole_eye, self._signed(folded(text), self.strong))
+        text = _NEGATED_BEHIND.sub(r" not \g<sign>", self._signed(text, self.weak))
+        for pattern, english in _ENGLISH:
+            text = pattern.sub(english, text)
+        return text
+
+    def in_slot(self, slot: Slot) -> Slot:
+        """Return a slot whose value is a sign if it is a choice and nothing else, also "unknown" or "0"."""
+        number = self.numbers.get(spelled(folded(slot.value).strip(" \t\n*_\"'<>.,;`")))
+        value = slot.value if number is None else chr(OF_TEXT + number)
+        return Slot(slot.name, value, slot.role, slot.layout, slot.spans, slot.extra)
+
+    def denied_in(self, text: str) -> str | None:
+        """Return the negation of the choices that the text denies, None if it denies none with one."""
+        found = set()
+        for clause in statements(self.marked(text, ())):
+            for mention in re.finditer(TEXT, clause):
+                if stance(clause, mention.start(), mention.end(), bare=True) == "denied":
+                    found.add(self.negative.get(index_of(mention[0])))
+        found.discard(None)
+        return self.choices[found.pop() or 0] if len(found) == 1 else None
+
+    def _signed(self, text: str, pattern: re.Pattern[str]) -> str:
+        return pattern.sub(self._sign, text)
+
+    def _sign(self, found: re.Match[str]) -> str:
+        number = self._number(found[0])
+        return found[0] if number is None else chr(OF_TEXT + number)
+
+    def _number(self, text: str) -> int | None:
+        own = spelled(text)
+        return self.numbers.get(own, self.numbers.get(own.removesuffix("s")))
+
+    def _of_whole_eye(self, found: re.Match[str]) -> str:
+        text = found.string
+        start = max((text.rfind(sign, 0, found.start()) + 1 for sign in ".;\n!?"), default=0)
+        ends = [at for sign in ".;\n!?" if (at := text.find(sign, found.end())) >= 0]
+        clause = text[start : min(ends, default=len(text))]
+        whole = describes_whole_eye(clause, found.start() - start, found.end() - start)
+        return self._sign(found) if whole else found[0]
+
+
+@lru_cache(maxsize=256)
+def words_of(choices: tuple[str, ...], synonyms: Synonyms = ()) -> Words:
+    """Return the words of the choices."""
+    own = _own_forms(choices, synonyms)
+    numbers = {spelled(form): i for i, forms in enumerate(own) for form in forms}
+    negative, further = _by_vocabulary(choices, numbers)
+    for i, form in further:
+        numbers.setdefault(spelled(form), i)
+    for i, form in _numbered(choices):
+        numbers.setdefault(spelled(form), i)
+    forms = {*(form for forms in own for form in forms), *(form for _, form in further)}
+    normal = {form for form in forms if _means_normal(choices[numbers[spelled(form)]])}
+    weak = {form for form in forms - normal if _is_weak(form)}
+    text = tuple(folded(choice) for choice in choices)
+    joined = any(in_full(one, text) != one for one in text)
+    return Words(
+        choices,
+        numbers,
+        re.compile(_any(forms - normal - weak)),
+        re.compile(_IN_SLOT.format(_any({*weak, *(form for _, form in _numbered(choices))}))),
+        re.compile(_any(normal)),
+        negative,
+        () if joined else text,
+    )
+
+
+def _own_forms(choices: Sequence[str], synonyms: Synonyms) -> list[list[str]]:
+    """Return the spellings of each choice: its own, that without brackets behind it, and the synonyms of the user."""
+    given = dict(synonyms)
+    own = [[choice, *given.get(choice, ())] for choice in choices]
+    taken = {spelled(form) for forms in own for form in forms}
+    shorter = [_IN_BRACKETS.sub("", choice) for choice in choices]
+    for i, form in enumerate(shorter):
+        if form.strip() and spelled(form) not in taken and [*map(spelled, shorter)].count(spelled(form)) == 1:
+            own[i].append(form)
+    return own
+
+
+def _by_vocabulary(choices: Sequence[str], own: dict[str, int]) -> tuple[dict[int, int], list[tuple[int, str]]]:
+    """Return index of a choice -> that of its negation, and the spellings of the vocabulary with their index."""
+    bare = [_NEGATION.sub("", folded(choice)) for choice in choices]
+    negated = [one != folded(choice) for one, choice in zip(bare, choices, strict=True)]
+    terms = [term_of(one) for one in bare]
+    kinds = [term is not None and spelled(one) in map(spelled, term.kinds) for term, one in zip(terms, bare, strict=True)]
+    negative = {
+        i: j
+        for j, one in enumerate(bare)
+        if negated[j]
+        for i in range(len(choices))
+        if not negated[i] and (own.get(spelled(one)) == i or (terms[j] is not None and terms[j] == terms[i] and not kinds[i] | kinds[j]))
+    }
+    forms = []
+    for i, term in enumerate(terms):
+        same = [j for j, other in enumerate(terms) if other is not None and other == term and j != i]
+        if term is None or kinds[i] or any(kinds[j] or negated[j] == negated[i] for j in same):
+            continue
+        if negated[i]:
+            forms += [(i, f"no {form}") for form in spellings(term)[: -len(term.kinds) or None] if form.isascii()]
+        else:
+            forms += [(i, form) for form in spellings(term)]
+    return negative, [(i, form) for i, form in forms if spelled(form) not in own]
+
+
+def _means_normal(choice: str) -> bool:
+    term = term_of(choice)
+    return term is not None and term.name == "normal"
+
+
+def _numbered(choices: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the number of each choice if they are a scale, "Grade 1", "Grade 2"; empty otherwise."""
+    found = [_LEVEL.fullmatch(folded(choice)) for choice in choices]
+    whole = [one for one in found if one]
+    if len(whole) < len(found) or len({one["head"].casefold() for one in whole}) > 1:
+        return []
+    return [(i, one["number"]) for i, one in enumerate(whole)]
+
+
+def _is_weak(form: str) -> bool:
+    """Return whether a spelling is a word or number that any reply may contain."""
+    word = spelled(form)
+    plain = re.fullmatch(r"[\d.,+/ -]+|[^\W\d][+-]?", word) or re.fullmatch("[a-z]{2,3}", form)
+    return bool(plain or kinds_of(form) or role_of(form) or word in (*answers.YES, *answers.NO))
+
+
+def folded(text: str) -> str:
+    """Return a text with plain Latin letters: ae for ä, ss for ß, e for é; all other signs as `normalise` returns them.
+
+    Example:
+        >>> folded("Gefäß"), folded("rétinopathie"), folded("青光眼")
+        ('Gefaess', 'retinopathie', '青光眼')
+    """
+    text = unicodedata.normalize("NFC", normalise(text)).translate(_UMLAUTS)
+    return "".join(map(_bare_letter, text)) if not text.isascii() else text
+
+
+_UMLAUTS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "ẞ": "SS", "æ": "ae", "ø": "o"}
+)
+
+
+@lru_cache(maxsize=4096)
+def _bare_letter(letter: str) -> str:
+    first = unicodedata.normalize("NFD", letter)[0]
+    return first if first.isascii() and first.isalpha() else letter
+
+
+def spelled(text: str) -> str:
+    """Return a text as choices are compared: without case, accents, and differences of blanks and hyphens.
+
+    Example:
+        >>> spelled("Cotton-wool  Spots."), spelled("A-"), spelled("Ödem")
+        ('cotton wool spots', 'a-', 'oedem')
+    """
+    return " ".join(filter(None, re.split(_BLANK, folded(text).casefold()))).rstrip(" .")
+
+
+_BLANK = r"[\s_]{1,9}|(?<=[^\W_])[\s_]?-[\s_]?(?=[^\W_])"
+_IN_BRACKETS = re.compile(r"\s?\([^()]{1,40}\)$")
+_NEGATION = re.compile(
+    r"^(?:no|non|not|without|kein(?:e|en|er)?|ohne|pas d[e']|sans|sin|sem|nao)[\s-]+|^(?:没有|未见|无|非)"
+    r"|\s+(?:absent|negative)$",
+    re.IGNORECASE,
+)
+_LEVEL = re.compile(r"(?P<head>[^\W\d][^\d]{0,30}?\s)(?P<number>[0-9]{1,3})")
+_LATIN = "[A-Za-z0-9]"
+
+
+def _any(forms: Iterable[str]) -> str:
+    """Return a pattern of any spelling as whole words, the longest first; one that matches nothing for none."""
+    texts = {spelled(form): folded(form) for form in sorted(forms)}
+    ordered = sorted(texts, key=lambda text: (-len(text), text))
+    return "|".join(_form(text, texts[text]) for text in ordered if text) or "(?!)"
+
+
+def _form(text: str, written: str) -> str:
+    words = (rf"(?:{_BLANK})").join(map(re.escape, text.split()))
+    if written.isascii() and written.isupper() and written.isalpha() and len(written) <= 5:
+        words = f"(?:{re.escape(written)}|{re.escape(written.lower())})"  # not "Dr. Li"
+    else:
+        plural = "s?" if len(text) > 4 and re.search("[a-z]$", text) and not text.endswith("s") else ""
+        words = f"(?i:{words}{plural})"
+    start = rf"(?<!{_LATIN})(?<!{_LATIN}-)(?<!\bnon\s)" if re.match(_LATIN, text) else "(?<![非不])"
+    return start + words + (rf"(?!{_LATIN}|-{_LATIN}|[.,][0-9]|\+)" if re.search(f"{_LATIN}$", text) else "")
+
+
+_IN_SLOT = r"(?:(?<=[\n:;.=|\"'(\[<]\s)|(?<=[\n:;.=|\"'(\[<])|(?<![\s\S])|(?<=\bis\s))(?:{})(?=\s?(?:\Z|[\n,.;:!)\]\"'|>]))"
+
+
+def field_named(keys: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of the names of fields that announce an answer, in five languages, with some further names.
+
+    Args:
+        keys: Further names; a blank in one may be an underscore.
+    """
+    own = (re.escape(spelled(key)).replace(r"\ ", "[ _]").replace("_", "[ _]") for key in keys if key)
+    return _field("|".join(sorted({*other_languages.ANSWERS, *own}, key=lambda name: (-len(name), name))))
+
+
+def _field(names: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<before>(?:^|[\n;{{,|.])[\s\"'*#>-]{{0,6}})(?:(?:die|das|der|la|le|el|a|o)\s)?(?:{names})"
+        rf"(?P<after>[\"'*]{{0,4}}\s{{0,3}}[:=|])",
+        re.IGNORECASE,
+    )
+
+
+_EXPLAINED = _field("|".join(other_languages.EXPLANATIONS))
+_ENGLISH = tuple((re.compile(rf"(?<![^\W_])(?:{found})(?![^\W_])", re.I), e) for found, e in other_languages.ENGLISH)
+_NEGATED_BEHIND = re.compile(
+    rf"(?P<sign>{TEXT})(?:\s(?!(?:{other_languages.JOINS})\s)[^\W\d]{{1,12}}){{0,3}}?\s"
+    rf"(?:{other_languages.NOT_BEHIND})(?![^\W_])",
+    re.IGNORECASE,
+)
