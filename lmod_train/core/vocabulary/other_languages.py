@@ -12,6 +12,7 @@ ANSWERS = (
     "grade", "stage", "level", "class", "category", "severity",
 )  # fmt: skip
 """Names of a field that holds the answer; the English ones are those that only a question with such choices has."""
+YES, NO = ("ja", "oui", "si", "sim"), ("nein", "non", "nao")
 LISTS = (
     "findings", "lesions", "signs", "conditions", "diseases", "diagnoses", "labels", "choices", "selected", "befunde",
     "diagnosen", "laesionen", "resultats", "diagnostics", "hallazgos", "diagnosticos", "achados",

@@ -27,7 +27,8 @@ _NUMBER = re.compile(
 )
 _SPREAD = re.compile(r"\s?(?:±|\+/?-)\s?[0-9]+(?:[.,][0-9]+)?")
 _ITEM = re.compile(r"(?m)^\s{0,3}[0-9]{1,2}[.)]\s(?=\D)")
-_LINE = re.compile(r"^\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]+)", re.I | re.M)
+_LINE = re.compile(r"(?:^|;)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]+)", re.I | re.M)
+_ASIDE = re.compile(r"\([^()\n]{0,80}\)")  # "0.6 (range 0.5-0.7)"
 
 
 def parse_number(text: str, unit: str = "", keys: tuple[str, ...] = ()) -> float | Unparsed:
@@ -74,20 +75,28 @@ def parse_number(text: str, unit: str = "", keys: tuple[str, ...] = ()) -> float
     return found[0] if found else Unparsed("no_match", text.strip()[:80])
 
 
-def number_of(label: str) -> float | None:
-    """Return the number of a cell, with a decimal point or comma; None for any other text.
+def number_of(label: str) -> str | None:
+    """Return the number of a cell with a decimal point; None for other text, and for "1,250", which may mean either.
 
     Example:
-        >>> number_of("0,6"), number_of(" 12 "), number_of("n/a"), number_of("nan")
-        (0.6, 12.0, None, None)
+        >>> number_of("0,6"), number_of(" +12 "), number_of("n/a"), number_of("1,250")
+        ('0.6', '12', None, None)
     """
-    plain = re.fullmatch(r"\s*([+-]?[0-9]{1,15})(?:[.,]([0-9]{1,15}))?\s*", normalise(label))
-    return float(f"{plain[1]}.{plain[2] or 0}") if plain else None
+    plain = re.fullmatch(r"\s*\+?(-?[0-9]{1,15})(?:([.,])([0-9]{1,15}))?\s*", normalise(label))
+    if plain is None or (plain[2] == "," and _is_grouped(plain[1], plain[3])):
+        return None
+    return f"{plain[1]}.{plain[3]}" if plain[3] else plain[1]
+
+
+def _is_grouped(whole: str, part: str) -> bool:
+    """Return whether a comma between digits may divide thousands."""
+    return len(part) == 3 and whole.lstrip("-0") != ""
 
 
 def _numbers(text: str, unit: str) -> Iterator[float | Unparsed]:
     """Yield the numbers that a text asserts in a unit, `Unparsed` for a range, a limit or one of two meanings."""
     text = _ITEM.sub("", _SPREAD.sub("", without_confidence(normalise(text))))
+    text = aside if _NUMBER.search(aside := _ASIDE.sub(" ", text)) else text
     for clause in statements(text):
         for found in _NUMBER.finditer(clause):
             own = _factor(found["unit"], unit)
@@ -95,8 +104,8 @@ def _numbers(text: str, unit: str) -> Iterator[float | Unparsed]:
                 continue
             if stance(clause, found.start("whole"), found.end(), bare=True) == "denied":
                 continue
-            grouped = found["sign"] == "," and len(found["part"]) == 3 and found["whole"].lstrip("0") != ""
-            if found["limit"] or found["range"] or found["more"] or (grouped and "." not in found["whole"]):
+            grouped = found["sign"] == "," and "." not in found["whole"] and _is_grouped(found["whole"], found["part"])
+            if found["limit"] or found["range"] or found["more"] or grouped:
                 yield Unparsed("ambiguous", found[0])
                 continue
             value = float(f"{re.sub('[.,]', '', found['whole'])}.{found['part'] or 0}") * own

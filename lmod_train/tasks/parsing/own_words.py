@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import answers, other_languages
+from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
 from lmod_train.tasks.parsing.forms import spellings, term_of
@@ -68,7 +69,7 @@ def parse_own(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), keys
             return level
 
     def slot(found: Slot) -> Claim | None:
-        return read_slot(words.in_slot(found), choices, words.marked)
+        return words.denied_by(found) or read_slot(words.in_slot(found), choices, words.marked)
 
     def prose(found: str) -> Claim:
         stated = option_in_prose(found, choices, words.marked)
@@ -110,6 +111,48 @@ def parse_several(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), 
     if None in stated or len(stated) == len(choices):
         return ""
     return Unparsed("no_match", text.strip()[:80])
+
+
+def parse_yes_no(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), keys: tuple[str, ...] = ()) -> Claim:
+    """Return the choice for yes or for no that the text states.
+
+    Args:
+        text: A reply without thinking.
+        choices: Two: the word for yes, and that for no.
+        synonyms: Further words of the choices, as the name of what is asked: then "no signs of it" is a no.
+        keys: Names of the question.
+
+    Returns:
+        The choice, or `Unparsed` as in `parse_own`.
+
+    Example:
+        >>> own = (("yes", ("notch",)),)
+        >>> [parse_yes_no(text, ("yes", "no"), own) for text in ("Antwort: ja", "No.", "A notch is seen.", "no notch")]
+        ['yes', 'no', 'yes', 'no']
+        >>> parse_yes_no("no notch", ("yes", "no")).reason
+        'no_match'
+    """
+    opened = field_named(keys).sub(r"\g<before>Answer\g<after>", folded(text))
+    if sorted(re.findall(r"\w+", opened.casefold())) == sorted(choices):
+        return Unparsed("ambiguous", "both choices")  # "yes no"
+    stated = parse_choice(_POLAR.sub(lambda m: m["before"] + ("yes" if m["yes"] else "no"), opened), choices)
+    if not synonyms or not (isinstance(stated, str) or stated.reason == "no_match"):
+        return stated
+    own = dict(zip(choices, (_ASKED, f"no {_ASKED}"), strict=True))
+    named = parse_own(text, tuple(own.values()), tuple((own[choice], forms) for choice, forms in synonyms), keys)
+    if isinstance(named, Unparsed):
+        return stated if named.reason == "no_match" or isinstance(stated, str) else named
+    said = next(choice for choice, word in own.items() if word == named)
+    return Unparsed("ambiguous", f"{stated} and {said}") if isinstance(stated, str) and said != stated else said
+
+
+_ASKED = "\ua470"
+"""Stands for what is asked; of the Yi script, and no option's sign."""
+_POLAR = re.compile(
+    rf"(?P<before>^\W{{0,6}}|[\n:;=|{{]\W{{0,6}})(?:(?P<yes>{'|'.join(other_languages.YES)})|(?:{'|'.join(other_languages.NO)}))"
+    r"(?=[*_`]{0,3}\s{0,3}(?:$|[,.;:!\n\"'|)}]))",
+    re.IGNORECASE,
+)
 
 
 def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
@@ -199,6 +242,14 @@ class Words:
         number = self.numbers.get(spelled(folded(slot.value).strip(" \t\n*_\"'<>.,;`")))
         value = slot.value if number is None else chr(OF_TEXT + number)
         return Slot(slot.name, value, slot.role, slot.layout, slot.spans, slot.extra)
+
+    def denied_by(self, slot: Slot) -> str | None:
+        """Return the other one of a pair such as "DR" and "no DR" where a field denies it: {"DR": false}."""
+        named = re.fullmatch(rf"\W*(?P<sign>{TEXT})\W*", self.marked(slot.name, ()))
+        if len(self.choices) != 2 or not named or kinds_of(clean(slot.value)) != ("no",):
+            return None
+        other = self.negative.get(index_of(named["sign"]))
+        return None if other is None else self.choices[other]
 
     def denied_in(self, text: str) -> str | None:
         """Return the negation of the choices that the text denies, None if it denies none with one."""
