@@ -24,6 +24,7 @@ from lmod_train.cli import (
     report,
     review,
     review_captions,
+    table,
     weights,
 )
 from lmod_train.cli.disk import CURES, error_text
@@ -182,7 +183,10 @@ def _run(arguments: list[str]) -> int:
         from lmod_train.cli.parse import call
 
         with harmless():
-            call(PLAIN[arguments[0]], arguments[0], arguments[1:])
+            if table.is_asked(arguments):
+                call(table.curate_table, "curate --table", arguments[1:])
+            else:
+                call(PLAIN[arguments[0]], arguments[0], arguments[1:])
     elif arguments[0] in (*LIGHTNING, *LATE):
         return _lightning(arguments)
     elif arguments[0] in GROUPS and (len(arguments) == 1 or arguments[1] in ("-h", "--help")):

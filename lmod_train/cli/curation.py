@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lmod_train.core.errors import BadArgument, NothingToCurate, SourceNotFound, StrictDrops
 from lmod_train.core.types import Dropped
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
+
+if TYPE_CHECKING:
+    from lmod_train.data.curation.accepted import Named
 
 _LIST = "`python -m lmod_train list sources` lists them"
 
@@ -49,11 +53,8 @@ def curate(
     """
     from lmod_train.core.lock import locked
     from lmod_train.data.curation import pipeline
-    from lmod_train.data.curation.accepted import outdated, read_accepted
-    from lmod_train.data.curation.balance import absent
+    from lmod_train.data.curation.accepted import read_accepted
     from lmod_train.data.curation.filters import BoxFilter
-    from lmod_train.data.curation.manifest import read_dropped
-    from lmod_train.data.curation.missing import missing
 
     if accept is not None and not strict:
         raise BadArgument("--accept", str(accept), "`--strict`, whose exceptions it lists", "add `--strict`")
@@ -76,6 +77,18 @@ def curate(
         except StrictDrops:
             print_drops(out)
             raise
+    print_written(manifest, out, accept, accepted)
+
+
+def print_written(
+    manifest: Mapping[str, Any], out: Path, accept: Path | None = None, accepted: Counter[Named] | None = None
+) -> None:
+    """Print what a curation has written: records by task and split, what is missing, what was left out, copies."""
+    from lmod_train.data.curation.accepted import outdated
+    from lmod_train.data.curation.balance import absent
+    from lmod_train.data.curation.manifest import read_dropped
+    from lmod_train.data.curation.missing import missing
+
     for task, counts in manifest["counts"].items():
         parts = ", ".join(f"{split} {c['records']}" for split, c in counts.items()) or "none"
         print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")

@@ -62,12 +62,14 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
     if defaults.parent.is_dir():
         text = f"YAML file of these options; its keys replace the defaults, which are in {defaults}."
         parser.add_argument("--config", action="config", help=text)
-    apart: set[str | int] = {"trust", *(p.name for p in positional)}
+    repeatable = [name for name, kind in types.items() if kind == list[str] | None]
+    apart: set[str | int] = {*repeatable, *(p.name for p in positional)}
     several = [name for name, kind in types.items() if kind == list[Path] | None and name not in apart]
     apart.update(several)
     parser.add_function_arguments(function, skip=apart, as_group=False, as_positional=False, sub_configs=True)
-    if "trust" in types:  # repeatable: `--trust A --trust B`
-        parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=described.get("trust"))
+    for name in repeatable:  # `--trust A --trust B`
+        metavar = "MODULE" if name == "trust" else name.upper()
+        parser.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=described.get(name))
     for name in several:  # `--verify A B`
         parser.add_argument(f"--{name}", type=Path, nargs="+", metavar="FILE", help=described.get(name))
     for action in parser._actions:  # `--strict` means `--strict true`

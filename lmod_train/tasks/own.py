@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
 from lmod_train.core.errors import BadArgument
@@ -165,7 +164,9 @@ class Own(Task):
         """Return the words of a prompt: the question, the choices and the format of the reply."""
         text = FORMATS.get(self.language, FORMATS["en"])[self.kind]
         unit = f" in {self.unit}" if text.isascii() else f"（单位：{self.unit}）"
-        text = text.replace("{unit}", unit if self.unit else "", 1).replace("{unit}", f" {self.unit}" if self.unit else "")
+        text = text.replace("{unit}", unit if self.unit else "", 1).replace(
+            "{unit}", f" {self.unit}" if self.unit else ""
+        )
         return f"{words} {text.replace('{choices}', self._list)}"
 
     @property

@@ -235,7 +235,7 @@ def check_arguments(
         raise BadArgument("copies", copies, "report or drop", "`report` counts and lists them in the manifest")
     if side is not None and side < 1:
         raise BadArgument("longest_side", side, "at least 1 pixel, or null for originals", "the default is 1024")
-    ours = (out / "manifest.json").exists() or (out / NAME).exists()
+    ours = any((out / name).exists() for name in ("manifest.json", NAME, "table.yaml"))
     if out.exists() and not ours and (not out.is_dir() or not is_empty(out)):
         expected = "a new or empty folder, or one begun by `curate`"  # images that no record shows are removed there
         raise BadArgument("out", str(out), expected, "name another folder with `--out DIR`")

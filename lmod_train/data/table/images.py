@@ -11,6 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lmod_train.core.files import write_beside
 from lmod_train.data.sources.clutter import files_below
 from lmod_train.data.sources.spelling import composed
 
@@ -128,3 +132,21 @@ def _pointed(rows: Mapping[str, bytes | str], one: bytes | str) -> bytes | str:
         target = rows.get(row, "")
         return target if isinstance(target, bytes) else f"row {row} has no image"
     return one
+
+
+def write_images(out: Path, held: Sequence[bytes | str]) -> tuple[Path, list[int | str]]:
+    """Write the images that a table holds in base64 to a Parquet file, each once.
+
+    Args:
+        out: Curated folder; the file is ``table_images.parquet`` there.
+        held: As `embedded` returns them.
+
+    Returns:
+        The file, and for each row the row of its image in it, or why it has none.
+    """
+    different = list(dict.fromkeys(one for one in held if isinstance(one, bytes)))
+    places = {data: place for place, data in enumerate(different)}
+    file = out / "table_images.parquet"
+    with write_beside(file) as part:
+        pq.write_table(pa.table({"image": pa.array(different, pa.binary())}), part, row_group_size=16)
+    return file, [places[one] if isinstance(one, bytes) else one for one in held]

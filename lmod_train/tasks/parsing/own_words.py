@@ -324,13 +324,16 @@ def _by_vocabulary(choices: Sequence[str], own: dict[str, int]) -> tuple[dict[in
     bare = [_NEGATION.sub("", folded(choice)) for choice in choices]
     negated = [one != folded(choice) for one, choice in zip(bare, choices, strict=True)]
     terms = [term_of(one) for one in bare]
-    kinds = [term is not None and spelled(one) in map(spelled, term.kinds) for term, one in zip(terms, bare, strict=True)]
+    kinds = [
+        term is not None and spelled(one) in map(spelled, term.kinds) for term, one in zip(terms, bare, strict=True)
+    ]
     negative = {
         i: j
         for j, one in enumerate(bare)
         if negated[j]
         for i in range(len(choices))
-        if not negated[i] and (own.get(spelled(one)) == i or (terms[j] is not None and terms[j] == terms[i] and not kinds[i] | kinds[j]))
+        if not negated[i]
+        and (own.get(spelled(one)) == i or (terms[j] is not None and terms[j] == terms[i] and not kinds[i] | kinds[j]))
     }
     forms = []
     for i, term in enumerate(terms):
@@ -426,7 +429,9 @@ def _form(text: str, written: str) -> str:
     return start + words + (rf"(?!{_LATIN}|-{_LATIN}|[.,][0-9]|\+)" if re.search(f"{_LATIN}$", text) else "")
 
 
-_IN_SLOT = r"(?:(?<=[\n:;.=|\"'(\[<]\s)|(?<=[\n:;.=|\"'(\[<])|(?<![\s\S])|(?<=\bis\s))(?:{})(?=\s?(?:\Z|[\n,.;:!)\]\"'|>]))"
+_IN_SLOT = (
+    r"(?:(?<=[\n:;.=|\"'(\[<]\s)|(?<=[\n:;.=|\"'(\[<])|(?<![\s\S])|(?<=\bis\s))(?:{})(?=\s?(?:\Z|[\n,.;:!)\]\"'|>]))"
+)
 
 
 def field_named(keys: Iterable[str]) -> re.Pattern[str]:

@@ -1,0 +1,167 @@
+"""How a table is read: the options of ``curate --table`` and what was understood, as ``table.yaml`` holds them.
+
+The file is written beside the records. It can be edited, and named in the place of the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.files import write_beside
+from lmod_train.core.raw import read_yaml
+from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.table.columns import MEANINGS, Answers, Column
+from lmod_train.data.table.values import condition_of
+
+FILE = "table.yaml"
+"""Name of the plan in a curated folder."""
+
+_HEAD = """\
+# How `curate --table` read the table. Edit it, and use it again in place of the table: --table {file}
+# columns: means is one of {meanings},
+#   the name of a disease (a column of yes and no) or of a scale ({scales}); `?` is still to be said.
+#   words: cell -> word that it stands for; a cell that is not here has no value.
+# questions: name, words (the question as it is asked), column, kind (choice, yes_no, grade, number, several, open),
+#   choices in their order, unit, language (en, zh), synonyms (choice -> other words of replies), paraphrases.
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a table is read.
+
+    Attributes:
+        table: The table.
+        images: Folder of the images; None if the table holds them.
+        name: Name of the source in records.
+        modality: Of the images.
+        licence: Under which images and labels came.
+        redistributable: Whether they may be passed on.
+        sheet: Sheet of a workbook; empty for the fullest.
+        answers: What the user said of columns and cells.
+        questions: Each with ``name``, ``words``, ``column``, ``kind`` and what else `lmod_train.tasks.own.Own` takes.
+    """
+
+    table: Path
+    images: Path | None
+    name: str
+    modality: str
+    licence: str = "not stated"
+    redistributable: bool = False
+    sheet: str = ""
+    answers: Answers = field(default_factory=Answers)
+    questions: tuple[Mapping[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise BadArgument("--name", self.name, "letters, digits and underscores, no digit first", "`--name clinic`")
+        for column, meaning in self.answers.columns.items():
+            if meaning not in MEANINGS and condition_of(meaning) is None and meaning not in _scales():
+                expected = f"one of {', '.join(MEANINGS)}, a disease, or a scale ({', '.join(_scales())})"
+                raise BadArgument(f"--column {meaning}={column}", meaning, expected, f"`--column ignore={column}`")
+
+
+def _scales() -> tuple[str, ...]:
+    return tuple(scale.name for scale in SCALES)
+
+
+def is_plan(file: Path) -> bool:
+    """Return whether a file is a plan and no table."""
+    return file.suffix.casefold() in (".yaml", ".yml")
+
+
+def read_plan(file: Path) -> Plan:
+    """Return a plan; its paths are as they were typed, or beside the file.
+
+    Raises:
+        BadArgument: The file is missing or not a plan.
+    """
+    expected = "a table, or the table.yaml that `curate --table` wrote"
+    try:
+        stated = read_yaml(file)
+        columns = {
+            name: one for name, one in (stated.get("columns") or {}).items() if one.get("means") not in (None, "?")
+        }
+        return Plan(
+            table=_found(file, stated["table"]),
+            images=_found(file, stated["images"]) if stated.get("images") else None,
+            name=stated["name"],
+            modality=stated["modality"],
+            licence=stated.get("licence", "not stated"),
+            redistributable=stated.get("redistributable") is True,
+            sheet=stated.get("sheet") or "",
+            answers=Answers(
+                {str(name): str(one["means"]) for name, one in columns.items()},
+                {
+                    str(n): {str(c): str(w) for c, w in one["words"].items()}
+                    for n, one in columns.items()
+                    if one.get("words")
+                },
+            ),
+            questions=tuple(stated.get("questions") or ()),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadArgument(
+            "--table", str(file), f"{expected} ({type(error).__name__}: {error})", "name the table itself"
+        ) from error
+
+
+def _found(file: Path, named: str) -> Path:
+    beside = file.parent / named
+    return beside if not Path(named).exists() and beside.exists() else Path(named)
+
+
+def write_plan(out: Path, plan: Plan, columns: Sequence[Column]) -> Path:
+    """Write a plan into a curated folder and return its path."""
+    described: dict[str, Any] = {}
+    for column in columns:
+        one: dict[str, Any] = {"means": "?" if column.doubt else column.meaning}
+        one |= {"doubt": column.doubt} if column.doubt else {}
+        one |= {"words": dict(column.words)} if column.words and column.is_used and column.meaning != "age" else {}
+        described[column.name] = one
+    content = {
+        "table": os.fspath(plan.table),
+        "images": os.fspath(plan.images) if plan.images else None,
+        "name": plan.name,
+        "modality": plan.modality,
+        "licence": plan.licence,
+        "redistributable": plan.redistributable,
+        "sheet": plan.sheet,
+        "columns": described,
+        "questions": [dict(question) for question in plan.questions],
+    }
+    named = ", ".join(MEANINGS)
+    head = _HEAD.format(file=out / FILE, meanings=named, scales=", ".join(_scales()))
+    with write_beside(out / FILE) as part:
+        part.write_text(
+            head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120), encoding="utf-8"
+        )
+    return out / FILE
+
+
+def with_options(plan: Plan, columns: Sequence[str], values: Sequence[str]) -> Plan:
+    """Return a plan with what the options ``--column MEANING=NAME`` and ``--value COLUMN:CELL=WORD`` say.
+
+    Raises:
+        BadArgument: One has another form.
+    """
+    meanings, words = dict(plan.answers.columns), {n: dict(w) for n, w in plan.answers.values.items()}
+    for text in columns:
+        meaning, equals, name = text.partition("=")
+        if not (meaning and equals and name):
+            raise BadArgument("--column", text, "MEANING=NAME, such as patient=ID", "`--column patient=ID`")
+        meanings[name] = meaning
+    for text in values:
+        place, colon, rest = text.partition(":")
+        cell, equals, word = rest.rpartition("=")
+        if not (place and colon and equals):
+            raise BadArgument("--value", text, "COLUMN:CELL=WORD, such as sex:1=male", "`--value sex:1=male`")
+        words.setdefault(place, {})[cell] = word
+    return replace(plan, answers=Answers(meanings, words))

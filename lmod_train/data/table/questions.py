@@ -1,0 +1,166 @@
+"""The tasks that ask about a table: the benchmark's where its labels are known, and questions of the table's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.vocabulary.findings import FINDINGS
+from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.table.columns import Column, kind_of
+from lmod_train.data.table.grid import Grid
+from lmod_train.data.table.values import condition_of, findings_of, flag_of, values_of
+from lmod_train.tasks.age_group import AgeGroup
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.bilingual import OpenQuestion
+from lmod_train.tasks.conditions import Conditions
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.own import Own
+from lmod_train.tasks.question import ReadyQuestion
+from lmod_train.tasks.sex import Sex
+from lmod_train.tasks.staging import Staging
+
+MOST_CHOICES = 30
+"""Choices above which a question is not one of choices, or its choices are to be stated."""
+
+
+def asked_of(grid: Grid, columns: Sequence[Column], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the questions about columns that the user names, and those about grades, as a plan holds them.
+
+    Args:
+        grid: The table.
+        columns: What its columns mean.
+        names: Columns that are asked about, by name or meaning.
+
+    Raises:
+        BadArgument: There is no such column, or it has no values to ask about.
+    """
+    chosen = [_named(columns, name) for name in names]
+    chosen += [c for c in columns if c.meaning == "grade" and c not in chosen]
+    merged: dict[str, dict[str, Any]] = {}
+    for column in chosen:
+        question = _question(grid, column)
+        known = merged.setdefault(question["name"], question)
+        if known is not question and "choices" in known:  # of the other eye
+            known["choices"] = sorted({*known["choices"], *question["choices"]})
+    return list(merged.values())
+
+
+def _named(columns: Sequence[Column], name: str) -> Column:
+    found = [c for c in columns if name in (c.name, c.meaning) or identifier(c.name) == name]
+    if not found:
+        known = ", ".join(c.name for c in columns if c.meaning not in ("image", "patient", "ignore"))
+        raise BadArgument("--ask", name, f"a column of the table: {known}", "name one of them")
+    return found[0]
+
+
+def identifier(name: str) -> str:
+    """Return a column's name as that of a task.
+
+    Example:
+        >>> identifier("Image quality (1-5)"), identifier("眼压"), identifier("2nd read")
+        ('image_quality_1_5', '眼压', 'q_2nd_read')
+    """
+    text = re.sub(r"\W+", "_", name.casefold()).strip("_") or "question"
+    return text if text.isidentifier() else f"q_{text}"
+
+
+def label_of(column: Column) -> str:
+    """Return the name of the label that holds a column's own words; the columns of the two eyes have one."""
+    name = re.sub(r"(?i)\b(?:left|right|od|os|ou|links|rechts)\b", "", column.name) if column.eye else column.name
+    return f"table/{identifier(name)}"
+
+
+def own_word(column: Column, cell: str, kind: str) -> str | None:
+    """Return the value of a cell as its question has it; None without one."""
+    words = values_of([cell])
+    if not words.rows:
+        return None
+    if kind == "yes_no":
+        return {"yes": "yes", "no": "no"}.get(column.words.get(cell) or flag_of(cell) or "")
+    if kind == "number":
+        return cell.replace(",", ".").removesuffix("%").strip()
+    return column.words.get(cell, None if cell in column.bad else cell)
+
+
+def _question(grid: Grid, column: Column) -> dict[str, Any]:
+    values = values_of(grid.column(column.name))
+    label = label_of(column)
+    question: dict[str, Any] = {"name": label.removeprefix("table/"), "words": _words(column), "column": column.name}
+    if column.meaning == "grade":
+        levels = sorted({column.words[c] for c in values.count if c in column.words}, key=_order)
+        return question | {"kind": "grade", "choices": levels}
+    if column.meaning == "diagnosis":
+        words = sorted({column.words[c] for c in values.count if column.words.get(c)})
+        return (
+            question | {"kind": "choice", "choices": words}
+            if len(words) <= MOST_CHOICES
+            else question | {"kind": "open"}
+        )
+    kind = kind_of(values)
+    if kind == "choice":
+        question |= {"choices": sorted(column.words.get(cell, cell) for cell in values.count)}
+    return question | {"kind": kind}
+
+
+def _order(level: str) -> tuple[float, str]:
+    try:
+        return float(level), level
+    except ValueError:
+        return float("inf"), level
+
+
+def _words(column: Column) -> str:
+    if column.meaning == "diagnosis":
+        return "Which diagnosis does this image show?"
+    name = re.sub(r"[_\s]+", " ", column.name).strip()
+    return f"Based on the image, what is: {name}?"
+
+
+def _flag_question(condition: str) -> Own:
+    """Return the question whether an image shows a condition that the benchmark's tasks do not ask about."""
+    return Own(identifier(condition), f"Does this image show {condition}?", "yes_no", label=condition)
+
+
+def tasks_of(columns: Sequence[Column], questions: Sequence[Mapping[str, Any]], modality: str) -> list[Task]:
+    """Return the tasks that ask about a table, those of the benchmark first.
+
+    Args:
+        columns: What its columns mean.
+        questions: Of the table's own.
+        modality: Of the images; four-way diagnosis is of fundus photographs.
+
+    Raises:
+        BadArgument: A question cannot be asked as it is stated.
+    """
+    if any(c.meaning == "question" for c in columns):
+        has_options = any(c.meaning == "option" for c in columns)
+        return [ReadyQuestion(), OpenQuestion("en")] if has_options else [OpenQuestion("en")]
+    tasks: list[Task] = []
+    found = {
+        name for c in columns if c.meaning == "diagnosis" for w in c.words.values() for name in findings_of(w).present
+    }
+    flags = {name for c in columns if (name := condition_of(c.meaning))}
+    if modality == "CFP" and len(found & set(FourWay.choices)) > 1:
+        tasks.append(FourWay())
+    if "glaucoma" in flags:
+        tasks.append(Glaucoma())
+    findings = [f.condition for f in FINDINGS if f.condition in flags - {"glaucoma"}]
+    if findings:
+        tasks.append(Conditions(findings))
+    tasks += [_flag_question(name) for name in sorted(flags - {"glaucoma", *findings})]
+    tasks += [Staging(s.name) for s in SCALES if any(c.meaning == s.name for c in columns)]
+    if any(c.meaning == "sex" and c.words for c in columns):
+        tasks.append(Sex())
+    if any(c.meaning == "age" for c in columns):
+        tasks.append(AgeGroup(scored_as="merged"))
+    known = {task.name for task in tasks}
+    for stated in questions:
+        arguments = {name: value for name, value in stated.items() if name not in ("column", "label")}
+        name = str(stated["name"])
+        task = Own(**arguments | {"name": f"own_{name}" if name in known else name, "label": f"table/{name}"})
+        tasks.append(task)
+    return tasks

@@ -1,0 +1,308 @@
+"""A user's own table as a source of the one curation: one sample an image, every loss listed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from lmod_train.core.files import sha256_of
+from lmod_train.core.types import Cut, Dropped, ImageFile, Patient, Question, Sample, SampleStream
+from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.sources.base import Source
+from lmod_train.data.table.columns import Column
+from lmod_train.data.table.grid import Grid, Row
+from lmod_train.data.table.images import Folder
+from lmod_train.data.table.plan import Plan
+from lmod_train.data.table.questions import label_of, own_word
+from lmod_train.data.table.values import condition_of, findings_of, is_missing
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.prompt import prompt
+
+Eye = Literal["", "left", "right"]
+
+_SCALES = frozenset(scale.name for scale in SCALES)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an image is: a file below the folder, or a row of a Parquet file.
+
+    Attributes:
+        path: The file.
+        key: Key of the image in records.
+        cut: Column and row of a Parquet file.
+    """
+
+    path: Path
+    key: str
+    cut: Cut = field(default_factory=Cut)
+
+
+@dataclass
+class Entry:
+    """One image of a row, with what the row states of it."""
+
+    row: Row
+    eye: Eye
+    place: Place
+    labels: dict[str, str] = field(default_factory=dict)
+    patient: Patient = field(default_factory=Patient)
+    person: str = ""
+    split: Literal["", "train", "val", "test"] = ""
+    modality: str = ""
+    question: Question | None = None
+
+
+class OwnTable(Source):
+    """The images of a user's table, as `lmod_train.data.table.columns` understands it.
+
+    A row is one image, or one of each eye. Rows that name the same image are one sample: values in which they differ
+    are left out and listed. The group is the patient, whose name or number is in no record, only a hash of it.
+
+    Args:
+        plan: How the table is read.
+        grid: The table.
+        columns: What its columns mean, nothing of it in doubt.
+        folder: The images.
+        tasks: That ask about it; an image that none of them asks about is listed.
+        rows: Place of the image of each row, by the row's line, if the table holds the images; else why there is none.
+    """
+
+    name = "table"
+    modality = ""
+    licence = "not stated"
+    redistributable = False
+    reference = ""
+
+    def __init__(
+        self,
+        plan: Plan,
+        grid: Grid,
+        columns: Sequence[Column],
+        folder: Folder,
+        tasks: Sequence[Task],
+        rows: Mapping[int, Place | str] | None = None,
+    ) -> None:
+        super().__init__(folder.root)
+        self.name, self.modality, self.licence = plan.name, plan.modality, plan.licence
+        self.redistributable = plan.redistributable
+        self._plan, self._grid, self._columns, self._folder = plan, grid, columns, folder
+        self._tasks, self._rows = tasks, rows
+        self._at = {name: place for place, name in enumerate(grid.header)}
+        self._kinds = {f"table/{q['name']}": str(q["kind"]) for q in plan.questions}
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return False: a table is named by the user, and not searched for."""
+        return False
+
+    def verify(self) -> None:
+        """Do nothing: the table was read before."""
+
+    def inputs(self) -> Mapping[str, Any]:
+        """Return name and SHA-256 of the table, for the manifest."""
+        return {"table": self._grid.path.name, "sha256": sha256_of(self._grid.path)}
+
+    def samples(self) -> SampleStream:
+        """Yield one sample an image in the order of the rows, and a line for every row, cell and file that is lost."""
+        for line, why in self._grid.lost:
+            yield self._line(line, "unreadable row", why)
+        entries: list[Entry] = []
+        for row in self._grid.rows:
+            for item in self._of_row(row):
+                if isinstance(item, Dropped):
+                    yield item
+                else:
+                    entries.append(item)
+        asking = any(c.meaning == "question" for c in self._columns)
+        if asking:
+            yield from (self._asking(entry) for entry in entries)
+        else:
+            yield from self._pictures(entries)
+        used = {entry.place.path for entry in entries}
+        for file in self._folder.files if self._rows is None else ():
+            if file not in used:
+                yield self._drop(file, "no row in the table")
+
+    def _line(
+        self, line: int, reason: str, detail: str, extent: Literal["gone", "part"] = "gone", eye: str = ""
+    ) -> Dropped:
+        key = f"line {line}" + (f", {eye} eye" if eye else "")
+        return Dropped(self.name, key, self._grid.path.name, "read", reason, detail, extent)
+
+    def _of_row(self, row: Row) -> Iterator[Entry | Dropped]:
+        images = [c for c in self._columns if c.meaning == "image"]
+        for column in images:
+            eye: Eye = "left" if column.eye == "left" else "right" if column.eye == "right" else ""
+            place = self._place(row, column)
+            if isinstance(place, str):
+                yield self._line(row.line, "no image", place, eye=eye)
+                continue
+            entry = Entry(row, eye, place)
+            yield from self._cells(entry, len(images) > 1)
+            yield entry
+
+    def _place(self, row: Row, column: Column) -> Place | str:
+        """Return where the image of a row is, or why it has none."""
+        cell = row.cells[self._at[column.name]]
+        if self._rows is not None:
+            return self._rows[row.line]
+        if is_missing(cell):
+            return f"{column.name} is empty"
+        files, _ = self._folder.find(cell, numbers=column.why == "as you say")
+        if not files:
+            return f"{column.name}: no file {cell!r} below {self._folder.root}"
+        if len(files) > 1:
+            named = ", ".join(file.relative_to(self._folder.root).as_posix() for file in files[:3])
+            return f"{column.name}: {cell!r} may be any of {len(files)} files ({named}); write its folder in the cell"
+        return Place(files[0], self._key(files[0]))
+
+    def _key(self, file: Path) -> str:
+        """Return the key of a file: its path below the folder without ending, with it where another has the same."""
+        path = file.relative_to(self._folder.root)
+        twins = self._folder.find(path.with_suffix("").as_posix())[0]
+        return (path if len(twins) > 1 else path.with_suffix("")).as_posix().replace("\\", "_")
+
+    def _cells(self, entry: Entry, both: bool) -> Iterator[Dropped]:
+        """Fill an entry from the cells of its row, and yield a line for each cell that has no value."""
+        person, facts = "", {}
+        for column in self._columns:
+            cell = entry.row.cells[self._at[column.name]]
+            if column.eye and entry.eye and column.eye != entry.eye:
+                continue
+            if not column.is_used or column.meaning == "image" or is_missing(cell):
+                continue
+            if cell in column.bad:
+                detail = f"{column.name}: {cell[:80]!r}: {column.bad[cell]}"
+                yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
+                continue
+            word = column.words.get(cell, cell)
+            if column.meaning == "patient":
+                person = cell
+            elif column.meaning in ("age", "sex", "laterality", "camera", "quality", "split", "modality"):
+                facts[column.meaning] = word
+            elif not (both and not column.eye):  # a diagnosis of a row with two eyes is of neither
+                entry.labels |= self._labels(column, cell, word)
+        if any(c.meaning == "patient" for c in self._columns) and not person:
+            detail = "the patient is not stated; the image counts as one of its own"
+            yield self._line(entry.row.line, "no patient", detail, "part", entry.eye)
+        if entry.eye:
+            facts["laterality"] = entry.eye
+        entry.person = f"patient {person}" if person else f"row {entry.row.line}" if both else ""
+        entry.split = facts.get("split", "")  # type: ignore[assignment]
+        entry.modality = facts.get("modality", self.modality)
+        age = float(facts["age"]) if "age" in facts else None
+        entry.patient = Patient(
+            age, facts.get("sex"), facts.get("laterality"), facts.get("camera"), facts.get("quality")
+        )
+
+    def _labels(self, column: Column, cell: str, word: str) -> dict[str, str]:
+        """Return the labels that a cell gives: of the vocabulary, and of the table's own questions."""
+        found: dict[str, str] = {}
+        if column.meaning == "diagnosis":
+            labels = findings_of(word).labels
+            found = {"diagnosis": labels["diagnosis"]} if "diagnosis" in labels else {}
+        elif condition_of(column.meaning) or column.meaning in _SCALES:
+            found = {column.meaning: word}
+        label = label_of(column)
+        if label in self._kinds and (own := own_word(column, cell, self._kinds[label])):
+            found[label] = own
+        return found
+
+    def _pictures(self, entries: Sequence[Entry]) -> Iterator[Sample | Dropped]:
+        """Yield a sample for each image, of the first row that names it."""
+        by_place: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            by_place[entry.place.key].append(entry)
+        for entry in entries:
+            same = by_place[entry.place.key]
+            if entry is not same[0]:
+                detail = f"line {same[0].row.line} names the same image, {entry.place.key}"
+                yield self._line(entry.row.line, "same image twice", detail, eye=entry.eye)
+                continue
+            merged, lost = _merged(same)
+            for name in lost:
+                lines = ", ".join(str(one.row.line) for one in same)
+                detail = f"lines {lines} differ in {name.removeprefix('table/')}, which has no value then"
+                yield self._line(entry.row.line, "contradictory rows", detail, "part", entry.eye)
+            sample = self._sample(merged)
+            if next((q for task in self._tasks for q in task.ask(sample)), None) is None:
+                yield self._line(entry.row.line, "no question", "none of its values is asked about", eye=entry.eye)
+            else:
+                yield sample
+
+    def _sample(self, entry: Entry) -> Sample:
+        person = f"{self.name}\n{entry.person}".encode()
+        return Sample(
+            source=self.name,
+            key=entry.place.key,
+            modality=entry.modality,
+            image=entry.place.path,
+            group=f"p{hashlib.sha256(person).hexdigest()[:16]}" if entry.person else entry.place.key,
+            licence=self.licence,
+            labels=entry.labels,
+            cut=entry.place.cut,
+            patient=entry.patient,
+            split=entry.split,
+        )
+
+    def _asking(self, entry: Entry) -> Sample | Dropped:
+        """Return a row that is a question about its image as a sample."""
+        cells = {
+            c.meaning: entry.row.cells[self._at[c.name]] for c in self._columns if c.meaning in ("question", "answer")
+        }
+        options = {c.name: entry.row.cells[self._at[c.name]] for c in self._columns if c.meaning == "option"}
+        given = {letter: text for letter, text in options.items() if text}
+        answer = given.get(cells.get("answer", "").strip().upper(), cells.get("answer", ""))
+        problem = _unaskable(cells.get("question", ""), answer, given)
+        if problem:
+            return self._line(entry.row.line, "no question", problem)
+        task = "question" if given else "open_question"
+        asked = Question(task, prompt(cells["question"]), tuple(given.values()), answer)
+        sample = self._sample(replace_key(entry, f"line-{entry.row.line}"))
+        image = ImageFile(entry.place.path, entry.place.key, entry.modality, entry.place.cut)
+        return replace(sample, image=None, cut=Cut(), shared_images=(image,), asked=(asked,))
+
+
+def replace_key(entry: Entry, key: str) -> Entry:
+    """Return an entry whose sample has another key than its image, as several rows ask about one image."""
+    return replace(entry, place=replace(entry.place, key=key), person=entry.person or entry.place.key)
+
+
+def _unaskable(question: str, answer: str, options: Mapping[str, str]) -> str:
+    if not question:
+        return "the question is empty"
+    if not answer:
+        return "the answer is empty"
+    if options and answer not in options.values():
+        return f"the answer {answer[:60]!r} is none of the options {', '.join(options)}"
+    if len(set(options.values())) < len(options):
+        return "two options are the same"
+    return ""
+
+
+def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:
+    """Return what the rows of one image state together, and the names of what they contradict each other in."""
+    first, lost = entries[0], []
+    labels: dict[str, str] = {}
+    for name in dict.fromkeys(name for one in entries for name in one.labels):
+        words = {one.labels[name] for one in entries if name in one.labels}
+        if len(words) == 1:
+            labels[name] = words.pop()
+        else:
+            lost.append(name)
+    facts: dict[str, Any] = {}
+    for name in ("age", "sex", "laterality", "camera", "quality"):
+        known = {value for one in entries if (value := getattr(one.patient, name)) is not None}
+        facts[name] = known.pop() if len(known) == 1 else None
+        lost += [name] if known and facts[name] is None else []
+    return replace(first, labels=labels, patient=Patient(**facts)), lost
+
+
+def patients_of(samples: Iterable[Sample]) -> int:
+    """Return the number of patients of samples."""
+    return len({sample.group for sample in samples})
