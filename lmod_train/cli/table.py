@@ -1,10 +1,10 @@
-"""The command `curate --table`: a user's own table and photographs become records, and what was understood is printed."""
+"""The command `curate --table`: a user's own table and images become records, and what was understood is printed."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,12 @@ from lmod_train.cli.curation import print_written
 from lmod_train.core.errors import BadArgument, LmodError
 
 if TYPE_CHECKING:
-    from lmod_train.data.table.columns import Column
     from lmod_train.data.table.grid import Grid
     from lmod_train.data.table.images import Folder
+    from lmod_train.data.table.meanings import Column
     from lmod_train.data.table.plan import Plan
     from lmod_train.data.table.source import Place
+    from lmod_train.tasks.base import Task
 
 SMALL = 50
 """Patients of the test split below which folds tell more than one split."""
@@ -56,7 +57,7 @@ def curate_table(
     the command is printed that answers it. Images without a stated licence never leave the machine.
 
     Args:
-        table: CSV, TSV, XLSX, XLS, ODS, Parquet or JSONL with one row an image, or the table.yaml of an earlier command.
+        table: CSV, TSV, XLSX, XLS, ODS, Parquet or JSONL with one row an image, or the table.yaml of a command before.
         out: Curated folder to write; new, empty, or from the same command.
         images: Folder of the images, at any depth; leave it out if the table holds them.
         modality: Modality of the images, an abbreviation such as CFP (fundus photograph) or OCT, or a combination.
@@ -107,7 +108,7 @@ def curate_table(
             progress=sys.stderr.isatty(),
         )
     print_written(manifest, out)
-    _print_next(manifest, out)
+    _print_next(manifest, tasks, columns, out)
 
 
 class InDoubt(LmodError):
@@ -180,7 +181,7 @@ def _understood(
         raise BadArgument("--images", str(plan.images), "an existing folder", "name the folder of the photographs")
     if plan.images is not None:
         check_links_below(plan.images)
-    folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, (), {})
+    folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
     whole = with_options(plan, column, value)
     unknown = [name for name in whole.answers.columns if name not in grid.header]
     if unknown:
@@ -191,7 +192,7 @@ def _understood(
     if not any(c.meaning == "image" or c.doubt for c in columns):
         _refuse_imageless(plan, grid)
     known = {question["name"] for question in whole.questions}
-    new = [q for q in asked_of(grid, columns, ask) if q["name"] not in known]
+    new = [q for q in asked_of(grid, columns, whole.modality, ask) if q["name"] not in known]
     return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
 
 
@@ -207,23 +208,22 @@ def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place |
     from lmod_train.data.table.images import embedded, write_images
     from lmod_train.data.table.source import Place
 
+    lines = [row.line for row in grid.rows]
     if grid.images:
-        keys = [f"row-{row.line:06d}" for row in grid.rows]
-        return {
-            r.line: Place(grid.path, k, Cut(column=grid.images, row=r.line - 1))
-            for r, k in zip(grid.rows, keys, strict=True)
-        }
-    for column in columns:
-        index = grid.column("index") if "index" in grid.header else [str(n) for n in range(len(grid.rows))]
-        held = embedded(grid.column(column.name), index) if column.meaning == "image" else None
-        if held is not None:
-            stored = write_images(out, held)
-            return {row.line: place if isinstance(place, str) else Place(stored[0], f"image-{place:06d}", Cut(column="image", row=place))
-                    for row, place in zip(grid.rows, stored[1], strict=True)}  # fmt: skip
-    return None
+        cuts = [Cut(column=grid.images, row=line - 1) for line in lines]
+        return {n: Place(grid.path, f"row-{n:06d}", cut) for n, cut in zip(lines, cuts, strict=True)}
+    index = grid.column("index") if "index" in grid.header else list(map(str, range(len(lines))))
+    held = [h for c in columns if c.meaning == "image" and (h := embedded(grid.column(c.name), index)) is not None]
+    if not held:
+        return None
+    file, stored = write_images(out, held[0])
+    placed = (
+        (n, one if isinstance(one, str) else Cut(column="image", row=one)) for n, one in zip(lines, stored, strict=True)
+    )
+    return {n: one if isinstance(one, str) else Place(file, f"image-{one.row:06d}", one) for n, one in placed}
 
 
-def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Any]:
+def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
     """Return the tasks that ask about the table.
 
     Raises:
@@ -241,62 +241,71 @@ def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Any]:
 
 
 def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
-    """Print the table as it was read, and a line for every column: what it means, examples, and why."""
-    print(
-        f"{grid.path}: {grid.kind}; {len(grid.rows)} rows, {len(grid.header)} columns, header in line {grid.header_line}"
-    )
+    """Print the table as it was read, and a line for every column: what it means, and examples of its cells."""
+    where = f"; header in line {grid.header_line}" if grid.header_line else ""
+    print(f"{grid.path}: {grid.kind}; {len(grid.rows)} rows, {len(grid.header)} columns{where}")
     for note in grid.notes:
         print(f"  {note}")
-    width = min(24, max(len(c.name) for c in columns))
-    for column in columns:
-        print(f"  {_short(column.name, width):<{width}}  {_meaning(column):<44}  {_examples(grid, column)}")
-    print(
-        f"licence: {plan.licence}; "
-        + ("may be passed on" if plan.redistributable else "nothing of it leaves this machine")
-    )
+    meanings = [_meaning(column) for column in columns]
+    named, meant = min(28, max(len(c.name) for c in columns)), max(map(len, meanings))
+    for column, meaning in zip(columns, meanings, strict=True):
+        print(f"  {_short(column.name, named):<{named}}  {meaning:<{meant}}  {_examples(grid, column)}".rstrip())
+    passed_on = "may be passed on" if plan.redistributable else "nothing of it leaves this machine"
+    print(f"licence: {plan.licence}; {passed_on}")
 
 
 def _meaning(column: Column) -> str:
-    from lmod_train.data.table.columns import MEANINGS
+    from lmod_train.data.table.meanings import MEANINGS
 
     if column.doubt:
-        return "? see below"
-    text = MEANINGS.get(column.meaning, f"{column.meaning}: a label")
+        return "?"
+    text = MEANINGS.get(column.meaning, f"{column.meaning}, a label")
     return f"{text}, {column.eye} eye" if column.eye else text
 
 
 def _examples(grid: Grid, column: Column) -> str:
+    """Return the first cells of a column with the words they stand for; none of what names a person."""
     from lmod_train.data.table.values import values_of
 
-    values = values_of(grid.column(column.name))
+    if column.doubt:
+        return column.doubt
     if column.meaning in ("name", "birth"):
         return ""
-    shown = []
-    for cell in list(values.count)[:3]:
-        word = column.words.get(cell, "")
-        shown.append(f"{_short(cell, 24)} -> {word}" if word and word != cell else _short(cell, 24))
-    lost = sum(values.count[cell] for cell in column.bad if cell in values.count)
-    return ", ".join(shown) + (f"; {lost} without a value" if lost else "")
+    values = values_of(grid.column(column.name))
+    shown = [
+        f"{_short(cell, 24)} -> {word}" if (word := column.words.get(cell, cell)) != cell else _short(cell, 24)
+        for cell in list(values.count)[: 4 if column.words else 2]
+    ]
+    more = ", ..." if len(values.count) > len(shown) else ""
+    bad = [cell for cell in values.count if cell in column.bad]
+    lost = f"; without a value: {', '.join(_short(cell, 16) for cell in bad[:3])}" if bad else ""
+    return f"{', '.join(shown)}{more}{f' ({column.why})' if column.meaning == 'image' else ''}{lost}"
 
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def _print_next(manifest: dict[str, Any], out: Path) -> None:
+def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Sequence[Column], out: Path) -> None:
     """Print what the test split can show, and the commands that follow."""
     from lmod_train.core.artifacts.records import read_records
 
-    groups = {r.group: r.split for r in read_records(out / "records")}
-    test = sum(split == "test" for split in groups.values())
-    width = min(1.0, 2 * 1.96 * (0.25 / test) ** 0.5) if test else 1.0
-    print(
-        f"patients or images alone: {len(groups)}, {test} in test: a 95 % interval of an accuracy is up to {width:.2f} wide"
-    )
-    print(
-        f"next: `python -m lmod_train validate --config zero_shot --data.curated {out} --data.split all` asks a model"
-    )
-    if test < SMALL:
-        print(
-            f"      `python -m lmod_train fit --config cnn_four_way --data.curated {out} --folds 5` trains on every part"
-        )
+    splits = {record.group: record.split for record in read_records(out / "records")}
+    test = sum(split == "test" for split in splits.values())
+    has_patients = any(column.meaning == "patient" for column in columns)
+    unit = "patients" if has_patients else "images (no column states the patient, so intervals are not over patients)"
+    shown = f"; an accuracy on test has a 95 % interval of about {_interval(test):.1f}" if test else ""
+    print(f"{len(splits)} {unit}, {test} of them in test{shown}")
+    asked = [task.name for task in tasks if manifest["counts"].get(task.name)]
+    command = f"python -m lmod_train validate --config zero_shot --model llava_1_5_7b --data.curated {out}"
+    print(f"next: `{command} --data.tasks {','.join(asked)} --data.split all` asks a model all of it")
+    closed = next((task.name for task in tasks if task.name in asked and task.classes), "")
+    if closed:
+        folds = " --folds 5" if test < SMALL else ""
+        command = f"python -m lmod_train fit --config cnn_four_way --data.curated {out} --data.tasks {closed}{folds}"
+        print(f"      `{command}` trains a small network" + (", tested on every part in turn" if folds else ""))
+
+
+def _interval(n: int) -> float:
+    """Return the width of a 95 % interval of a share of 0.5 among `n`, at most 1."""
+    return float(min(1.0, 1.96 / n**0.5))

@@ -197,7 +197,7 @@ DIAGNOSES: Mapping[str, frozenset[str]] = {
         "moderate non proliferative retinopathy, 糖尿病视网膜病变"
     ),
     "glaucoma": _words(
-        "Glaukom, Gruener Star, Grüner Star, glaucome, glaucoma, poag, pacg, ntg, Offenwinkelglaukom, "
+        "Glaukom, POWG, PCOWG, Gruener Star, Grüner Star, glaucome, glaucoma, poag, pacg, ntg, Offenwinkelglaukom, "
         "Winkelblockglaukom, Normaldruckglaukom, glaucome a angle ouvert, gpao, gaa, "
         "glaucoma primario de angulo abierto, gpaa, glaucoma primario de angulo aberto, 緑内障"
     ),

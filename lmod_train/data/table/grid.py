@@ -6,31 +6,26 @@ What is no row of the table is left out and noted: titles above the header, empt
 from __future__ import annotations
 
 import csv
-import datetime
 import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from openpyxl import load_workbook
-from openpyxl.utils.cell import range_boundaries
-from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
 from lmod_train.core.raw import MOST_CONTAINERS, read_bytes, text_of, whole_number
 from lmod_train.data.sources.sheets import (
     MOST_CELLS,
     MOST_LINES,
     UnreadableSheet,
-    check_unpacked,
-    merged_ranges,
     plain_header,
 )
+from lmod_train.data.table.workbooks import Lines, Sheet, cell_text, sheets_by_calamine, sheets_by_openpyxl
 
 MOST_BYTES = 2**30
 """Maximum bytes of a table, which may hold its images; what it unpacks to has the limits of `sheets`."""
@@ -102,9 +97,9 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
         if content.startswith(_PARQUET):
             return _parquet(path, content)
         if content.startswith(_OLD_EXCEL) or (content.startswith(_ZIP) and b"opendocument" in content[:300]):
-            return _sheet(path, _by_calamine(content), "ODS" if content.startswith(_ZIP) else "XLS", sheet)
+            return _sheet(path, sheets_by_calamine(content), "ODS" if content.startswith(_ZIP) else "XLS", sheet)
         if content.startswith(_ZIP):
-            return _sheet(path, _by_openpyxl(content), "XLSX", sheet)
+            return _sheet(path, sheets_by_openpyxl(content), "XLSX", sheet)
         text, encoding = text_of(content)
     except UnicodeError as error:
         raise UnreadableSheet(f"the encoding of the text is not known ({error})") from error
@@ -116,10 +111,7 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
     return replace(grid, notes=(*grid.notes, f"{nuls} zero bytes are left out")) if nuls else grid
 
 
-_Lines = Sequence[tuple[int, list[str]]]
-
-
-def _table(path: Path, lines: _Lines, kind: str, merged: Mapping[int, Sequence[str]], notes: Sequence[str]) -> Grid:
+def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[str]], notes: Sequence[str]) -> Grid:
     """Return the grid in numbered rows of cells: the header is found, what stands above it and a total are left out.
 
     Args:
@@ -153,7 +145,7 @@ def _table(path: Path, lines: _Lines, kind: str, merged: Mapping[int, Sequence[s
     return Grid(path, tuple(header), tuple(rows), kind, line, tuple(left), tuple(lost))
 
 
-def _header_at(lines: _Lines, merged: Mapping[int, Sequence[str]]) -> int:
+def _header_at(lines: Lines, merged: Mapping[int, Sequence[str]]) -> int:
     """Return the index of the header: the first row as wide as the table whose cells are names and not values."""
     widths = Counter(_width(cells) for _, cells in lines[: 5 * TITLES])
     usual = max(widths, key=lambda w: (widths[w] * w, w))
@@ -167,7 +159,7 @@ def _header_at(lines: _Lines, merged: Mapping[int, Sequence[str]]) -> int:
     raise UnreadableSheet("no header was found: the first row as wide as the table must hold the names of the columns")
 
 
-def _is_upper(below: _Lines, names: Sequence[str]) -> bool:
+def _is_upper(below: Lines, names: Sequence[str]) -> bool:
     """Return whether a row of names is the upper row of a header, with more or repeated names in the row below it."""
     under = [cell for cell in below[0][1] if cell] if below else []
     beneath = [cell for _, cells in below[1:] for cell in cells if cell]
@@ -175,7 +167,7 @@ def _is_upper(below: _Lines, names: Sequence[str]) -> bool:
     return is_names and len(under) > len(names) and any(map(_is_value, beneath))
 
 
-def _names_below(below: _Lines, cells: Sequence[str], upper: Sequence[str]) -> bool:
+def _names_below(below: Lines, cells: Sequence[str], upper: Sequence[str]) -> bool:
     """Return whether the cells below merged ones of a row are names of columns."""
     covered = [place for place, name in enumerate(upper) if name and cells[place : place + 1] != [name]]
     under = below[0][1] if below else []
@@ -251,7 +243,7 @@ def _delimited(path: Path, text: str, encoding: str) -> Grid:
     return _table(path, [(n, cells) for n, cells in lines if any(cells)], f"text, {encoding}, {named}", {}, ())
 
 
-def _split(text: str, delimiter: str) -> _Lines:
+def _split(text: str, delimiter: str) -> Lines:
     csv.field_size_limit(MOST_BYTES)  # a cell may hold an image in base64
     rows, last = [], 0
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
@@ -261,7 +253,7 @@ def _split(text: str, delimiter: str) -> _Lines:
     return rows
 
 
-def _evenness(lines: _Lines) -> tuple[float, int]:
+def _evenness(lines: Lines) -> tuple[float, int]:
     widths = Counter(len(cells) for _, cells in lines if any(cells))
     wide = {width: n for width, n in widths.items() if width > 1}
     if not wide:
@@ -270,14 +262,7 @@ def _evenness(lines: _Lines) -> tuple[float, int]:
     return round(wide[width] / sum(widths.values()), 1), width
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
-    title: str
-    lines: _Lines
-    merged: Mapping[int, Sequence[str]] = field(default_factory=dict)
-
-
-def _sheet(path: Path, sheets: Iterable[_Sheet], kind: str, wanted: str) -> Grid:
+def _sheet(path: Path, sheets: Iterable[Sheet], kind: str, wanted: str) -> Grid:
     """Return the grid of one sheet of a workbook."""
     known = list(sheets)
     named = [sheet for sheet in known if sheet.title == wanted]
@@ -287,112 +272,6 @@ def _sheet(path: Path, sheets: Iterable[_Sheet], kind: str, wanted: str) -> Grid
     others = [sheet.title for sheet in known if sheet is not chosen and sheet.lines]
     notes = [f"sheet {chosen.title!r} is read; not read: {', '.join(map(repr, others))}"] if others else []
     return _table(path, chosen.lines, f"{kind}, sheet {chosen.title!r}", chosen.merged, notes)
-
-
-def _by_openpyxl(content: bytes) -> Iterator[_Sheet]:
-    """Yield the sheets of an xlsx workbook as they are shown; hidden rows and columns are read, hidden sheets not."""
-    left = MOST_CELLS
-    try:
-        check_unpacked(content)
-        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-        for sheet in book.worksheets:
-            if sheet.sheet_state != "visible":
-                continue
-            sheet.reset_dimensions()
-            lines, cells_of = [], {}
-            for number, row in enumerate(sheet.iter_rows(), 1):
-                left -= max(len(row), MOST_CELLS // MOST_LINES)
-                if left < 0:
-                    raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
-                cells = [_cell_text(cell.value, getattr(cell, "number_format", "")) for cell in row]
-                if any(cells):
-                    lines.append((number, cells))
-                    cells_of[number] = cells
-            ranges = merged_ranges(content, sheet._worksheet_path)  # type: ignore[attr-defined]
-            yield _Sheet(sheet.title, *_with_merged(lines, map(_edges, ranges)))
-        book.close()
-    except UnreadableSheet:
-        raise
-    except Exception as error:  # openpyxl raises errors of many types on damaged files
-        raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
-
-
-def _edges(reference: str) -> tuple[int, int, int, int]:
-    """Return first row, first column, last row and last column of a range such as ``A2:A5``, from 1."""
-    left, top, right, bottom = (edge or 1 for edge in range_boundaries(reference))
-    return top, left, bottom, right
-
-
-def _by_calamine(content: bytes) -> Iterator[_Sheet]:
-    """Yield the sheets of an xls or ods workbook."""
-    left = MOST_CELLS
-    try:
-        if content.startswith(_ZIP):
-            check_unpacked(content)
-        book = CalamineWorkbook.from_filelike(io.BytesIO(content))
-        for about in book.sheets_metadata:
-            if about.typ != SheetTypeEnum.WorkSheet or str(about.visible).rpartition(".")[2] != "Visible":
-                continue
-            sheet = book.get_sheet_by_name(about.name)
-            left -= sheet.total_height * max(sheet.total_width, MOST_CELLS // MOST_LINES)
-            if left < 0:
-                raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
-            texts = [[_cell_text(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
-            lines = [(number, cells) for number, cells in enumerate(texts, 1) if any(cells)]
-            ranges = sheet.merged_cell_ranges or []
-            edges = ((top + 1, left_ + 1, bottom + 1, right + 1) for (top, left_), (bottom, right) in ranges)
-            yield _Sheet(about.name, *_with_merged(lines, edges))
-    except CalamineError as error:
-        raise UnreadableSheet(f"not a readable workbook ({error})") from error
-
-
-def _with_merged(
-    lines: list[tuple[int, list[str]]], ranges: Iterable[tuple[int, int, int, int]]
-) -> tuple[_Lines, dict[int, list[str]]]:
-    """Return the lines with merged cells below each other filled, and rows with merged cells beside each other filled.
-
-    A value that was merged over several rows belongs to each of them: the patient of four photographs. One that was
-    merged over several columns is the upper row of a header.
-    """
-    cells_of, across = dict(lines), dict[int, list[str]]()
-    for top, left, bottom, right in ranges:
-        value = cells_of.get(top, [])[left - 1 : left]
-        if not value or (bottom - top + 1) * (right - left + 1) > MOST_LINES:
-            continue
-        for number in range(top + 1, bottom + 1):
-            if number in cells_of and left <= len(cells_of[number]) and left == right:
-                cells_of[number][left - 1] = value[0]
-        if right > left:
-            row = across.setdefault(top, list(cells_of[top]))
-            row += [""] * (right - len(row))
-            row[left - 1 : right] = value * (right - left + 1)
-    lower = [number + 1 for number in across if number + 1 in cells_of]
-    return list(cells_of.items()), across | {n: cells_of[n] for n in lower if n not in across}
-
-
-def _cell_text(value: Any, number_format: str = "") -> str:
-    """Return a cell as it is shown.
-
-    Example:
-        >>> _cell_text(7, "0000"), _cell_text(3.0), _cell_text(0.5, "0%"), _cell_text(True), _cell_text(None)
-        ('0007', '3', '50%', 'TRUE', '')
-    """
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).upper()
-    if isinstance(value, datetime.datetime):
-        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, int | float):
-        whole = isinstance(value, int) or value.is_integer()
-        if whole and re.fullmatch(r"0{2,}", number_format):
-            return f"{int(value):0{len(number_format)}d}"
-        if re.fullmatch(r"0(?:\.0+)?%", number_format):
-            return f"{value * 100:g}%"
-        return str(int(value)) if whole else f"{value:.15g}"
-    return str(value).strip()
 
 
 def _jsonl(path: Path, text: str, encoding: str) -> Grid:
@@ -419,7 +298,7 @@ def _jsonl(path: Path, text: str, encoding: str) -> Grid:
 
 
 def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else _cell_text(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else cell_text(value)
 
 
 def _parquet(path: Path, content: bytes) -> Grid:

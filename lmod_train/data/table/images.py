@@ -1,4 +1,4 @@
-"""Which file a cell names: as written, else in another case, else without its folder or ending; never by likeness."""
+"""Which file a cell names: as written, else in another case, else without its ending; never by likeness."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -21,7 +21,7 @@ from lmod_train.data.sources.spelling import composed
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2", ".ppm"})
 """Endings of image files, in lower case."""
 
-How = Literal["as written", "another case", "without its folder", "without its ending", "as a number"]
+How = Literal["as written", "another case", "without its ending", "as a number"]
 
 _SHORT = 64
 """Characters below which a cell is the number of another row with the same image, as in tables of VLMEvalKit."""
@@ -38,49 +38,59 @@ class Folder:
 
     root: Path
     files: tuple[Path, ...]
-    _ways: Mapping[How, Mapping[str, tuple[Path, ...]]] = field(default_factory=dict, repr=False)
+    _whole: Mapping[How, Mapping[str, tuple[Path, ...]]] = field(default_factory=dict, repr=False)
+    _ends: Mapping[How, Mapping[str, tuple[Path, ...]]] = field(default_factory=dict, repr=False)
 
     def find(self, cell: str, numbers: bool = False) -> tuple[tuple[Path, ...], How]:
         """Return the files that a cell may name, none or one or several, by the first way that finds any, and the way.
+
+        Folders may be left out at the beginning of the cell or of the file's path, but none may differ.
 
         Args:
             cell: Path or name, with or without folder and ending.
             numbers: Whether ``1`` names ``01.jpg``, which only the user can know.
         """
         name = composed(cell.strip().replace("\\", "/")).removeprefix("./").lstrip("/")
-        low = name.casefold()
-        ways: list[tuple[How, str]] = [
-            ("as written", name),
-            ("another case", low),
-            ("without its folder", PurePosixPath(low).name),
-            ("without its ending", _stem(low)),
-            ("without its ending", _stem(PurePosixPath(low).name)),
-        ]
-        if numbers and (number := _number(low)):
-            ways.append(("as a number", number))
-        for how, key in ways:
-            found = self._ways[how].get(key, ()) if key else ()
+        for how, key in _ways(name):
+            whole, ends = self._whole.get(how, {}), self._ends.get(how, {})
+            found = whole.get(key) or ends.get(key) or next(filter(None, map(whole.get, _shorter(key))), ())
             if found:
                 return found, how
-        return (), "as written"
+        number = _number(name) if numbers else ""
+        return (self._ends.get("as a number", {}).get(number, ()) if number else ()), "as a number"
 
 
 def folder_of(root: Path) -> Folder:
     """Return the images below a folder, at any depth."""
     files = tuple(file for file in files_below(root) if file.suffix.casefold() in ENDINGS)
-    ways: dict[How, defaultdict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
+    whole: dict[How, defaultdict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
+    ends: dict[How, defaultdict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
     for file in files:
         name = composed(file.relative_to(root).as_posix())
-        low = name.casefold()
-        ways["as written"][name].append(file)
-        ways["another case"][low].append(file)
-        ways["without its folder"][PurePosixPath(low).name].append(file)
-        for stem in dict.fromkeys((_stem(low), _stem(PurePosixPath(low).name))):
-            ways["without its ending"][stem].append(file)
-        ways["as a number"][_number(low)].append(file)
-    for how in ("as written", "another case", "without its folder", "without its ending", "as a number"):
-        ways.setdefault(how, defaultdict(list))
-    return Folder(root, files, {how: {k: tuple(v) for k, v in named.items()} for how, named in ways.items()})
+        for how, key in _ways(name):
+            whole[how][key].append(file)
+            for shorter in _shorter(key):
+                ends[how][shorter].append(file)
+        if number := _number(name):
+            ends["as a number"][number].append(file)
+    return Folder(root, files, _frozen(whole), _frozen(ends))
+
+
+def _frozen(ways: Mapping[How, Mapping[str, Sequence[Path]]]) -> dict[How, dict[str, tuple[Path, ...]]]:
+    return {how: {key: tuple(files) for key, files in named.items()} for how, named in ways.items()}
+
+
+def _ways(name: str) -> tuple[tuple[How, str], ...]:
+    """Return the spellings of a path by which it is found, the exact one first."""
+    low = name.casefold()
+    return ("as written", name), ("another case", low), ("without its ending", _stem(low))
+
+
+def _shorter(path: str) -> Iterator[str]:
+    """Yield a path without its first folder, without its first two, ...: ``b/1.jpg`` and ``1.jpg`` of ``a/b/1.jpg``."""
+    while "/" in path:
+        path = path.partition("/")[2]
+        yield path
 
 
 def _stem(name: str) -> str:
@@ -91,7 +101,7 @@ def _stem(name: str) -> str:
 
 def _number(name: str) -> str:
     """Return the number that is the whole stem of a name, without leading zeros; empty for another name."""
-    stem = _stem(PurePosixPath(name).name)
+    stem = _stem(PurePosixPath(name.casefold()).name)
     return stem.lstrip("0") or "0" if re.fullmatch(r"\d+", stem) else ""
 
 

@@ -17,7 +17,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_beside
 from lmod_train.core.raw import read_yaml
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.data.table.columns import MEANINGS, Answers, Column
+from lmod_train.data.table.meanings import MEANINGS, Answers, Column
 from lmod_train.data.table.values import condition_of
 
 FILE = "table.yaml"

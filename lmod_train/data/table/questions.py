@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.data.table.columns import Column, kind_of
 from lmod_train.data.table.grid import Grid
+from lmod_train.data.table.looks import kind_of
+from lmod_train.data.table.meanings import Column
 from lmod_train.data.table.values import condition_of, findings_of, flag_of, values_of
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.base import Task
@@ -19,6 +22,7 @@ from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.own import Own
+from lmod_train.tasks.parsing.own_words import SEPARATOR
 from lmod_train.tasks.question import ReadyQuestion
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
@@ -27,19 +31,23 @@ MOST_CHOICES = 30
 """Choices above which a question is not one of choices, or its choices are to be stated."""
 
 
-def asked_of(grid: Grid, columns: Sequence[Column], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the questions about columns that the user names, and those about grades, as a plan holds them.
+def asked_of(grid: Grid, columns: Sequence[Column], modality: str, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the questions of the table's own, as a plan holds them.
+
+    They are about the columns that the user names, about grades, and about diagnoses that four-way diagnosis does not
+    ask about, so that no image is left out.
 
     Args:
         grid: The table.
         columns: What its columns mean.
+        modality: Of the images.
         names: Columns that are asked about, by name or meaning.
 
     Raises:
         BadArgument: There is no such column, or it has no values to ask about.
     """
     chosen = [_named(columns, name) for name in names]
-    chosen += [c for c in columns if c.meaning == "grade" and c not in chosen]
+    chosen += [c for c in columns if c not in chosen and (c.meaning == "grade" or _is_wider(c, modality))]
     merged: dict[str, dict[str, Any]] = {}
     for column in chosen:
         question = _question(grid, column)
@@ -47,6 +55,14 @@ def asked_of(grid: Grid, columns: Sequence[Column], names: Sequence[str]) -> lis
         if known is not question and "choices" in known:  # of the other eye
             known["choices"] = sorted({*known["choices"], *question["choices"]})
     return list(merged.values())
+
+
+def _is_wider(column: Column, modality: str) -> bool:
+    """Return whether a column has diagnoses that four-way diagnosis does not ask about."""
+    words = {word for word in column.words.values() if word}
+    return (
+        column.meaning == "diagnosis" and len(words) > 1 and not (modality == "CFP" and words <= set(FourWay.choices))
+    )
 
 
 def _named(columns: Sequence[Column], name: str) -> Column:
@@ -58,18 +74,23 @@ def _named(columns: Sequence[Column], name: str) -> Column:
 
 
 def identifier(name: str) -> str:
-    """Return a column's name as that of a task.
+    """Return a column's name as that of a task and a file: in ASCII letters, digits and underscores.
 
     Example:
-        >>> identifier("Image quality (1-5)"), identifier("眼压"), identifier("2nd read")
-        ('image_quality_1_5', '眼压', 'q_2nd_read')
+        >>> identifier("Image quality (1-5)"), identifier("Hip\u00f3tese"), identifier("\u773c\u538b")
+        ('image_quality_1_5', 'hipotese', 'q_47b4d0')
     """
-    text = re.sub(r"\W+", "_", name.casefold()).strip("_") or "question"
+    ascii_only = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
+    text = re.sub(r"\W+", "_", ascii_only).strip("_")
+    if not text:
+        return f"q_{hashlib.sha256(name.encode()).hexdigest()[:6]}"
     return text if text.isidentifier() else f"q_{text}"
 
 
 def label_of(column: Column) -> str:
     """Return the name of the label that holds a column's own words; the columns of the two eyes have one."""
+    if column.meaning == "diagnosis":
+        return "table/diagnosis"
     name = re.sub(r"(?i)\b(?:left|right|od|os|ou|links|rechts)\b", "", column.name) if column.eye else column.name
     return f"table/{identifier(name)}"
 
@@ -95,6 +116,11 @@ def _question(grid: Grid, column: Column) -> dict[str, Any]:
         return question | {"kind": "grade", "choices": levels}
     if column.meaning == "diagnosis":
         words = sorted({column.words[c] for c in values.count if column.words.get(c)})
+        if any(SEPARATOR in word for word in words):
+            single = sorted({part for word in words for part in word.split(SEPARATOR)})
+            question["words"] = "Which diagnoses does this image show?"
+            few = len(single) <= MOST_CHOICES
+            return question | ({"kind": "several", "choices": single} if few else {"kind": "open"})
         return (
             question | {"kind": "choice", "choices": words}
             if len(words) <= MOST_CHOICES

@@ -1,0 +1,140 @@
+"""Sheets of workbooks as rows of text, as they are shown: XLSX by openpyxl, XLS and ODS by calamine."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from openpyxl import load_workbook
+from openpyxl.utils.cell import range_boundaries
+from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
+
+from lmod_train.data.sources.sheets import MOST_CELLS, MOST_LINES, UnreadableSheet, check_unpacked, merged_ranges
+
+Lines = Sequence[tuple[int, list[str]]]
+"""Line number and cells of every row that is not empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet of a workbook.
+
+    Attributes:
+        title: Its name.
+        lines: Its rows, merged cells below each other filled.
+        merged: Number of a row -> its cells with those merged beside each other filled, for a header of two rows.
+    """
+
+    title: str
+    lines: Lines
+    merged: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+
+def sheets_by_openpyxl(content: bytes) -> Iterator[Sheet]:
+    """Yield the sheets of an xlsx workbook as they are shown; hidden rows and columns are read, hidden sheets not."""
+    left = MOST_CELLS
+    try:
+        check_unpacked(content)
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        for sheet in book.worksheets:
+            if sheet.sheet_state != "visible":
+                continue
+            sheet.reset_dimensions()
+            lines, cells_of = [], {}
+            for number, row in enumerate(sheet.iter_rows(), 1):
+                left -= max(len(row), MOST_CELLS // MOST_LINES)
+                if left < 0:
+                    raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
+                cells = [cell_text(cell.value, getattr(cell, "number_format", "")) for cell in row]
+                if any(cells):
+                    lines.append((number, cells))
+                    cells_of[number] = cells
+            ranges = merged_ranges(content, sheet._worksheet_path)  # type: ignore[attr-defined]
+            yield Sheet(sheet.title, *_with_merged(lines, map(_edges, ranges)))
+        book.close()
+    except UnreadableSheet:
+        raise
+    except Exception as error:  # openpyxl raises errors of many types on damaged files
+        raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
+
+
+def _edges(reference: str) -> tuple[int, int, int, int]:
+    """Return first row, first column, last row and last column of a range such as ``A2:A5``, from 1."""
+    left, top, right, bottom = (edge or 1 for edge in range_boundaries(reference))
+    return top, left, bottom, right
+
+
+def sheets_by_calamine(content: bytes) -> Iterator[Sheet]:
+    """Yield the sheets of an xls or ods workbook."""
+    left = MOST_CELLS
+    try:
+        if content.startswith(b"PK\x03\x04"):
+            check_unpacked(content)
+        book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+        for about in book.sheets_metadata:
+            if about.typ != SheetTypeEnum.WorkSheet or str(about.visible).rpartition(".")[2] != "Visible":
+                continue
+            sheet = book.get_sheet_by_name(about.name)
+            left -= sheet.total_height * max(sheet.total_width, MOST_CELLS // MOST_LINES)
+            if left < 0:
+                raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
+            texts = [[cell_text(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+            lines = [(number, cells) for number, cells in enumerate(texts, 1) if any(cells)]
+            ranges = sheet.merged_cell_ranges or []
+            edges = ((top + 1, left_ + 1, bottom + 1, right + 1) for (top, left_), (bottom, right) in ranges)
+            yield Sheet(about.name, *_with_merged(lines, edges))
+    except CalamineError as error:
+        raise UnreadableSheet(f"not a readable workbook ({error})") from error
+
+
+def _with_merged(
+    lines: list[tuple[int, list[str]]], ranges: Iterable[tuple[int, int, int, int]]
+) -> tuple[Lines, dict[int, list[str]]]:
+    """Return the lines with merged cells below each other filled, and rows with merged cells beside each other filled.
+
+    A value that was merged over several rows belongs to each of them: the patient of four photographs. One that was
+    merged over several columns is the upper row of a header.
+    """
+    cells_of, across = dict(lines), dict[int, list[str]]()
+    for top, left, bottom, right in ranges:
+        value = cells_of.get(top, [])[left - 1 : left]
+        if not value or (bottom - top + 1) * (right - left + 1) > MOST_LINES:
+            continue
+        for number in range(top + 1, bottom + 1):
+            if number in cells_of and left <= len(cells_of[number]) and left == right:
+                cells_of[number][left - 1] = value[0]
+        if right > left:
+            row = across.setdefault(top, list(cells_of[top]))
+            row += [""] * (right - len(row))
+            row[left - 1 : right] = value * (right - left + 1)
+    lower = [number + 1 for number in across if number + 1 in cells_of]
+    return list(cells_of.items()), across | {n: cells_of[n] for n in lower if n not in across}
+
+
+def cell_text(value: Any, number_format: str = "") -> str:
+    """Return a cell as it is shown.
+
+    Example:
+        >>> cell_text(7, "0000"), cell_text(3.0), cell_text(0.5, "0%"), cell_text(True), cell_text(None)
+        ('0007', '3', '50%', 'TRUE', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, int | float):
+        whole = isinstance(value, int) or value.is_integer()
+        if whole and re.fullmatch(r"0{2,}", number_format):
+            return f"{int(value):0{len(number_format)}d}"
+        if re.fullmatch(r"0(?:\.0+)?%", number_format):
+            return f"{value * 100:g}%"
+        return str(int(value)) if whole else f"{value:.15g}"
+    return str(value).strip()
