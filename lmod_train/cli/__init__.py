@@ -138,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with links_followed(follow), own_classes(arguments):
             return _run(arguments)
-    except (LeavesFolder, Untrusted) as error:
+    except (LeavesFolder, Untrusted, table.InDoubt) as error:
         print(lines(f"error: {error.typed([*arguments[0].split(), *arguments[1:]])}"), file=sys.stderr)
         return 2
     except LmodError as error:

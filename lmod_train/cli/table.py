@@ -115,18 +115,20 @@ class InDoubt(LmodError):
     """Columns whose meaning the user must say."""
 
     def __init__(self, columns: Sequence[Column], plan: Path) -> None:
-        options = [word for c in columns for option in c.options for word in option.split(" ", 1)]
-        again = shlex.join(["python", "-m", "lmod_train", *_without_plan(sys.argv[1:]), *options])
+        self._options = [word for c in columns for option in c.options for word in option.split(" ", 1)]
+        self._plan = plan
         lines = "\n".join(f"  {c.name}: {c.doubt}" for c in columns)
-        super().__init__(
-            f"not understood with certainty, so nothing was curated:\n{lines}\n"
-            f"Next: if this is what they mean, run `{again}`; else change it, or leave a column out with `--column "
-            f"ignore=NAME`. {plan} holds what was understood and can be edited in place of options: --table {plan}"
+        super().__init__(f"not understood with certainty, so nothing was curated:\n{lines}")
+
+    def typed(self, arguments: Sequence[str]) -> str:
+        """Return the message with the complete command that answers the doubts."""
+        words = [word for word in arguments if word != "--plan"]
+        again = shlex.join(["python", "-m", "lmod_train", *words, *self._options])
+        return (
+            f"{self}\nNext: if this is what they mean, run `{again}`; else change it, or leave a column out with "
+            f"`--column ignore=NAME`. {self._plan} holds what was understood and can be edited in place of options: "
+            f"--table {self._plan}"
         )
-
-
-def _without_plan(arguments: Sequence[str]) -> list[str]:
-    return [word for word in arguments if word != "--plan"]
 
 
 def _plan(

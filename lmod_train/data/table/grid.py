@@ -185,7 +185,7 @@ def _upper_row(
         plain = [plain_header(cell) for cell in cells if cell]
         if len(set(plain)) == len(plain) or sum(map(bool, names)) < 2:
             return None
-        upper = list(names)
+        upper = [*names, *[""] * (len(cells) - len(names))]
         for place in range(1, len(upper)):  # as a spreadsheet saved as text: the name stands over its first column
             upper[place] = upper[place] or upper[place - 1]
     return None if len(set(upper) - {""}) == 1 and all(upper[: _width(cells)]) else upper

@@ -179,12 +179,12 @@ def _qualifies(part: str) -> bool:
 
 def _finding(text: str) -> Findings | None:
     """Return what a phrase of one disease states; None for one that is not understood as a whole."""
+    low = text.strip().casefold()
+    if any(word in low for word in (*DOUBTS, *PASTS)):  # first, as the names are compared without signs: ``cataract?``
+        return Findings(others=(text.strip(),))
     name = _disease(text)
     if name is not None:
         return Findings(present=(name,))
-    low = text.strip().casefold()
-    if any(word in low for word in DOUBTS) or any(word in low for word in PASTS):
-        return Findings(others=(text.strip(),))
     for negation in NEGATIONS:
         denied = _disease(low.removeprefix(negation)) if low.startswith(negation) else None
         if denied is not None:

@@ -1,0 +1,178 @@
+"""One table in every kind of file is the same grid; what is no row of it is left out and noted."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from lmod_train.data.sources.sheets import UnreadableSheet
+from lmod_train.data.table.grid import DELIMITERS, Grid, read_grid
+
+Rows = Sequence[Sequence[str]]
+TABLE: Rows = [
+    ["Datei", "Pat.-Nr.", "Auge", "Visus", "Bemerkung"],
+    *([f"img{n:03}.jpg", f"{n // 2:04}", "RL"[n % 2], f"0,{n + 1}", 'müde; "gut", 眼'] for n in range(12)),
+]
+
+
+def text(rows: Rows, delimiter: str = ",", end: str = "\r\n") -> str:
+    file = io.StringIO(newline="")
+    csv.writer(file, delimiter=delimiter, lineterminator=end).writerows(rows)
+    return file.getvalue()
+
+
+def delimited(delimiter: str, encoding: str, end: str = "\r\n", mark: bytes = b"") -> Callable[[Path, Rows], None]:
+    return lambda path, rows: (path.write_bytes(mark + text(rows, delimiter, end).encode(encoding)), None)[1]
+
+
+def workbook(path: Path, rows: Rows) -> None:
+    book = Workbook()
+    for row in rows:
+        book.active.append(list(row))
+    book.save(path)
+
+
+def parquet(path: Path, rows: Rows) -> None:
+    pq.write_table(pa.table({name: [row[n] for row in rows[1:]] for n, name in enumerate(rows[0])}), path)
+
+
+def json_lines(path: Path, rows: Rows) -> None:
+    path.write_text("\n".join(json.dumps(dict(zip(rows[0], row, strict=True))) for row in rows[1:]))
+
+
+KINDS: dict[str, Callable[[Path, Rows], None]] = {
+    **{f"{ord(d)}-utf-8": delimited(d, "utf-8") for d in DELIMITERS},
+    "mark": delimited(";", "utf-8", mark=codecs.BOM_UTF8),
+    "utf-16-le": delimited("\t", "utf-16-le", mark=codecs.BOM_UTF16_LE),
+    "utf-16-be": delimited("\t", "utf-16-be"),
+    "mac": delimited(";", "utf-8", end="\r"),
+    "xlsx": workbook,
+    "parquet": parquet,
+    "jsonl": json_lines,
+}
+
+
+def cells(grid: Grid) -> list[list[str]]:
+    return [list(grid.header), *(list(row.cells) for row in grid.rows)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_is_the_same_in_every_kind_of_file(tmp_path: Path, kind: str):
+    KINDS[kind](tmp_path / "table", TABLE)
+    grid = read_grid(tmp_path / "table")
+    assert cells(grid) == [list(row) for row in TABLE] and not grid.lost and not grid.notes
+
+
+@pytest.mark.parametrize(
+    ("encoding", "word"), [("cp1252", "Größe"), ("gb18030", "糖尿病视网膜病变"), ("iso8859-15", "Œil rouge")]
+)
+def test_old_encodings_are_read(tmp_path: Path, encoding: str, word: str):
+    rows = [["image", "finding"], *([f"{n}.jpg", word] for n in range(9))]
+    delimited(",", encoding)(tmp_path / "t", rows)
+    assert cells(read_grid(tmp_path / "t")) == rows and encoding in read_grid(tmp_path / "t").kind
+
+
+@pytest.mark.parametrize("kind", ["44-utf-8", "59-utf-8", "xlsx"])
+def test_titles_empty_rows_and_a_total_are_no_rows(tmp_path: Path, kind: str):
+    width = len(TABLE[0])
+    title, empty = ["Klinik; Stand 1.2.2024", *[""] * (width - 1)], [""] * width
+    rows = [title, empty, TABLE[0], *TABLE[1:6], empty, *TABLE[6:], ["Gesamt", "12", *[""] * (width - 2)]]
+    KINDS[kind](tmp_path / "t", rows)
+    grid = read_grid(tmp_path / "t")
+    assert cells(grid) == [list(row) for row in TABLE] and grid.header_line == 3
+    assert [note.partition(":")[0] for note in grid.notes] == [
+        "1 lines above the header are left out",
+        "line 17 is a total and left out",
+    ]
+
+
+def test_a_patient_called_total_stays(tmp_path: Path):
+    rows = [["patient", "image"], ["A", "1.jpg"], ["Total", "2.jpg"]]
+    workbook(tmp_path / "t", rows)
+    assert cells(read_grid(tmp_path / "t")) == rows
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_a_header_of_two_rows_has_one_name_a_column(tmp_path: Path, merged: bool):
+    book = Workbook()
+    sheet = book.active
+    sheet.append(["ID", "OD", None, "OS", None])
+    sheet.append([None, "Image", "Dx", "Image", "Dx"])
+    for n in range(5):
+        sheet.append([f"p{n}", f"{n}r.jpg", "AMD", f"{n}l.jpg", "glaucoma"])
+    if merged:
+        for cells_ in ("A1:A2", "B1:C1", "D1:E1"):
+            sheet.merge_cells(cells_)
+    book.save(tmp_path / "t.xlsx")
+    grid = read_grid(tmp_path / "t.xlsx")
+    assert grid.header == ("ID", "OD / Image", "OD / Dx", "OS / Image", "OS / Dx") and len(grid.rows) == 5
+    assert grid.column("OD / Dx") == ["AMD"] * 5 and grid.column("OS / Dx") == ["glaucoma"] * 5
+
+
+def test_merged_cells_below_each_other_belong_to_every_row(tmp_path: Path):
+    book = Workbook()
+    for row in [["patient", "image"], ["p1", "1.jpg"], [None, "2.jpg"], ["p2", "3.jpg"], [None, "4.jpg"]]:
+        book.active.append(row)
+    for cells_ in ("A2:A3", "A4:A5"):
+        book.active.merge_cells(cells_)
+    book.save(tmp_path / "t.xlsx")
+    assert read_grid(tmp_path / "t.xlsx").column("patient") == ["p1", "p1", "p2", "p2"]
+
+
+def test_cells_are_as_excel_shows_them(tmp_path: Path):
+    book = Workbook()
+    book.active.append(["id", "share", "n"])
+    for n in (7, 12):
+        book.active.append([n, n / 100, float(n)])
+    for row in (2, 3):
+        book.active.cell(row, 1).number_format, book.active.cell(row, 2).number_format = "0000", "0%"
+    book.save(tmp_path / "t.xlsx")
+    assert cells(read_grid(tmp_path / "t.xlsx"))[1:] == [["0007", "7%", "7"], ["0012", "12%", "12"]]
+
+
+def test_a_row_with_more_values_than_columns_is_lost_alone(tmp_path: Path):
+    (tmp_path / "t").write_text("image,note\n1.jpg,a\n2.jpg,b,c\n3.jpg,d\n")
+    grid = read_grid(tmp_path / "t")
+    assert [row.line for row in grid.rows] == [2, 4] and [line for line, _ in grid.lost] == [3]
+
+
+def test_names_of_columns_are_different(tmp_path: Path):
+    (tmp_path / "t").write_text("image,label,,Label\n1.jpg,a,b,c\n2.jpg,a,b,d\n")
+    assert read_grid(tmp_path / "t").header == ("image", "label", "[column 3]", "Label [2]")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b"PK\x03\x04 no archive", b"PAR1 no table", b"\xd0\xcf\x11\xe0no", b"1,2\n3,4\n"]
+)
+def test_what_is_no_table_is_said_to_be_none(tmp_path: Path, content: bytes):
+    (tmp_path / "t").write_bytes(content)
+    with pytest.raises(UnreadableSheet):
+        read_grid(tmp_path / "t")
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8)
+
+
+@given(
+    rows=st.lists(st.lists(WORDS, min_size=3, max_size=3), min_size=1, max_size=6),
+    delimiter=st.sampled_from(DELIMITERS),
+)
+def test_any_cells_come_back(tmp_path_factory: pytest.TempPathFactory, rows: list[list[str]], delimiter: str):
+    path = tmp_path_factory.getbasetemp() / "any"
+    whole = [["image name", "patient", "side"], *rows]
+    quoted = "\n".join(delimiter.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in whole)
+    path.write_text(quoted, encoding="utf-8")
+    read = cells(read_grid(path))
+    is_total = len(read) < len(whole) and len(rows) > 1
+    assert read == whole or is_total
