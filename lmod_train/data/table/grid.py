@@ -100,6 +100,8 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
             return _sheet(path, sheets_by_calamine(content), "ODS" if content.startswith(_ZIP) else "XLS", sheet)
         if content.startswith(_ZIP):
             return _sheet(path, sheets_by_openpyxl(content), "XLSX", sheet)
+        if sheet:
+            raise UnreadableSheet(f"no sheet {sheet!r}, as the file is no workbook")
         text, encoding = text_of(content)
     except UnicodeError as error:
         raise UnreadableSheet(f"the encoding of the text is not known ({error})") from error

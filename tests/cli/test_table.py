@@ -1,0 +1,248 @@
+"""`curate --table` as a newcomer types it: what is printed, asked, written and kept back."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+from lmod_train import cli
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.types import Record
+from lmod_train.data.curation.manifest import read_dropped
+
+HEADER = ["Foto", "Patient", "Auge", "Diagnose", "Alter", "Geschlecht", "Augendruck"]
+DIAGNOSES = ("Glaukom", "gesund", "Katarakt", "DR")
+
+
+def photographs(folder: Path, names: Sequence[str]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for seed, name in enumerate(names):
+        noise = np.random.default_rng(seed).integers(0, 255, (40, 40, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(folder / name)
+    return folder
+
+
+def clinic(folder: Path, n: int = 24, header: Sequence[str] = HEADER, **changed: str) -> list[str]:
+    """Write a table of `n` photographs, two a patient, and return the command that curates it."""
+    names = [f"f{i:02}.jpg" for i in range(n)]
+    images = photographs(folder / "PHOTOS", names)
+    with (folder / "table.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=";")
+        writer.writerow(header)
+        for i, name in enumerate(names):
+            row = [
+                name,
+                f"P{i // 2:03}",
+                "RL"[i % 2],
+                DIAGNOSES[i // 2 % 4],
+                f"{30 + i // 2}",
+                "wm"[i // 2 % 2],
+                f"{12 + i},5",
+            ]
+            writer.writerow([changed.get(f"{head}{i}", cell) for head, cell in zip(HEADER, row, strict=True)])
+    return ["curate", "--table", str(folder / "table.csv"), "--images", str(images), "--modality", "CFP",
+            "--out", str(folder / "OUT"), "--workers", "1"]  # fmt: skip
+
+
+def by_task(out: Path) -> dict[str, list[Record]]:
+    records = read_records(out / "records")
+    return {task: [r for r in records if r.task == task] for task in sorted({r.task for r in records})}
+
+
+def test_a_table_becomes_the_questions_of_the_benchmark(tmp_path: Path, capsys):
+    assert cli.main(clinic(tmp_path)) == 0
+    printed = capsys.readouterr().out
+    for line in (r"Foto +image", r"Auge +side of the eye +L -> left, R -> right", r"Geschlecht +sex +m -> male, w",
+                 r"Augendruck +your own, asked with --ask", r"licence: not stated; nothing of it leaves this machine",
+                 r"12 patients, \d of them in test; an accuracy on test"):  # fmt: skip
+        assert re.search(line, printed), line
+    tasks = by_task(tmp_path / "OUT")
+    assert {name: len(records) for name, records in tasks.items()} == {"age_group": 24, "four_way": 24, "sex": 24}
+    first = next(r for r in tasks["four_way"] if r.key == "f01")
+    assert first.answer == "DISEASE: glaucoma" and first.patient.laterality == "left" and first.patient.age == 30
+    for record in tasks["four_way"]:
+        pair = {r.split for r in tasks["four_way"] if r.group == record.group}
+        assert len(pair) == 1
+
+
+def test_no_name_or_number_of_a_patient_is_in_what_is_written(tmp_path: Path):
+    header = ["Foto", "Patientenname", *HEADER[2:]]
+    command = clinic(tmp_path, header=header, **{f"Patient{i}": f"Erika Mueller {i // 2}" for i in range(24)})
+    assert cli.main(command) == 2
+    assert cli.main([*command, "--column", "patient=Patientenname"]) == 0
+    records = read_records(tmp_path / "OUT" / "records")
+    assert len({r.group for r in records}) == 12
+    written = b"".join(f.read_bytes() for f in (tmp_path / "OUT").rglob("*") if f.is_file() and f.suffix != ".jpg")
+    assert b"Erika" not in written and "Erika" not in repr(records)
+
+
+def test_what_is_in_doubt_stops_and_the_printed_command_answers_it(tmp_path: Path, capsys):
+    header = ["Foto", "ID", *HEADER[2:]]
+    command = clinic(tmp_path, header=header, **{f"Geschlecht{i}": str(1 + i // 2 % 2) for i in range(24)})
+    assert cli.main(command) == 2
+    error = capsys.readouterr().err
+    assert "ID: whether it is the patient" in error and "Geschlecht: which words 1, 2 stand for" in error
+    assert not (tmp_path / "OUT" / "records").exists() and (tmp_path / "OUT" / "table.yaml").exists()
+    printed = shlex.split(re.findall(r"`([^`]+)`", error)[0])
+    assert printed[-6:] == ["--column", "patient=ID", "--value", "sex:1=male", "--value", "sex:2=female"]
+    assert cli.main(printed[3:]) == 0
+    assert {r.patient.sex for r in read_records(tmp_path / "OUT" / "records")} == {"male", "female"}
+
+
+@pytest.mark.parametrize("answer", ["sex:1=female", "Geschlecht:1=female"])
+def test_the_user_decides_what_a_code_stands_for(tmp_path: Path, answer: str):
+    command = clinic(tmp_path, **{f"Geschlecht{i}": str(1 + i // 2 % 2) for i in range(24)})
+    assert cli.main([*command, "--value", answer, "--value", answer.replace("1=female", "2=male")]) == 0
+    first = next(r for r in read_records(tmp_path / "OUT" / "records") if r.key == "f00")
+    assert first.patient.sex == "female"
+
+
+def test_the_plan_is_written_edited_and_used_again(tmp_path: Path):
+    command = clinic(tmp_path)
+    assert cli.main([*command, "--plan", "--ask", "Augendruck"]) == 0
+    out, file = tmp_path / "OUT", tmp_path / "OUT" / "table.yaml"
+    assert sorted(f.name for f in out.iterdir() if not f.name.startswith(".")) == ["table.yaml"]
+    plan = yaml.safe_load(file.read_text(encoding="utf-8"))
+    assert plan["columns"]["Auge"] == {"means": "laterality", "words": {"L": "left", "R": "right"}}
+    (question,) = plan["questions"]
+    assert (question["name"], question["kind"], question["column"]) == ("augendruck", "number", "Augendruck")
+    question |= {"words": "What is the pressure of this eye?", "unit": "mmHg"}
+    plan["columns"]["Alter"]["means"] = "ignore"
+    file.write_text(yaml.safe_dump(plan, allow_unicode=True), encoding="utf-8")
+    assert cli.main(["curate", "--table", str(file), "--out", str(out), "--workers", "1"]) == 0
+    tasks = by_task(out)
+    assert sorted(tasks) == ["augendruck", "four_way", "sex"]
+    asked = tasks["augendruck"][0]
+    assert (
+        "What is the pressure of this eye?" in asked.messages[0].parts[-1].text and asked.answer == "Answer: 12.5 mmHg"
+    )
+    assert cli.main(["curate", "--table", str(file), "--out", str(out), "--workers", "1"]) == 0, (
+        "finished: nothing to do"
+    )
+
+
+@pytest.mark.parametrize("column", ["Diagnose", "diagnosis"])
+def test_a_column_is_asked_by_its_name_or_meaning(tmp_path: Path, column: str):
+    assert cli.main([*clinic(tmp_path, Diagnose0="Keratokonus"), "--ask", column]) == 0
+    asked = by_task(tmp_path / "OUT")["diagnosis"]
+    assert len(asked) == 24 and asked[0].choices == (
+        "Keratokonus", "cataract", "diabetic retinopathy", "glaucoma", "normal",
+    )  # fmt: skip
+
+
+def test_one_wrong_cell_costs_its_own_value(tmp_path: Path):
+    command = clinic(tmp_path, Alter3="1957", Auge4="OU", Foto5="none.jpg", Geschlecht6="", Patient7="")
+    assert cli.main(command) == 0
+    out = tmp_path / "OUT"
+    drops = read_dropped(out / "dropped.csv")
+    listed = {(d.key, d.reason, d.extent) for d in drops}
+    assert listed == {
+        ("line 5", "unreadable value", "part"),
+        ("line 6", "unreadable value", "part"),
+        ("line 7", "no image", "gone"),
+        ("line 9", "no patient", "part"),
+        ("f05.jpg", "no row in the table", "gone"),
+    }
+    tasks = by_task(out)
+    assert {name: len(records) for name, records in tasks.items()} == {"age_group": 22, "four_way": 23, "sex": 22}
+
+
+def test_rows_of_one_image_are_one_sample_without_what_they_contradict(tmp_path: Path):
+    assert cli.main(clinic(tmp_path, Foto1="f00.jpg", Diagnose1="gesund")) == 0
+    drops = read_dropped(tmp_path / "OUT" / "dropped.csv")
+    assert ("line 3", "same image twice") in {(d.key, d.reason) for d in drops}
+    assert sum(d.reason == "contradictory rows" for d in drops) == 2, "the diagnosis and the side"
+    tasks = by_task(tmp_path / "OUT")
+    assert len(tasks["four_way"]) == 22 and len(tasks["sex"]) == 23
+
+
+def test_a_row_with_both_eyes_is_two_images_of_one_patient(tmp_path: Path):
+    images = photographs(tmp_path / "PHOTOS", [f"{i}_{side}.jpg" for i in range(8) for side in ("l", "r")])
+    rows = ["Patient ID,Left-Fundus,Right-Fundus,Left-Diagnosis,Right-Diagnosis,Diagnosis,Sex"]
+    rows += [f"p{i},{i}_l.jpg,{i}_r.jpg,glaucoma,{'cataract' if i % 2 else 'normal'},AMD,F" for i in range(8)]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    command = ["curate", "--table", str(tmp_path / "t.csv"), "--images", str(images), "--modality", "CFP"]
+    assert cli.main([*command, "--out", str(tmp_path / "OUT"), "--workers", "1"]) == 0
+    asked = by_task(tmp_path / "OUT")["four_way"]
+    sides = {(r.patient.laterality, r.answer) for r in asked}
+    assert sides == {("left", "DISEASE: glaucoma"), ("right", "DISEASE: normal"), ("right", "DISEASE: cataract")}
+    assert len(asked) == 16 and len({r.group for r in asked}) == 8
+
+
+def test_a_column_of_splits_is_kept_with_patients_together(tmp_path: Path):
+    command = clinic(
+        tmp_path,
+        header=[*HEADER[:-1], "split"],
+        **{f"Augendruck{i}": ("test" if i < 9 else "train") for i in range(24)},
+    )
+    assert cli.main(command) == 0
+    splits = {r.key: r.split for r in read_records(tmp_path / "OUT" / "records")}
+    assert {splits[f"f{i:02}"] for i in range(10)} == {"test"}, "the patient of the tenth is in test"
+    moved = [d for d in read_dropped(tmp_path / "OUT" / "dropped.csv") if d.reason == "split of its group"]
+    assert [d.key for d in moved] == ["f09"]
+
+
+def test_nothing_is_left_out_to_balance_unless_asked(tmp_path: Path):
+    command = clinic(tmp_path, **{f"Diagnose{i}": "Glaukom" for i in range(16)})
+    assert cli.main(command) == 0
+    assert len(by_task(tmp_path / "OUT")["four_way"]) == 24
+    command[command.index("--out") + 1] = str(tmp_path / "BALANCED")
+    assert cli.main([*command, "--balance"]) == 0
+    assert len(by_task(tmp_path / "BALANCED")["four_way"]) < 24
+
+
+def test_only_a_stated_licence_lets_images_leave(tmp_path: Path):
+    command = clinic(tmp_path)
+    assert cli.main([*command, "--licence", "CC BY 4.0", "--redistributable"]) == 0
+    stated = read_manifest(tmp_path / "OUT")["sources"]["table"]
+    assert stated["licence"] == "CC BY 4.0" and stated["redistributable"] is True
+    assert cli.main(["export", str(tmp_path / "OUT"), "--to", "llava", "--out", str(tmp_path / "EXPORT")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--modality", ""], "the modality of the images, which is not guessed"),
+        (["--modality", "fundus"], "an abbreviation such as CFP"),
+        (["--images", "NOWHERE"], "an existing folder"),
+        (["--table", "none.csv"], "a table with a header"),
+        (["--column", "patient"], "MEANING=NAME"),
+        (["--column", "patient=Nobody"], "a column of the table"),
+        (["--column", "shoe=Foto"], "one of image, patient"),
+        (["--value", "sex=1"], "COLUMN:CELL=WORD"),
+        (["--ask", "shoes"], "a column of the table"),
+        (["--name", "my clinic"], "letters, digits and underscores"),
+        (["--sheet", "2"], "as the file is no workbook"),
+    ],
+)
+def test_a_wrong_option_is_named_with_its_cure(tmp_path: Path, capsys, change: list[str], said: str):
+    command = clinic(tmp_path, 6)
+    if change[0] in command:
+        command[command.index(change[0]) + 1] = change[1]
+    else:
+        command += change
+    assert cli.main(command) == 2
+    error = capsys.readouterr().err
+    assert said in error and "Next:" in error
+
+
+def test_a_table_without_a_question_says_how_to_ask_one(tmp_path: Path, capsys):
+    images = photographs(tmp_path / "PHOTOS", [f"{i}.jpg" for i in range(9)])
+    (tmp_path / "t.csv").write_text(
+        "file,clarity\n" + "\n".join(f"{i}.jpg,{'good' if i % 2 else 'poor'}" for i in range(9))
+    )
+    command = ["curate", "--table", str(tmp_path / "t.csv"), "--images", str(images), "--modality", "OCT"]
+    command += ["--out", str(tmp_path / "OUT"), "--workers", "1"]
+    assert cli.main(command) == 2
+    (cure,) = re.findall(r"`(--ask [^`]+)`", capsys.readouterr().err)
+    assert cli.main([*command, *shlex.split(cure)]) == 0
+    assert by_task(tmp_path / "OUT")["clarity"][0].choices == ("good", "poor")
