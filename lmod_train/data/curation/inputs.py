@@ -20,7 +20,7 @@ from lmod_train.core.vocabulary.phantoms import LICENCE
 from lmod_train.data.curation.keys import is_utf8, unusable_key
 from lmod_train.data.curation.known_values import with_known_values
 from lmod_train.data.curation.sharing import key_conflicts
-from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.base import UNSTATED, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,8 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
                 known, unknown = with_known_values(item)
                 dropped += unknown
                 samples[item.source, item.key] = _canonical(drawn(known) if is_phantom else known)
+        if not is_phantom and samples and not _is_published(source, items):
+            samples |= {place: replace(s, licence=UNSTATED) for place, s in samples.items() if s.source == source.name}
         lines = sorted(json.dumps(_row(item, source.root), sort_keys=True, ensure_ascii=False) for item in items)
         digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
         counted = {"samples": sum(isinstance(i, Sample) for i in items), "listing_sha256": digest}
@@ -104,6 +106,18 @@ def _items(source: Source) -> list[Sample | Dropped]:
             Dropped(source.name, "all", ".", "read", "no samples", f"of {len(items)} things listed none is one")
         )
     return items
+
+
+def licence_of(source: Source) -> str:
+    """Return the licence of a source's images: that of drawings, of the published dataset, or that none is known."""
+    if source.is_phantom:
+        return LICENCE
+    return source.licence if source.is_published() else UNSTATED
+
+
+def _is_published(source: Source, items: Sequence[Sample | Dropped]) -> bool:
+    """Return whether a source is the published dataset; one without a sample could not be read."""
+    return not any(isinstance(item, Sample) for item in items) or source.is_published()
 
 
 def _check_modality(item: Sample | Dropped, where: str) -> None:

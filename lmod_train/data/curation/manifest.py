@@ -14,8 +14,7 @@ from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.escaping import for_csv, from_csv
 from lmod_train.core.files import write_durably
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.core.vocabulary.phantoms import LICENCE
-from lmod_train.data.curation.inputs import relative
+from lmod_train.data.curation.inputs import licence_of, relative
 from lmod_train.data.curation.prepare import Prepared
 from lmod_train.data.curation.versions import versions
 from lmod_train.data.sources.base import Source
@@ -89,8 +88,8 @@ def source_notes(
         files = sorted(digest for p in images.values() if p.source == source.name for digest in p.files)
         notes[source.name] = {
             "phantom": source.is_phantom,
-            "licence": LICENCE if source.is_phantom else source.licence,
-            "redistributable": source.redistributable or source.is_phantom,
+            "licence": licence_of(source),
+            "redistributable": source.is_phantom or (source.redistributable and source.is_published()),
             "reference": source.reference,
             "modality": source.modality,
             "root": str(source.root),

@@ -15,6 +15,9 @@ from lmod_train.data.sources.gaps import gaps, group_of
 
 Key = TypeVar("Key", bound=Hashable)
 
+UNSTATED = "not stated: the layout is that of a published dataset, its files are not known"
+"""Licence of a source that is not shown to be the published one, see `Source.is_published`."""
+
 UNPLACED = Path()
 """Root of a source that is configured with options and whose folder is not known yet."""
 
@@ -44,6 +47,13 @@ class Source(ABC):
         """Whether the images are phantoms drawn by this project, which have their own licence."""
         depths = ("", "*/", "*/*/", "*/*/*/")  # copies of a dataset have their root at different depths
         return any(True for depth in depths for _ in self.root.glob(f"{depth}{NOTE}"))
+
+    def is_published(self) -> bool:
+        """Return whether the files show to be those of the published dataset; anyone's may have a simple layout.
+
+        Of others the licence is not known, and nothing of them leaves the machine.
+        """
+        return True
 
     def at(self, root: Path) -> Self:
         """Return a copy of this source with the same options and another root."""

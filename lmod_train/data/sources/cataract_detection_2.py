@@ -44,6 +44,7 @@ class CataractDetection2(Roboflow):
         labels: Class name -> ``cataract`` or ``normal``, or ``""`` for a class without a diagnosis; replaces `LABELS`.
         structure: Structure of the vocabulary that every box encloses; the whole eye in LMOD's figure. A word
             other than eye, iris or pupil must be in the task anatomy's `options` under cataract_detection_2.
+        published: Whether the files are those of the published project, if they do not name it.
 
     Raises:
         BadArgument: `labels` or `structure` has a value that cannot be used.
@@ -56,8 +57,10 @@ class CataractDetection2(Roboflow):
     reference = "https://universe.roboflow.com/search?q=cataract%20detection%202"  # LMOD states no URL
     tree = _TREE
 
-    def __init__(self, root: Path = UNPLACED, labels: Mapping[str, str] = LABELS, structure: str = "eye") -> None:
-        super().__init__(root)
+    def __init__(
+        self, root: Path = UNPLACED, labels: Mapping[str, str] = LABELS, structure: str = "eye", published: bool = False
+    ) -> None:
+        super().__init__(root, published)
         wrong = sorted(set(labels.values()) - {*_YES_NO, ""})
         if wrong:
             cure = "map every class name of the export to one of them"

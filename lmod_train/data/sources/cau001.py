@@ -41,6 +41,7 @@ class Cau001(Roboflow):
         root: See `Source`.
         aliases: Class name of the export (ignoring case and surrounding blanks) -> structure of the vocabulary;
             replaces `ALIASES`. A photograph with another class is yielded without boxes and listed in dropped.csv.
+        published: Whether the files are those of the published project, if they do not name it.
 
     Raises:
         BadArgument: A value of `aliases` is not a structure of the vocabulary.
@@ -53,8 +54,8 @@ class Cau001(Roboflow):
     reference = "https://universe.roboflow.com/pupiup-rjvfv/cau001"
     tree = _TREE
 
-    def __init__(self, root: Path = UNPLACED, aliases: Mapping[str, str] = ALIASES) -> None:
-        super().__init__(root)
+    def __init__(self, root: Path = UNPLACED, aliases: Mapping[str, str] = ALIASES, published: bool = False) -> None:
+        super().__init__(root, published)
         structures = {term.name for term in STRUCTURES}
         wrong = sorted(set(aliases.values()) - structures)
         if wrong:

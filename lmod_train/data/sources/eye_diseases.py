@@ -7,11 +7,15 @@ from pathlib import Path
 
 from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.types import Dropped, Patient, Sample, SampleStream
-from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below
 from lmod_train.data.sources.spelling import plain_name
 
 _CLASSES = ("cataract", "diabetic_retinopathy", "glaucoma", "normal")
+_PUBLISHED = {"cataract": 1038, "diabetic_retinopathy": 1098, "glaucoma": 1007, "normal": 1074}
+_COPIES = {"cataract": 640, "diabetic_retinopathy": 0, "glaucoma": 600, "normal": 0}
+"""Photographs of each class in the published set, and the numbered copies among them (``_85_2405112``)."""
+
 _RECOGNISED = 3  # number of class folders by which the dataset is recognised; fewer are enough for a given root
 _KINDS = {".jpg", ".jpeg", ".png"}
 _SIDED = re.compile(r"(\d+)_(left|right)")
@@ -33,6 +37,13 @@ class EyeDiseases(Source):
     overlapping patient numbers: two patients may share a group, which is harmless. Any other name is its own group.
 
     The classes differ by origin (file type, crop), so a high score is partly a source effect.
+
+    Four class folders are anyone's layout: the licence holds if there are as many photographs of each class as in the
+    published set, with its numbered copies among them, or if the user states it.
+
+    Args:
+        root: See `Source`.
+        published: Whether the files are those of the published dataset, or a part of it.
     """
 
     name = "eye_diseases"
@@ -40,6 +51,19 @@ class EyeDiseases(Source):
     licence = "ODbL-1.0 (as stated by a README)"
     redistributable = True
     reference = "https://www.kaggle.com/datasets/gunavenkatdoddi/eye-diseases-classification"
+
+    def __init__(self, root: Path = UNPLACED, published: bool = False) -> None:
+        super().__init__(root)
+        self.published = published
+
+    def is_published(self) -> bool:
+        """Return whether the user says so, or the photographs of each class are as many as in the published set."""
+        base = _class_root(self.root)
+        if self.published or base is None:
+            return self.published
+        stems = {name: [f.stem for f in files_below(folder)] for name, folder in _classes_in(base).items()}
+        copies = {name: sum(_AUGMENTED.fullmatch(stem) is not None for stem in of) for name, of in stems.items()}
+        return {name: len(of) for name, of in stems.items()} == _PUBLISHED and copies == _COPIES
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:

@@ -12,7 +12,7 @@ from typing import ClassVar
 from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.raw import start_of
 from lmod_train.core.types import Dropped, Outline, Patient, Sample, SampleStream
-from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below
 from lmod_train.data.sources.picture import size_differs
 from lmod_train.data.sources.roboflow_labels import (
@@ -91,6 +91,18 @@ class Roboflow(Source):
 
     def _accept(self, names: Sequence[str]) -> None:
         """Raise an error if the class names make the whole export unusable; by default any names are accepted."""
+
+    def __init__(self, root: Path = UNPLACED, published: bool = False) -> None:
+        super().__init__(root)
+        self.published = published
+
+    def is_published(self) -> bool:
+        """Return whether the user says so, or the export's own files name the project; class names are anyone's."""
+        if self.published:
+            return True
+        folder = self._exports()[0].folder
+        projects = [export.project for export in self._exports()] + _readme_projects(folder)
+        return any(project and self._claims((), project) for project in projects)
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:

@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("./a/1.jpg", ["a/1.jpg"]),
         ("A/1.JPG", ["a/1.jpg"]),
         ("a/1", ["a/1.jpg"]),
-        ("/home/clinic/photos/a/1.jpg", ["a/1.jpg"]),
+        ("/data/clinic/photos/a/1.jpg", ["a/1.jpg"]),
         ("photos/x.y.png", ["x.y.png"]),
         ("er/3.tif", ["deep/er/3.tif"]),
         ("3", ["deep/er/3.tif"]),
