@@ -129,6 +129,11 @@ class Own(Task):
             stratum=answer if closed else "",
         )
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The choices; none of a question that several of them answer."""
+        return () if self.kind == "several" else self.choices
+
     def listed(self, record: Record) -> Sequence[str]:
         """Return the choices as the prompt lists them; none of grades, whose order says which is more."""
         return () if self.kind == "grade" else record.choices
@@ -219,17 +224,24 @@ class Own(Task):
 
         def parser(text: str, choices: Sequence[str]) -> Answer | Unparsed:
             left = self._without_question(text)
-            return own(left, choices) if left.strip() else Unparsed("no_match", "the question")
+            if not re.search(r"[^\W_]", left):
+                return Unparsed("no_match", "the question")
+            behind = self._listed_choices().sub("\n", left) if self.kind in ("choice", "grade") else left
+            answer = own(behind, choices) if behind != left else Unparsed("no_match")
+            return answer if isinstance(answer, str) else own(left, choices)
 
         return parser
 
     def _without_question(self, text: str) -> str:
-        """Return a reply without the prompt, the question or the list of choices, where it repeats them word for word."""
+        """Return a reply without the prompt, its second part or the question, where it repeats them word for word."""
         for words in (self.words, *self.paraphrases):
             for repeated in (self._asked(words), self._asked(words).removeprefix(words).strip(), words):
                 text = text.replace(unmasked(repeated), "\n") if len(repeated) >= _SHORTEST else text
-        others = text.replace(self._list, "\n") if self.kind in ("choice", "grade", "several") else text
-        return others if re.search(r"[^\W_]", others) else text if re.search(r"[^\W_]", text) else ""
+        return text
+
+    def _listed_choices(self) -> re.Pattern[str]:
+        """Return a pattern of the list of choices as the prompt has it: a reply may repeat it and answer behind it."""
+        return re.compile(rf"(?<![A-Za-z0-9]){re.escape(unmasked(self._list.strip()))}(?![A-Za-z0-9])")
 
     @property
     def _forms(self) -> Synonyms:
