@@ -295,8 +295,8 @@ def test_a_number(unit: str, reply: str, answer: object) -> None:
 )  # fmt: skip
 def test_yes_and_no(reply: str, answer: str) -> None:
     assert outcome(Own("n", "Is there a notch?", "yes_no", synonyms={"yes": ["notch"]}), reply) == answer
-    without = outcome(Own("n", "Is there a notch?", "yes_no"), reply)
-    assert without == (answer if "notch." not in reply and '"notch"' not in reply else without)
+    if "A notch" in reply or "no sign" in reply:  # without synonyms it is not known what is asked
+        assert outcome(Own("n", "Is there a notch?", "yes_no"), reply) == "?no_match"
 
 
 @tabled(

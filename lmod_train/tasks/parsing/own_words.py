@@ -17,6 +17,7 @@ from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import answers, other_languages
+from lmod_train.core.vocabulary.characters import BOXES, MARKS
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
@@ -67,6 +68,9 @@ def parse_own(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), keys
         level = parse_stage(opened, choices)
         if isinstance(level, str) or level.reason != "no_match":
             return level
+
+    if len(set(re.findall(TEXT, words.run_of_answers(opened)))) > 1:
+        return Unparsed("ambiguous", "several choices in a row")
 
     def slot(found: Slot) -> Claim | None:
         return words.denied_by(found) or read_slot(words.in_slot(found), choices, words.marked)
@@ -193,6 +197,11 @@ def _of_prose(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
                 yield index_of(mention[0]), found == "asserted"
 
 
+_RUN = re.compile(
+    rf"(?:^|(?<=[\n;.,]))\W{{0,6}}(?:answer|答案|结论|诊断)\W{{1,6}}{TEXT}"
+    rf"(?:[\s*.]{{0,4}}(?:[;,/|\n]|\sor\s|\sand\s|\soder\s|\sund\s)[\s*•-]{{0,6}}{TEXT}(?=[\s.,;*]{{0,4}}(?:$|\n|{TEXT}|or\s|[;,/|])))+",
+    re.IGNORECASE,
+)
 _NONE = re.compile(
     r"\W*(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?(?: (?:apply|applies"
     r"|is (?:present|visible|seen)|are (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
@@ -232,10 +241,18 @@ class Words:
     def marked(self, text: str, choices: Sequence[str]) -> str:
         """Return cleaned text with signs, and with the English words for negations of other languages."""
         text = self.whole.sub(self._of_whole_eye, self._signed(folded(text), self.strong))
-        text = _NEGATED_BEHIND.sub(r" not \g<sign>", self._signed(text, self.weak))
+        before = ""
+        while before != text:  # each one beside another: "1, 2, 3"
+            before, text = text, self._signed(text, self.weak)
+        text = _NEGATED_BEHIND.sub(r" not \g<sign>", text)
         for pattern, english in _ENGLISH:
             text = pattern.sub(english, text)
         return text
+
+    def run_of_answers(self, text: str) -> str:
+        """Return the line of the answer with the lines of bare choices behind it, with signs; empty for no such line."""
+        run = _RUN.search(self.marked(text, ()))
+        return run[0] if run else ""
 
     def in_slot(self, slot: Slot) -> Slot:
         """Return a slot whose value is a sign if it is a choice and nothing else, also "unknown" or "0"."""
@@ -300,7 +317,7 @@ def words_of(choices: tuple[str, ...], synonyms: Synonyms = ()) -> Words:
         choices,
         numbers,
         re.compile(_any(forms - normal - weak)),
-        re.compile(_IN_SLOT.format(_any({*weak, *(form for _, form in _numbered(choices))}))),
+        _in_slot({*weak, *(form for _, form in _numbered(choices))}),
         re.compile(_any(normal)),
         negative,
         () if joined else text,
@@ -429,9 +446,22 @@ def _form(text: str, written: str) -> str:
     return start + words + (rf"(?!{_LATIN}|-{_LATIN}|[.,][0-9]|\+)" if re.search(f"{_LATIN}$", text) else "")
 
 
-_IN_SLOT = (
-    r"(?:(?<=[\n:;.=|\"'(\[<]\s)|(?<=[\n:;.=|\"'(\[<])|(?<![\s\S])|(?<=\bis\s))(?:{})(?=\s?(?:\Z|[\n,.;:!)\]\"'|>]))"
-)
+_TICKS = MARKS["yes"] + BOXES["on"]
+_OR = r"(?:[,;/|]|(?<=\s)(?:or|and|oder|und|ou|et|o|y|e)(?=\s)|[或和、])"
+_BEFORE = "|".join(
+    rf"(?<={before})"
+    for before in (
+        r"[\n:;.=|\"'(\[<]\s", r"[\n:;.=|\"'(\[<]", r"\bis\s", rf"[{_TICKS}]\s", rf"[{_TICKS}]\ufe0f\s",
+        rf"{TEXT}[,;/|]\s", rf"{TEXT}[,;/|]", rf"{TEXT}\s/\s", rf"{TEXT}\sor\s", rf"{TEXT}\sand\s", rf"{TEXT}\soder\s",
+    )
+)  # fmt: skip
+
+
+def _in_slot(forms: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of the spellings where an answer stands: behind a sign, alone, or beside another choice."""
+    own = _any(forms)
+    behind = rf"(?=\s?(?:\Z|[\n,.;:!)\]\"'|>{_TICKS}]|{_OR}\s?(?:{TEXT}|{own})(?![^\W_])))"
+    return re.compile(rf"(?:{_BEFORE}|(?<![\s\S]))(?:{own}){behind}")
 
 
 def field_named(keys: Iterable[str]) -> re.Pattern[str]:
