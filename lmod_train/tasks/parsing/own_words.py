@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -235,7 +235,7 @@ class Words:
     def opened(self, text: str, keys: Iterable[str]) -> str:
         """Return a reply, with its markup, with signs and with English names of its fields."""
         text = _EXPLAINED.sub(r"\g<before>Explanation\g<after>", unsigned(folded(text)))
-        text = field_named(keys).sub(r"\g<before>Answer\g<after>", text)
+        text = field_named(keys, self.numbers).sub(r"\g<before>Answer\g<after>", text)
         return self._signed(in_full(text, self.folded) if self.folded else text, self.strong)
 
     def marked(self, text: str, choices: Sequence[str]) -> str:
@@ -244,7 +244,7 @@ class Words:
         before = ""
         while before != text:  # each one beside another: "1, 2, 3"
             before, text = text, self._signed(text, self.weak)
-        text = _NEGATED_BEHIND.sub(r" not \g<sign>", text)
+        text = _NEGATED_BEHIND.sub(r" not \g<sign>", _SAID_NO.sub(r" not \g<sign>", text))
         for pattern, english in _ENGLISH:
             text = pattern.sub(english, text)
         return text
@@ -464,14 +464,16 @@ def _in_slot(forms: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?:{_BEFORE}|(?<![\s\S]))(?:{own}){behind}")
 
 
-def field_named(keys: Iterable[str]) -> re.Pattern[str]:
+def field_named(keys: Iterable[str], but: Collection[str] = ()) -> re.Pattern[str]:
     """Return a pattern of the names of fields that announce an answer, in five languages, with some further names.
 
     Args:
         keys: Further names; a blank in one may be an underscore.
+        but: Words that are none of these names, as they are choices.
     """
-    own = (re.escape(spelled(key)).replace(r"\ ", "[ _]").replace("_", "[ _]") for key in keys if key)
-    return _field("|".join(sorted({*other_languages.ANSWERS, *own}, key=lambda name: (-len(name), name))))
+    own = (re.escape(spelled(key)).replace(r"\ ", "[ _]") for key in keys if key)
+    names = {*other_languages.ANSWERS, *own} - set(but)
+    return _field("|".join(sorted(names, key=lambda name: (-len(name), name))))
 
 
 def _field(names: str) -> re.Pattern[str]:
@@ -484,6 +486,9 @@ def _field(names: str) -> re.Pattern[str]:
 
 _EXPLAINED = _field("|".join(other_languages.EXPLANATIONS))
 _ENGLISH = tuple((re.compile(rf"(?<![^\W_])(?:{found})(?![^\W_])", re.I), e) for found, e in other_languages.ENGLISH)
+_SAID_NO = re.compile(
+    rf"(?P<sign>{TEXT})\s?[:=]\s?(?:no|false|absent|negative|{'|'.join(other_languages.NO)}|否|无)(?=\W|$)", re.IGNORECASE
+)
 _NEGATED_BEHIND = re.compile(
     rf"(?P<sign>{TEXT})(?:\s(?!(?:{other_languages.JOINS})\s)[^\W\d]{{1,12}}){{0,3}}?\s"
     rf"(?:{other_languages.NOT_BEHIND})(?![^\W_])",
