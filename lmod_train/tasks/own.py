@@ -19,7 +19,8 @@ from lmod_train.tasks.parsing.clean import unmasked
 from lmod_train.tasks.parsing.number import number_of, parse_number
 from lmod_train.tasks.parsing.open_answer import read_open
 from lmod_train.tasks.parsing.option_signs import MOST_OPTIONS
-from lmod_train.tasks.parsing.own_words import SEPARATOR, Synonyms, parse_own, parse_several, parse_yes_no, spelled
+from lmod_train.tasks.parsing.own_choice import SEPARATOR, parse_own, parse_several, parse_yes_no
+from lmod_train.tasks.parsing.own_words import Synonyms, spelled
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.prompt import prompt
 from lmod_train.tasks.wordings import Wordings
@@ -65,9 +66,9 @@ class Own(Task):
         kind: ``choice``, one of `choices`; ``yes_no``; ``grade``, one of `choices` with the least first; ``number``, a
             decimal number; ``several``, any of `choices`, or none; ``open``, free text.
         choices: What the labels may be, word for word; of ``choice``, ``grade`` and ``several`` alone.
-        label: Name of the label that is the truth; empty for ``table/<name>``. Labels of ``yes_no`` are yes or no; those
-            of ``several`` are choices joined by ``; ``, empty for none of them. A sample without the label, or with
-            another word, is not asked.
+        label: Name of the label that is the truth; empty for ``table/<name>``. Labels of ``yes_no`` are yes or no;
+            those of ``several`` are choices joined by ``; ``, empty for none of them. A sample without the label, or
+            with another word, is not asked.
         unit: Of a number, for example mmHg.
         language: ISO 639-1 code of the question. The format of the reply is stated in Chinese for ``zh``, else in
             English.
@@ -139,7 +140,7 @@ class Own(Task):
         return () if self.kind == "grade" else record.choices
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
-        """Return the answer in the reply, or why there is none (see `lmod_train.tasks.parsing.own_words`).
+        """Return the answer in the reply, or why there is none (see `lmod_train.tasks.parsing.own_choice`).
 
         A choice is returned as the question spells it, a number as one, several choices joined by ``; ``. What a reply
         repeats of the question is not read.

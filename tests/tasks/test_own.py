@@ -37,41 +37,37 @@ def outcome(task: Own, reply: str) -> object:
     return f"?{found.reason}" if isinstance(found, Unparsed) else found
 
 
-class ClosedContract(TaskContract):
-    """The contract of a question with one of its choices as the answer."""
-
-
-class TestContractOfChoices(ClosedContract):
+class TestContractOfChoices(TaskContract):
     task = choice("DR", "PDR", "no DR", paraphrases=["What is the diagnosis?"])
     asked_of = tuple(labelled(found=label) for label in ("DR", "PDR", "no DR"))
     not_asked_of = (SAMPLE, labelled(found="dr"), labelled(found=""), labelled(other="DR"))
 
 
-class TestContractOfChoicesWithCommas(ClosedContract):
+class TestContractOfChoicesWithCommas(TaskContract):
     task = choice("yes, urgent", "yes; later", "no, never", synonyms={"no, never": ["nothing to do"]})
     asked_of = tuple(labelled(found=label) for label in task.choices)
     not_asked_of = (SAMPLE, labelled(found="yes"))
 
 
-class TestContractOfYesAndNo(ClosedContract):
+class TestContractOfYesAndNo(TaskContract):
     task = Own("glaucoma_suspected", "Is glaucoma suspected?", "yes_no")
     asked_of = (labelled(glaucoma_suspected="yes"), labelled(glaucoma_suspected="no"))
     not_asked_of = (SAMPLE, labelled(glaucoma_suspected="maybe"))
 
 
-class TestContractInChinese(ClosedContract):
+class TestContractInChinese(TaskContract):
     task = Own("found", "这张照片显示什么？", "choice", ["青光眼", "非青光眼", "无法判断"], language="zh")
     asked_of = tuple(labelled(found=label) for label in task.choices)
     not_asked_of = (SAMPLE,)
 
 
-class TestContractOfYesAndNoInChinese(ClosedContract):
+class TestContractOfYesAndNoInChinese(TaskContract):
     task = Own("found", "有青光眼吗？", "yes_no", language="zh")
     asked_of = (labelled(found="yes"), labelled(found="no"))
     not_asked_of = (SAMPLE, labelled(found="是"))
 
 
-class TestContractOfGrades(ClosedContract):
+class TestContractOfGrades(TaskContract):
     task = Own("rim", "How thin is the rim?", "grade", ["mild", "mild to moderate", "moderate"], label="rim grade")
     asked_of = tuple(replace(SAMPLE, labels={"rim grade": label}) for label in task.choices)
     not_asked_of = (SAMPLE, labelled(rim="mild"))
@@ -133,84 +129,6 @@ def test_the_prompt_is_the_question_the_choices_and_the_format() -> None:
 
 
 DR = ("DR", "PDR", "no DR")
-RIM = ("normal", "abnormal")
-
-
-@tabled(
-    ("choices", "reply", "answer"),
-    [
-        (DR, "DR", "DR"),  # the vocabulary knows PDR as a kind of DR
-        (DR, "PDR", "PDR"),
-        (DR, "No DR.", "no DR"),
-        (DR, "There are no signs of DR.", "no DR"),
-        (DR, "DR is absent.", "no DR"),
-        (DR, "It is PDR, not DR.", "PDR"),
-        (DR, "not PDR", "?no_match"),  # it may be DR
-        (DR, "DR or PDR", "?ambiguous"),
-        (DR, "Answer: no DR; Explanation: PDR would bleed.", "no DR"),
-        (DR, "Options: DR, PDR, no DR. Answer: PDR", "PDR"),
-        (DR, "DR: no\nPDR: yes", "PDR"),
-        (DR, "Dr. Li sees nothing", "?no_match"),
-        (DR, "A", "?no_match"),  # the prompt shows no letters
-        (DR, "2", "?no_match"),
-        (("DR", "no DR"), '{"DR": false}', "no DR"),
-        (("DR", "normal"), "diabetic retinopathy", "DR"),
-        (("DR", "normal"), "proliferative diabetic retinopathy", "DR"),
-        (("DR", "normal"), "The optic disc is normal.", "?no_match"),
-        (("DR", "normal"), "The fundus is normal.", "normal"),
-        (("DR", "diabetic retinopathy"), "DR", "DR"),
-        (("DR", "diabetic retinopathy"), "diabetic retinopathy", "diabetic retinopathy"),
-        (("glaucoma", "no glaucoma"), "There is no evidence of glaucoma.", "no glaucoma"),
-        (("glaucoma", "cataract"), "no glaucoma", "?no_match"),
-        (RIM, "abnormal", "abnormal"),
-        (RIM, "not normal", "?no_match"),
-        (RIM, "normal or abnormal", "?ambiguous"),
-        (("mild", "moderate", "mild to moderate"), "mild to moderate", "mild to moderate"),
-        (("mild", "moderate", "mild to moderate"), "mild or moderate", "?ambiguous"),
-        (("mild", "moderate", "severe"), "mild to moderate", "?ambiguous"),
-        (("mild", "moderate", "severe"), "at least moderate", "?ambiguous"),
-        (("mild", "moderate", "severe"), '{"severity": "mild"}', "mild"),
-        (("A", "A+", "B"), "A+", "A+"),
-        (("A", "A+", "B"), "Answer: A", "A"),
-        (("A", "A+", "B"), "A patient came.", "?no_match"),
-        (("A", "B"), "A+", "?no_match"),
-        (("1", "10"), "10", "10"),
-        (("1", "10"), "Answer: 1", "1"),
-        (("1", "10"), "Grade: 11", "?out_of_range"),
-        (("1", "2"), "1 or 2", "?ambiguous"),
-        (("Grade 1", "Grade 2", "Grade 10"), "Grade: 2", "Grade 2"),
-        (("Grade 1", "Grade 2", "Grade 10"), "grade 10", "Grade 10"),
-        (("R0M0", "R1M0"), "r1m0", "R1M0"),
-        (("R0M0", "R1M0"), "R2M0", "?no_match"),
-        (("yes", "no", "unclear"), "unclear", "unclear"),
-        (("yes", "no", "unclear"), "no haemorrhage", "?no_match"),
-        (("refer: urgent (1 week)", "refer: routine"), "Answer: refer: routine", "refer: routine"),
-        (("Glaukom", "gesund"), "Diagnose: Glaukom", "Glaukom"),
-        (("Glaukom", "gesund"), "Kein Glaukom", "?no_match"),
-        (("Glaukom", "gesund"), "Ein Glaukom liegt nicht vor.", "?no_match"),
-        (("Glaukom", "gesund"), "Verdacht auf Glaukom", "?no_match"),
-        (("Glaukom", "gesund"), "Glaukom oder gesund", "?ambiguous"),
-        (("Glaukom", "gesund"), '{"Diagnose": "gesund", "Begründung": "Ein Glaukom sieht anders aus."}', "gesund"),
-        (("Glaukom", "kein Glaukom"), "Kein Hinweis auf ein Glaukom", "kein Glaukom"),
-        (("Ödem", "Gefäßverschluss"), "Oedem", "Ödem"),
-        (("Ödem", "Gefäßverschluss"), "GEFAESSVERSCHLUSS", "Gefäßverschluss"),
-        (("glaucome", "œil sain"), "Réponse : glaucome", "glaucome"),
-        (("glaucome", "œil sain"), "Ce n'est pas un glaucome.", "?no_match"),
-        (("retinopatía", "ojo sano"), "Respuesta: retinopatia", "retinopatía"),
-        (("retinopatía", "ojo sano"), "No es retinopatía", "?no_match"),
-        (("catarata", "glaucoma"), "catarata, não glaucoma", "catarata"),
-        (("青光眼", "正常"), "诊断：青光眼", "青光眼"),
-        (("青光眼", "正常"), "未见青光眼", "?no_match"),
-        (("青光眼", "正常"), "不正常", "?no_match"),
-        (("青光眼", "非青光眼"), "非青光眼", "非青光眼"),
-        (("possible", "definite"), "possible", "possible"),
-        (DR, "It could be DR", "?no_match"),
-        (DR, "I cannot tell.", "?refused"),
-        (DR, "", "?empty"),
-    ],
-)
-def test_a_choice_is_read_by_the_questions_own_words(choices: tuple[str, ...], reply: str, answer: str) -> None:
-    assert outcome(choice(*choices), reply) == answer
 
 
 LANGUAGES = (
@@ -264,24 +182,13 @@ def test_several_choices(reply: str, answer: str) -> None:
     assert outcome(task, question.messages[0].parts[1].text) == "?no_match"
 
 
-@tabled(
-    ("unit", "reply", "answer"),
-    [
-        ("", "Answer: 0,6", 0.6), ("", "about 0.6", 0.6), ("", "60 %", 0.6), ("", "0.6 ± 0.1", 0.6),
-        ("", "0.5-0.6", "?ambiguous"), ("", "between 0.5 and 0.6", "?ambiguous"), ("", "> 0.5", "?ambiguous"),
-        ("", "at least 0.5", "?ambiguous"), ("", "0.5 or 0.6", "?ambiguous"), ("", "1,250", "?ambiguous"),
-        ("", "1,250.5", 1250.5), ("", "20/40", "?no_match"), ("", "It is not 0.6.", "?no_match"),
-        ("", '{"answer": 0.6, "confidence": 0.9}', 0.6), ("", "\\boxed{0.6}", 0.6), ("", "minus 2.5", -2.5),
-        ("", "It is 0.5. Final answer: 0.7", 0.7), ("", "1. The cup is large.\n2. It is 0.6.", 0.6),
-        ("", "I cannot tell.", "?refused"), ("", "Answer: <NUMBER>", "?no_match"), ("", "", "?empty"),
-        ("mmHg", "21 mm Hg", 21.0), ("mmHg", "21 mmHg at 500 µm", 21.0), ("mmHg", "500 µm", "?no_match"),
-        ("µm", "300 microns", 300.0), ("µm", "0.3 mm", "?no_match"), ("%", "60 percent", 60.0), ("D", "−2,25 dpt", -2.25),
-    ],
-)  # fmt: skip
-def test_a_number(unit: str, reply: str, answer: object) -> None:
-    task = Own("size", "What was measured at 3 months and 500 µm?", "number", unit=unit)
-    assert outcome(task, reply) == answer
-    assert outcome(task, task.words) == "?no_match"
+def test_a_number_of_the_question_is_no_answer() -> None:
+    task = Own("size", "What was measured at 3 months and 500 µm?", "number", unit="mmHg")
+    assert [outcome(task, f"{task.words} {reply}") for reply in ("", "21", "500 µm")] == [
+        "?no_match",
+        21.0,
+        "?no_match",
+    ]
 
 
 @tabled(
@@ -307,7 +214,8 @@ def test_yes_and_no(reply: str, answer: str) -> None:
         ({"choices": ["x"]}, "2 to 1024 texts"), ({"choices": ["x", "+"]}, "with a letter or digit"),
         ({"choices": ["x", "a / b"]}, "' / '"), ({"choices": ["x", "y\nz"]}, "a line"),
         ({"kind": "several", "choices": ["x", "None"]}, "not 'none'"), ({"kind": "number"}, "none for kind number"),
-        ({"kind": "yes_no", "choices": ["ja", "nein"]}, "none for kind yes_no"), ({"unit": "mm"}, "none for kind choice"),
+        ({"kind": "yes_no", "choices": ["ja", "nein"]}, "none for kind yes_no"),
+        ({"unit": "mm"}, "none for kind choice"),
         ({"synonyms": {"u": ["v"]}}, "one of x, y"), ({"synonyms": {"x": ["Y"]}}, "words of one choice alone"),
     ],
 )  # fmt: skip
@@ -336,7 +244,9 @@ def test_several_questions_of_one_folder_are_read_apart() -> None:
     tasks = [TestContractOfYesAndNo.task, TestContractOfNumbers.task, TestContractOfGrades.task]
     samples = (labelled(glaucoma_suspected="no"), labelled(iop="21"), TestContractOfGrades.asked_of[0])
     records = [record_from(q, s, t) for t, s in zip(tasks, samples, strict=True) for q in t.ask(s)]
-    configured = [rebuilt({"class": r.task_class, "settings": t.settings()}, Trust()) for r, t in zip(records, tasks)]
+    configured = [
+        rebuilt({"class": r.task_class, "settings": t.settings()}, Trust()) for r, t in zip(records, tasks, strict=True)
+    ]
     found = tasks_asked(records, [one for one in configured if one])
     assert [(t.name, t.settings()) for t in found] == [(t.name, t.settings()) for t in tasks]
 
@@ -389,15 +299,14 @@ def test_a_constant_reply_scores_no_more_than_the_most_frequent_answer(first: bo
         assert found["balanced_accuracy"][0] == pytest.approx(1 / 3)
 
 
-WORDS = st.lists(
-    st.sampled_from(
-        "mild moderate severe early late no DR PDR AMD CNV edema Ödem Narbe cicatrice rétine 黄斑 出血 水肿 1 2 10 R1 M0"
-        " A B + of the with left right - not none grade stage normal abnormal sign œdème não".split()
-    ),
-    min_size=1,
-    max_size=3,
-).map(" ".join)
-SETS = st.lists(WORDS, min_size=2, max_size=6, unique_by=spelled)
+WORDS = (
+    "mild", "moderate", "severe", "early", "late", "no", "DR", "PDR", "AMD", "CNV", "edema", "Ödem", "Narbe",
+    "cicatrice", "rétine", "黄斑", "出血", "水肿", "1", "2", "10", "R1", "M0", "A", "B", "+", "of", "the", "with",
+    "left",
+    "right", "-", "not", "none", "grade", "stage", "normal", "abnormal", "sign", "œdème", "não",
+)  # fmt: skip
+CHOICE = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+SETS = st.lists(CHOICE, min_size=2, max_size=6, unique_by=spelled)
 
 
 def asked_with(choices: list[str]) -> Own:
@@ -418,7 +327,13 @@ def test_every_choice_is_read_as_itself_in_any_order(choices: list[str], random)
     other = asked_with(shuffled)
     for one in choices:
         (question,) = task.ask(labelled(found=one))
-        for reply in (question.answer, one, f"**{one}**", f'{{"answer": "{one}"}}', f"Answer: {one}; Explanation: seen"):
+        for reply in (
+            question.answer,
+            one,
+            f"**{one}**",
+            f'{{"answer": "{one}"}}',
+            f"Answer: {one}; Explanation: seen",
+        ):
             assert outcome(task, reply) == outcome(other, reply) == one, reply
 
 
@@ -428,8 +343,7 @@ def test_two_choices_are_never_one_answer(choices: list[str]) -> None:
     task = asked_with(choices)
     for one, other in ((choices[0], choices[1]), (choices[1], choices[0])):
         for joint in (" or ", ", ", "\n"):
-            joined = spelled(f"{one}{joint}{other}")
-            assume(not any(joined in spelled(c) or spelled(c) in (one, other) and False for c in choices))
+            assume(not any(spelled(f"{one}{joint}{other}") in spelled(c) for c in choices))
             assert str(outcome(task, f"Answer: {one}{joint}{other}")).startswith("?"), (one, joint, other)
 
 

@@ -69,7 +69,9 @@ _FORM = re.compile(
 _RULE = re.compile(
     r"^[ \t]{0,9}(?:(?:-[ ]?){3,80}|(?:\*[ ]?){3,80}|={3,80})[ \t]{0,9}$", re.MULTILINE
 )  # a horizontal line
-_QUOTE = re.compile(rf"^[ \t]{{0,3}}>[ \t](?!{_GRADE})(?=[^\s0-9]|[0-9]{{1,2}}[.)、](?![0-9]))", re.MULTILINE | re.IGNORECASE)
+_QUOTE = re.compile(
+    rf"^[ \t]{{0,3}}>[ \t](?!{_GRADE})(?=[^\s0-9]|[0-9]{{1,2}}[.)、](?![0-9]))", re.MULTILINE | re.IGNORECASE
+)
 _WRITTEN_BREAK = re.compile(r"\\n(?=[A-Z0-9\s*#|{\[\u4e00-\u9fff-]|$)")  # a backslash and an n
 _CODE = re.compile(r"```\w{0,12}|`")
 _CELLS = re.compile(r"\s{0,9}</t[dh]>\s{0,9}<t[dh](?: [^<>\n]{0,80})?>\s{0,9}", re.IGNORECASE)

@@ -108,7 +108,7 @@ def kind_of(word: str) -> CellKind:
 
 @lru_cache(maxsize=4096)
 def is_name(word: str) -> bool:
-    """Return whether a word, in the form of `plain`, is the name of a condition, structure or sex, or an option's sign."""
+    """Return whether a word, in the form of `plain`, names a condition, structure or sex, or is an option's sign."""
     return re.fullmatch(TEXT, word) is not None or term_of(re.sub(r"^(?:non |非)", "", word)) is not None
 
 

@@ -44,8 +44,8 @@ def parse_number(text: str, unit: str = "", keys: tuple[str, ...] = ()) -> float
         keys: Names of the question, which announce an answer.
 
     Returns:
-        The number; or `Unparsed` with ``empty``, ``no_match`` (no number, or only denied ones) or ``ambiguous`` (several
-        numbers, a range, or a limit such as "> 0.5").
+        The number; or `Unparsed` with ``empty``, ``no_match`` (no number, or only denied ones) or ``ambiguous``
+        (several numbers, a range, or a limit such as "> 0.5").
 
     Example:
         >>> [parse_number(text) for text in ("Answer: 0,6", "about 0.6", "60 %", "-2.25")]

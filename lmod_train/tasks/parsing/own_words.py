@@ -1,213 +1,31 @@
-"""Parse the choices of a question of one's own: any words in any language, alone or several of them.
+"""The words of the choices of a question of one's own, in any language, as signs in a reply.
 
-Each mention of a choice in a reply is replaced by a sign before anything else is read, the longest choice first, so that
-"no DR" is not a denied "DR" and punctuation within a choice divides nothing. The rules for options then read the signs.
-Besides its own words a choice is read by the synonyms that the question names, and by those of the vocabulary if no
-other choice means the same concept.
+The longest choice that occurs gets its sign first, so that "no DR" is not a denied "DR" and punctuation within a choice
+divides nothing. Besides its own words a choice is found by the synonyms that the question names, and by those of the
+vocabulary if no other choice means the same concept.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import answers, other_languages
 from lmod_train.core.vocabulary.characters import BOXES, MARKS
-from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.clean import clean
-from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
 from lmod_train.tasks.parsing.forms import spellings, term_of
 from lmod_train.tasks.parsing.keys import role_of
 from lmod_train.tasks.parsing.normalise import normalise
-from lmod_train.tasks.parsing.option import option_in_prose, read_slot
 from lmod_train.tasks.parsing.option_signs import OF_TEXT, TEXT, in_full, index_of, unsigned
-from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.slots import kinds_of
-from lmod_train.tasks.parsing.stage import parse_stage
 from lmod_train.tasks.parsing.stance import describes_whole_eye, stance, statements
-from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot, decode
+from lmod_train.tasks.parsing.structure import Slot
 
-SEPARATOR = "; "
-"""Between the choices of an answer with several."""
 Synonyms = tuple[tuple[str, tuple[str, ...]], ...]
 """Choice -> further words by which replies name it."""
-
-
-def parse_own(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), keys: tuple[str, ...] = ()) -> Claim:
-    """Return the one choice that the text states, in the question's spelling.
-
-    Args:
-        text: A reply without thinking (see `lmod_train.tasks.parsing.reading.read`).
-        choices: Those of the question, which differ in more than case, accents, blanks and hyphens.
-        synonyms: Further words of the choices.
-        keys: Names of the question, which announce an answer: "Rim status: thin".
-
-    Returns:
-        The choice; or `Unparsed` with ``empty``, ``no_match`` (none is stated, or some are only denied) or
-        ``ambiguous`` (two are stated, or "grade 2 or worse").
-
-    Example:
-        >>> three = ("DR", "PDR", "no DR")
-        >>> [parse_own(text, three) for text in ("DR", "It is PDR, not DR.", "There are no signs of DR.")]
-        ['DR', 'PDR', 'no DR']
-        >>> parse_own("Diagnose: Glaukom, nicht gesund", ("Glaukom", "gesund"))
-        'Glaukom'
-        >>> [parse_own(text, three).reason for text in ("not PDR", "DR or PDR", "")]
-        ['no_match', 'ambiguous', 'empty']
-    """
-    if not text.strip():
-        return Unparsed("empty")
-    words = words_of(choices, synonyms)
-    opened = words.opened(text, keys)
-    if all(choice.isdecimal() and choice == str(int(choice)) and len(choice) < 3 for choice in choices):
-        level = parse_stage(opened, choices)
-        if isinstance(level, str) or level.reason != "no_match":
-            return level
-
-    if len(set(re.findall(TEXT, words.run_of_answers(opened)))) > 1:
-        return Unparsed("ambiguous", "several choices in a row")
-
-    def slot(found: Slot) -> Claim | None:
-        return words.denied_by(found) or read_slot(words.in_slot(found), choices, words.marked)
-
-    def prose(found: str) -> Claim:
-        stated = option_in_prose(found, choices, words.marked)
-        nothing = isinstance(stated, Unparsed) and stated.reason == "no_match"
-        return (words.denied_in(found) or stated) if nothing else stated
-
-    return answer_in(opened, slot, prose)
-
-
-def parse_several(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), keys: tuple[str, ...] = ()) -> Claim:
-    """Return the choices that the text states, in the order of the question, joined by `SEPARATOR`.
-
-    Args:
-        text: A reply without thinking.
-        choices: Those of the question.
-        synonyms: Further words of the choices.
-        keys: Names of the question.
-
-    Returns:
-        The choices, an empty text if it states that none applies or denies each; or `Unparsed` with ``empty``,
-        ``no_match`` or ``ambiguous`` (one is both stated and denied, or one is stated beside "none").
-
-    Example:
-        >>> two = ("drusen", "Blutung")
-        >>> [parse_several(text, two) for text in ("Blutung, Drusen", "drusen but no Blutung", "Answer: none")]
-        ['drusen; Blutung', 'drusen', '']
-    """
-    if not text.strip():
-        return Unparsed("empty")
-    words = words_of(choices, synonyms)
-    stated: dict[int | None, set[bool]] = defaultdict(set)  # None stands for "none of them"
-    for number, holds in _stated_in(words, words.opened(text, (*keys, *other_languages.LISTS))):
-        stated[number].add(holds)
-    yes = sorted(number for number, found in stated.items() if number is not None and True in found)
-    if any(len(found) > 1 for found in stated.values()) or (yes and None in stated):
-        return Unparsed("ambiguous", " and ".join(choices[number] for number in yes[:4]))
-    if yes:
-        return SEPARATOR.join(choices[number] for number in yes)
-    if None in stated or len(stated) == len(choices):
-        return ""
-    return Unparsed("no_match", text.strip()[:80])
-
-
-def parse_yes_no(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), keys: tuple[str, ...] = ()) -> Claim:
-    """Return the choice for yes or for no that the text states.
-
-    Args:
-        text: A reply without thinking.
-        choices: Two: the word for yes, and that for no.
-        synonyms: Further words of the choices, as the name of what is asked: then "no signs of it" is a no.
-        keys: Names of the question.
-
-    Returns:
-        The choice, or `Unparsed` as in `parse_own`.
-
-    Example:
-        >>> own = (("yes", ("notch",)),)
-        >>> [parse_yes_no(text, ("yes", "no"), own) for text in ("Antwort: ja", "No.", "A notch is seen.", "no notch")]
-        ['yes', 'no', 'yes', 'no']
-        >>> parse_yes_no("no notch", ("yes", "no")).reason
-        'no_match'
-    """
-    opened = field_named(keys).sub(r"\g<before>Answer\g<after>", folded(text))
-    if sorted(re.findall(r"\w+", opened.casefold())) == sorted(choices):
-        return Unparsed("ambiguous", "both choices")  # "yes no"
-    stated = parse_choice(_POLAR.sub(lambda m: m["before"] + ("yes" if m["yes"] else "no"), opened), choices)
-    if not synonyms or not (isinstance(stated, str) or stated.reason == "no_match"):
-        return stated
-    own = dict(zip(choices, (_ASKED, f"no {_ASKED}"), strict=True))
-    named = parse_own(text, tuple(own.values()), tuple((own[choice], forms) for choice, forms in synonyms), keys)
-    if isinstance(named, Unparsed):
-        return stated if named.reason == "no_match" or isinstance(stated, str) else named
-    said = next(choice for choice, word in own.items() if word == named)
-    return Unparsed("ambiguous", f"{stated} and {said}") if isinstance(stated, str) and said != stated else said
-
-
-_ASKED = "\ua470"
-"""Stands for what is asked; of the Yi script, and no option's sign."""
-_POLAR = re.compile(
-    rf"(?P<before>^\W{{0,6}}|[\n:;=|{{]\W{{0,6}})(?:(?P<yes>{'|'.join(other_languages.YES)})|(?:{'|'.join(other_languages.NO)}))"
-    r"(?=[*_`]{0,3}\s{0,3}(?:$|[,.;:!\n\"'|)}]))",
-    re.IGNORECASE,
-)
-
-
-def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
-    """Yield each stated choice and whether it holds: of structures, else of the answer's line, else of the prose."""
-    decoded = decode(text)
-    whole = [words.in_slot(slot) for slot in decoded.slots if slot.layout != "line"]
-    found = [one for slot in whole for one in _of_slot(words, slot)]
-    if not found:
-        prose, _ = split_explanation(clean(decoded.prose()))
-        final, line = final_statement(prose), last(_LINE, prose)
-        found = list(_of_prose(words, line["value"] if line else final or prose))
-        found = found or list(_of_prose(words, prose))
-    yield from found
-
-
-_LINE = re.compile(r"^\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]+|(?:\n[^\n]+)+)", re.I | re.M)
-
-
-def _of_slot(words: Words, slot: Slot) -> Iterator[tuple[int | None, bool]]:
-    kinds = ("yes",) if slot.value == TICKED else ("no",) if slot.value == EMPTY else kinds_of(clean(slot.value))
-    named = re.fullmatch(rf"\W*(?P<sign>{TEXT})\W*", words.marked(slot.name, ()))
-    if named and not (slot.role and role_of(slot.name)) and kinds in (("yes",), ("no",)):
-        yield index_of(named["sign"]), kinds == ("yes",)
-    elif slot.role == "denied":
-        yield from ((number, not holds) for number, holds in _of_prose(words, clean(slot.value)) if number is not None)
-    elif slot.role or slot.layout == "box":
-        yield from _of_prose(words, clean(slot.value))
-
-
-def _of_prose(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
-    marked = words.marked(text, ())
-    if _NONE.fullmatch(marked):
-        yield None, True
-    for clause in statements(marked):
-        for mention in re.finditer(TEXT, clause):
-            found = stance(clause, mention.start(), mention.end(), bare=True)
-            if found is not None:
-                yield index_of(mention[0]), found == "asserted"
-
-
-_RUN = re.compile(
-    rf"(?:^|(?<=[\n;.,]))\W{{0,6}}(?:answer|答案|结论|诊断)\W{{1,6}}{TEXT}"
-    rf"(?:[\s*.]{{0,4}}(?:[;,/|\n]|\sor\s|\sand\s|\soder\s|\sund\s)[\s*•-]{{0,6}}{TEXT}(?=[\s.,;*]{{0,4}}(?:$|\n|{TEXT}|or\s|[;,/|])))+",
-    re.IGNORECASE,
-)
-_NONE = re.compile(
-    r"\W*(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?(?: (?:apply|applies"
-    r"|is (?:present|visible|seen)|are (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
-    r"|nenhuma?|\[\s?\]|以上都?(?:没有|不是|无)|都?没有|均?无)\W*",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -250,7 +68,7 @@ class Words:
         return text
 
     def run_of_answers(self, text: str) -> str:
-        """Return the line of the answer with the lines of bare choices behind it, with signs; empty for no such line."""
+        """Return the line of the answer with lines of bare choices behind it, with signs; empty without one."""
         run = _RUN.search(self.marked(text, ()))
         return run[0] if run else ""
 
@@ -258,7 +76,7 @@ class Words:
         """Return a slot whose value is a sign if it is a choice and nothing else, also "unknown" or "0"."""
         number = self.numbers.get(spelled(folded(slot.value).strip(" \t\n*_\"'<>.,;`")))
         value = slot.value if number is None else chr(OF_TEXT + number)
-        return Slot(slot.name, value, slot.role, slot.layout, slot.spans, slot.extra)
+        return replace(slot, value=value)
 
     def denied_by(self, slot: Slot) -> str | None:
         """Return the other one of a pair such as "DR" and "no DR" where a field denies it: {"DR": false}."""
@@ -487,10 +305,16 @@ def _field(names: str) -> re.Pattern[str]:
 _EXPLAINED = _field("|".join(other_languages.EXPLANATIONS))
 _ENGLISH = tuple((re.compile(rf"(?<![^\W_])(?:{found})(?![^\W_])", re.I), e) for found, e in other_languages.ENGLISH)
 _SAID_NO = re.compile(
-    rf"(?P<sign>{TEXT})\s?[:=]\s?(?:no|false|absent|negative|{'|'.join(other_languages.NO)}|否|无)(?=\W|$)", re.IGNORECASE
+    rf"(?P<sign>{TEXT})\s?[:=]\s?(?:no|false|absent|negative|{'|'.join(other_languages.NO)}|否|无)(?=\W|$)",
+    re.IGNORECASE,
 )
 _NEGATED_BEHIND = re.compile(
     rf"(?P<sign>{TEXT})(?:\s(?!(?:{other_languages.JOINS})\s)[^\W\d]{{1,12}}){{0,3}}?\s"
     rf"(?:{other_languages.NOT_BEHIND})(?![^\W_])",
+    re.IGNORECASE,
+)
+_RUN = re.compile(
+    rf"(?:^|(?<=[\n;.,]))\W{{0,6}}(?:answer|答案|结论|诊断)\W{{1,6}}{TEXT}"
+    rf"(?:[\s*.]{{0,4}}(?:[;,/|\n]|\sor\s|\sand\s|\soder\s|\sund\s)[\s*•-]{{0,6}}{TEXT}(?=[\s.,;*]{{0,4}}(?:$|\n|{TEXT}|or\s|[;,/|])))+",
     re.IGNORECASE,
 )
