@@ -227,9 +227,11 @@ class Own(Task):
             left = self._without_question(text)
             if not re.search(r"[^\W_]", left):
                 return Unparsed("no_match", "the question")
-            behind = self._listed_choices().sub("\n", left) if self.kind in ("choice", "grade") else left
-            answer = own(behind, choices) if behind != left else Unparsed("no_match")
-            return answer if isinstance(answer, str) else own(left, choices)
+            behind = self._listed_choices().sub("\n", left) if self.choices and self.kind != "yes_no" else left
+            answer = own(behind, choices) if behind != left else None
+            if isinstance(answer, str) or (answer is not None and self.kind == "several"):
+                return answer
+            return own(left, choices)
 
         return parser
 
@@ -241,8 +243,13 @@ class Own(Task):
         return text
 
     def _listed_choices(self) -> re.Pattern[str]:
-        """Return a pattern of the list of choices as the prompt has it: a reply may repeat it and answer behind it."""
-        return re.compile(rf"(?<![A-Za-z0-9]){re.escape(unmasked(self._list.strip()))}(?![A-Za-z0-9])")
+        """Return a pattern of the list of choices as the prompt has it: a reply may repeat it and answer behind it.
+
+        Of several choices, the list alone is an answer, and only one that is called the options is a repetition.
+        """
+        own = re.escape(unmasked(self._list.strip()))
+        called = r"(?i:options?|choices?|选项)(?:\sare)?\W{1,3}" if self.kind == "several" else "(?<![A-Za-z0-9])"
+        return re.compile(rf"{called}{own}(?![A-Za-z0-9])")
 
     @property
     def _forms(self) -> Synonyms:
@@ -257,6 +264,10 @@ class Own(Task):
         for words in (self.words, *self.paraphrases):
             if not words.strip() or words != words.strip():
                 raise BadArgument("words", words, "a question without surrounding blanks", "ask it in words")
+        places = re.compile("<[^<>]+>")
+        for words in self.paraphrases:
+            if unknown := set(places.findall(words)) - set(places.findall(self.words)):
+                raise BadArgument("paraphrases", words, f"no {unknown.pop()}", "leave it out, or add it to `words`")
         if self.unit and self.kind != "number":
             raise BadArgument("unit", self.unit, f"none for kind {self.kind}", "leave it out, or set `kind: number`")
         if self.unit != self.unit.strip() or parse_number(f"1.5 {self.unit}", self.unit) != 1.5:

@@ -171,7 +171,8 @@ def test_no_luck_for_replies_that_choose_nothing(pair: tuple[str, str]) -> None:
         ("- Drusen\n- Hard exudates", "Drusen; hard exudates"), ("| Drusen | yes |\n| Blutung | no |", "Drusen"),
         ("Drusen and Blutung", "Drusen; Blutung"), ("Answer: Drusen; Explanation: no Blutung", "Drusen"),
         ("none, Drusen", "Drusen"), ("Drusen. There are no Drusen.", "?ambiguous"), ("I cannot tell", "?refused"),
-        ("scar", "?no_match"), ("", "?empty"),
+        ("scar", "?no_match"), ("", "?empty"), ("Options: Drusen, Blutung, hard exudates. Answer: Blutung", "Blutung"),
+        ("The options are Drusen, Blutung, hard exudates.", "?no_match"),
         ("Answer: Drusen, Blutung, hard exudates", "Drusen; Blutung; hard exudates"),
     ],
 )  # fmt: skip
@@ -216,7 +217,9 @@ def test_yes_and_no(reply: str, answer: str) -> None:
         ({"kind": "several", "choices": ["x", "None"]}, "not 'none'"), ({"kind": "number"}, "none for kind number"),
         ({"kind": "yes_no", "choices": ["ja", "nein"]}, "none for kind yes_no"),
         ({"unit": "mm"}, "none for kind choice"),
-        ({"synonyms": {"u": ["v"]}}, "one of x, y"), ({"synonyms": {"x": ["Y"]}}, "words of one choice alone"),
+        ({"paraphrases": ["Which <X>?"]}, "no <X>"),
+        ({"synonyms": {"u": ["v"]}}, "one of x, y"),
+        ({"synonyms": {"x": ["Y"]}}, "words of one choice alone"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_asked_is_named(arguments: dict[str, object], expected: str) -> None:

@@ -163,7 +163,9 @@ def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
     yield from found
 
 
-_LINE = re.compile(r"^\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]+|(?:\n[^\n]+)+)", re.I | re.M)
+_LINE = re.compile(
+    r"(?:^|[.;]\s)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]+|(?:\n[^\n]+)+)", re.I | re.M
+)
 
 
 def _of_slot(words: Words, slot: Slot) -> Iterator[tuple[int | None, bool]]:
