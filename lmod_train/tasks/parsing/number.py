@@ -17,17 +17,17 @@ from lmod_train.tasks.parsing.stance import stance, statements
 from lmod_train.tasks.parsing.structure import decode
 
 _UNIT = "|".join(sorted((re.escape(u) for names in units.UNITS for u in names), key=lambda u: (-len(u), u)))
-_DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?=\.[0-9])|[0-9]{1,3}(?:\.[0-9]{3})+(?=,[0-9])|[0-9]{1,15})"
+_DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}(?=\.[0-9])|[0-9]{1,3}(?:\.[0-9]{3}){1,4}(?=,[0-9])|[0-9]{1,15})"
 _NUMBER = re.compile(
     rf"(?<![\w.,/])(?P<limit>(?:[<>≤≥]=?|{'|'.join(units.LIMITS)})\s{{0,2}})?(?P<minus>-|minus\s)?"
     rf"(?P<whole>{_DIGITS})(?:(?P<sign>[.,])(?P<part>[0-9]{{1,9}}))?(?P<power>\s?(?:e|[x×*]\s?10\s?\^)\s?[+-]?[0-9]{{1,2}})?"
-    rf"(?P<range>\s?(?:-|~|\bto\b|\bbis\b|\bor\b|\band\b|至|到|或)\s?-?(?=[0-9]))?(?P<fraction>\s?/\s?[0-9]+)?"
+    rf"(?P<range>\s?(?:-|~|\bto\b|\bbis\b|\bor\b|\band\b|至|到|或)\s?-?(?=[0-9]))?(?P<fraction>\s?/\s?[0-9]{1,9})?"
     rf"(?:\s{{0,2}}(?P<unit>{_UNIT})(?![^\W\d_]))?(?P<more>\s(?:{'|'.join(units.OPEN)})(?![a-z]))?(?![0-9])",
     re.IGNORECASE,
 )
-_SPREAD = re.compile(r"\s?(?:±|\+/?-)\s?[0-9]+(?:[.,][0-9]+)?")
+_SPREAD = re.compile(r"\s?(?:±|\+/?-)\s?[0-9]{1,9}(?:[.,][0-9]{1,9})?")
 _ITEM = re.compile(r"(?m)^\s{0,3}[0-9]{1,2}[.)]\s(?=\D)")
-_LINE = re.compile(r"(?:^|;)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]+)", re.I | re.M)
+_LINE = re.compile(r"(?:^|;)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]{1,1000})", re.I | re.M)
 _ASIDE = re.compile(r"\([^()\n]{0,80}\)")  # "0.6 (range 0.5-0.7)"
 
 

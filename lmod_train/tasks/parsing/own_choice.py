@@ -164,13 +164,13 @@ def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
 
 
 _LINE = re.compile(
-    r"(?:^|[.;]\s)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]+|(?:\n[^\n]+)+)", re.I | re.M
+    r"(?:^|[.;]\s)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]{1,1000}|(?:\n[^\n]{1,200}){1,40})", re.I | re.M
 )
 
 
 def _of_slot(words: Words, slot: Slot) -> Iterator[tuple[int | None, bool]]:
     kinds = ("yes",) if slot.value == TICKED else ("no",) if slot.value == EMPTY else kinds_of(clean(slot.value))
-    named = re.fullmatch(rf"\W*(?P<sign>{TEXT})\W*", words.marked(slot.name, ()))
+    named = re.fullmatch(rf"\W{{0,9}}(?P<sign>{TEXT})\W{{0,9}}", words.marked(slot.name, ()))
     if named and not (slot.role and role_of(slot.name)) and kinds in (("yes",), ("no",)):
         yield index_of(named["sign"]), kinds == ("yes",)
     elif slot.role == "denied":
@@ -191,8 +191,8 @@ def _of_prose(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
 
 
 _NONE = re.compile(
-    r"\W*(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?(?: (?:apply|applies"
+    r"\W{0,9}(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?(?: (?:apply|applies"
     r"|is (?:present|visible|seen)|are (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
-    r"|nenhuma?|\[\s?\]|以上都?(?:没有|不是|无)|都?没有|均?无)\W*",
+    r"|nenhuma?|\[\s?\]|以上都?(?:没有|不是|无)|都?没有|均?无)\W{0,9}",
     re.IGNORECASE,
 )

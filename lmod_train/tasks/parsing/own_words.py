@@ -80,7 +80,7 @@ class Words:
 
     def denied_by(self, slot: Slot) -> str | None:
         """Return the other one of a pair such as "DR" and "no DR" where a field denies it: {"DR": false}."""
-        named = re.fullmatch(rf"\W*(?P<sign>{TEXT})\W*", self.marked(slot.name, ()))
+        named = re.fullmatch(rf"\W{{0,9}}(?P<sign>{TEXT})\W{{0,9}}", self.marked(slot.name, ()))
         if len(self.choices) != 2 or not named or kinds_of(clean(slot.value)) != ("no",):
             return None
         other = self.negative.get(index_of(named["sign"]))
@@ -238,8 +238,8 @@ def spelled(text: str) -> str:
 _BLANK = r"[\s_]{1,9}|(?<=[^\W_])[\s_]?-[\s_]?(?=[^\W_])"
 _IN_BRACKETS = re.compile(r"\s?\([^()]{1,40}\)$")
 _NEGATION = re.compile(
-    r"^(?:no|non|not|without|kein(?:e|en|er)?|ohne|pas d[e']|sans|sin|sem|nao)[\s-]+|^(?:没有|未见|无|非)"
-    r"|\s+(?:absent|negative)$",
+    r"^(?:no|non|not|without|kein(?:e|en|er)?|ohne|pas d[e']|sans|sin|sem|nao)[\s-]{1,3}|^(?:没有|未见|无|非)"
+    r"|\s{1,3}(?:absent|negative)$",
     re.IGNORECASE,
 )
 _LEVEL = re.compile(r"(?P<head>[^\W\d][^\d]{0,30}?\s)(?P<number>[0-9]{1,3})")
@@ -315,6 +315,6 @@ _NEGATED_BEHIND = re.compile(
 )
 _RUN = re.compile(
     rf"(?:^|(?<=[\n;.,]))\W{{0,6}}(?:answer|答案|结论|诊断)\W{{1,6}}{TEXT}"
-    rf"(?:[\s*.]{{0,4}}(?:[;,/|\n]|\sor\s|\sand\s|\soder\s|\sund\s)[\s*•-]{{0,6}}{TEXT}(?=[\s.,;*]{{0,4}}(?:$|\n|{TEXT}|or\s|[;,/|])))+",
+    rf"(?:[\s*.]{{0,4}}(?:[;,/|\n]|\sor\s|\sand\s|\soder\s|\sund\s)[\s*•-]{{0,6}}{TEXT}(?=[\s.,;*]{{0,4}}(?:$|\n|{TEXT}|or\s|[;,/|]))){{1,25}}",
     re.IGNORECASE,
 )
