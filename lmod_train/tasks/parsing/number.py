@@ -21,7 +21,7 @@ _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}(?=\.[0-9])|[0-9]{1,3}(?:\.[0-9]{3}){
 _NUMBER = re.compile(
     rf"(?<![\w.,/])(?P<limit>(?:[<>≤≥]=?|{'|'.join(units.LIMITS)})\s{{0,2}})?(?P<minus>-|minus\s)?"
     rf"(?P<whole>{_DIGITS})(?:(?P<sign>[.,])(?P<part>[0-9]{{1,9}}))?(?P<power>\s?(?:e|[x×*]\s?10\s?\^)\s?[+-]?[0-9]{{1,2}})?"
-    rf"(?P<range>\s?(?:-|~|\bto\b|\bbis\b|\bor\b|\band\b|至|到|或)\s?-?(?=[0-9]))?(?P<fraction>\s?/\s?[0-9]{1,9})?"
+    rf"(?P<range>\s?(?:-|~|\bto\b|\bbis\b|\bor\b|\band\b|至|到|或)\s?-?(?=[0-9]))?(?P<fraction>\s?/\s?[0-9]{{1,9}})?"
     rf"(?:\s{{0,2}}(?P<unit>{_UNIT})(?![^\W\d_]))?(?P<more>\s(?:{'|'.join(units.OPEN)})(?![a-z]))?(?![0-9])",
     re.IGNORECASE,
 )

@@ -164,7 +164,8 @@ def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
 
 
 _LINE = re.compile(
-    r"(?:^|[.;]\s)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]{1,1000}|(?:\n[^\n]{1,200}){1,40})", re.I | re.M
+    r"(?:^|[.;]\s)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]{1,1000}|(?:\n[^\n]{1,200}){1,40})",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 
@@ -191,8 +192,8 @@ def _of_prose(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
 
 
 _NONE = re.compile(
-    r"\W{0,9}(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?(?: (?:apply|applies"
-    r"|is (?:present|visible|seen)|are (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
+    r"\W{0,9}(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?"
+    r"(?: (?:apply|applies|is (?:present|visible|seen)|are (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
     r"|nenhuma?|\[\s?\]|以上都?(?:没有|不是|无)|都?没有|均?无)\W{0,9}",
     re.IGNORECASE,
 )

@@ -16,7 +16,7 @@ def test_each_phrase_is_a_pattern_without_accents_and_stands_once(phrases: tuple
     assert len(set(phrases)) == len(phrases)
     for phrase in phrases:
         assert phrase.isascii()
-        assert phrase == phrase.lower().replace("\\s", "\\s") or "\\S" in phrase
+        assert phrase.replace("\\S", "") == phrase.replace("\\S", "").lower()
         assert re.compile(phrase).match("") is None
 
 
