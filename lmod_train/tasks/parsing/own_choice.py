@@ -193,7 +193,7 @@ def _of_prose(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
 
 _NONE = re.compile(
     r"\W{0,9}(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?"
-    r"(?: (?:apply|applies|is (?:present|visible|seen)|are (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
+    r"(?: (?:apply|applies|(?:is|are) (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
     r"|nenhuma?|\[\s?\]|以上都?(?:没有|不是|无)|都?没有|均?无)\W{0,9}",
     re.IGNORECASE,
 )
