@@ -128,6 +128,15 @@ def test_the_prompt_is_the_question_the_choices_and_the_format() -> None:
     assert (question.answer, question.language) == ("答案: 21 mmHg", "zh")
 
 
+@tabled(
+    ("language", "label", "answer"),
+    [("en", "yes", "Answer: yes"), ("en", "no", "Answer: no"), ("zh", "yes", "答案: 是"), ("zh", "no", "答案: 否")],
+)
+def test_yes_is_asked_as_yes(language: str, label: str, answer: str) -> None:
+    (question,) = Own("n", "Is there a notch?", "yes_no", language=language).ask(labelled(n=label))
+    assert question.answer == answer
+
+
 DR = ("DR", "PDR", "no DR")
 
 
