@@ -22,7 +22,7 @@ from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.own import Own
-from lmod_train.tasks.parsing.own_words import SEPARATOR
+from lmod_train.tasks.parsing.own_choice import SEPARATOR
 from lmod_train.tasks.question import ReadyQuestion
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
@@ -46,11 +46,17 @@ def asked_of(grid: Grid, columns: Sequence[Column], modality: str, names: Sequen
     Raises:
         BadArgument: There is no such column, or it has no values to ask about.
     """
-    chosen = [_named(columns, name) for name in names]
-    chosen += [c for c in columns if c not in chosen and (c.meaning == "grade" or _is_wider(c, modality))]
+    named = [_named(columns, name) for name in names]
+    chosen = [*named, *(c for c in columns if c not in named and (c.meaning == "grade" or _is_wider(c, modality)))]
     merged: dict[str, dict[str, Any]] = {}
     for column in chosen:
         question = _question(grid, column)
+        if len(question.get("choices", "ab")) < 2:
+            if column not in named:
+                continue
+            found = ", ".join(question["choices"]) or "none"
+            expected = f"a column with at least two different values; it has {found}"
+            raise BadArgument("--ask", column.name, expected, "ask about another column")
         known = merged.setdefault(question["name"], question)
         if known is not question and "choices" in known:  # of the other eye
             known["choices"] = sorted({*known["choices"], *question["choices"]})
