@@ -17,7 +17,7 @@ from pathlib import Path
 from PIL.Image import Image
 
 from lmod_train.core.errors import CuratedDamaged, LeavesFolder
-from lmod_train.core.links import check_link
+from lmod_train.core.links import check_link, refuse_special
 from lmod_train.core.pixels import UNREADABLE, blank, open_picture, picture_size
 from lmod_train.core.raw import read_bytes
 
@@ -84,6 +84,7 @@ class Curated:
 
         Raises:
             LeavesFolder: Its name or a link leads out of the folder.
+            NoFile: It is a pipe, socket, device or endless link.
         """
         root = next((folder for folder in self._beside if name.startswith(f"{folder}{os.sep}")), self.root)
         check_name(self.root, name if root is self.root else Path(name).relative_to(root).as_posix())
@@ -91,6 +92,7 @@ class Curated:
         if file.parent not in self._linked:  # folders are checked once, the file at every call
             check_link(root, file.parent)
             self._linked[file.parent] = file.parent.resolve() != root.resolve() / file.parent.relative_to(root)
+        refuse_special(file)
         if file.is_symlink():
             check_link(root, file)
         if self._linked[file.parent] or file.is_symlink():

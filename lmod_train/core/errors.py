@@ -80,6 +80,13 @@ class LeavesFolder(ArtifactError):
         return f"{self}. Yours: `{again}`" if self.link else str(self)
 
 
+class NoFile(ArtifactError):
+    """A folder holds a pipe, a socket, a device or an endless link in the place of a file."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(path, f"expected a file or folder; this is {what}", f"`{shlex.join(['rm', str(path)])}`")
+
+
 class NotCurated(ArtifactError):
     """A folder is not a curated folder."""
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from lmod_train.core.links import refuse_links
+from lmod_train.core.links import refuse_links, refuse_special
 
 STALE = 24 * 3600.0
 """Seconds after which an unfinished file is considered to be of a killed process."""
@@ -129,9 +129,12 @@ def open_own(path: Path, flags: int) -> int:
 
     Raises:
         LinkInFolder: It is a link inside a folder that is written to, or lies behind one.
+        NoFile: It is a pipe, socket or device, which opening could wait for.
         OSError: It is another link.
     """
     refuse_links(path)
+    if not path.is_symlink():
+        refuse_special(path)
     return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
 
 

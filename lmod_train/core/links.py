@@ -1,18 +1,21 @@
 """Symbolic links in folders that may come from someone else: no write follows one, and no reading leaves unasked.
 
 The folder that the user named, and what lies above it, may be links: the user made them. What lies below it is checked:
-before each write (`refuse_links`), before an image of a curated folder is read (`check_link`), and before raw data are
-(`check_links_below`); the user may allow links in what is read.
+before each write (`refuse_links`), before a file is read (`check_link`), and before raw data are (`check_links_below`);
+the user may allow links in what is read. Pipes, sockets and devices, which an archive can hold, are refused in the first
+two cases: opening one can wait forever. In raw data they are listed.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lmod_train.core.errors import LeavesFolder, LinkInFolder
+from lmod_train.core.errors import LeavesFolder, LinkInFolder, NoFile
 
 FOLLOW = "LMOD_FOLLOW_LINKS"
 """Environment variable that allows reading behind links: 1. Worker processes inherit it; no configuration sets it."""
@@ -67,11 +70,21 @@ def links_followed(follow: bool) -> Iterator[None]:
 
 
 def check_link(root: Path, path: Path) -> None:
-    """Check that a path below a folder lies in it when all links are followed; `root` may be a link itself.
+    """Check that a path below a folder is a file or folder, and lies in it when all links are followed.
+
+    Args:
+        root: The folder; it may be a link itself.
+        path: A path below it, which need not exist.
 
     Raises:
-        LeavesFolder: It does not, and links are not allowed (`links_followed`).
+        NoFile: It is a pipe, socket or device, or a link that leads to itself.
+        LeavesFolder: It lies elsewhere, and links are not allowed (`links_followed`).
     """
+    refuse_special(path)
+    _check_target(root, path)
+
+
+def _check_target(root: Path, path: Path) -> None:
     if os.environ.get(FOLLOW) == "1":
         return
     try:
@@ -83,7 +96,7 @@ def check_link(root: Path, path: Path) -> None:
 
 
 def check_links_below(folder: Path) -> None:
-    """Check every link below a folder, at any depth, as `check_link` does; hidden ones too, in the order of names.
+    """Check that no link below a folder, at any depth, leads out of it; hidden ones too, in the order of names.
 
     Raises:
         LeavesFolder: One leads out of the folder, and links are not allowed.
@@ -94,4 +107,20 @@ def check_links_below(folder: Path) -> None:
         folders.sort()
         for name in sorted((*folders, *files)):
             if (path := Path(place, name)).is_symlink():
-                check_link(folder, path)
+                _check_target(folder, path)
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse what is neither a file nor a folder; a path that does not exist is let through.
+
+    Raises:
+        NoFile: It is a pipe, socket or device, or a link that leads to itself.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NoFile(path, "a link that leads to itself") from error
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise NoFile(path, "a pipe, socket or device")
