@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -51,12 +51,53 @@ def read_run_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[
     return _checked(file, brought, schema, refusal)
 
 
-def read_table(file: Path, refusal: Refusal) -> pa.Table:
-    """Return a Parquet file as it is."""
+def read_table(file: Path, refusal: Refusal, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return a Parquet file as it is, or some of its columns.
+
+    A folder of that name is refused: of one pyarrow reads every file, also behind links. So is a table that is far
+    larger in memory than on the disk.
+
+    Raises:
+        ArtifactError: That of `refusal`: it cannot be read, or is too large.
+    """
+    if file.is_dir():
+        raise refusal(file, "is a folder, expected a file")
     try:
-        return pq.read_table(file)
-    except (pa.ArrowInvalid, OSError) as error:
+        with pq.ParquetFile(file) as opened:
+            batches = list(_batches(opened, file.stat().st_size, columns))
+            schema = batches[0].schema if batches else opened.schema_arrow
+            return pa.Table.from_batches(batches, schema.with_metadata(opened.schema_arrow.metadata))
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise refusal(file, f"cannot be read as Parquet ({error})") from error
+
+
+def rows_in(file: Path, table: pa.Table, refusal: Refusal) -> list[dict[str, Any]]:
+    """Return the rows of a table; texts that are no UTF-8 are refused."""
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except (ValueError, OverflowError) as error:  # no UTF-8, a time beyond the years of Python
+        raise refusal(file, f"has a value that cannot be read ({error})") from error
+    return rows
+
+
+AT_ONCE, MOST_GROWTH = 2**28, 200
+"""Bytes of a table that are always allowed in memory, and how many times its file it may be beyond."""
+
+
+def _batches(opened: pq.ParquetFile, size: int, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file a few at a time: one text of a file can stand in each of a million rows.
+
+    Raises:
+        ValueError: They have too many bytes.
+    """
+    groups = (opened.metadata.row_group(i) for i in range(opened.metadata.num_row_groups))
+    longest = max((g.column(i).total_uncompressed_size for g in groups for i in range(g.num_columns)), default=1)
+    found = 0
+    for batch in opened.iter_batches(max(1, min(ROWS_A_GROUP, AT_ONCE // max(1, longest))), columns=columns):
+        found += batch.nbytes
+        if found > max(AT_ONCE, MOST_GROWTH * size):
+            raise ValueError(f"more than {max(AT_ONCE, MOST_GROWTH * size):,} bytes in a file of {size:,}")
+        yield batch
 
 
 def is_of_other_version(file: Path) -> bool:
@@ -78,7 +119,7 @@ def _checked(file: Path, table: pa.Table, schema: pa.Schema, refusal: Refusal) -
         raise refusal(file, f"is of schema version {_version_of(table)}, expected {SCHEMA_VERSION}")
     if not table.schema.equals(schema):
         raise refusal(file, f"has other columns than schema version {SCHEMA_VERSION}")
-    rows: list[dict[str, Any]] = table.to_pylist()
+    rows = rows_in(file, table, refusal)
     check_rows(file, rows)
     return rows
 

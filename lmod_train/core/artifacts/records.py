@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lmod_train.core.artifacts.parquet import read_rows, read_run_rows, read_table, write_rows
+from lmod_train.core.artifacts.parquet import read_rows, read_run_rows, read_table, rows_in, write_rows
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.core.errors import CuratedDamaged, NotAsked
 from lmod_train.core.links import check_link
@@ -118,8 +118,8 @@ def read_run_column(path: Path, name: str) -> dict[str, Any]:
     if not path.exists():
         raise NotAsked(path, "no record file here")
     table = read_table(path, NotAsked)
-    values = table[name].to_pylist() if name in table.column_names else [""] * len(table)
-    return dict(zip(table["id"].to_pylist(), values, strict=True))
+    known = table.select([n for n in ("id", name) if n in table.column_names])
+    return {row["id"]: row.get(name, "") for row in rows_in(path, known, NotAsked) if "id" in row}
 
 
 def number_of_records(path: Path) -> int:
@@ -160,7 +160,4 @@ def _columns(curated: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield some columns of each row of a curated folder."""
     for file in sorted((curated / "records").glob("*.parquet")):
         check_link(curated, file)
-        try:
-            yield from pq.read_table(file, columns=list(names)).to_pylist()
-        except (pa.ArrowInvalid, OSError) as error:
-            raise CuratedDamaged(file, f"cannot be read as Parquet ({error})") from error
+        yield from rows_in(file, read_table(file, CuratedDamaged, list(names)), CuratedDamaged)
