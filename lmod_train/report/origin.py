@@ -103,10 +103,11 @@ def _trained(config: Mapping[str, Any], predictions: Sequence[Prediction]) -> st
 def leaks_of(outcomes: Outcomes) -> dict[str, int] | None:
     """Return kind -> number of pairs of images in different splits; None without a readable manifest."""
     try:
-        counts = read_manifest(outcomes.curated)["leakage"]["counts"] if outcomes.curated else None
-    except (ArtifactError, KeyError, TypeError):
+        counts = read_manifest(outcomes.curated)["leakage"]["counts"] if outcomes.curated else {}
+        found = {str(kind): int(c.get("crossing_splits", 0)) for kind, c in counts.items()}
+    except (ArtifactError, AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return None
-    return None if counts is None else {kind: c.get("crossing_splits", 0) for kind, c in counts.items()}
+    return found if outcomes.curated else None
 
 
 def counted(counts: Mapping[str, int]) -> str:
