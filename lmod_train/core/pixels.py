@@ -56,11 +56,12 @@ _TURNED = {
 """EXIF orientation -> transposition that makes the image upright."""
 
 
-def open_picture(file: Path | bytes) -> Image.Image:
+def open_picture(file: Path | bytes, coarse: int = 0) -> Image.Image:
     """Return the first frame of an image file, decoded, in its own mode, the pixels as stored (see `upright`).
 
     Args:
         file: A path, or the file's bytes.
+        coarse: Side in pixels of which a JPEG may be decoded in RGB, at least, to be quick; 0 for its own size.
 
     Raises:
         OSError: Or another of `UNREADABLE`: the file is missing, damaged, truncated, not in `KINDS`, or exceeds a limit
@@ -70,6 +71,8 @@ def open_picture(file: Path | bytes) -> Image.Image:
     with io.BytesIO(data) as stream:  # closing frees the bytes, which the image would keep
         image = _opened(data, stream)
         turned = _orientation_of_tiff(image)
+        if coarse:
+            image.draft("RGB", (coarse, coarse))
         image.load()
     return _turned_back(image, turned) if turned != 1 else image
 

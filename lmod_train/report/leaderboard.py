@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def leaderboard(packs: Sequence[Path], curated: Path, out: Path, trust: Sequence
     if out.is_dir() and not is_empty(out) and not (out / WRITTEN).exists():
         expected = "a new or empty folder, or one of an earlier leaderboard"
         raise BadArgument("--out", str(out), expected, "e.g. `--out LEADERBOARD`")
-    if len({file.resolve() for file in packs}) < len(packs):
+    if len({os.path.realpath(file) for file in packs}) < len(packs):  # `resolve` fails for an endless link
         raise BadArgument("--verify", [str(file) for file in packs], "different packs", "name each once")
     folder = read_folder(curated)
     found = [verified(file, folder, trust) for file in packs]

@@ -23,6 +23,7 @@ from typing import Any, get_args, get_type_hints
 
 from lmod_train.core.errors import PackDamaged
 from lmod_train.core.files import write_durably
+from lmod_train.core.raw import open_file
 from lmod_train.core.types import Ending, Score
 
 VERSION = 1
@@ -207,7 +208,7 @@ def read_pack(path: Path, most: int = MOST_PREDICTIONS) -> Pack:
 
 def _check_directory(path: Path) -> None:
     """Refuse a zip file with a large directory, which `zipfile` would read as a whole."""
-    with path.open("rb") as stream:
+    with open_file(path, MOST_HEADER + MOST_BYTES) as stream:  # it is packed, and not larger than its content
         stream.seek(max(0, path.stat().st_size - 42))
         tail = stream.read()
     if tail[-22:-18] != b"PK\5\6":  # the end of a zip file without a comment

@@ -46,7 +46,7 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
                 continue
             try:
                 reply = _reply_of(line)
-            except (ValueError, TypeError, AttributeError) as error:
+            except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise ArtifactError(file, f"line {number} is not a reply ({error})", f"delete line {number}") from error
             if reply.not_asked:
                 continue
@@ -89,7 +89,7 @@ def _is_whole(last: bytes) -> bool:
     """Tell whether what stands behind the last newline lacks nothing but its own; no part of an object is JSON."""
     try:
         json.loads(last)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

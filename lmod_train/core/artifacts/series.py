@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lmod_train.core.artifacts.run import MEMBER, Run
 from lmod_train.core.errors import ConfigDamaged
+from lmod_train.core.links import check_link
 
 FEWEST_FOLDS = 3
 """One fold is the test split and one the validation split; training needs another."""
@@ -46,8 +47,15 @@ def is_member(run: Path) -> bool:
 
 
 def members(folder: Path) -> list[Path]:
-    """Return the runs of a series in the order of their seeds or folds; none if the folder is not one."""
-    found = [path for path in folder.iterdir() if path.is_dir() and is_member(path)] if folder.is_dir() else []
+    """Return the runs of a series in the order of their seeds or folds; none if the folder is not one.
+
+    Raises:
+        LeavesFolder: One is a link that leads out of the folder.
+    """
+    named = [path for path in folder.iterdir() if is_member(path)] if folder.is_dir() else []
+    for path in named:
+        check_link(folder, path)
+    found = [path for path in named if path.is_dir()]
     return sorted(found, key=lambda path: [int(digits) for digits in re.findall(r"\d+", path.name)])
 
 

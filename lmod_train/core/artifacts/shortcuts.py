@@ -10,6 +10,7 @@ from pathlib import Path
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_csv, from_csv
 from lmod_train.core.files import write_durably
+from lmod_train.core.links import check_link
 
 FILE = "audit.csv"
 
@@ -58,6 +59,7 @@ def read_shortcuts(curated: Path) -> list[Shortcut]:
         ArtifactError: The file has other columns, or a number in it is none.
     """
     file = curated / FILE
+    check_link(curated, file)
     if not file.is_file():
         return []
     with file.open(newline="", encoding="utf-8") as text:

@@ -11,6 +11,7 @@ copies, and by a random forest (Breiman 2001), which finds what colours and plac
 from __future__ import annotations
 
 import csv
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,8 +28,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from lmod_train.core.artifacts.shortcuts import Shortcut
 from lmod_train.core.curated import Curated
-from lmod_train.core.errors import ArtifactError
-from lmod_train.core.pixels import KINDS
+from lmod_train.core.errors import ArtifactError, CuratedDamaged
+from lmod_train.core.pixels import UNREADABLE, open_picture
 from lmod_train.core.types import Record, own_part
 from lmod_train.data.audit.blind import Blind
 from lmod_train.data.curation.copies import DARK
@@ -204,10 +205,8 @@ def _place(image: str) -> tuple[str, str]:
 
 def _coarse(file: Path) -> Image.Image:
     try:
-        with Image.open(file, formats=KINDS) as image:
-            image.draft("RGB", (4 * MASK_SIDE, 4 * MASK_SIDE))
-            return image.convert("RGB")
-    except OSError as error:
+        return open_picture(file, coarse=4 * MASK_SIDE).convert("RGB")
+    except UNREADABLE as error:
         cure = "bring it back, or curate into another folder: `python -m lmod_train curate --raw RAW --out OTHER`"
         raise ArtifactError(file, f"cannot be read ({type(error).__name__})", cure) from error
 
@@ -216,22 +215,29 @@ def _facts(path: Path) -> Mapping[tuple[str, str], Sequence[float]]:
     """Return for each image its raw file's type, size in pixels and size in bytes, as columns of 0 and 1.
 
     Under an empty source and key stand the zeros of a file that is not listed.
+
+    Raises:
+        CuratedDamaged: The table is no text, or has other columns.
     """
     if not path.exists():
         return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        facts_of = {
-            (row["source"], row["key"]): (
-                f"type {row['type']}",
-                f"{row['width']} x {row['height']}",
-                f"bytes {round(BYTES_STEPS * np.log2(1 + int(row['bytes'])))}",
-            )
-            for row in csv.DictReader(file)
-        }
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            facts_of = {(row["source"], row["key"]): _facts_in(row) for row in csv.DictReader(file)}
+    except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
+        raise CuratedDamaged(path, f"is no table of raw files ({error})") from error
     names = {name: i for i, name in enumerate(sorted({name for facts in facts_of.values() for name in facts}))}
+    if not names:
+        return {}
     table: dict[tuple[str, str], Sequence[float]] = {("", ""): np.zeros(len(names), np.float32).tolist()}
     for place, facts in facts_of.items():
         columns = np.zeros(len(names), np.float32)
         columns[[names[name] for name in facts]] = 1
         table[place] = columns.tolist()
     return table
+
+
+def _facts_in(row: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return the facts of one row of ``files.csv``."""
+    bytes_ = f"bytes {round(BYTES_STEPS * math.log2(1 + int(row['bytes'])))}"
+    return f"type {row['type']}", f"{row['width']} x {row['height']}", bytes_

@@ -68,7 +68,7 @@ class Journal:
             cut(self.path, len(complete))
         try:
             return [json.loads(line) for line in complete.split(b"\n") if line]
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             cure = f"delete {self.path} and curate again"
             raise ArtifactError(self.path, f"a line is damaged ({error})", cure) from error
 

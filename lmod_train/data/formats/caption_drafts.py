@@ -13,6 +13,7 @@ from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import write_durably
+from lmod_train.core.links import check_link
 from lmod_train.core.types import Prediction
 from lmod_train.data.formats.spreadsheet import table_bytes
 from lmod_train.tasks.captioned.caption import Caption
@@ -65,6 +66,7 @@ class Folder:
         return self.path / f"{name}.parquet"
 
     def _predictions(self, name: str) -> list[Prediction]:
+        check_link(self.path, self.path / name)
         path = Run(self.path / name).predictions
         return list(read_predictions(path)) if path.exists() else []
 
@@ -89,6 +91,7 @@ def read_folder(path: Path) -> Folder:
     """
     cure = "write drafts: `python -m lmod_train draft captions CAPTIONS.csv --model MODEL --out DRAFT`"
     file = path / FILE
+    check_link(path, file)
     if not file.is_file():
         raise ArtifactError(file, "missing: not a folder written by `draft captions`", cure)
     try:

@@ -13,6 +13,7 @@ from typing import Any
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.files import remove, sha256_of, write_durably
+from lmod_train.core.links import check_link
 from lmod_train.core.types import Dropped, Question, Sample, SampleStream
 from lmod_train.data.formats.caption_drafts import FILE
 from lmod_train.data.sources.base import UNPLACED, Source
@@ -117,6 +118,7 @@ class ReviewedCaptions(Source):
             ArtifactError: A line is damaged.
         """
         path = self.root / RELEASED
+        check_link(self.root, path)
         try:
             text = path.read_text(encoding="utf-8", errors="surrogatepass")
             rows = [json.loads(line) for line in text.splitlines() if line.strip()]

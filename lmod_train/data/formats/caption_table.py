@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.files import sha256_of, write_durably
+from lmod_train.core.links import check_link
 from lmod_train.core.pixels import UNREADABLE, blank
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.vocabulary.modalities import unknown_words
@@ -69,7 +71,7 @@ def _caption(row: dict[str, str], folder: Path, phantom: bool) -> Caption | tupl
         not name
         or path.is_absolute()
         or ".." in path.parts
-        or not (folder / path).resolve().is_relative_to(folder.resolve())
+        or not Path(os.path.realpath(folder / path)).is_relative_to(os.path.realpath(folder))
     ):
         return "no_image", f"{name or 'empty'}: expected a path below the folder of the table"
     with suppress(ValueError, OSError):  # listed below
@@ -117,6 +119,7 @@ def copy_images(captions: Sequence[Caption], table: Path, folder: Path) -> None:
             source = table.parent / caption.image.removeprefix(f"{IMAGES}/")
             with write_durably(target) as beside:
                 beside.write_bytes(blank(read_bytes(source)))
+    check_link(table.parent, table.parent / NOTE)
     if (table.parent / NOTE).is_file() and not (folder / NOTE).exists():
         with write_durably(folder / NOTE) as beside:
             shutil.copyfile(table.parent / NOTE, beside)

@@ -13,6 +13,7 @@ from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.files import write_durably
+from lmod_train.core.links import check_link
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record, Score
 from lmod_train.data.formats.reading_sheet import OPTION, ReadingSheet, code_of, write_blank
@@ -92,6 +93,7 @@ def read_plan(folder: Path) -> Plan:
     """
     path = folder / FILE
     cure = f"write a sheet: `python -m lmod_train draft review {folder} --curated CURATED --blank SHEET.csv`"
+    check_link(folder, path)
     if not path.exists():
         raise ArtifactError(path, "missing: no sheet of these drafts was written", cure)
     try:

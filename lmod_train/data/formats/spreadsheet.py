@@ -12,6 +12,7 @@ from pathlib import Path
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import write_durably
+from lmod_train.core.raw import MOST_TABLE_BYTES, read_bytes
 from lmod_train.data.sources.sheets import UnreadableSheet, read_workbook
 
 _DELIMITERS = ",;\t"
@@ -68,7 +69,7 @@ class Table:
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield number of the last line and cells of each row, the header first."""
-    content = path.read_bytes()
+    content = read_bytes(path, MOST_TABLE_BYTES)
     if content.startswith(_WORKBOOK):
         numbered = enumerate(read_workbook(path)[0].rows, 1)
         return ((line, cells) for line, row in numbered for cells in [[_text(value) for value in row]] if any(cells))
