@@ -110,6 +110,23 @@ def check_links_below(folder: Path) -> None:
                 _check_target(folder, path)
 
 
+def check_folder(folder: Path) -> None:
+    """Check everything below a folder as `check_link` does, as all of it will be read or copied.
+
+    A snapshot in the cache of Hugging Face, ``models--NAME/snapshots/REVISION``, may link to the ``blobs`` beside it.
+
+    Raises:
+        NoFile: See `check_link`.
+        LeavesFolder: See `check_link`.
+    """
+    place = folder.resolve()
+    blobs = place.parent.parent / "blobs" if place.parent.name == "snapshots" else None
+    for path in sorted(folder.rglob("*")):
+        refuse_special(path)
+        if blobs is None or not path.resolve().is_relative_to(blobs):
+            check_link(folder, path)
+
+
 def refuse_special(path: Path) -> None:
     """Refuse what is neither a file nor a folder; a path that does not exist is let through.
 

@@ -131,7 +131,11 @@ def check_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
     Raises:
         LeavesFolder: A row names something else.
+        ArtifactError: A row lacks a value.
     """
+    if lacking := next(filter(None, map(_lacking, rows)), ""):
+        cure = "type the command again that wrote this folder, with a new folder"
+        raise ArtifactError(file, f"a record lacks its {lacking!r}", cure)
     for image in {name for row in rows for name in (*(row.get("image") or ()), *(row.get("image_plain") or ()))}:
         check_name(file, image)
     for task, split in {(row.get("task", "task"), row.get("split", "train")) for row in rows}:
@@ -139,6 +143,14 @@ def check_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
             raise LeavesFolder(file, f"a record names the split {str(split)[:200]!r}, expected train, val or test")
         if not _TASK.fullmatch(task):
             raise LeavesFolder(file, f"a record names the task {task[:200]!r}, which cannot be the name of a file")
+
+
+def _lacking(row: Mapping[str, Any]) -> str:
+    """Return the column of a row that has no value, or none in a list; empty if there is none such."""
+    if any(message is None or message["role"] is None for message in row.get("messages") or ()):
+        return "messages"
+    held = ((name, value) for name, value in row.items() if name != "confidence")
+    return next((name for name, value in held if value is None or (isinstance(value, list) and None in value)), "")
 
 
 _TASK = re.compile(r"[^\W_][^/\\\0\x00-\x1f]{0,199}")

@@ -79,10 +79,21 @@ def models_of(replies: Iterable[Reply]) -> list[str]:
 def _reply_of(line: bytes) -> Reply:
     known = {f.name for f in fields(Reply)}
     reply = Reply(**{k: v for k, v in json.loads(line).items() if k in known})
-    texts = (reply.id, reply.reply, reply.asked)
-    if not (all(isinstance(text, str) for text in texts) and isinstance(reply.step, int)):
-        raise TypeError("id, reply and asked must be text, step a whole number")
+    for name in _TEXTS:
+        if not isinstance(text := getattr(reply, name), str):
+            raise TypeError(f"{name} must be text")
+        text.encode("utf-8")  # half a letter, which cannot be stored
+    whole = all(isinstance(n, int) and abs(n) < 2**31 for n in (reply.step, reply.tokens_in, reply.tokens_out))
+    if not (whole and isinstance(reply.seconds, int | float)):
+        raise TypeError("step and tokens must be whole numbers, seconds a number")
+    likely = reply.likelihoods
+    if not isinstance(likely, dict) or not all(isinstance(n, int | float) for n in likely.values()):
+        raise TypeError("likelihoods must be numbers by choice")
     return reply
+
+
+_TEXTS = ("id", "reply", "finish_reason", "error", "rendered", "model", "settings", "asked")
+"""Fields of a reply that are text."""
 
 
 def _is_whole(last: bytes) -> bool:

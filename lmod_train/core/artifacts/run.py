@@ -191,11 +191,47 @@ class Run:
             config = (yaml.safe_load(todays_text(path.read_text(encoding="utf-8"))) or {}) if path.exists() else {}
         except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
             raise ConfigDamaged(path, f"is no YAML that can be read ({' '.join(str(error).split())[:200]})") from error
-        if not isinstance(config, dict):
-            raise ConfigDamaged(path, f"holds a {type(config).__name__}, expected keys and values")
-        return config
+        if problem := _problem(config):
+            raise ConfigDamaged(path, problem)
+        return dict(config)
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``config.yaml``, whole or not at all, its keys sorted."""
         with write_durably(self.config) as beside:
             beside.write_text(yaml.safe_dump(dict(config), sort_keys=True), encoding="utf-8")
+
+
+def _problem(config: Any) -> str:
+    """Return what of a configuration is of another type than modules read it as; empty if nothing is."""
+    if not isinstance(config, dict):
+        return f"holds a {type(config).__name__}, expected keys and values"
+    if not _is_small(config):
+        return f"its aliases expand to more than {MOST_VALUES:,} values"
+    for name in ("data", "model", "trainer", "provenance"):
+        if not isinstance(config.get(name) or {}, dict | str if name == "model" else dict):
+            return f"its {name!r} holds a {type(config[name]).__name__}, expected keys and values"
+    data = config.get("data") or {}
+    init = data.get("init_args") or {}
+    if not isinstance(init, dict):
+        return f"'init_args' of its data is a {type(init).__name__}, expected keys and values"
+    for part in (data, init):
+        if not isinstance(part.get("tasks") or [], list) or not isinstance(part.get("curated") or "", str):
+            return "'tasks' of its data is no list, or 'curated' no path"
+    return ""
+
+
+MOST_VALUES = 100_000
+"""Values of a configuration with its aliases expanded, of which ten lines can make a billion."""
+
+
+def _is_small(config: Any) -> bool:
+    """Return whether a configuration has at most `MOST_VALUES`; one that contains itself has endlessly many."""
+    waiting, count = [config], 0
+    while waiting and count <= MOST_VALUES:
+        value = waiting.pop()
+        count += 1
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return count <= MOST_VALUES

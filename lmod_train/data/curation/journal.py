@@ -9,6 +9,7 @@ from typing import Any
 
 from lmod_train.core.errors import ArtifactError, CurationConflict
 from lmod_train.core.files import append_to, cut, remove, write_through
+from lmod_train.core.links import check_link
 from lmod_train.data.curation.prepare import Prepared
 
 NAME = ".journal.jsonl"
@@ -28,6 +29,7 @@ class Journal:
 
     def __init__(self, out: Path, header: Mapping[str, Any]) -> None:
         self.path = out / NAME
+        check_link(out, self.path)
         lines = self._complete_lines()
         self.done: dict[tuple[str, str], Prepared] = {}
         if lines:

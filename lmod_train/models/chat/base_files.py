@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import WeightsMismatch
+from lmod_train.core.links import check_folder
 from lmod_train.core.types import Identity
 from lmod_train.models.chat.checkpoint import Attention
 from lmod_train.models.chat.pictures import Pictures
@@ -50,7 +51,15 @@ def fingerprint(folder: Path) -> str:
 
 
 def processor_files(folder: Path) -> dict[str, bytes]:
-    """Return name -> content of the files of tokenizer, processor, chat template and generation settings."""
+    """Return name -> content of the files of tokenizer, processor, chat template and generation settings.
+
+    They are stored in every checkpoint that is tuned, so none of them is read behind a link to elsewhere.
+
+    Raises:
+        LeavesFolder: One is a link that leads out of the folder.
+        NoFile: One is a pipe, socket, device or endless link.
+    """
+    check_folder(folder)
     found = {f.name: f for pattern in PROCESSOR for f in folder.glob(pattern) if f.is_file()}
     return {name: found[name].read_bytes() for name in sorted(found)}
 

@@ -21,6 +21,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from lmod_train.core.errors import LmodError, WeightsMismatch
+from lmod_train.core.links import check_folder
 from lmod_train.core.lock import NAME, new_folder, refuse_filled
 from lmod_train.models.chat.stored import stored_in, stored_in_file, weight_files
 
@@ -187,6 +188,7 @@ def tensors(folder: Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
 def _combine(left: Path, right: Path, out: Path, sign: int, check: Callable[[Path], None] = lambda _: None) -> None:
     """Write left + sign * right, tensor by tensor, in the files and with the other files of `left`."""
     refuse_filled(out, "--out")
+    check_folder(left)
     ours = {language_name(name) for name, _ in tensors(left) if not name.endswith(RECOMPUTED)} - {""}
     added = ((name, read) for name, read in tensors(right) if not name.endswith(RECOMPUTED))
     theirs = {own: read() for name, read in added if (own := language_name(name))}
