@@ -133,3 +133,24 @@ def test_a_link_in_the_place_of_a_replaced_folder_is_removed_alone(outside: Path
         part.mkdir()
         (part / "a").write_text("new")
     assert content(tmp_path / "adapter") == {"a": "new"} and content(outside)["a"] == "precious"
+
+
+def test_a_file_is_not_moved_behind_a_link(tmp_path: Path):
+    (tmp_path / "RUN").mkdir()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "RUN" / "sub").symlink_to(tmp_path / "outside")
+    (tmp_path / "RUN" / "a").write_text("a")
+    with rooted(tmp_path / "RUN"), pytest.raises(LinkInFolder):
+        files.move(tmp_path / "RUN" / "a", tmp_path / "RUN" / "sub" / "a")
+    assert not list((tmp_path / "outside").iterdir())
+
+
+def test_no_member_of_a_series_lies_elsewhere(tmp_path: Path):
+    from lmod_train.core.artifacts.series import members
+    from lmod_train.core.errors import LeavesFolder
+
+    (tmp_path / "RUN").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "RUN" / "seed_0").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LeavesFolder):
+        members(tmp_path / "RUN")
