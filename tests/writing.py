@@ -80,7 +80,8 @@ def interrupted(curated: Path) -> None:
 
 
 def talk(curated: Path) -> None:
-    Image.new("RGB", (40, 30), "red").save("a.png")
+    Path("PICTURES").mkdir()
+    Image.new("RGB", (40, 30), "red").save("PICTURES/a.png")
     turns = [{"from": "human", "value": "<image>\nWhich eye?"}, {"from": "gpt", "value": "Left."}]
     Path("talk.json").write_text(json.dumps([{"id": str(n), "image": "a.png", "conversations": turns} for n in "ab"]))
 
@@ -189,7 +190,7 @@ WAYS = (
     Way("phantom", ("phantom", "--out", "OUT", "--sources", "eye_diseases", "--n", "2"), nothing, "OUT"),
     Way("curate", ("curate", "--raw", "raw", "--out", "OUT", "--workers", "1"), photographs, "OUT"),
     Way("curate-continued", ("curate", "--raw", "raw", "--out", "OUT", "--workers", "1"), interrupted, "OUT"),
-    Way("import", ("import", "talk.json", "--images", ".", "--out", "OUT"), talk, "OUT"),
+    Way("import", ("import", "talk.json", "--images", "PICTURES", "--out", "OUT"), talk, "OUT"),
     Way("subset", ("subset", "CURATED", "--n", "5"), copied, "CURATED"),
     Way("blind", ("blind", "CURATED"), copied, "CURATED"),
     Way("audit", ("audit", "small_base", "CURATED"), oct_image, "CURATED", True),

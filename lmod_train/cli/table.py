@@ -125,9 +125,9 @@ class InDoubt(LmodError):
         words = [word for word in arguments if word != "--plan"]
         again = shlex.join(["python", "-m", "lmod_train", *words, *self._options])
         return (
-            f"{self}\nNext: if this is what they mean, run `{again}`; else change it, or leave a column out with "
-            f"`--column ignore=NAME`. {self._plan} holds what was understood and can be edited in place of options: "
-            f"--table {self._plan}"
+            f"{self}\nNext: run `{again}` if that is right; `--column ignore=NAME` leaves a column out.\n"
+            f"{self._plan} holds what was understood, and can be edited and used in place of the table: "
+            f"`--table {self._plan}`"
         )
 
 
@@ -257,11 +257,13 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
 
 
 def _meaning(column: Column) -> str:
+    from lmod_train.core.vocabulary.scales import SCALES
     from lmod_train.data.table.meanings import MEANINGS
 
     if column.doubt:
         return "?"
-    text = MEANINGS.get(column.meaning, f"{column.meaning}, a label")
+    is_scale = any(column.meaning == scale.name for scale in SCALES)
+    text = MEANINGS.get(column.meaning, f"scale {column.meaning}" if is_scale else f"{column.meaning}: yes or no")
     return f"{text}, {column.eye} eye" if column.eye else text
 
 

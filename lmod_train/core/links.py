@@ -2,8 +2,8 @@
 
 The folder that the user named, and what lies above it, may be links: the user made them. What lies below it is checked:
 before each write (`refuse_links`), before a file is read (`check_link`), and before raw data are (`check_links_below`);
-the user may allow links in what is read. Pipes, sockets and devices, which an archive can hold, are refused in the first
-two cases: opening one can wait forever. In raw data they are listed.
+the user may allow links in what is read. Pipes, sockets and devices, which an archive can hold, are refused in the
+first two cases: opening one can wait forever. In raw data they are listed.
 """
 
 from __future__ import annotations

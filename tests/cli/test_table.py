@@ -92,7 +92,7 @@ def test_what_is_in_doubt_stops_and_the_printed_command_answers_it(tmp_path: Pat
     error = capsys.readouterr().err
     assert "ID: whether it is the patient" in error and "Geschlecht: which words 1, 2 stand for" in error
     assert not (tmp_path / "OUT" / "records").exists() and (tmp_path / "OUT" / "table.yaml").exists()
-    printed = shlex.split(re.findall(r"`([^`]+)`", error)[0])
+    printed = shlex.split(re.findall(r"`(python [^`]+)`", error)[0])
     assert printed[-6:] == ["--column", "patient=ID", "--value", "sex:1=male", "--value", "sex:2=female"]
     assert cli.main(printed[3:]) == 0
     assert {r.patient.sex for r in read_records(tmp_path / "OUT" / "records")} == {"male", "female"}
@@ -137,6 +137,21 @@ def test_a_column_is_asked_by_its_name_or_meaning(tmp_path: Path, column: str):
     assert len(asked) == 24 and asked[0].choices == (
         "Keratokonus", "cataract", "diabetic retinopathy", "glaucoma", "normal",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "choices"), [("Auge", ("left", "right")), ("Geschlecht", ("female", "male"))])
+def test_a_column_that_is_used_otherwise_can_be_asked_too(tmp_path: Path, column: str, choices: tuple[str, ...]):
+    assert cli.main([*clinic(tmp_path, Auge0="OD", Auge1="OU", Geschlecht1="x9"), "--ask", column]) == 0
+    asked = by_task(tmp_path / "OUT")[column.casefold()]
+    assert len(asked) == 23 and asked[0].choices == choices and len({r.answer for r in asked}) == 2
+
+
+def test_a_code_without_a_word_is_no_value(tmp_path: Path):
+    command = clinic(tmp_path, **{f"Geschlecht{i}": str(i // 2 % 3) for i in range(24)})
+    assert cli.main([*command, "--value", "sex:1=male", "--value", "sex:2=female"]) == 0
+    assert len(by_task(tmp_path / "OUT")["sex"]) == 16
+    lost = [d for d in read_dropped(tmp_path / "OUT" / "dropped.csv") if d.reason == "unreadable value"]
+    assert len(lost) == 8 and "no word for sex was given" in lost[0].detail
 
 
 def test_one_wrong_cell_costs_its_own_value(tmp_path: Path):

@@ -18,6 +18,7 @@ from lmod_train.data.table.images import Folder
 from lmod_train.data.table.looks import levels_of, look_at, pieces_of
 from lmod_train.data.table.meanings import Answers, Column, Seen, option_of
 from lmod_train.data.table.values import (
+    Values,
     age_of,
     condition_of,
     findings_of,
@@ -53,7 +54,7 @@ def understand(grid: Grid, folder: Folder, modality: str, answers: Answers) -> l
         elif name in answers.columns:
             found.append(_as_stated(seen, answers.columns[name], answers))
         else:
-            found.append(replace(_with_values(look_at(seen), answers), eye=eye))
+            found.append(replace(_with_values(look_at(seen), seen.values, answers), eye=eye))
     return _settled(grid, found, answers)
 
 
@@ -98,7 +99,7 @@ def _as_stated(seen: Seen, meaning: str, answers: Answers) -> Column:
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad)
 
 
-def _with_values(column: Column, answers: Answers) -> Column:
+def _with_values(column: Column, values: Values, answers: Answers) -> Column:
     """Return a column with the words that the user gave to its cells, which may settle its doubt."""
     meanings = [column.meaning, *(m for m in ("sex", "laterality", "diagnosis") if _option_names(column, m))]
     given = {cell: word for m in meanings for cell, word in answers.words(column.name, m).items()}
@@ -106,7 +107,7 @@ def _with_values(column: Column, answers: Answers) -> Column:
         return column
     meaning = next((m for m in meanings if answers.words(column.name, m) and m != "ignore"), column.meaning)
     words = {**column.words, **given}
-    bad = {cell: why for cell, why in column.bad.items() if cell not in given}
+    bad = {cell: f"no word for {meaning} was given" for cell in values.count if cell not in words}
     return replace(column, meaning=meaning, why="as you say", words=words, bad=bad, doubt="", options=())
 
 

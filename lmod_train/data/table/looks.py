@@ -111,15 +111,11 @@ def _of_words(
     if seen.values.rows and seen.values.share(words) >= 0.5:
         return Column(seen.name, meaning, "by its name and its cells", words, bad=bad)
     if not words and seen.values.rows and len(seen.values.count) <= 4:
-        codes = list(seen.values.count)
+        codes = sorted(seen.values.count)
+        said = f"`--value {meaning}:{codes[0]}={expected.partition(' ')[0]}` says so of {codes[0]}"
+        doubt = f"which words {_listed(codes)} stand for ({expected}); {said}"
         options = _sexes(codes) if meaning == "sex" else (option_of("ignore", seen.name),)
-        return Column(
-            seen.name,
-            "ignore",
-            "",
-            doubt=f"which words {_listed(sorted(codes))} stand for ({expected})",
-            options=options,
-        )
+        return Column(seen.name, "ignore", "", doubt=doubt, options=options)
     return None
 
 

@@ -134,7 +134,7 @@ def _question(grid: Grid, column: Column) -> dict[str, Any]:
         )
     kind = kind_of(values)
     if kind == "choice":
-        question |= {"choices": sorted(column.words.get(cell, cell) for cell in values.count)}
+        question |= {"choices": sorted({word for cell in values.count if (word := own_word(column, cell, kind))})}
     return question | {"kind": kind}
 
 

@@ -185,6 +185,7 @@ class OwnTable(Source):
                 person = cell
             elif column.meaning in ("age", "sex", "laterality", "camera", "quality", "split", "modality"):
                 facts[column.meaning] = word
+                entry.labels |= self._labels(column, cell, word)
             elif not (both and not column.eye):  # a diagnosis of a row with two eyes is of neither
                 entry.labels |= self._labels(column, cell, word)
         if any(c.meaning == "patient" for c in self._columns) and not person:
