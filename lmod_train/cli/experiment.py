@@ -26,11 +26,12 @@ from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.fit import Trained, continued, finish, refuse_untrainable
 from lmod_train.cli.noise import silenced
 from lmod_train.cli.precedence import in_order
-from lmod_train.cli.provenance import write_loaded, write_provenance, write_trained
+from lmod_train.cli.provenance import write_loaded, write_not_asked, write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
 from lmod_train.cli.run_tables import compared, refuse_unscored, scored
 from lmod_train.cli.short_help import WHOLE
+from lmod_train.cli.tasks_used import use_tasks
 from lmod_train.cli.terminal import lines
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
@@ -163,7 +164,7 @@ class Experiment(LightningCLI):
     """
 
     def __init__(self, held: ExitStack, once: bool = False, **options: Any) -> None:
-        self._held, self._once = held, once
+        self._held, self._once, self._absent = held, once, list[str]()
         self._typed = sys.argv[1:] if options.get("args") is None else list(options["args"])
         super().__init__(**options)
 
@@ -198,10 +199,13 @@ class Experiment(LightningCLI):
         return parser
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
-        """Parse the options in the order in which they apply."""
+        """Parse the options in the order in which they apply, and choose the tasks."""
         typed = sys.argv[1:] if args is None else list(args)
         ordered = [*typed[:1], *in_order(typed[1:])]
         super().parse_arguments(parser, args if ordered == typed else ordered)
+        name = str(self.config.get("subcommand"))
+        if self.datamodule_class is RecordsDataModule:  # judges and drafts have a task of their own
+            self._absent = use_tasks(self.config[name], typed)
 
     def _parse_ckpt_path(self) -> None:
         """Do nothing: Lightning would take the class to build from the checkpoint, which may come from others."""
@@ -269,9 +273,9 @@ class Experiment(LightningCLI):
     def before_validate(self) -> None:
         """Record the versions of code and weights in the run's config."""
         trained = training_of(run_of_checkpoint(self.loaded[0])) if self.loaded else {}
-        write_provenance(
-            self.config[self.subcommand].run, (*self.model.identity().weights, *self.loaded), trained=trained
-        )
+        run = self.config[self.subcommand].run
+        write_provenance(run, (*self.model.identity().weights, *self.loaded), trained=trained)
+        write_not_asked(run, self._absent)
 
     before_test = before_predict = before_validate
 
@@ -287,6 +291,7 @@ class Experiment(LightningCLI):
         config = self.config["fit"]
         weights = (*self.model.identity().weights, *self.loaded)
         write_provenance(config.run, weights, continues=self._continues)
+        write_not_asked(config.run, self._absent)
         if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
             examined(config, plain(self._parser("fit"), config), Path(config.run), refuse=config.doctor.refuse)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ GROUPS = {
 PLAIN = ("config", "c", "run", "trust", "against", "seed_everything", "model", "doctor", "optimizer", "lr_scheduler",
          "help_all", "help", "h", "print_config", "provenance", "weights")  # fmt: skip
 """Options that are neither in `GROUPS` nor arguments of the Trainer's method."""
+
+PARTS = ("model", "trainer")
+"""Options that name a shipped config in the folder of that name."""
 
 CHECKPOINTS = ("meta.pt", "latest")
 """Files by which a checkpoint folder is recognised: FSDP's and DeepSpeed's."""
@@ -76,12 +80,31 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
             configured = [*_leaves(_options_in(f"--{name}", str(value))), *configured]
     if any(name == "model" for name, _ in typed):  # it replaces the model of the config, often by another class
         configured = [pair for pair in configured if pair[0].partition(".")[0] != "model"]
+    for part in PARTS:
+        _check_part(part, [str(value) for name, value in typed if name == part and value])
     given = [*configured, *(pair for pair in typed if pair[0] not in ("config", "c"))]
     _check_options(command, [name for name, _ in given], dashes="")
     for path in [value for name, value in given if name.rpartition(".")[2] == "class_path"]:
         _check_class(str(path))
     _check_model([str(v) for n, v in given if n in ("model", "model.class_path") and v], [n for n, _ in given])
     _check_places(dict(given))
+
+
+def value_of(name: str, arguments: Sequence[str]) -> str:
+    """Return the value that a command gives to a key, typed or in the last config that has it; empty for none.
+
+    A config that cannot be read has no keys here; `check_names` refuses it.
+
+    Args:
+        name: Key with dots, e.g. ``data.curated``.
+        arguments: The arguments after the command, names of configs replaced by paths.
+    """
+    found = ""
+    with suppress(BadArgument):
+        for key, value in sorted(_typed(arguments), key=lambda pair: pair[0] not in ("config", "c")):
+            given = _leaves(_options_in(f"--{key}", str(value))) if key in ("config", "c") else [(key, value)]
+            found = next((str(own) for option, own in given if option == name and own), found)
+    return found
 
 
 def _typed(arguments: Sequence[str]) -> Iterator[Given]:
@@ -186,6 +209,18 @@ def _check_class(path: str) -> None:
     near = get_close_matches(path, known, n=1, cutoff=0.5)
     cure = f"did you mean `{near[0]}`?" if near else "see `python -m lmod_train list models` and `list tasks`"
     raise BadArgument("class_path", path, "the path of an existing class", cure)
+
+
+def _check_part(part: str, values: Sequence[str]) -> None:
+    """Refuse the name of a shipped model or trainer that does not exist; files and class paths are checked later."""
+    for name in values:
+        if not re.fullmatch(r"[\w-]+", name) or name == "null":
+            continue
+        known = sorted(file.stem for file in (configs_folder() / part).glob("*.yaml"))
+        near = get_close_matches(name, known, n=1)
+        listed = "`python -m lmod_train list models` lists them" if part == "model" else f"one of {', '.join(known)}"
+        cure = f"did you mean `--{part} {near[0]}`?" if near else listed
+        raise BadArgument(f"--{part}", name, f"the name of a shipped {part}, a YAML file or a class path", cure)
 
 
 def _check_model(models: Sequence[str], names: Sequence[str]) -> None:

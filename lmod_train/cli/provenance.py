@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lmod_train import __version__
-from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.run import NOT_ASKED, Run
 from lmod_train.core.errors import RunConflict
 from lmod_train.core.lock import is_first
 from lmod_train.core.shipped import PACKAGE
@@ -84,6 +84,22 @@ def write_loaded(run: Path, report: str) -> None:
         return
     config = Run(run).read_config()
     config[KEY] = {**(config.get(KEY) or {}), "loaded": report}
+    Run(run).write_config(config)
+
+
+def write_not_asked(run: Path, tasks: Sequence[str]) -> None:
+    """Write to the ``config.yaml`` of a run which tasks of its config the curated folder lacks.
+
+    Only the first process of a run on several devices writes, and nothing if there are none.
+
+    Args:
+        run: Folder of the run, after `write_provenance`.
+        tasks: Names of the tasks.
+    """
+    if not tasks or not is_first():
+        return
+    config = Run(run).read_config()
+    config[KEY] = {**(config.get(KEY) or {}), NOT_ASKED: list(tasks)}
     Run(run).write_config(config)
 
 

@@ -1,65 +1,190 @@
-"""Paths of shipped configs from their names, as in ``--config quickstart`` and ``--model small_base_lora``.
+"""What a short name stands for, as in ``--config quickstart``, ``--model small_base_lora`` and ``--tasks sex,four_way``.
 
-One task in the place of a list, ``--data.tasks configs/task/chain.yaml``, becomes a list of one.
+A name is that of a shipped config, of a task of the curated folder, or of a class that `list` prints. One item in the
+place of a list, ``--data.tasks configs/task/chain.yaml``, becomes a list of one.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 import yaml
 
-from lmod_train.core.shipped import configs_folder
+from lmod_train.cli.catalogue import class_names, known_classes
+from lmod_train.core.errors import ArtifactError, BadArgument
+from lmod_train.core.shipped import PACKAGE, configs_folder
 
 FOLDERS = {"--config": "", "-c": "", "--model": "model", "--trainer": "trainer"}
 """Option -> subfolder of the configs it names; ``curate --config`` names those in ``configs/curate``."""
 
-TASKS = ("--data.tasks", "--tasks")
-"""Options whose value is a list of tasks: of Lightning's commands and of `curate`. With ``+`` they add one."""
+TASKS = "--data.tasks"
+"""Option of Lightning's commands whose value is a list of tasks; they can be those of a curated folder, too."""
+
+LISTS = {
+    ("curate", "--tasks"): "task",
+    ("curate", "--sources"): "source",
+    ("report", "--sections"): "section",
+}
+"""Command and option whose value is a list of classes -> what it names. With ``+`` an option adds to the list."""
 
 _NAME = re.compile(r"[\w-]+")
+_ITEM = re.compile(r"[^\[\]{}\"':,\n]+")
+_BASES = {"task": "Task", "source": "Source"}
+
+Resolved = Callable[[str], str | None]
+"""Function that returns what a name stands for; None for an unknown one."""
 
 
 def by_name(command: str, arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of a command with names of shipped configs replaced by paths.
+    """Return the arguments of a command with names replaced by paths of files and classes.
 
-    A file of that name in the working folder has precedence. Unknown names are left to the parser to refuse.
+    A file of that name in the working folder has precedence. Unknown names of configs and models are left to
+    `check_names`.
 
     Args:
         command: The command, e.g. ``fit`` or ``curate``.
         arguments: The arguments after the command.
+
+    Raises:
+        BadArgument: A task, source or section of this name does not exist.
+        Untrusted: A task of the curated folder is of a class outside this package that is not trusted.
     """
-    return list(_replaced(command, arguments))
+    plain = _replaced(arguments, partial(_config, command))
+    return _replaced(plain, partial(_list, command, plain))
 
 
-def _replaced(command: str, arguments: Sequence[str]) -> Iterator[str]:
+def _replaced(arguments: Sequence[str], value_of: Callable[[str, str], str]) -> list[str]:
+    """Return the arguments with `value_of` (option, value) in the place of each value."""
+    found = []
     for before, word in zip(["", *arguments], arguments, strict=False):
         option, equals, value = word.partition("=")
-        if _folder(command, before) is not None:
-            yield _value(command, before, word)
-        elif equals and _folder(command, option) is not None:
-            yield f"{option}={_value(command, option, value)}"
+        if equals and option.startswith("-"):
+            found.append(f"{option}={value_of(option, value)}")
         else:
-            yield word
+            has_value = before.startswith("-") and not word.startswith("--")
+            found.append(value_of(before, word) if has_value else word)
+    return found
 
 
-def _folder(command: str, option: str) -> str | None:
-    """Return the subfolder of the configs that an option names; None if it names none."""
-    if option.removesuffix("+") == TASKS[command == "curate"]:
-        return "task"
-    if option == "--config" and (configs_folder() / command).is_dir():
-        return command
-    return FOLDERS.get(option)
+def _config(command: str, option: str, name: str) -> str:
+    """Return the path of a shipped config; any other value unchanged."""
+    own = option == "--config" and (configs_folder() / command).is_dir()
+    folder = command if own else FOLDERS.get(option)
+    return (_shipped(folder, name) if folder is not None else None) or name
 
 
-def _value(command: str, option: str, name: str) -> str:
-    folder = configs_folder() / str(_folder(command, option))
-    file = folder / f"{name}.yaml"
-    shipped = _NAME.fullmatch(name) and file.is_file() and not Path(name).is_file()
-    path = str(file) if shipped else name
-    return f"[{path}]" if option in TASKS and _is_one(Path(path)) else path
+def _shipped(folder: str, name: str) -> str | None:
+    """Return the path of a shipped config; None without one, or if the working folder has a file of that name."""
+    file = configs_folder() / folder / f"{name}.yaml"
+    return str(file) if _NAME.fullmatch(name) and file.is_file() and not Path(name).is_file() else None
+
+
+def _list(command: str, arguments: Sequence[str], option: str, value: str) -> str:
+    """Return the value of an option that names a list of classes; any other value unchanged."""
+    head = option.removesuffix("+")
+    kind = "task" if head == TASKS and command != "curate" else LISTS.get((command, head))
+    names = _names(value) if kind else []
+    if not kind or not names:
+        return value
+    resolve: Resolved = _section if kind == "section" else partial(_class, kind)
+    if head == TASKS and any(_NAME.fullmatch(name) and not Path(name).is_file() for name in names):
+        resolve = _of_folder(arguments, resolve)
+    found = [_item(head, kind, name, resolve) for name in names]
+    if len(found) > 1 or value.strip().startswith("["):
+        return value if found == names else f"[{', '.join(found)}]"
+    is_list = option == head and (_is_one(Path(found[0])) or not found[0].endswith((".yaml", ".yml", ".json")))
+    return f"[{found[0]}]" if is_list and not Path(found[0]).is_dir() else found[0]
+
+
+def _names(value: str) -> list[str]:
+    """Return the items of ``a,b`` or ``[a, b]``; none for YAML of another form.
+
+    Example:
+        >>> _names("a, b"), _names("[configs/a.yaml]"), _names("[{class_path: a.B}]"), _names("null")
+        (['a', 'b'], ['configs/a.yaml'], [], [])
+    """
+    text = value.strip()
+    if Path(value).is_file():
+        return [value]
+    inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    items = [item.strip() for item in inner.split(",") if item.strip()]
+    return items if text != "null" and all(map(_ITEM.fullmatch, items)) else []
+
+
+def _item(option: str, kind: str, name: str, resolve: Resolved) -> str:
+    """Return what one item of a list stands for; paths of files and classes unchanged.
+
+    Raises:
+        BadArgument: A name is unknown.
+    """
+    if not _NAME.fullmatch(name) or Path(name).is_file():
+        return name
+    found = resolve(name)
+    if found is None:
+        raise _unknown(option, kind, name, known_names(kind))
+    return found
+
+
+def _unknown(option: str, kind: str, name: str, known: Sequence[str]) -> BadArgument:
+    """Return the error of a name that nothing has, with the closest one."""
+    near = get_close_matches(name, known, n=1)
+    listed = {"section": "a section is named after its file in lmod_train/report/sections"}
+    every = listed.get(kind, f"`python -m lmod_train list {kind}s` lists them")
+    cure = f"did you mean `{option} {near[0]}`?" if near else every
+    return BadArgument(option, name, f"the name of a {kind}, a YAML file or a class path", cure)
+
+
+def known_names(kind: str) -> list[str]:
+    """Return the names of shipped tasks, sources or sections, and of tasks and sources of the working folder."""
+    if kind == "section":
+        return sorted(file.stem for file in (PACKAGE / "report" / "sections").glob("[a-z]*.py"))
+    shipped = {file.stem for file in (configs_folder() / kind).glob("*.yaml")}
+    return sorted(shipped | {str(found.constants["name"]) for found in known_classes(_BASES[kind])})
+
+
+def _class(kind: str, name: str) -> str | None:
+    """Return the shipped config of a task or source, or the path of the class that has this name."""
+    if (file := _shipped(kind, name)) is not None:
+        return file
+    found = [c.path for c in known_classes(_BASES[kind]) if name in (c.constants["name"], c.name)]
+    return found[0] if found else None
+
+
+def _section(name: str) -> str | None:
+    """Return the path of the class in the file of a section."""
+    module = f"lmod_train.report.sections.{name}"
+    classes = class_names(module)
+    return f"{module}.{classes[-1]}" if classes else None
+
+
+def _of_folder(arguments: Sequence[str], otherwise: Resolved) -> Resolved:
+    """Return a function that looks a task up in the curated folder of a command first, then by `otherwise`."""
+    from lmod_train.cli.names import value_of
+    from lmod_train.cli.series import trusted_in
+    from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks
+
+    curated = value_of("data.curated", arguments)
+    try:
+        known = names_with_records(read_manifest(Path(curated))) if curated else []
+    except ArtifactError:  # `check_names` refuses the folder
+        return lambda name: otherwise(name) or name
+
+    def resolve(name: str) -> str | None:
+        if name not in known:
+            found = otherwise(name)
+            if found is None:
+                raise _unknown(TASKS, "task", name, [*known, *known_names("task")])
+            return found
+        ((path, settings),) = rebuilt_tasks(Path(curated), [name], tuple(trusted_in(arguments))).values()
+        return json.dumps({"class_path": path, "init_args": settings})
+
+    return resolve
 
 
 def _is_one(file: Path) -> bool:

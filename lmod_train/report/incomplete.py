@@ -10,7 +10,7 @@ from typing import Any
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import number_of_records
-from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.run import NOT_ASKED, Run
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import Record
@@ -30,6 +30,7 @@ def incomplete(results: Results) -> Iterator[str]:
     for (name, outcomes), run in zip(results.outcomes.items(), results.runs, strict=True):
         yield from _replies(name, run.path, outcomes)
         yield from _config(name, run.path)
+        yield from _not_asked(name, outcomes.config)
         yield from _images(name, results.images[name], outcomes)
         yield from _other_member(name, run.path, outcomes.config)
     for folder, runs in by_series(results).items():
@@ -50,6 +51,12 @@ def _replies(name: str, run: Path, outcomes: Outcomes) -> Iterator[str]:
 def _config(name: str, run: Path) -> Iterator[str]:
     if not Run(run).config.exists():
         yield f"{name}: there is no config.yaml: its weights, settings and curated folder are not known"
+
+
+def _not_asked(name: str, config: Mapping[str, Any]) -> Iterator[str]:
+    tasks = (config.get("provenance") or {}).get(NOT_ASKED) or ()
+    if tasks:
+        yield f"{name}: tasks of its config without records in its curated folder, which were not asked: {', '.join(tasks)}"
 
 
 def _images(name: str, curated: Path | None, outcomes: Outcomes) -> Iterator[str]:

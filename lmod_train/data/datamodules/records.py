@@ -20,6 +20,7 @@ from lmod_train.core.types import Record
 from lmod_train.data.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.data.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
 from lmod_train.data.datamodules.cascade import CascadeLoader, Due
+from lmod_train.data.datamodules.folder_tasks import closest, rebuilt_tasks
 from lmod_train.data.datamodules.lengths import length_of
 from lmod_train.data.datamodules.loader import RecordLoader
 from lmod_train.data.datamodules.order import ImageBatches, by_image
@@ -29,9 +30,13 @@ from lmod_train.data.datamodules.selection import Selection, families_of
 from lmod_train.data.datamodules.shard import Shard
 from lmod_train.data.datamodules.steps import Steps, Weighing
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.building import build
 from lmod_train.tasks.cascade import needed, rounds
 from lmod_train.tasks.chain.regimes import Regime, in_regime
 from lmod_train.tasks.ways import AS_CURATED, Ways, in_every_way, summary
+
+OF_THE_FOLDER: list[Task] = []
+"""Default of `tasks`: those of the curated folder."""
 
 
 class RecordsDataModule(LightningDataModule):
@@ -39,7 +44,8 @@ class RecordsDataModule(LightningDataModule):
 
     Args:
         curated: Folder written by `curate`.
-        tasks: Tasks to train and evaluate on; records of other tasks are left out and counted.
+        tasks: Tasks to train and evaluate on; records of other tasks are left out and counted. Default: every task with
+            records in `curated`, with the settings it was curated with.
         batch_size: Number of questions in a training batch, per device.
         eval_batch_size: Number of questions in an evaluation batch, per device.
         max_questions: Maximum number of questions about one image in a group.
@@ -81,7 +87,7 @@ class RecordsDataModule(LightningDataModule):
     def __init__(
         self,
         curated: Path,
-        tasks: list[Task],
+        tasks: list[Task] = OF_THE_FOLDER,
         batch_size: int = 16,
         eval_batch_size: int = 32,
         max_questions: int = 16,
@@ -112,6 +118,7 @@ class RecordsDataModule(LightningDataModule):
         if asking.factors and regime.startswith("cas_"):
             cure = "leave data.asking out, or ask after the true answers: `--data.regime oracle`"
             raise BadArgument("data.regime", regime, "questions that are asked in one way", cure)
+        tasks = tasks or [build(path, arguments) for path, arguments in rebuilt_tasks(Path(curated)).values()]
         self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
         self.images = Curated(self.curated, [Path(replay_from)] if replay_from else [])
         if len(self.tasks) != len(tasks):
@@ -166,7 +173,7 @@ class RecordsDataModule(LightningDataModule):
                     "data.tasks",
                     name,
                     f"one of the tasks curated in {self.curated}: {', '.join(sorted(known)) or 'none'}",
-                    f"{_how_to_curate(name)}; or take it out of data.tasks",
+                    "; or ".join(filter(None, [closest(name, known), _how_to_curate(name), "leave it out"])),
                 )
         self._check_subset(everything)
         chosen = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]

@@ -1,0 +1,145 @@
+"""Which tasks a command of Lightning uses: those that are typed, those of its config that the folder has, or all."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+from jsonargparse import ArgumentParser, Namespace
+from lightning_utilities.core.rank_zero import rank_zero_info
+
+from lmod_train.cli.catalogue import parameters_of
+from lmod_train.cli.precedence import NOTHING
+from lmod_train.cli.shipped import TASKS
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.errors import BadArgument
+from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks
+from lmod_train.tasks.base import Task
+
+
+def use_tasks(config: Namespace, arguments: Sequence[str]) -> list[str]:
+    """Set the tasks in a configuration to those that are used; a line is printed if they are not the named ones.
+
+    Args:
+        config: Parsed configuration of one of Lightning's commands, classes not instantiated.
+        arguments: The command and its options, as typed.
+
+    Returns:
+        Names of tasks that a config names and the curated folder lacks; they are left out.
+
+    Raises:
+        BadArgument: No task is left, or there are several for a classifier.
+        ArtifactError: The folder is not curated.
+        Untrusted: A task of the folder is of a class outside this package that is not trusted.
+    """
+    curated, absent = Path(config.data.curated), list[str]()
+    if not config.data.tasks:
+        config.data.tasks = _of_folder(curated, tuple(config.trust))
+        rank_zero_info(f"tasks of {curated}: {', '.join(_names(config.data.tasks))}")
+    elif (configured := len(config.data.tasks) - _typed(arguments)) > 0:
+        absent = _leave_out_absent(config, arguments, configured)
+    _refuse_several(config, arguments)
+    return absent
+
+
+def _leave_out_absent(config: Namespace, arguments: Sequence[str], configured: int) -> list[str]:
+    """Leave out the tasks of a config that have no records, and print which.
+
+    The tasks after the `configured` ones are typed; an unknown one of these is refused when the records are read.
+    """
+    manifest, names = read_manifest(Path(config.data.curated)), _names(config.data.tasks)
+    known = names_with_records(manifest)
+    absent = [name for name in names[:configured] if name not in known] if "counts" in manifest else []
+    if not absent:
+        return []
+    curated = config.data.curated
+    left = [task for name, task in zip(names, config.data.tasks, strict=True) if name not in absent]
+    if not left:
+        expected = f"at least one of the tasks in {curated}: {', '.join(known) or 'none has records'}"
+        raise BadArgument("data.tasks", ",".join(absent), expected, _again(config, arguments, known))
+    config.data.tasks = left
+    used = ", ".join(name for name in names if name not in absent)
+    rank_zero_info(f"{curated} lacks tasks of the config, which are left out: {', '.join(absent)}; used: {used}")
+    return absent
+
+
+def _of_folder(curated: Path, trust: tuple[str, ...]) -> list[Namespace]:
+    """Return the tasks of a folder as the parser returns them, all options included."""
+    found = rebuilt_tasks(curated, trust=trust).values()
+    items = [{"class_path": path, "init_args": dict(arguments)} for path, arguments in found]
+    tasks: list[Namespace] = _tasks_parser().parse_object({"tasks": items}).tasks
+    return tasks
+
+
+def _tasks_parser() -> ArgumentParser:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_argument("--tasks", type=list[Task])
+    return parser
+
+
+def _names(tasks: Sequence[Namespace]) -> list[str]:
+    """Return the names of configured tasks, which may depend on their options."""
+    built: list[Task] = _tasks_parser().instantiate(Namespace(tasks=list(tasks))).tasks  # type: ignore[no-untyped-call]
+    return [task.name for task in built]
+
+
+def _typed(arguments: Sequence[str]) -> int:
+    """Return how many of the last tasks are typed; all, as a large number, if the list itself is."""
+    count = 0
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        option, equals, value = word.partition("=")
+        option, value = (option, value) if equals and option.startswith("-") else (before, word)
+        if option == TASKS and value != NOTHING["data.tasks"]:
+            return 10**6
+        count += _length(value) if option == f"{TASKS}+" else 0
+    return count
+
+
+def _length(value: str) -> int:
+    """Return how many tasks a value of ``--data.tasks+`` adds.
+
+    Example:
+        >>> _length("[a.B, c.D]"), _length("a.B")
+        (2, 1)
+    """
+    is_file = value.endswith((".yaml", ".yml")) and Path(value).is_file()
+    tree = yaml.safe_load(Path(value).read_text(encoding="utf-8") if is_file else value)
+    return len(tree) if isinstance(tree, list) else 1
+
+
+def _refuse_several(config: Namespace, arguments: Sequence[str]) -> None:
+    """Refuse several tasks for a classifier, whose classes are the choices of one task."""
+    if len(config.data.tasks) == 1 or not is_classifier(config):
+        return
+    names = _names(config.data.tasks)
+    kind = str(config.model.class_path).rpartition(".")[2]
+    raise BadArgument(
+        "data.tasks",
+        ",".join(names),
+        f"exactly one task, as {kind} is a classifier; these are {len(names)}",
+        _again(config, arguments, names),
+    )
+
+
+def is_classifier(config: Namespace) -> bool:
+    """Return whether the model's classes are the choices of the data's one task."""
+    return "choices" in (parameters_of(str(config.model.class_path)) or ())
+
+
+def _again(config: Namespace, arguments: Sequence[str], names: Sequence[str]) -> str:
+    """Return the complete command with these tasks; for a classifier with the first, and the others beside it."""
+    if not names:
+        return "curate again: `python -m lmod_train curate --raw RAW --out NEW`"
+    chosen = names[:1] if is_classifier(config) else names
+    command = shlex.join(["python", "-m", "lmod_train", *_without_tasks(arguments), TASKS, ",".join(chosen)])
+    others = f" (or another one: {', '.join(names[1:])})" if len(chosen) < len(names) else ""
+    return f"`{command}`{others}"
+
+
+def _without_tasks(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments without those that name tasks."""
+    heads = (TASKS, f"{TASKS}+")
+    words = zip(["", *arguments], arguments, strict=False)
+    return [word for before, word in words if before not in heads and word.partition("=")[0] not in heads]

@@ -1,0 +1,74 @@
+"""The tasks of a curated folder: those with records, rebuilt with the settings in its manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.errors import BadArgument
+from lmod_train.tasks.building import Configured
+from lmod_train.tasks.rebuilding import rebuilt
+from lmod_train.tasks.trust import Trust
+
+
+def names_with_records(manifest: Mapping[str, Any]) -> list[str]:
+    """Return the names of the tasks that have records, sorted.
+
+    Example:
+        >>> names_with_records({"counts": {"sex": {}, "glaucoma": {"train": {"records": 3}}}})
+        ['glaucoma']
+    """
+    counts = manifest.get("counts") or {}
+    return sorted(name for name, splits in counts.items() if any(split.get("records") for split in splits.values()))
+
+
+def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ...] = ()) -> dict[str, Configured]:
+    """Return name -> class path and arguments of tasks with records in a curated folder.
+
+    Args:
+        curated: Folder written by `curate`.
+        names: Tasks to rebuild; all if empty.
+        trust: Modules outside this package with task classes that the manifest names, which may be imported.
+
+    Raises:
+        ArtifactError: The folder is not curated.
+        BadArgument: The folder has no records, or the settings of a task cannot be given to its class.
+        Untrusted: The class of a task is neither of this package nor trusted.
+    """
+    manifest = read_manifest(curated)
+    known = names_with_records(manifest)
+    if not known:
+        expected = "a folder with records of at least one task; every task of it has none"
+        cure = f"see what was left out in {curated / 'dropped.csv'}; `python -m lmod_train list tasks` says what each needs"
+        raise BadArgument("data.curated", str(curated), expected, cure)
+    stated: dict[str, Any] = {}
+    for key, one in ((manifest.get("settings") or {}).get("tasks") or {}).items():
+        stated.setdefault(key.rpartition("/")[0], one)  # of a task in several languages the first
+    found = {name: rebuilt(stated[name], Trust(trust, curated)) if name in stated else None for name in names or known}
+    if lost := [name for name, task in found.items() if task is None]:
+        raise _not_rebuilt(curated, lost, sorted(set(known) - set(lost)))
+    return {name: task for name, task in found.items() if task is not None}
+
+
+def _not_rebuilt(curated: Path, lost: list[str], others: list[str]) -> BadArgument:
+    few = f", or use the other tasks: `--data.tasks {','.join(others)}`" if others else ""
+    return BadArgument(
+        "data.tasks",
+        ",".join(lost),
+        f"tasks with settings that are arguments of their classes; those in {curated / 'manifest.json'} are not",
+        f"name the tasks by their files, as they were curated: `--data.tasks FILE`{few}",
+    )
+
+
+def closest(name: str, known: Iterable[str], option: str = "--data.tasks") -> str:
+    """Return ``did you mean ...?`` with the option that names the closest task; empty if none is close.
+
+    Example:
+        >>> closest("glaucma", ["four_way", "glaucoma"])
+        'did you mean `--data.tasks glaucoma`?'
+    """
+    near = get_close_matches(name, sorted(known), n=1)
+    return f"did you mean `{option} {near[0]}`?" if near else ""
