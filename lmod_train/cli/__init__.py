@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -204,16 +205,17 @@ def _refuse(arguments: list[str]) -> NoReturn:
     Raises:
         BadArgument: Always.
     """
-    typed, listing = arguments[0], "--help"
+    typed, listing, rest = arguments[0], "--help", arguments[1:]
     known = {name: name for name in (*PLAIN, *LIGHTNING, *LATE)}
     meant = known | FORMER | {name: name for name in GROUPS}
     if typed in GROUPS:
-        group, typed = arguments[:2]
+        group, typed, *rest = arguments
         listing = f"{group} --help"
         known = {name: f"{group} {name}" for name in GROUPS[group]}
         meant = FORMER | known
     near = get_close_matches(typed, meant, n=1)
-    cure = f"did you mean `python -m lmod_train {meant[near[0]]}`?" if near else f"see `python -m lmod_train {listing}`"
+    again = shlex.join(["python", "-m", "lmod_train", *meant[near[0]].split(), *rest]) if near else ""
+    cure = f"did you mean `{again}`?" if near else f"see `python -m lmod_train {listing}`"
     whole = " ".join(arguments[:2]) if arguments[0] in GROUPS else typed
     raise BadArgument("command", whole, f"one of {', '.join(known.values())}", cure)
 

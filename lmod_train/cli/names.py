@@ -16,7 +16,7 @@ from lmod_train.cli.catalogue import class_names, module_file, options_of, param
 from lmod_train.cli.own import check_trusted
 from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.lock import is_first
 from lmod_train.core.shipped import configs_folder
 
@@ -41,6 +41,9 @@ PARTS = ("model", "trainer")
 CHECKPOINTS = ("meta.pt", "latest")
 """Files by which a checkpoint folder is recognised: FSDP's and DeepSpeed's."""
 
+_PATHS = re.compile(r"(?<![\w./])lmod_train(?:\.[a-z_]\w*)+\.[A-Z]\w*")
+"""Class paths of this package in a typed value."""
+
 FEW = 12
 """Maximum number of valid names that an error lists in full."""
 
@@ -60,6 +63,22 @@ def check_configs(arguments: Sequence[str]) -> None:
             _options_in("--config", name)
 
 
+def check_classes(arguments: Sequence[str]) -> None:
+    """Refuse class paths of this package that do not exist, typed or in a config.
+
+    Raises:
+        BadArgument: One does not exist; the message gives the closest one.
+    """
+    for before, word in zip(["", *arguments], arguments, strict=False):
+        option, _, value = word.partition("=") if word.startswith("-") else (before, "", word)
+        if option in ("--config", "-c") and value:
+            paths = [str(v) for key, v in _leaves(_options_in(option, value)) if key.rpartition(".")[2] == "class_path"]
+        else:
+            paths = _PATHS.findall(value) if option.startswith("-") else []
+        for path in paths:
+            _check_class(path)
+
+
 def check_names(command: str, arguments: Sequence[str]) -> None:
     """Check every option, file, class and folder that a command names.
 
@@ -73,6 +92,7 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
         BadArgument: A name does not exist; the message gives the closest one.
     """
     typed = list(_typed(arguments))
+    check_classes([word for name, value in typed if name not in ("config", "c") for word in (f"--{name}", str(value))])
     _check_options(command, [name for name, _ in typed])
     configured: list[Given] = []
     for name, value in typed:
@@ -137,7 +157,8 @@ def _check_one(
         return
     near = get_close_matches(name, known, n=1)
     every = f"`python -m lmod_train {listed}` shows every option"
-    cure = f"did you mean `{dashes}{before}{near[0]}`?" if near else every
+    rest = whole.removeprefix(f"{before}{name}")
+    cure = f"did you mean `{dashes}{before}{near[0]}{rest}`?" if near else every
     few = len(known) <= FEW
     kind = f"one of {', '.join(known)}" if few else f"an option of {before[:-1]}" if before else "a known option"
     raise BadArgument("option" if dashes else "key", f"{dashes}{whole}", kind, cure)
@@ -217,9 +238,8 @@ def _check_part(part: str, values: Sequence[str]) -> None:
         if not re.fullmatch(r"[\w-]+", name) or name == "null":
             continue
         known = sorted(file.stem for file in (configs_folder() / part).glob("*.yaml"))
-        near = get_close_matches(name, known, n=1)
         listed = "`python -m lmod_train list models` lists them" if part == "model" else f"one of {', '.join(known)}"
-        cure = f"did you mean `--{part} {near[0]}`?" if near else listed
+        cure = did_you_mean(f"--{part}", [name], known, listed)
         raise BadArgument(f"--{part}", name, f"the name of a shipped {part}, a YAML file or a class path", cure)
 
 

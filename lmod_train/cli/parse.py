@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import docstring_parser
 
-from lmod_train.cli.names import check_configs
+from lmod_train.cli.names import check_classes, check_configs
 from lmod_train.cli.own import check_trusted
 from lmod_train.cli.precedence import in_order
 from lmod_train.cli.refusal import Refusing
@@ -29,6 +29,8 @@ def values_of(function: Callable[..., None], command: str, arguments: Sequence[s
     parser = parser_of(function, command)
     if "--config" in parser._option_string_actions:
         check_configs(arguments)
+    check_classes(arguments)
+    if "--config" in parser._option_string_actions:
         arguments = in_order(arguments)
     parsed = parser.parse_args(list(arguments))
     check_trusted(parsed.get("trust") or ())

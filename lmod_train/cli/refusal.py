@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import yaml
@@ -105,9 +106,15 @@ def in_short(message: str, known: Sequence[str]) -> str:
     key, given = _KEY.search(message), _GIVEN.findall(message)
     if key and given and (kind := _class_expected(message, given[-1].strip())):
         return f"{key[1] or key[2]}={given[-1].strip()!r}: expected {kind}"
+    if key and (missing := _NOT_FOUND.search(message)):  # an item of a list
+        return f"{key[1] or key[2]}={missing[1]!r}: expected {_not_found(missing)}"
     expected = [_plainly(path or kind) for path, kind in _EXPECTED.findall(message)]
     if key and expected and given:
-        return f"{key[1] or key[2]}={given[-1].strip().strip(chr(39))!r}: expected {_either(expected)}"
+        value = given[-1].strip().strip(chr(39))
+        words = [word for kind in expected for word in re.findall("'([^']+)'", kind)]
+        near = get_close_matches(value, words, n=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        return f"{key[1] or key[2]}={value!r}: expected {_either(expected)}{meant}"
     text = " ".join(message.split())
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
@@ -129,11 +136,22 @@ def _class_expected(message: str, given: str) -> str:
         return ""
     missing = _NOT_FOUND.search(message)
     if missing and missing[1] == given:
-        near = get_close_matches(missing[4], dir(sys.modules.get(missing[3])), n=1) if missing[4] else []
-        meant = f"; did you mean {missing[3]}.{near[0]}?" if near else ""
-        return f"the path of a class ({missing[2]}{meant})"
+        return _not_found(missing)
     kinds = _OTHER_KIND.findall(message)
     return f"the path of a subclass of {_either(kinds)}" if kinds else ""
+
+
+def _not_found(missing: re.Match[str]) -> str:
+    """Return what was expected in the place of a class path of which nothing can be imported, with the closest one."""
+    module, _, name = missing[1].rpartition(".")
+    if missing[4]:
+        meant = [
+            f"{missing[3]}.{near}" for near in get_close_matches(missing[4], dir(sys.modules.get(missing[3])), n=1)
+        ]
+    else:
+        own = get_close_matches(module, [file.stem for file in Path().glob("*.py")], n=1)
+        meant = [f"{near}.{name}" for near in own]
+    return f"the path of a class ({missing[2]}{f'; did you mean {meant[0]}?' if meant else ''})"
 
 
 def _plainly(kind: str) -> str:

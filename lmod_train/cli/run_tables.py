@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from itertools import chain, count, pairwise
 from pathlib import Path
 
 from lmod_train.cli.refusal import PROGRAM
-from lmod_train.cli.shipped import by_name
+from lmod_train.cli.shipped import by_short_name
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.errors import BadArgument, NotScored
+from lmod_train.core.errors import NotScored
 from lmod_train.report.chain_table import chain_tables
 from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.languages import KINDS, language_tables
@@ -106,18 +105,8 @@ def _regime(run: Path, arguments: Sequence[str]) -> str:
     return str((data.get("init_args") or data).get("regime") or (typed or [ALONE])[-1])
 
 
-def _kept(command: str, options: Sequence[str]) -> Iterator[str]:
-    """Yield the options that another run has too; shipped configurations by their names."""
-    for before, word in zip(["", *options], options, strict=False):
-        option, equals, value = word.partition("=")
-        if before not in APART and option not in APART:
-            name = Path(value or word).stem
-            short = f"{option}={name}" if equals else name
-            yield short if _stands_for(command, before, short) == word else word
-
-
-def _stands_for(command: str, before: str, word: str) -> str:
-    """Return what a word after another one stands for; the word itself if it is no name."""
-    with suppress(BadArgument):
-        return by_name(command, [before, word])[1]
-    return word
+def _kept(command: str, options: Sequence[str]) -> list[str]:
+    """Return the options that another run has too; shipped configurations by their names."""
+    words = zip(["", *options], options, strict=False)
+    kept = [word for before, word in words if before not in APART and word.partition("=")[0] not in APART]
+    return by_short_name(command, kept)

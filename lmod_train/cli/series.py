@@ -205,7 +205,10 @@ def _checkpoint(command: str, typed: Path, member: str) -> Path:
         return typed
     if not trainings:
         expected = f"a checkpoint; there is neither this file nor one of a series, {own}"
-        cure = f"after `fit {SEEDS} N --run FIT` it is `--ckpt_path FIT/checkpoints/best.ckpt`, as of a single run"
+        cure = (
+            f"after `python -m lmod_train fit --config CONFIG {SEEDS} N --run FIT` it is "
+            "`--ckpt_path FIT/checkpoints/best.ckpt`, as of a single run"
+        )
         raise BadArgument("--ckpt_path", str(typed), expected, cure)
     if not own.exists():
         expected = f"a checkpoint of each run; {own} is missing"

@@ -1,4 +1,4 @@
-"""What a short name stands for, as in ``--config quickstart``, ``--model small_base_lora`` and ``--tasks sex,four_way``.
+"""What a short name stands for, as in ``--config quickstart``, ``--model small_base_lora`` and ``--tasks sex,icdr``.
 
 A name is that of a shipped config, of a task of the curated folder, or of a class that `list` prints. One item in the
 place of a list, ``--data.tasks configs/task/chain.yaml``, becomes a list of one.
@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import yaml
 
 from lmod_train.cli.catalogue import class_names, known_classes
-from lmod_train.core.errors import ArtifactError, BadArgument
+from lmod_train.core.errors import ArtifactError, BadArgument, did_you_mean
 from lmod_train.core.shipped import PACKAGE, configs_folder
 
 FOLDERS = {"--config": "", "-c": "", "--model": "model", "--trainer": "trainer"}
@@ -56,6 +56,23 @@ def by_name(command: str, arguments: Sequence[str]) -> list[str]:
     """
     plain = _replaced(arguments, partial(_config, command))
     return _replaced(plain, partial(_list, command, plain))
+
+
+def by_short_name(command: str, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments of a command with paths of shipped configs replaced by their names, for printing.
+
+    Args:
+        command: The command, e.g. ``fit`` or ``curate``.
+        arguments: The arguments after the command.
+    """
+
+    def short(option: str, value: str) -> str:
+        name = Path(value).stem
+        with suppress(BadArgument):
+            return name if by_name(command, [option, name])[1] == value else value
+        return value
+
+    return _replaced(arguments, short)
 
 
 def _replaced(arguments: Sequence[str], value_of: Callable[[str, str], str]) -> list[str]:
@@ -132,10 +149,9 @@ def _item(option: str, kind: str, name: str, resolve: Resolved) -> str:
 
 def _unknown(option: str, kind: str, name: str, known: Sequence[str]) -> BadArgument:
     """Return the error of a name that nothing has, with the closest one."""
-    near = get_close_matches(name, known, n=1)
     listed = {"section": "a section is named after its file in lmod_train/report/sections"}
     every = listed.get(kind, f"`python -m lmod_train list {kind}s` lists them")
-    cure = f"did you mean `{option} {near[0]}`?" if near else every
+    cure = did_you_mean(option, [name], known, every)
     return BadArgument(option, name, f"the name of a {kind}, a YAML file or a class path", cure)
 
 

@@ -12,9 +12,9 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.precedence import NOTHING
-from lmod_train.cli.shipped import TASKS
+from lmod_train.cli.shipped import TASKS, by_short_name
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks
 from lmod_train.tasks.base import Task
 
@@ -49,7 +49,11 @@ def _leave_out_absent(config: Namespace, arguments: Sequence[str], configured: i
 
     The tasks after the `configured` ones are typed; an unknown one of these is refused when the records are read.
     """
-    manifest, names = read_manifest(Path(config.data.curated)), _names(config.data.tasks)
+    try:
+        manifest = read_manifest(Path(config.data.curated))
+    except ArtifactError:  # which is refused when the records are read
+        return []
+    names = _names(config.data.tasks)
     known = names_with_records(manifest)
     absent = [name for name in names[:configured] if name not in known] if "counts" in manifest else []
     if not absent:
@@ -133,7 +137,8 @@ def _again(config: Namespace, arguments: Sequence[str], names: Sequence[str]) ->
     if not names:
         return "curate again: `python -m lmod_train curate --raw RAW --out NEW`"
     chosen = names[:1] if is_classifier(config) else names
-    command = shlex.join(["python", "-m", "lmod_train", *_without_tasks(arguments), TASKS, ",".join(chosen)])
+    kept = by_short_name(arguments[0], _without_tasks(arguments[1:]))
+    command = shlex.join(["python", "-m", "lmod_train", arguments[0], *kept, TASKS, ",".join(chosen)])
     others = f" (or another one: {', '.join(names[1:])})" if len(chosen) < len(names) else ""
     return f"`{command}`{others}"
 

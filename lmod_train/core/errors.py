@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
+
+
+def did_you_mean(option: str, names: Sequence[str], known: Iterable[str], otherwise: str) -> str:
+    """Return the cure for names that do not exist: the option with the closest names, if each has one.
+
+    Args:
+        option: Option that takes the names, separated by commas.
+        names: Those that do not exist.
+        known: Those that do.
+        otherwise: Cure if one of them is close to none.
+
+    Example:
+        >>> did_you_mean("--tasks", ["glaucma"], ["four_way", "glaucoma"], "name others")
+        'did you mean `--tasks glaucoma`?'
+    """
+    existing = sorted(known)
+    near = [found for name in names for found in get_close_matches(name, existing, n=1)]
+    return f"did you mean `{option} {','.join(near)}`?" if names and len(near) == len(names) else otherwise
 
 
 class LmodError(Exception):

@@ -56,7 +56,8 @@ def _config(name: str, run: Path) -> Iterator[str]:
 def _not_asked(name: str, config: Mapping[str, Any]) -> Iterator[str]:
     tasks = (config.get("provenance") or {}).get(NOT_ASKED) or ()
     if tasks:
-        yield f"{name}: tasks of its config without records in its curated folder, which were not asked: {', '.join(tasks)}"
+        listed = ", ".join(map(str, tasks))
+        yield f"{name}: not asked, as its curated folder lacks these tasks of its config: {listed}"
 
 
 def _images(name: str, curated: Path | None, outcomes: Outcomes) -> Iterator[str]:
@@ -96,8 +97,8 @@ def _other_member(name: str, run: Path, config: Mapping[str, Any]) -> Iterator[s
         if own[kind] != weights[kind]:
             yield (
                 f"{name}: its replies are by the checkpoint of {weights[kind]}, which was trained on other records or "
-                f"with another seed than {own[kind]} (evaluate a series by one command: `test --seeds N --ckpt_path "
-                f"FIT/checkpoints/best.ckpt`)"
+                f"with another seed than {own[kind]} (evaluate a series by one command: "
+                f"`python -m lmod_train test --config CONFIG --seeds N --ckpt_path FIT/checkpoints/best.ckpt`)"
             )
 
 
@@ -149,7 +150,8 @@ def _other_truths(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
         tasks = ", ".join(dict.fromkeys(r.task for r in other))
         yield (
             f"{name}: {len(other)} records of {tasks} have another truth than in {with_}: comparisons of these "
-            f"runs mean nothing (ask both runs from one curated folder: `validate --data.curated CURATED`)"
+            f"runs mean nothing (ask both runs from one curated folder: "
+            f"`python -m lmod_train validate --config CONFIG --data.curated CURATED --run NEW`)"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.scoring.languages import pair_of
 from lmod_train.tasks.bilingual import bare_question
@@ -48,7 +48,8 @@ def to_judge(predictions: Sequence[Prediction], names: Sequence[str]) -> list[Pr
     """
     known = sorted({p.record.task for p in predictions})
     if unknown := [name for name in names if name not in known]:
-        raise BadArgument("--tasks", ",".join(unknown), f"tasks of the run: {', '.join(known)}", "name one of them")
+        cure = did_you_mean("--tasks", unknown, known, "name one of them")
+        raise BadArgument("--tasks", ",".join(unknown), f"tasks of the run: {', '.join(known)}", cure)
     chosen = [p for p in predictions if (p.record.task in names if names else is_open(p.record))]
     if not chosen:
         expected = f"names of tasks, as no question of the run is open-ended (its tasks: {', '.join(known)})"

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import fields
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import lmod_train
-from lmod_train.cli import FOLLOWING, LATE, LIGHTNING, PLAIN, joined, main
+from lmod_train.cli import main
 from lmod_train.cli.catalogue import parameters_of
-from lmod_train.cli.names import GROUPS
-from lmod_train.cli.names import PLAIN as HEADS
-from lmod_train.cli.parse import parser_of
-from lmod_train.cli.series import FOLDS, SEEDS
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records, write_records
@@ -26,108 +18,14 @@ from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Message, Part, Record, Reply
-from lmod_train.tasks.ways import Ways
-
-ROOM = Path(lmod_train.__file__).parent
-OURS = "python -m lmod_train "
-FOREIGN = {
-    "--include_path",
-    "--data_path",
-    "--image_folder",
-    "--tasks",
-    "--split",
-    "--scheduler",
-    "--max-model-len",
-    "--reasoning-parser",
-}
-"""Options of other programs, which an export or a cure explains; `--tasks`, `--split`, `--scheduler` are ours too."""
-NESTED = {"--data.asking": Ways}
-"""Options whose fields are options."""
+from tests.cli.printed import OURS, ROOM, printed
 
 
-MAPPINGS = {"--evaluation.encoders"}
-"""Options that hold a mapping, whose keys are options."""
-
-
-def snippets() -> Iterator[tuple[str, str]]:
-    """Yield (place, text between backticks) of every string in the package that is no docstring."""
-    for file in sorted(ROOM.rglob("*.py")):
-        text = file.read_text(encoding="utf-8")
-        if "`" + OURS not in text and "`--" not in text:
-            continue
-        tree = ast.parse(text)
-        skip = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
-                first = node.body[0]
-                skip |= {id(first.value)} if isinstance(first, ast.Expr) else set()
-        for node in ast.walk(tree):
-            if id(node) not in skip and (words := written(node)):
-                yield from ((f"{file.relative_to(ROOM)}:{node.lineno}", s) for s in re.findall(r"`([^`]+)`", words))
-
-
-def written(node: ast.AST) -> str:
-    """Return the text of a string; a word in capitals stands for what is put in."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(str(v.value) if isinstance(v, ast.Constant) else "VALUE" for v in node.values)
-    return ""
-
-
-@pytest.fixture(scope="module")
-def printed() -> list[tuple[str, str]]:
-    """The snippets, in order and each once: reading the package takes seconds."""
-    return sorted(set(snippets()))
-
-
-@cache
-def options_of(command: str) -> set[str]:
-    """Return the options of one command of ours, dashes and dots included, as far as its classes' text tells."""
-    if command in PLAIN:
-        return {name for action in parser_of(PLAIN[command], command)._actions for name in action.option_strings}
-    heads = {f"--{name}" for name in (*HEADS, *GROUPS, "ckpt_path")} | {SEEDS, FOLDS}
-    heads |= {f"{option}.{field.name}" for option, kind in NESTED.items() for field in fields(kind)}
-    return heads | {f"--{group}.{name}" for group, path in GROUPS.items() for name in parameters_of(path) or ()}
-
-
-def is_option(name: str, command: str) -> bool:
-    name = name.partition("=")[0].removesuffix("+")
-    known = options_of(command)
-    if name.rpartition(".")[0] in known & MAPPINGS:
-        return True
-    return name in known or name.startswith("--model.init_args.") or f"{name.partition('.')[0]}" in known & {
-        "--roots", "--model", "--doctor",
-    }  # fmt: skip
-
-
-def test_a_printed_command_is_one(printed: list[tuple[str, str]]):
-    cures = [(place, s) for place, s in printed if s.startswith(OURS) and "VALUE --help" not in s]
-    assert len(cures) > 20
-    for place, cure in cures:
-        command, *rest = joined(shlex.split(cure.removeprefix(OURS)))
-        if command in ("COMMAND", "VALUE", "--help"):
-            continue
-        assert command in {*PLAIN, *LIGHTNING, *LATE}, place
-        assert "..." not in rest, f"{place}: what stands for the dots?"
-        for name in (word for word in rest if word.startswith("--")):
-            assert is_option(name, command), f"{place}: {name} is no option of {command}"
-
-
-def test_a_printed_option_is_one_of_some_command(printed: list[tuple[str, str]]):
-    cures = [(place, s) for place, s in printed if s.startswith("--")]
-    assert len(cures) > 20
-    for place, cure in cures:
-        for name in (word for word in shlex.split(cure) if word.startswith("--")):
-            known = name in (*FOREIGN, FOLLOWING) or "VALUE" in name or any(is_option(name, c) for c in [*PLAIN, "fit"])
-            assert known, f"{place}: {name} is an option of no command"
-
-
-def test_model_options_that_cures_print_are_parameters_of_a_module(printed: list[tuple[str, str]]):
+def test_model_options_that_cures_print_are_parameters_of_a_module():
     modules = ("conversation.VisionLanguageModel", "fine_tuning.FineTuning", "classifier.Classifier",
                "linear_probe.LinearProbe")  # fmt: skip
     known = {name for path in modules for name in parameters_of(f"lmod_train.models.modules.{path}") or ()}
-    named = {m for _, s in printed for m in re.findall(r"--model\.init_args\.(\w+)", s)} - {"X", "KEY", "VALUE"}
+    named = {m for one in printed() for m in re.findall(r"--model\.init_args\.(\w+)", one.text)} - {"X", "KEY", "VALUE"}
     assert named and named <= known
 
 

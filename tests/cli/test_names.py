@@ -23,7 +23,7 @@ from lmod_train.core.shipped import configs_folder
     ("typed", "said"),
     [
         ("--trainer.max_epoch 3", r"--trainer.max_epoch'.*\nNext: did you mean `--trainer.max_epochs`"),
-        ("--trainr.max_epochs 3", r"--trainr.max_epochs'.*\nNext: did you mean `--trainer`"),
+        ("--trainr.max_epochs 3", r"--trainr.max_epochs'.*\nNext: did you mean `--trainer.max_epochs`"),
         ("--data.curatd x", r"--data.curatd'.*\nNext: did you mean `--data.curated`"),
         ("--config quickstrt", r"--config='quickstrt'.*\nNext: did you mean `.*quickstart.yaml`"),
         ("quickstart.yaml", r"'quickstart.yaml'.*\nNext: .*`--config quickstart.yaml`"),
@@ -49,7 +49,7 @@ def test_a_name_that_leads_nowhere_is_answered_with_the_closest(typed: str, said
     ("tree", "said"),
     [
         ("trainer: {max_epoch: 3}", r"trainer.max_epoch'.*\nNext: did you mean `trainer.max_epochs`"),
-        ("modl: {class_path: a.B}", r"key='modl.class_path'.*\nNext: did you mean `model`"),
+        ("modl: {class_path: a.B}", r"key='modl.class_path'.*\nNext: did you mean `model.class_path`"),
         ("model: model/none.yaml", r"model='model/none.yaml': expected an existing YAML file"),
         ("model: [1", r"expected a valid YAML file \(.*line 1"),
         ("data: {tasks: [{class_path: lmod_train.tasks.glaucoma.Glaucma}]}", r"did you mean `.*glaucoma.Glaucoma`"),

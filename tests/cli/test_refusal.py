@@ -61,11 +61,11 @@ def test_no_command_takes_a_seed_that_draws_nothing(command: str, seed: str, cap
     assert said.startswith(f"error: seed={seed!r}: expected a whole number of at least 0\nNext: ")
 
 
-def test_a_single_value_where_a_list_is_expected_is_shown_as_a_list(capsys: pytest.CaptureFixture[str]):
+def test_a_single_class_in_the_place_of_a_list_is_a_list_of_one(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="2"):
         main(["curate", "--raw", "x", "--out", "x", "--tasks", "my_task.MyTask"])
     said = capsys.readouterr().err
-    assert "Next: for a list type `--tasks '[my_task.MyTask]'`; `python -m lmod_train curate --help`" in said
+    assert "tasks='my_task.MyTask': expected the path of a class (No module named 'my_task')" in said
 
 
 LOGGER = "--trainer.logger lightning.pytorch.loggers.CSVLogger --trainer.logger.save_dir here"

@@ -7,10 +7,8 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +18,6 @@ from PIL import Image
 from lmod_train import cli
 from lmod_train.cli import FOLLOWING
 from lmod_train.cli.catalogue import options_of as options_of_class
-from lmod_train.cli.judge import parted
-from lmod_train.cli.parse import parser_of
-from lmod_train.cli.shipped import by_name
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import Box, Dropped, Sample, Unparsed
@@ -43,14 +38,13 @@ from tests.docs.pages import (
     prose,
     read,
 )
+from tests.parsed import SERIES, lightning_parser, options_of, parse, plain_parser
 from tests.test_architecture import ARROWS
 
 TINY = {
     "--n 64": "--n 40",
     "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1",
 }
-SERIES = ("--seeds", "--folds")
-"""Options of several runs, which the command line turns into commands of single runs before they are parsed."""
 OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
 """Programs that the pages start beside this package's own command; what is known of their arguments is tested below."""
 
@@ -224,69 +218,28 @@ def test_every_marked_block_is_found():
     assert all(len(blocks(page)) == len(re.findall(r"^```.* run$", read(page), re.M)) for page in pages())
 
 
-@pytest.fixture(scope="module")
-def lightning() -> Any:
-    """Lightning's parser with our classes behind it; it parses and builds nothing."""
-    from lightning.pytorch.cli import LightningCLI
-
-    from lmod_train.cli.doctor import Parsed
-    from lmod_train.cli.experiment import options
-
-    class Every(Parsed):
-        subcommands = staticmethod(LightningCLI.subcommands)  # all, not only the typed one
-
-    scripted, task = configs_folder() / "model" / "scripted.yaml", configs_folder() / "task" / "glaucoma.yaml"
-    arguments = ["fit", "--data.curated", "c", "--data.tasks", f"[{task}]", "--model", str(scripted)]
-    return Every(ExitStack(), **options(), args=arguments).parser
-
-
-@cache
-def plain_parser(command: str) -> Any:
-    return parser_of(cli.PLAIN[command], command)
-
-
-def parse(arguments: list[str], lightning: Any) -> None:
-    """Parse the arguments of one of our commands, down to its last option.
-
-    Raises:
-        LmodError: An option is unknown, or a value is refused.
-    """
-    command, *rest = cli.joined(arguments)
-    rest = by_name(command, rest)
-    if command in ("judge", "draft ask", "draft captions", "draft judge"):
-        own, others = parted(rest)
-        plain_parser(command).parse_args(own)
-        given = ["--data.curated", "c", "--data.tasks", "[]", "--model", str(configs_folder() / "model/openai.yaml")]
-        lightning.parse_args(["fit", *given, *others])
-    elif command in cli.PLAIN:
-        plain_parser(command).parse_args(rest)
-    else:
-        single = [w for before, w in zip(["", *rest], rest, strict=False) if not {before, w} & {*SERIES}]
-        lightning.parse_args(["fit" if command == "doctor" else command, *single])
-
-
 @pytest.mark.parametrize(
     "page",
     [pytest.param(p, marks=pytest.mark.slow if p.name == "baselines.md" else []) for p in pages()],
     ids=lambda p: p.relative_to(ROOT).as_posix(),
 )
-def test_every_command_of_ours_parses(page: Path, lightning: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_every_command_of_ours_parses(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     (tmp_path / "configs").symlink_to(configs_folder())
     written(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     for arguments in filter(None, map(ours, commands(read(page)))):
         if not arguments[0].startswith("-") and not {"--help", "--print_config", "..."} & set(arguments):
-            parse(arguments, lightning)
+            parse(arguments)
 
 
 @pytest.mark.parametrize(
     "wrong", ["fit --config configs/quickstart.yaml --nothing 1", "weights merge --ckpt C --out O --bas B"]
 )
-def test_a_wrong_option_does_not_parse(wrong: str, lightning: Any, monkeypatch: pytest.MonkeyPatch):
+def test_a_wrong_option_does_not_parse(wrong: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT)
     with pytest.raises(BaseException, match=r"nothing|bas|2"):
-        parse(wrong.split(), lightning)
+        parse(wrong.split())
 
 
 def test_every_other_command_names_what_exists():
@@ -328,14 +281,14 @@ def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
 
 
 @pytest.fixture(scope="module")
-def options_known(lightning: Any) -> set[str]:
+def options_known() -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
     known = {option for name in cli.PLAIN for option in options_of(plain_parser(name))}
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.models.backends.huggingface.HuggingFace", "lmod_train.models.backends.openai.OpenAI"):
         others |= {f"--model.backend.{option.name}" for option in options_of_class(path)}
-    return known.union(others, *map(options_of, lightning._subcommands_action.choices.values()))
+    return known.union(others, *map(options_of, lightning_parser()._subcommands_action.choices.values()))
 
 
 def test_every_option_that_is_named_exists(options_known: set[str]):
@@ -345,10 +298,6 @@ def test_every_option_that_is_named_exists(options_known: set[str]):
         beginnings = ("--model.init_args.", "--trainer.logger", "--roots.")  # continued by a class, a source
         chosen = {name for name in named if name.startswith(beginnings) or name.endswith(".KEY")}
         assert sorted(named - chosen - options_known - {FOLLOWING}) == [], page
-
-
-def options_of(parser: Any) -> set[str]:
-    return {option for action in parser._actions for option in action.option_strings}
 
 
 def test_every_file_that_is_named_exists():

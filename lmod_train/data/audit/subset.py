@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.files import write_durably
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record, own_part
@@ -129,9 +129,8 @@ def write_subset(
     missing = sorted(set(tasks) - {r.task for r in known})
     if missing or not chosen:
         expected = f"tasks among {', '.join(sorted({r.task for r in known}))}, with records in the split {split}"
-        raise BadArgument(
-            "--tasks", ",".join(missing or tasks), expected, "name others, or leave `--tasks` out for all"
-        )
+        cure = did_you_mean("--tasks", missing, {r.task for r in known}, "name others, or leave `--tasks` out for all")
+        raise BadArgument("--tasks", ",".join(missing or tasks), expected, cure)
     _refuse_missing_needs(chosen, tasks)
     drawn = representative(chosen, n, seed)
     name = "-".join(("representative", str(n), split, f"seed{seed}", *sorted(tasks)))

@@ -225,7 +225,9 @@ def check_arguments(
         raise BadArgument("tasks", list(tasks), "at least one task", "`python -m lmod_train list tasks` names them")
     names = [(t.name, t.language) for t in tasks]
     if len(set(names)) < len(names):
-        raise BadArgument("tasks", names, "each task once a language", "remove the repeated one")
+        twice = sorted({name for name, language in names if names.count((name, language)) > 1})
+        cure = f"leave `--tasks+` out, as the config has it; this task alone: `--tasks {twice[0]}`"
+        raise BadArgument("tasks", ",".join(twice), "each task once a language", cure)
     unknown = sorted(set(balance or ()) - {t.name for t in tasks})
     if unknown:
         raise BadArgument("balance", unknown, f"names among {sorted({t.name for t in tasks})}", "use the tasks' names")

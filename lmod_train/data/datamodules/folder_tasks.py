@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,8 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
     known = names_with_records(manifest)
     if not known:
         expected = "a folder with records of at least one task; every task of it has none"
-        cure = f"see what was left out in {curated / 'dropped.csv'}; `python -m lmod_train list tasks` says what each needs"
+        listed = "`python -m lmod_train list tasks` says what each asks"
+        cure = f"see what was left out in {curated / 'dropped.csv'}; {listed}"
         raise BadArgument("data.curated", str(curated), expected, cure)
     stated: dict[str, Any] = {}
     for key, one in ((manifest.get("settings") or {}).get("tasks") or {}).items():
@@ -61,14 +61,3 @@ def _not_rebuilt(curated: Path, lost: list[str], others: list[str]) -> BadArgume
         f"tasks with settings that are arguments of their classes; those in {curated / 'manifest.json'} are not",
         f"name the tasks by their files, as they were curated: `--data.tasks FILE`{few}",
     )
-
-
-def closest(name: str, known: Iterable[str], option: str = "--data.tasks") -> str:
-    """Return ``did you mean ...?`` with the option that names the closest task; empty if none is close.
-
-    Example:
-        >>> closest("glaucma", ["four_way", "glaucoma"])
-        'did you mean `--data.tasks glaucoma`?'
-    """
-    near = get_close_matches(name, sorted(known), n=1)
-    return f"did you mean `{option} {near[0]}`?" if near else ""

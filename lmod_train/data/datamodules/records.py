@@ -14,13 +14,13 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.record_ids import read_ids
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.curated import Curated
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.data.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
 from lmod_train.data.datamodules.cascade import CascadeLoader, Due
-from lmod_train.data.datamodules.folder_tasks import closest, rebuilt_tasks
+from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks
 from lmod_train.data.datamodules.lengths import length_of
 from lmod_train.data.datamodules.loader import RecordLoader
 from lmod_train.data.datamodules.order import ImageBatches, by_image
@@ -169,11 +169,12 @@ class RecordsDataModule(LightningDataModule):
         known = Counter(r.task for r in everything)
         for name in self.tasks:
             if not known[name]:
+                near = did_you_mean("--data.tasks", [name], known, "")
                 raise BadArgument(
                     "data.tasks",
                     name,
                     f"one of the tasks curated in {self.curated}: {', '.join(sorted(known)) or 'none'}",
-                    "; or ".join(filter(None, [closest(name, known), _how_to_curate(name), "leave it out"])),
+                    "; ".join(filter(None, [near, _how_to_curate(name), "or leave it out"])),
                 )
         self._check_subset(everything)
         chosen = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]

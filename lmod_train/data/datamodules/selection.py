@@ -16,7 +16,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 
 from lmod_train.core.artifacts.series import FEWEST_FOLDS
 from lmod_train.core.connected_components import join
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
@@ -101,7 +101,8 @@ class Selection:
         for option, names in (("data.sources", wanted), ("data.exclude_sources", unwanted)):
             if strange := sorted(set(names) - known):
                 expected = f"sources of the records, separated by commas (there are: {', '.join(sorted(known))})"
-                raise BadArgument(option, ",".join(strange), expected, "name one of them, or leave it out")
+                cure = did_you_mean(f"--{option}", strange, known, "name one of them, or leave it out")
+                raise BadArgument(option, ",".join(strange), expected, cure)
         left = (set(wanted) or known) - set(unwanted)
         if known and not left:
             raise BadArgument("data.exclude_sources", self.exclude_sources, "some but not all sources", "name fewer")

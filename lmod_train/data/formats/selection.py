@@ -17,7 +17,7 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.parquet import check_rows
 from lmod_train.core.artifacts.records import record_of
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA
-from lmod_train.core.errors import BadArgument, CuratedDamaged, LmodError
+from lmod_train.core.errors import BadArgument, CuratedDamaged, LmodError, did_you_mean
 from lmod_train.core.escaping import for_markdown
 from lmod_train.core.links import check_link
 from lmod_train.core.types import Record
@@ -134,7 +134,8 @@ def select(
         known = sorted({key[place] for key in everything})
         unknown = sorted(set(named) - set(known))
         if unknown:
-            raise BadArgument(option, ",".join(unknown), f"names among {', '.join(known)}", "name others, or none")
+            cure = did_you_mean(option, unknown, known, "name others, or none")
+            raise BadArgument(option, ",".join(unknown), f"names among {', '.join(known)}", cure)
     counts = {
         (task, part, source): n
         for (task, part, source), n in sorted(everything.items())

@@ -57,7 +57,7 @@ def _launched(trainer: Mapping[str, Any], name: str, environment: Mapping[str, s
     if by_deepspeed and "deepspeed" not in name:
         what = f"started by the `deepspeed` launcher, with the strategy {name}: DeepSpeed would not be used"
         why = "the launcher only starts processes; the strategy does the sharding (LLaVA issue 394)"
-        cure = "use trainer/deepspeed_zero2.yaml, or start with `python -m lmod_train fit` or torchrun"
+        cure = "use `--trainer deepspeed_zero2`, or start with `python -m lmod_train fit --config CONFIG` or torchrun"
         yield CheckResult("strategy", "fail", what, why, cure)
     elif started > 1 and name in SINGLE and devices_of(trainer) == 1 and trainer.get("num_nodes", 1) in (1, None):
         what = f"a launcher started {started} processes, each of which would train its own model on one device"
