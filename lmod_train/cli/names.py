@@ -51,8 +51,12 @@ Given = tuple[str, Any]
 """An option without its leading dashes, and its value; None is not checked."""
 
 
-def check_configs(arguments: Sequence[str]) -> None:
+def check_configs(arguments: Sequence[str], room: str = "") -> None:
     """Read every ``--config`` before the parser, which fails on deeply nested files.
+
+    Args:
+        arguments: The arguments after the command.
+        room: Folder of the shipped configs of the command, below that of all; empty for Lightning's commands.
 
     Raises:
         BadArgument: A file is missing, is not valid YAML, or contains no options.
@@ -60,7 +64,7 @@ def check_configs(arguments: Sequence[str]) -> None:
     for before, word in zip(["", *arguments], arguments, strict=False):
         name = word if before == "--config" else word.removeprefix("--config=")
         if name != word or before == "--config":
-            _options_in("--config", name)
+            _options_in("--config", name, room)
 
 
 def check_classes(arguments: Sequence[str]) -> None:
@@ -164,19 +168,20 @@ def _check_one(
     raise BadArgument("option" if dashes else "key", f"{dashes}{whole}", kind, cure)
 
 
-def _options_in(option: str, name: str) -> Mapping[str, Any]:
-    tree = _loaded(option, name, Path())
+def _options_in(option: str, name: str, room: str = "") -> Mapping[str, Any]:
+    """Return the options in a config; `room` is the folder of the shipped ones that could be meant instead."""
+    tree = _loaded(option, name, Path(), room)
     if not isinstance(tree, Mapping):
         found = "nothing" if tree is None else f"a {type(tree).__name__}"
         raise BadArgument(option, name, f"a YAML file of options, `key: value`; it contains {found}", f"correct {name}")
     return tree
 
 
-def _loaded(option: str, name: str, folder: Path) -> Any:
+def _loaded(option: str, name: str, folder: Path, room: str = "") -> Any:
     """Return the content of a YAML file, including files that it names as the value of a key."""
     file = next((f for f in (folder / name, Path(name)) if f.is_file()), None)
     if file is None:
-        raise BadArgument(option, name, "an existing YAML file", _closest_config(name))
+        raise BadArgument(option, name, "an existing YAML file", _closest_config(option, name, room))
     try:
         tree = yaml.safe_load(todays_text(file.read_text(encoding="utf-8")))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
@@ -194,13 +199,16 @@ def _composed(tree: Any, key: str, folder: Path) -> Any:
     return _loaded(key, tree, folder) if is_part else tree
 
 
-def _closest_config(name: str) -> str:
-    shipped = {f.relative_to(configs_folder()).as_posix(): f for f in sorted(configs_folder().rglob("*.yaml"))}
-    wanted = name if name.endswith(".yaml") else f"{name}.yaml"
-    near = get_close_matches(wanted.removeprefix("configs/"), shipped, n=1)
-    return (
-        f"did you mean `{shipped[near[0]]}`?" if near else "`python -m lmod_train list configs` lists shipped configs"
-    )
+def _closest_config(option: str, name: str, room: str) -> str:
+    """Return the cure for a file that does not exist: the closest shipped config, by name if the option takes names."""
+    wanted = Path(name).with_suffix("").as_posix().removeprefix("configs/")
+    if option in ("--config", "-c"):
+        stems = [file.stem for file in (configs_folder() / room).glob("*.yaml")]
+        return did_you_mean(option, [wanted], stems, "`python -m lmod_train list configs` lists shipped configs")
+    shipped = {f.relative_to(configs_folder()).with_suffix("").as_posix(): f for f in configs_folder().rglob("*.yaml")}
+    near = get_close_matches(wanted, sorted(shipped), n=1)
+    listed = "`python -m lmod_train list configs` lists shipped configs"
+    return f"did you mean `{shipped[near[0]]}`?" if near else listed
 
 
 def _leaves(tree: Any, key: str = "") -> Iterator[Given]:

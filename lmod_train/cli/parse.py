@@ -28,7 +28,7 @@ def values_of(function: Callable[..., None], command: str, arguments: Sequence[s
     """
     parser = parser_of(function, command)
     if "--config" in parser._option_string_actions:
-        check_configs(arguments)
+        check_configs(arguments, command)
     check_classes(arguments)
     if "--config" in parser._option_string_actions:
         arguments = in_order(arguments)

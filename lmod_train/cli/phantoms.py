@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jsonargparse.typing import NonNegativeInt, PositiveInt
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Dropped, Sample
 
@@ -45,7 +45,8 @@ def phantom(
     for name in chosen:
         if name not in known:
             expected = f"names among {', '.join(known)}, or `all` alone"
-            raise BadArgument("--sources", name, expected, f"e.g. `--sources {known[0]}`")
+            cure = did_you_mean("--sources", [name], known, f"e.g. `--sources {known[0]}`")
+            raise BadArgument("--sources", name, expected, cure)
     with locked(out, "--out"):
         for name in chosen:
             import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)

@@ -56,7 +56,11 @@ def report(
         return _pack_or_verify(runs, pack, verify or [], out, curated, trust or ())
     if not runs and not published:
         raise BadArgument(
-            "runs", [], "one or more run folders", "name them, or add `--published` for the papers' tables"
+            "runs",
+            [],
+            "one or more run folders",
+            "name them: `python -m lmod_train report RUN --out REPORT`, or the papers' tables: "
+            "`python -m lmod_train report --published --out REPORT`",
         )
     if out is None:
         raise BadArgument("--out", None, "a folder to write the report to", "add `--out REPORT`")

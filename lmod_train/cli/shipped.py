@@ -149,8 +149,7 @@ def _item(option: str, kind: str, name: str, resolve: Resolved) -> str:
 
 def _unknown(option: str, kind: str, name: str, known: Sequence[str]) -> BadArgument:
     """Return the error of a name that nothing has, with the closest one."""
-    listed = {"section": "a section is named after its file in lmod_train/report/sections"}
-    every = listed.get(kind, f"`python -m lmod_train list {kind}s` lists them")
+    every = f"one of {', '.join(known)}" if kind == "section" else f"`python -m lmod_train list {kind}s` lists them"
     cure = did_you_mean(option, [name], known, every)
     return BadArgument(option, name, f"the name of a {kind}, a YAML file or a class path", cure)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -174,4 +175,6 @@ def _spread(scores: Sequence[Score]) -> Iterator[str]:
 
 
 def _ask_first(run: Path) -> str:
-    return f"name the folder of a run, or ask first: `python -m lmod_train validate --config CONFIG --run {run}`"
+    taken = run.is_dir() and any(run.iterdir()) and not Run(run).has_begun()
+    place = "RUN" if taken else shlex.quote(str(run))
+    return f"name the folder of a run, or ask first: `python -m lmod_train validate --config CONFIG --run {place}`"

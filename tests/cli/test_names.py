@@ -25,7 +25,7 @@ from lmod_train.core.shipped import configs_folder
         ("--trainer.max_epoch 3", r"--trainer.max_epoch'.*\nNext: did you mean `--trainer.max_epochs`"),
         ("--trainr.max_epochs 3", r"--trainr.max_epochs'.*\nNext: did you mean `--trainer.max_epochs`"),
         ("--data.curatd x", r"--data.curatd'.*\nNext: did you mean `--data.curated`"),
-        ("--config quickstrt", r"--config='quickstrt'.*\nNext: did you mean `.*quickstart.yaml`"),
+        ("--config quickstrt", r"--config='quickstrt'.*\nNext: did you mean `--config quickstart`"),
         ("quickstart.yaml", r"'quickstart.yaml'.*\nNext: .*`--config quickstart.yaml`"),
         (
             "--model lmod_train.models.modules.frozen.Frozn",
