@@ -131,18 +131,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     typed = [todays_text(word) for word in (sys.argv[1:] if arguments is None else arguments)]
     follow, typed = FOLLOWING in typed, [word for word in typed if word != FOLLOWING]
-    arguments = joined(typed)
+    arguments = whole = joined(typed)
     if typed[:1] != arguments[:1] and typed[0] in FORMER and is_first():
         new = f"`python -m lmod_train {arguments[0]}`"
         print(f"note: `{typed[0]}` is now {new}; the next version removes the old name", file=sys.stderr)
     try:
         with links_followed(follow):
             with own_classes(arguments):  # a curated folder may name a class of one's own
-                arguments = [*arguments[:1], *by_name(arguments[0], arguments[1:])] if arguments else []
+                known = bool(whole) and whole[0] in (*PLAIN, *LIGHTNING, *LATE)
+                arguments = [whole[0], *by_name(whole[0], whole[1:])] if known else whole
             with own_classes(arguments):
                 return _run(arguments)
     except (LeavesFolder, Untrusted, table.InDoubt) as error:
-        print(lines(f"error: {error.typed([*arguments[0].split(), *arguments[1:]])}"), file=sys.stderr)
+        print(lines(f"error: {error.typed([*whole[0].split(), *whole[1:]])}"), file=sys.stderr)
         return 2
     except LmodError as error:
         print(lines(f"error: {error}"), file=sys.stderr)

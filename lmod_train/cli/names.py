@@ -148,15 +148,13 @@ def _check_options(command: str, names: Sequence[str], dashes: str = "--") -> No
     heads = sorted({*GROUPS, *PLAIN, *method} - {"train_dataloaders", "val_dataloaders", "dataloaders", "datamodule"})
     for name in names:
         head, _, rest = name.partition(".")
-        _check_one(dashes, head, heads, "", name)
+        _check_one(dashes, head, heads, "", name, f"{command} --help_all")
         known = parameters_of(GROUPS[head]) if head in GROUPS and rest else None
         if known:
             _check_one(dashes, rest.partition(".")[0], known, f"{head}.", name, f"list options {head}")
 
 
-def _check_one(
-    dashes: str, name: str, known: Sequence[str], before: str, whole: str, listed: str = "fit --help_all"
-) -> None:
+def _check_one(dashes: str, name: str, known: Sequence[str], before: str, whole: str, listed: str) -> None:
     if name in known:
         return
     near = get_close_matches(name, known, n=1)

@@ -94,4 +94,6 @@ def whole(text: str) -> list[str]:
         ['--n 3', 'python -m lmod_train list tasks']
     """
     shown = re.findall(r"`([^`]+)`", text.partition("Next: ")[2])
-    return [s for s in shown if s.startswith(("--", OURS)) or (" " in s and s.split()[0] in {*COMMANDS, *GROUPS})]
+    return [
+        s for s in shown if s.startswith(("--", OURS, "cp ")) or (" " in s and s.split()[0] in {*COMMANDS, *GROUPS})
+    ]
