@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from lmod_train.cli import FOLLOWING, main
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.shipped import configs_folder
 from tests.cli.printed import OURS, whole
 
@@ -104,7 +106,6 @@ CASES = [
     case("judge run --sheet new.csv --tasks glaucma"),
     case("phantom --out new --n 3 --sources refug"),
     case("phantom --out new --n 3 --sources zzz"),
-    case("audit zzz curated", only="list"),
     # tasks of a folder
     case("validate --config cnn_anatomy --model scripted --data.curated curated --run new", "two tasks"),
     case("fit --config cnn_anatomy --data.curated curated --run new --trainer.max_steps 1", "two tasks", slow=True),
@@ -171,6 +172,26 @@ CASES = [
     case("import talk.json --images nowhere --out new", "a conversation", DIR="raw"),
     case("import talk.json --images raw --out raw", "a conversation", DIR="new"),
     case(f"{FIT} --data.replay 0.1", "a conversation", slow=True, FILE="talk.json", DIR="raw", CURATED="new2"),
+    case("judge run --verdicts verdicts.csv --tasks glaucoma --labels a", "verdicts of three"),
+    case("judge run --verdicts verdicts.csv --tasks glaucoma --right zzz", "verdicts"),
+    case("judge run --verdicts verdicts.csv --tasks glaucoma --prompt zzz", "verdicts", only="^--"),
+    case("answers --blank new.csv --curated curated --split val --subset ids.txt", "ids of the test split"),
+    case("import talk.json --images raw --out new --name 1x", "a conversation"),
+    case("curate --raw raw --out new --workers -1"),
+    case("curate --raw raw --out new --ratio 1"),
+    case("report --verify run.lmodpack --curated curated --out raw", "report --pack run --curated curated"),
+    case(f"{ASK} --against nowhere", slow=True),
+    case(f"{ASK} --data.modality CPF"),
+    case("subset curated --n 2 --split tset"),
+    case("subset curated --n 2", "damaged records", CONFIG="quickstart"),
+    case("list sources --csv"),
+    case("rescore"),
+    case("audit own.csv curated"),
+    case("audit zzz curated"),
+    case("validate --model small_base_lora --model.init_args.checkpoint nowhere --data.curated curated --run new",
+         only="table", slow=True),
+    case("draft ask curated --model scripted --out new --stages XX", slow=True),
+    case("draft review run --curated curated --blank new.csv", slow=True),
     # trust and links
     case("rescore run", "own task in the run"),
     case("report run --out new", "own task in the run", slow=True),
@@ -227,6 +248,26 @@ def a_conversation() -> None:
     Path("talk.json").write_text(json.dumps([{"id": "1", "image": image, "conversations": turns}]))
 
 
+def verdicts() -> None:
+    ids = [p.record.id for p in read_predictions(Path("run") / "predictions.parquet") if p.record.task == "glaucoma"]
+    Path("verdicts.csv").write_text("\n".join(["id,verdict", *(f"{id},TRUE" for id in ids)]) + "\n")
+
+
+def verdicts_of_three() -> None:
+    verdicts()
+    file = Path("verdicts.csv")
+    file.write_text(file.read_text().replace("TRUE", "correct"))
+
+
+def ids_of_the_test_split() -> None:
+    ids = [r.id for r in read_records(Path("curated") / "records") if r.split == "test"]
+    Path("ids.txt").write_text("\n".join(ids) + "\n")
+
+
+def damaged_records() -> None:
+    (Path("curated") / "records" / "four_way.parquet").write_bytes(b"PAR1")
+
+
 def a_licence() -> None:
     file = Path("curated") / "manifest.json"
     manifest = json.loads(file.read_text())
@@ -248,6 +289,7 @@ CHANGES: dict[str, Callable[[], object]] = {
     "two tasks": two_tasks, "own task": own_task, "own task in the run": own_task_in_the_run,
     "a damaged photograph": damaged_photograph, "no scores": no_scores, "no records": no_records,
     "a filled sheet": filled_sheet, "a conversation": a_conversation, "a licence": a_licence, "a link": a_link,
+    "verdicts": verdicts, "verdicts of three": verdicts_of_three, "ids of the test split": ids_of_the_test_split, "damaged records": damaged_records,
     "empty folder": lambda: Path("empty").mkdir(),
 }  # fmt: skip
 

@@ -177,7 +177,7 @@ class RecordsDataModule(LightningDataModule):
                     "; ".join(filter(None, [near, _how_to_curate(name), "or leave it out"])),
                 )
         self._check_subset(everything)
-        chosen = [r for r in everything if r.task in self.tasks and self._modality in ("", r.modality)]
+        chosen = self._of_modality([r for r in everything if r.task in self.tasks])
         if self._selection.divides:
             self._families = families_of(everything, self.curated)
         used = sorted(self._selection.of(self._of_variant(chosen), self._families), key=lambda r: r.id)
@@ -198,15 +198,27 @@ class RecordsDataModule(LightningDataModule):
             expected = f"ids of records in {self.curated} ({len(strange)} are not, e.g. {strange[0]})"
             raise BadArgument("data.subset", len(self._subset or ()), expected, "draw it from this folder")
 
+    def _of_modality(self, records: list[Record]) -> list[Record]:
+        """Return the records of the modality; all if none is set."""
+        if not self._modality:
+            return records
+        known = sorted({r.modality for r in records})
+        if self._modality not in known:
+            expected = f"a modality of the records (there are: {', '.join(known)})"
+            cure = did_you_mean("--data.modality", [self._modality], known, "name one of them, or leave it out")
+            raise BadArgument("data.modality", self._modality, expected, cure)
+        return [r for r in records if r.modality == self._modality]
+
     def _of_variant(self, records: list[Record]) -> list[Record]:
         """Return the records of the variant; all if none is set."""
         if not self._variant:
             return records
         found = [r for r in records if r.variant == self._variant]
         if not found:
-            known = ", ".join(sorted({r.variant for r in records} - {""}))
-            cure = "name one of them" if known else "leave it out"
-            expected = f"a variant of the records (there are: {known or 'none'})"
+            known = sorted({r.variant for r in records} - {""})
+            otherwise = "name one of them" if known else "leave it out"
+            cure = did_you_mean("--data.variant", [self._variant], known, otherwise)
+            expected = f"a variant of the records (there are: {', '.join(known) or 'none'})"
             raise BadArgument("data.variant", self._variant, expected, cure)
         return found
 
