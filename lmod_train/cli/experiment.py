@@ -95,7 +95,8 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> int:
     write_loaded(folder, experiment.model.weights_origin)
     if experiment.subcommand == "fit":
         finish(experiment.trainer, folder)
-    elif experiment.loaded:
+    _tell_not_asked(experiment, folder)
+    if experiment.subcommand != "fit" and experiment.loaded:
         write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
     trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
     ended = asked(experiment, held, "answered", trusted)
@@ -104,6 +105,14 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> int:
         print(lines(scored(folder, trusted)))
         print(lines(compared(folder, against, trusted, arguments)), end="")
     return ended.status if experiment.subcommand != "fit" else 0
+
+
+def _tell_not_asked(experiment: Experiment, folder: Path) -> None:
+    """Print the tasks without records in the evaluated split, and write them to the run's config."""
+    absent = experiment.datamodule.without_records(str(experiment.subcommand))
+    write_not_asked(folder, [*experiment.absent, *absent])
+    if absent:
+        rank_zero_info(f"not asked, as the split has no records of these tasks: {', '.join(absent)}")
 
 
 def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], arguments: list[str] | None) -> Any:
@@ -159,12 +168,13 @@ class Experiment(LightningCLI):
 
     Attributes:
         loaded: The checkpoint of `--ckpt_path`, evaluated or started from; empty without.
+        absent: Names of tasks of the config that the curated folder lacks.
         own: Modules of the classes in the configuration of the data, which are trusted.
         defaults: Configuration of the command without any options, as plain values.
     """
 
     def __init__(self, held: ExitStack, once: bool = False, **options: Any) -> None:
-        self._held, self._once, self._absent = held, once, list[str]()
+        self._held, self._once, self.absent = held, once, list[str]()
         self._typed = sys.argv[1:] if options.get("args") is None else list(options["args"])
         super().__init__(**options)
 
@@ -205,7 +215,7 @@ class Experiment(LightningCLI):
         super().parse_arguments(parser, args if ordered == typed else ordered)
         name = str(self.config.get("subcommand"))
         if self.datamodule_class is RecordsDataModule:  # judges and drafts have a task of their own
-            self._absent = use_tasks(self.config[name], typed)
+            self.absent = use_tasks(self.config[name], typed)
 
     def _parse_ckpt_path(self) -> None:
         """Do nothing: Lightning would take the class to build from the checkpoint, which may come from others."""
@@ -275,7 +285,7 @@ class Experiment(LightningCLI):
         trained = training_of(run_of_checkpoint(self.loaded[0])) if self.loaded else {}
         run = self.config[self.subcommand].run
         write_provenance(run, (*self.model.identity().weights, *self.loaded), trained=trained)
-        write_not_asked(run, self._absent)
+        write_not_asked(run, self.absent)
 
     before_test = before_predict = before_validate
 
@@ -291,7 +301,7 @@ class Experiment(LightningCLI):
         config = self.config["fit"]
         weights = (*self.model.identity().weights, *self.loaded)
         write_provenance(config.run, weights, continues=self._continues)
-        write_not_asked(config.run, self._absent)
+        write_not_asked(config.run, self.absent)
         if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
             examined(config, plain(self._parser("fit"), config), Path(config.run), refuse=config.doctor.refuse)
 

@@ -88,7 +88,7 @@ def write_loaded(run: Path, report: str) -> None:
 
 
 def write_not_asked(run: Path, tasks: Sequence[str]) -> None:
-    """Write to the ``config.yaml`` of a run which tasks of its config the curated folder lacks.
+    """Write to the ``config.yaml`` of a run which tasks of its config have no records to ask.
 
     Only the first process of a run on several devices writes, and nothing if there are none.
 

@@ -57,7 +57,7 @@ def _not_asked(name: str, config: Mapping[str, Any]) -> Iterator[str]:
     tasks = (config.get("provenance") or {}).get(NOT_ASKED) or ()
     if tasks:
         listed = ", ".join(map(str, tasks))
-        yield f"{name}: not asked, as its curated folder lacks these tasks of its config: {listed}"
+        yield f"{name}: tasks of its config were not asked, as its folder or split has no records of them: {listed}"
 
 
 def _images(name: str, curated: Path | None, outcomes: Outcomes) -> Iterator[str]:

@@ -289,7 +289,8 @@ CHANGES: dict[str, Callable[[], object]] = {
     "two tasks": two_tasks, "own task": own_task, "own task in the run": own_task_in_the_run,
     "a damaged photograph": damaged_photograph, "no scores": no_scores, "no records": no_records,
     "a filled sheet": filled_sheet, "a conversation": a_conversation, "a licence": a_licence, "a link": a_link,
-    "verdicts": verdicts, "verdicts of three": verdicts_of_three, "ids of the test split": ids_of_the_test_split, "damaged records": damaged_records,
+    "verdicts": verdicts, "verdicts of three": verdicts_of_three,
+    "ids of the test split": ids_of_the_test_split, "damaged records": damaged_records,
     "empty folder": lambda: Path("empty").mkdir(),
 }  # fmt: skip
 

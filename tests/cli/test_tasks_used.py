@@ -11,6 +11,7 @@ import pytest
 from lmod_train.cli import main
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import read_records, write_records
 from lmod_train.core.artifacts.run import NOT_ASKED, Run
 from lmod_train.report.incomplete import incomplete
 from lmod_train.report.results import read_results
@@ -57,7 +58,7 @@ def test_tasks_of_a_config_that_the_folder_lacks_are_printed_recorded_and_report
     assert asked() == {"four_way", "glaucoma"}
     assert Run(Path("run")).read_config()["provenance"][NOT_ASKED] == ["anatomy"]
     remarks = list(incomplete(read_results([Path("run")], None, ())))
-    assert [r for r in remarks if "lacks these tasks of its config: anatomy" in r]
+    assert [r for r in remarks if "no records of them: anatomy" in r]
 
 
 def test_a_command_with_all_tasks_of_its_config_reports_none(curated: Path, tmp_path: Path, monkeypatch):
@@ -105,3 +106,16 @@ def test_a_task_that_only_the_folder_has_is_used_by_its_name_and_trusted_by_name
     again = "validate --data.split all --run run --data.curated own --model scripted --data.tasks image_quality"
     assert f"`python -m lmod_train {again} --trust quality`" in capsys.readouterr().err
     assert main([*command, "--trust", "quality"]) == 0 and asked() == {"image_quality"}
+
+
+def test_a_task_without_records_in_the_split_is_printed_and_recorded(
+    two: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("lmod_train.cli.experiment.rank_zero_info", said.append)
+    records = [r for r in read_records(two / "records") if (r.task, r.split) != ("glaucoma", "val")]
+    for task in ("four_way", "glaucoma"):
+        write_records(two / "records" / f"{task}.parquet", [r for r in records if r.task == task])
+    command = ["validate", "--data.curated", "two", "--model", "scripted", "--run", "run"]
+    assert main(command) == 0 and asked() == {"four_way"}
+    assert said[-1] == "not asked, as the split has no records of these tasks: glaucoma"
+    assert Run(Path("run")).read_config()["provenance"][NOT_ASKED] == ["glaucoma"]

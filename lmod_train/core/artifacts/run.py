@@ -27,8 +27,8 @@ PEOPLE = "people"
 READER = "reader"
 """Key of a run's ``config.yaml`` with the name of the person who gave the answers; absent in runs of models."""
 
-NOT_ASKED = "tasks_not_in_folder"
-"""Key of the provenance of a run that lists the tasks of its config without records in the curated folder."""
+NOT_ASKED = "tasks_not_asked"
+"""Key of the provenance of a run that lists the tasks of its config without records in the curated folder or split."""
 
 MEMBER = re.compile(r"seed_\d+|fold_\d+of\d+")
 """Names of the folders of the runs of a series (`lmod_train.core.artifacts.series`)."""

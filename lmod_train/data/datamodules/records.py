@@ -254,6 +254,11 @@ class RecordsDataModule(LightningDataModule):
             self._in_every_way[stage] = in_every_way(chosen, self.tasks, self._asking, training)
         return self._in_every_way[stage]
 
+    def without_records(self, stage: str) -> list[str]:
+        """Return the names of the tasks of which `validate`, `test`, `predict` or `fit` evaluates no record."""
+        asked = {r.task for r in self.asked(stage)}
+        return [name for name in self.tasks if name not in asked]
+
     def _chosen(self, stage: str) -> list[Record]:
         """Return the questions that a command evaluates, as curated."""
         named = {"validate": "val", "fit": "val", "test": "test", "predict": "test"}[stage]
