@@ -182,17 +182,22 @@ def _of_folder(arguments: Sequence[str], otherwise: Resolved) -> Resolved:
     from lmod_train.cli.names import value_of
     from lmod_train.cli.series import trusted_in
     from lmod_train.core.artifacts.manifest import read_manifest
-    from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks
+    from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks, stated_tasks
 
     curated = value_of("data.curated", arguments)
     try:
-        known = names_with_records(read_manifest(Path(curated))) if curated else []
+        manifest = read_manifest(Path(curated)) if curated else {}
+        known, stated = names_with_records(manifest), stated_tasks(manifest)
     except ArtifactError:  # `check_names` refuses the folder
         return lambda name: otherwise(name) or name
 
     def resolve(name: str) -> str | None:
         if name not in known:
             found = otherwise(name)
+            if found is None and name in stated:
+                expected = f"a task with records in {curated}, where this one has none: {', '.join(known)}"
+                cure = f"name others: `{TASKS} {','.join(known)}`" if known else f"see {curated}/dropped.csv"
+                raise BadArgument(TASKS, name, expected, cure)
             if found is None:
                 raise _unknown(TASKS, "task", name, [*known, *known_names("task")])
             return found

@@ -24,6 +24,7 @@ PUT_IN = {
     "core/lock.py: VALUE DIR": "--run DIR",
     "core/errors.py: --VALUE DIR": "--run DIR",
     "core/errors.py: VALUE VALUE": "--data.tasks glaucoma",
+    "cli/shipped.py: VALUE VALUE": "--data.tasks glaucoma,four_way",
     "models/chat/tower_features.py: --VALUE DIR": "--run DIR",
     "cli/series.py: VALUE 5": "--seeds 5",
     "cli/series.py: python -m lmod_train fit --config CONFIG VALUE N --run FIT":

@@ -6,6 +6,7 @@ import pytest
 
 from lmod_train import cli
 from lmod_train.cli.shipped import by_name
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import configs_folder
 
 
@@ -40,6 +41,57 @@ def test_one_task_becomes_a_list_of_one(command: str, option: str, typed: str, m
     path = typed if "/" in typed else configs_folder() / "task" / f"{typed}.yaml"
     assert by_name(command, [option, typed]) == [option, f"[{path}]"]
     assert by_name(command, [f"{option}={typed}"]) == [f"{option}=[{path}]"]
+
+
+TASK = "lmod_train.tasks"
+
+
+@pytest.mark.parametrize(
+    ("command", "typed", "found"),
+    [
+        ("curate", ["--tasks", "sex,four_way"], "[task/sex.yaml, task/four_way.yaml]"),
+        ("curate", ["--tasks", "[sex, four_way]"], "[task/sex.yaml, task/four_way.yaml]"),
+        ("curate", ["--tasks+", "sex, icdr"], "[task/sex.yaml, task/icdr.yaml]"),
+        ("curate", ["--tasks", "FourWay"], f"[{TASK}.four_way.FourWay]"),
+        ("curate", ["--tasks", "my_task.Mine"], "[my_task.Mine]"),
+        ("curate", ["--tasks+", "my_task.Mine"], "my_task.Mine"),
+        ("curate", ["--tasks", "[my_task.Mine, sex]"], "[my_task.Mine, task/sex.yaml]"),
+        ("curate", ["--sources", "refuge"], "[source/refuge.yaml]"),
+        ("curate", ["--sources", "refuge,idrid"], "[source/refuge.yaml, source/idrid.yaml]"),
+        ("fit", ["--data.tasks", "sex,four_way"], "[task/sex.yaml, task/four_way.yaml]"),
+        ("fit", ["--data.tasks", "[{class_path: a.B}]"], "[{class_path: a.B}]"),
+        ("fit", ["--data.tasks", "null"], "null"),
+        ("fit", ["--data.tasks", "[]"], "[]"),
+        ("report", ["--sections", "scores"], "[lmod_train.report.sections.scores.Scores]"),
+        ("report", ["--sections+", "language_models"], "lmod_train.report.sections.language_models.LanguageModels"),
+    ],
+)
+def test_names_work_in_lists(command: str, typed: list[str], found: str):
+    value = found.replace("task/", f"{configs_folder()}/task/").replace("source/", f"{configs_folder()}/source/")
+    assert by_name(command, typed) == [typed[0], value]
+    assert by_name(command, ["=".join(typed)]) == [f"{typed[0]}={value}"]
+
+
+@pytest.mark.parametrize(
+    ("command", "typed", "meant"),
+    [
+        ("curate", ["--tasks", "sex,glaucma"], "`--tasks glaucoma`"),
+        ("curate", ["--sources", "refug"], "`--sources refuge`"),
+        ("report", ["--sections", "[scors]"], "`--sections scores`"),
+        ("fit", ["--data.tasks+", "glaucma"], "`--data.tasks glaucoma`"),
+        ("curate", ["--tasks", "zzzz"], "`python -m lmod_train list tasks`"),
+    ],
+)
+def test_an_unknown_name_in_a_list_gets_the_closest(command: str, typed: list[str], meant: str):
+    with pytest.raises(BadArgument, match=f"Next: .*{meant}"):
+        by_name(command, typed)
+
+
+def test_every_shipped_task_and_source_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    for kind, option in (("task", "--tasks"), ("source", "--sources")):
+        for file in sorted((configs_folder() / kind).glob("*.yaml")):
+            assert str(file) in by_name("curate", [option, file.stem])[1]
 
 
 @pytest.mark.parametrize("content", ["[sex.yaml, chain.yaml]", "- class_path: x", "a: [", "", None])

@@ -119,3 +119,12 @@ def test_a_task_without_records_in_the_split_is_printed_and_recorded(
     assert main(command) == 0 and asked() == {"four_way"}
     assert said[-1] == "not asked, as the split has no records of these tasks: glaucoma"
     assert Run(Path("run")).read_config()["provenance"][NOT_ASKED] == ["glaucoma"]
+
+
+def test_a_task_of_the_folder_without_records_is_named_as_such(two: Path, capsys: pytest.CaptureFixture[str]):
+    manifest = read_manifest(two)
+    manifest["settings"]["tasks"]["own_one/en"] = {"class": "a.B", "settings": {}}
+    (two / "manifest.json").write_text(json.dumps(manifest))
+    assert main([*ASK, str(two), "--model", "scripted", "--data.tasks", "own_one"]) == 2
+    error = capsys.readouterr().err
+    assert "where this one has none: four_way, glaucoma" in error and "`--data.tasks four_way,glaucoma`" in error

@@ -24,6 +24,17 @@ def names_with_records(manifest: Mapping[str, Any]) -> list[str]:
     return sorted(name for name, splits in counts.items() if any(split.get("records") for split in splits.values()))
 
 
+def stated_tasks(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return name -> class and settings of the tasks that a folder was curated with, those without records included.
+
+    Of a task in several languages, the first is returned.
+    """
+    stated: dict[str, Any] = {}
+    for key, one in ((manifest.get("settings") or {}).get("tasks") or {}).items():
+        stated.setdefault(key.rpartition("/")[0], one)
+    return stated
+
+
 def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ...] = ()) -> dict[str, Configured]:
     """Return name -> class path and arguments of tasks with records in a curated folder.
 
@@ -44,9 +55,7 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
         listed = "`python -m lmod_train list tasks` says what each asks"
         cure = f"see what was left out in {curated / 'dropped.csv'}; {listed}"
         raise BadArgument("data.curated", str(curated), expected, cure)
-    stated: dict[str, Any] = {}
-    for key, one in ((manifest.get("settings") or {}).get("tasks") or {}).items():
-        stated.setdefault(key.rpartition("/")[0], one)  # of a task in several languages the first
+    stated = stated_tasks(manifest)
     found = {name: rebuilt(stated[name], Trust(trust, curated)) if name in stated else None for name in names or known}
     if lost := [name for name, task in found.items() if task is None]:
         raise _not_rebuilt(curated, lost, sorted(set(known) - set(lost)))
