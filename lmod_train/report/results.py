@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -305,8 +304,8 @@ def _without(run: RunScores, tasks: Mapping[str, str]) -> RunScores:
 
 def _left_out(older: Sequence[Path], outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
     for run in older:
-        again = shlex.join(["python", "-m", "lmod_train", "rescore", str(run)])
-        yield f"{Run(run).name} is left out: it is of another schema version; `{again}` may bring it to this one"
+        cure = "`python -m lmod_train rescore RUN` may bring it to this one"  # a report names no folder of the machine
+        yield f"{Run(run).name} is left out: it is of another schema version; {cure}"
     for name, found in outcomes.items():
         for task, why in found.not_installed.items():
             yield f"{name}: {task} is left out, as its task cannot be used: {without_folders(why)}"

@@ -204,7 +204,7 @@ def test_without_a_gpu_and_without_weights_one_error_says_what_to_do(command, mo
 
 
 def test_a_split_without_records_is_said(command):
-    with pytest.raises(BadArgument, match=re.escape("data.split='test'")):
+    with pytest.raises(BadArgument, match=re.escape("data.modality='OCT'")):
         command("validate", "scripted.yaml", "--data.modality", "OCT", "--data.split", "test")
 
 

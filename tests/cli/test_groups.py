@@ -44,8 +44,8 @@ def test_a_group_lists_its_commands_with_a_line_each(group: str, capsys: pytest.
         ("draft ask-questions", "did you mean `python -m lmod_train draft ask`?"),
         ("draft zzz", "see `python -m lmod_train draft --help`"),
         ("draft --out DRAFT", "see `python -m lmod_train draft --help`"),
-        ("weigths merge", "did you mean `python -m lmod_train weights`?"),
-        ("mrge --out M", "did you mean `python -m lmod_train weights merge`?"),
+        ("weigths merge", "did you mean `python -m lmod_train weights merge`?"),
+        ("mrge --out M", "did you mean `python -m lmod_train weights merge --out M`?"),
     ],
 )
 def test_a_typo_is_answered_with_the_closest_command(typed: str, cure: str, capsys: pytest.CaptureFixture[str]):
