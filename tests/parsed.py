@@ -15,6 +15,9 @@ from lmod_train.core.shipped import configs_folder
 SERIES = ("--seeds", "--folds")
 """Options of several runs, which the command line turns into commands of single runs before they are parsed."""
 
+TABLE = "curate --table"
+"""Name of the parser of `curate` with the option ``--table``."""
+
 
 @cache
 def lightning_parser() -> Any:
@@ -35,7 +38,7 @@ def lightning_parser() -> Any:
 @cache
 def plain_parser(command: str) -> Any:
     """Return the parser of a command that is no command of Lightning."""
-    return parser_of(cli.PLAIN[command], command)
+    return parser_of(cli.table.curate_table if command == TABLE else cli.PLAIN[command], command)
 
 
 def parse(arguments: list[str]) -> None:
@@ -52,6 +55,8 @@ def parse(arguments: list[str]) -> None:
         plain_parser(command).parse_args(own)
         given = ["--data.curated", "c", "--data.tasks", "[]", "--model", str(configs_folder() / "model/openai.yaml")]
         lightning_parser().parse_args(["fit", *given, *others])
+    elif cli.table.is_asked([command, *rest]):
+        plain_parser(TABLE).parse_args(rest)
     elif command in cli.PLAIN:
         plain_parser(command).parse_args(rest)
     elif command in (*cli.LIGHTNING, *cli.LATE):

@@ -10,7 +10,7 @@ import pytest
 from lmod_train.cli import FOLLOWING, PLAIN
 from lmod_train.core.shipped import configs_folder
 from tests.cli.printed import COMMANDS, Printed, printed
-from tests.parsed import lightning_parser, options_of, parse, plain_parser
+from tests.parsed import TABLE, lightning_parser, options_of, parse, plain_parser
 
 CAPITALS = {
     "CONFIG": "quickstart", "FILE": "options.yaml", "TASK.yaml": "own.yaml", "CURATED": "curated", "RAW": "raw",
@@ -55,6 +55,7 @@ VALUES = {
 """Option -> value that stands for ``VALUE``."""
 
 GIVEN = {
+    TABLE: "own.csv --out out --name own",
     "curate": "--raw raw --out out", "phantom": "--out out", "subset": "curated", "blind": "curated",
     "audit": "curated",
     "rescore": "run", "judge": "run", "answers": "--curated curated", "report": "run --out out",
@@ -101,7 +102,7 @@ def knows(command: str, option: str) -> bool:
     name = option.partition("=")[0].removesuffix("+")
     if name == FOLLOWING:
         return True
-    if command in PLAIN:
+    if command in {*PLAIN, TABLE}:
         known = options_of(plain_parser(command))
         return name in known or (name.rpartition(".")[0] == "--roots" and "--roots" in known)
     known = options_of(lightning_parser()._subcommands_action.choices[command]) | {"--seeds", "--folds"}
@@ -122,7 +123,7 @@ def commands_of(words: list[str]) -> list[list[str]]:
 def parses(command: list[str]) -> str:
     """Return why a command does not parse; empty if it does."""
     try:
-        parse([part for word in command for part in (word.split() if word in PLAIN else [word])])
+        parse([part for word in command for part in (word.split() if word in {*PLAIN, TABLE} else [word])])
     except SystemExit as ended:
         return "" if ended.code in (0, None) else "refused by the parser"
     except Exception as error:
@@ -139,7 +140,7 @@ def test_a_printed_command_parses(one: Printed, place: Path, monkeypatch: pytest
     monkeypatch.chdir(place)
     words = filled(one)
     command = " ".join(words)
-    if words[0] in ("COMMAND", "x") or command in {*COMMANDS, "fit --help_all"} or words[-1] == "--help":
+    if words[0] in ("COMMAND", "x") or command in {*COMMANDS, TABLE, "fit --help_all"} or words[-1] == "--help":
         return  # a mention, or a help text, which the tests of the help print
     assert parses(words) == ""
 
