@@ -78,7 +78,8 @@ def curate_table(
     """
     from lmod_train.core.lock import locked
     from lmod_train.data.curation import pipeline
-    from lmod_train.data.table.plan import write_plan
+    from lmod_train.data.curation.journal import NAME
+    from lmod_train.data.table.plan import FILE, write_plan
     from lmod_train.data.table.source import OwnTable
 
     with locked(out, "--out"):
@@ -86,12 +87,14 @@ def curate_table(
         grid, folder, columns, whole = _understood(stated, column or (), value or (), ask or ())
         rows = _rows(grid, columns, out)
         print_understood(grid, columns, whole)
-        file = write_plan(out, whole, columns)
+        is_curated = (out / "manifest.json").exists() or (out / NAME).exists()
+        if not is_curated:  # the plan of a folder that exists is that of its records
+            write_plan(out, whole, columns)
         if doubted := [c for c in columns if c.doubt]:
-            raise InDoubt(doubted, file)
+            raise InDoubt(doubted, None if is_curated else out / FILE)
         tasks = _tasks(grid, columns, whole)
         if plan:
-            print(f"wrote {file}; `python -m lmod_train curate --table {file} --out {out}` curates by it")
+            _print_plan(out / FILE, is_curated)
             return
         source = OwnTable(whole, grid, columns, folder, tasks, rows)
         manifest = pipeline.curate(
@@ -111,10 +114,17 @@ def curate_table(
     _print_next(manifest, tasks, columns, out)
 
 
+def _print_plan(file: Path, is_curated: bool) -> None:
+    if is_curated:
+        print(f"{file} is that of the records beside it and stays; `--plan --out NEW` writes another")
+    else:
+        print(f"wrote {file}; `python -m lmod_train curate --table {file} --out {file.parent}` curates by it")
+
+
 class InDoubt(LmodError):
     """Columns whose meaning the user must say."""
 
-    def __init__(self, columns: Sequence[Column], plan: Path) -> None:
+    def __init__(self, columns: Sequence[Column], plan: Path | None) -> None:
         self._options = [word for c in columns for option in c.options for word in option.split(" ", 1)]
         self._plan = plan
         lines = "\n".join(f"  {c.name}: {c.doubt}" for c in columns)
@@ -124,11 +134,11 @@ class InDoubt(LmodError):
         """Return the message with the complete command that answers the doubts."""
         words = [word for word in arguments if word != "--plan"]
         again = shlex.join(["python", "-m", "lmod_train", *words, *self._options])
-        return (
-            f"{self}\nNext: run `{again}` if that is right; `--column ignore=NAME` leaves a column out.\n"
-            f"{self._plan} holds what was understood, and can be edited and used in place of the table: "
-            f"`--table {self._plan}`"
-        )
+        told = f"{self}\nNext: run `{again}` if that is right; `--column ignore=NAME` leaves a column out."
+        if self._plan is None:
+            return told
+        held = f"{self._plan} holds what was understood, and can be edited and used in place of the table"
+        return f"{told}\n{held}: `--table {self._plan}`"
 
 
 def _plan(

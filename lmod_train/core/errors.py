@@ -312,7 +312,17 @@ class CurationConflict(FolderConflict):
     """A curated folder was started with other settings or inputs."""
 
     def __init__(self, out: Path, differences: Sequence[str]) -> None:
+        self._out = out
         super().__init__("out", out, "curated with other settings or inputs", differences)
+
+    def typed(self, arguments: Sequence[str]) -> str:
+        """Return the message with the complete command that curates into a new folder."""
+        numbered = (self._out.with_name(f"{self._out.name}-{n}") for n in range(2, 1000))
+        new = str(next(folder for folder in numbered if not folder.exists()))
+        old = {str(self._out): new, f"--out={self._out}": f"--out={new}"}
+        again = shlex.join(["python", "-m", "lmod_train", *(old.get(word, word) for word in arguments)])
+        what, _, _ = str(self).partition("\nNext:")
+        return f"{what}\nNext: `{again}`, or the same values as before to continue."
 
 
 class StrictDrops(LmodError):

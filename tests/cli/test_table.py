@@ -261,3 +261,15 @@ def test_a_table_without_a_question_says_how_to_ask_one(tmp_path: Path, capsys):
     (cure,) = re.findall(r"`(--ask [^`]+)`", capsys.readouterr().err)
     assert cli.main([*command, *shlex.split(cure)]) == 0
     assert by_task(tmp_path / "OUT")["clarity"][0].choices == ("good", "poor")
+
+
+def test_a_changed_command_leaves_the_folder_and_prints_the_one_that_goes_on(tmp_path: Path, capsys):
+    command, out = clinic(tmp_path), tmp_path / "OUT"
+    assert cli.main(command) == 0
+    before = {f: f.read_bytes() for f in out.rglob("*") if f.is_file()}
+    assert cli.main([*command, "--ask", "Augendruck"]) == 2
+    error = capsys.readouterr().err
+    assert "settings.tasks: " in error or "settings.tasks.augendruck/en: absent -> " in error
+    assert {f: f.read_bytes() for f in out.rglob("*") if f.is_file() and f.name != ".lock"} == before
+    printed = shlex.split(re.findall(r"`(python [^`]+)`", error)[0])
+    assert cli.main(printed[3:]) == 0 and (tmp_path / "OUT-2" / "records" / "augendruck.parquet").exists()

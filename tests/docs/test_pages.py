@@ -38,7 +38,7 @@ from tests.docs.pages import (
     prose,
     read,
 )
-from tests.parsed import SERIES, lightning_parser, options_of, parse, plain_parser
+from tests.parsed import SERIES, TABLE, lightning_parser, options_of, parse, plain_parser
 from tests.test_architecture import ARROWS
 
 TINY = {
@@ -283,7 +283,7 @@ def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
 @pytest.fixture(scope="module")
 def options_known() -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
-    known = {option for name in cli.PLAIN for option in options_of(plain_parser(name))}
+    known = {option for name in (*cli.PLAIN, TABLE) for option in options_of(plain_parser(name))}
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.models.backends.huggingface.HuggingFace", "lmod_train.models.backends.openai.OpenAI"):

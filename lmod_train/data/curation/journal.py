@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,23 +78,32 @@ class Journal:
 def differing(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return ``key: was -> now`` for every leaf that differs between two nested mappings of plain values.
 
+    A mapping that only one of them has is one line.
+
     Example:
         >>> differing({"seed": 0, "split": {"by": "group"}}, {"seed": 1, "split": {"by": "group"}})
         ['seed: 0 -> 1']
+        >>> differing({}, {"tasks": {"sex": {"version": 2}}}), differing({"task": {"sex": 1}}, {"task": {}})
+        (['tasks: absent -> sex'], ['task.sex: 1 -> absent'])
     """
-    before, after = dict(_leaves(was)), dict(_leaves(now))
-    names = sorted(before.keys() | after.keys())
-    absent = "absent"
-    return [
-        f"{name}: {before.get(name, absent)} -> {after.get(name, absent)}"
-        for name in names
-        if before.get(name, absent) != after.get(name, absent)
-    ]
+    return list(_differences(was, now, ""))
 
 
-def _leaves(value: Any, name: str = "") -> Iterable[tuple[str, str]]:
+def _differences(was: Mapping[str, Any], now: Mapping[str, Any], above: str) -> Iterator[str]:
+    for key in sorted({*was, *now}):
+        before, after = was.get(key, _ABSENT), now.get(key, _ABSENT)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _differences(before, after, f"{above}{key}.")
+        elif before != after:
+            yield f"{above}{key}: {_shown(before)} -> {_shown(after)}"
+
+
+_ABSENT = object()
+
+
+def _shown(value: Any) -> str:
+    if value is _ABSENT:
+        return "absent"
     if isinstance(value, Mapping) and value:
-        for key in value:
-            yield from _leaves(value[key], f"{name}.{key}" if name else str(key))
-    else:
-        yield name, json.dumps(value, ensure_ascii=False)
+        return ", ".join(map(str, value)) if any(isinstance(v, Mapping) for v in value.values()) else "present"
+    return json.dumps(value, ensure_ascii=False)
