@@ -73,6 +73,7 @@ def import_(
     redistributable: bool = False,
     modality: str = "",
     language: str = "en",
+    patient: str = "",
     ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
     longest_side: int | None = 1024,
     seed: NonNegativeInt = 0,
@@ -93,6 +94,7 @@ def import_(
         modality: Modality of the images, an abbreviation in lmod_train/core/vocabulary/modalities.py such as CFP, or a
             combination such as CFP+OCT. Leave it out for other or mixed modalities.
         language: Language of the text, an ISO 639-1 code.
+        patient: Field of an item with the patient, e.g. `patient_id`; a patient's conversations are in one split.
         ratios: Shares of train, val and test. Conversations about the same image are in the same split.
         longest_side: Maximum length of the longer side of curated images in pixels; smaller images keep their size, and
             `null` keeps all sizes.
@@ -103,12 +105,13 @@ def import_(
     from lmod_train.core.lock import locked
     from lmod_train.data.formats.conversations import Origin, import_conversations
 
+    source = name or re.sub(r"\W|^(?=\d)", "_", file.stem)
     with locked(out, "--out"):
         manifest = import_conversations(
             file,
             images,
             out,
-            Origin(name or re.sub(r"\W|^(?=\d)", "_", file.stem), licence, redistributable, modality, language),
+            Origin(source, licence, redistributable, modality, language, patient),
             ratios=ratios,
             longest_side=longest_side,
             seed=seed,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +37,7 @@ class Conversations(Source):
         redistributable: Whether they may be passed on; `export` refuses otherwise.
         modality: Of its images; empty where it is mixed or not known.
         language: ISO 639-1 code of the words.
+        patient: Field of an item with the patient, whose conversations are one group; empty for none.
     """
 
     name = "conversations"
@@ -53,12 +55,13 @@ class Conversations(Source):
         redistributable: bool = False,
         modality: str = "",
         language: str = "en",
+        patient: str = "",
     ) -> None:
         super().__init__(root)
         if not name.isidentifier():
             expected = "letters, digits and underscores, no digit first"
             raise BadArgument("--name", name, expected, "name the source with e.g. `--name llava_instruct`")
-        self.file, self.language = Path(file), language
+        self.file, self.language, self.patient = Path(file), language, patient
         self.name, self.licence, self.redistributable, self.modality = name, licence, redistributable, modality
 
     @classmethod
@@ -86,8 +89,11 @@ class Conversations(Source):
     def samples(self) -> SampleStream:
         """Yield a sample for each conversation, in the order of the file."""
         self.verify()
-        for found in read_dialogues(self.file, self.root, self.name):
+        for found in read_dialogues(self.file, self.root, self.name, self.patient):
             yield found if isinstance(found, Dropped) else self._sample(found)
+            if self.patient and isinstance(found, Dialogue) and not found.person:
+                detail = f"no {self.patient}; it is a group with what shares its image"
+                yield self._cost(self.root, "no patient", detail, found.key)
 
     def _sample(self, dialogue: Dialogue) -> Sample:
         images = tuple(ImageFile(path, path.relative_to(self.root).as_posix()) for path in dialogue.images)
@@ -96,11 +102,17 @@ class Conversations(Source):
             key=dialogue.key,
             modality=self.modality,
             image=None,
-            group=min((image.key for image in images), default=f"without an image: {dialogue.key}"),
+            group=self._group(dialogue, images),
             licence=self.licence,
             shared_images=images,
             asked=tuple(self._questions(dialogue)),
         )
+
+    def _group(self, dialogue: Dialogue, images: Sequence[ImageFile]) -> str:
+        """Return a hash of the patient, whose name or number no record holds; without one the first image by name."""
+        if dialogue.person:
+            return f"p{hashlib.sha256(f'{self.name} {dialogue.person}'.encode()).hexdigest()[:16]}"
+        return min((image.key for image in images), default=f"without an image: {dialogue.key}")
 
     def _questions(self, dialogue: Dialogue) -> Iterator[Question]:
         turns = dialogue.turns
@@ -127,11 +139,13 @@ class Dialogue:
         key: Its id; with ``#2``, ``#3`` ... behind it where the file repeats the id, ``#n`` for the n-th item without.
         turns: What is said, user and assistant by turns, the assistant last; a system message may come first.
         images: Files in the order of their places, all there.
+        person: The patient, as the item states it; empty if it does not.
     """
 
     key: str
     turns: tuple[Message, ...]
     images: tuple[Path, ...]
+    person: str = ""
 
 
 class BadDialogue(ValueError):
@@ -142,13 +156,14 @@ class BadDialogue(ValueError):
         self.reason, self.detail = reason, detail
 
 
-def read_dialogues(file: Path, images: Path, source: str) -> Iterator[Dialogue | Dropped]:
+def read_dialogues(file: Path, images: Path, source: str, patient: str = "") -> Iterator[Dialogue | Dropped]:
     """Yield the conversations of a file in its order, and a `Dropped` for each that cannot be used.
 
     Args:
         file: A JSON list (``.json``), or one item a line (``.jsonl``).
         images: Folder that image paths are relative to; nothing outside it is read.
         source: Name for the drops.
+        patient: Field of an item with the patient; empty for none.
 
     Raises:
         BadArgument: The file is missing, or is not such a list.
@@ -163,7 +178,8 @@ def read_dialogues(file: Path, images: Path, source: str) -> Iterator[Dialogue |
             key = f"{named}#{repeats[named] + 1}"
         taken.add(key)
         try:
-            yield _dialogue(key, value, images)
+            person = value.get(patient) if patient and isinstance(value, Mapping) else None
+            yield replace(_dialogue(key, value, images), person="" if person is None else str(person).strip())
         except BadDialogue as error:
             shown = value.get("image") if isinstance(value, Mapping) else ""
             yield Dropped(source, key, str(shown or ""), STEP, error.reason, error.detail)
@@ -258,6 +274,7 @@ class Origin:
         redistributable: Whether they may be passed on; `export` refuses otherwise.
         modality: Word of `lmod_train.core.vocabulary.modalities`; empty where it is another or mixed.
         language: ISO 639-1 code of the words.
+        patient: Field of an item with the patient; empty for none.
     """
 
     name: str
@@ -265,6 +282,7 @@ class Origin:
     redistributable: bool = False
     modality: str = ""
     language: str = "en"
+    patient: str = ""
 
 
 def import_conversations(
@@ -308,9 +326,7 @@ def import_conversations(
     if longest_side is not None and longest_side < 1:
         expected = "at least 1 pixel, or null for originals"
         raise BadArgument("--longest_side", longest_side, expected, "leave it out: 1024")
-    source = Conversations(
-        file, images, origin.name, origin.licence, origin.redistributable, origin.modality, origin.language
-    )
+    source = Conversations(file, images, **asdict(origin))
     source.verify()
     manifest = curate(
         [source],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from lmod_train.core.errors import BadArgument, CurationConflict
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Unparsed
 from lmod_train.data.curation import results
+from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.conversations import Conversations, Origin, import_conversations
 from lmod_train.tasks.building import tasks_asked
@@ -116,6 +118,20 @@ def test_what_shares_an_image_shares_a_split_also_by_way_of_others(tmp_path: Pat
     assert {s: c["records"] for s, c in counts.items()} == {s: sum(r.split == s for r in records) for s in counts}
     assert sum(c["groups"] for c in counts.values()) == 31
     assert abs(counts["train"]["records"] - 0.5 * len(records)) <= 9
+
+
+def test_conversations_of_a_patient_are_in_one_split(tmp_path: Path, images: Path):
+    items = [item(f"c{n}", f"deep/{n}.png") | {"who": f"Erika {n // 4}"} for n in range(39)]
+    del items[38]["who"]
+    out = tmp_path / "curated"
+    origin = replace(ORIGIN, patient="who")
+    import_conversations(write(tmp_path, items), images, out, origin, workers=1, ratios=(0.5, 0.25, 0.25))
+    records = read_records(out / "records")
+    splits = {r.group: {other.split for other in records if other.group == r.group} for r in records}
+    assert len(splits) == 11 and all(len(of) == 1 for of in splits.values())
+    assert not any("Erika" in repr(record) for record in records)
+    (lost,) = [d for d in read_dropped(out / "dropped.csv") if d.reason == "no patient"]
+    assert (lost.key, lost.extent) == ("c38", "part")
 
 
 def test_bad_items_are_listed_and_cost_no_other(tmp_path: Path, images: Path):
