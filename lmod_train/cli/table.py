@@ -15,7 +15,7 @@ from lmod_train.cli.curation import print_written
 from lmod_train.core.errors import BadArgument, LmodError
 
 if TYPE_CHECKING:
-    from lmod_train.data.table.grid import Grid
+    from lmod_train.data.sources.grid import Grid
     from lmod_train.data.table.images import Folder
     from lmod_train.data.table.meanings import Column
     from lmod_train.data.table.plan import Plan
@@ -177,9 +177,9 @@ def _understood(
 ) -> tuple[Grid, Folder, list[Column], Plan]:
     """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
     from lmod_train.core.links import check_links_below
+    from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.data.table.columns import understand
-    from lmod_train.data.table.grid import read_grid
     from lmod_train.data.table.images import Folder, folder_of
     from lmod_train.data.table.plan import with_options
     from lmod_train.data.table.questions import asked_of

@@ -67,8 +67,8 @@ def baseline(table: Path) -> None:
 
 def understand(table: Path) -> None:
     """Read the table, understand it and list its samples, without decoding images."""
+    from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.table.columns import understand as understood
-    from lmod_train.data.table.grid import read_grid
     from lmod_train.data.table.images import folder_of
     from lmod_train.data.table.meanings import Answers
     from lmod_train.data.table.plan import Plan

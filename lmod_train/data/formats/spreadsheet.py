@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import write_durably
-from lmod_train.core.raw import MOST_TABLE_BYTES, read_bytes
-from lmod_train.data.sources.sheets import UnreadableSheet, read_workbook
+from lmod_train.data.sources.grid import read_grid
+from lmod_train.data.sources.sheets import UnreadableSheet
 
 _DELIMITERS = ",;\t"
 _WORKBOOK = b"PK\x03\x04"
@@ -39,52 +38,27 @@ class Table:
     def read(self, path: Path) -> list[tuple[int, dict[str, str]]]:
         """Return line number and cells by column name of every row that is not empty.
 
-        The file is an xlsx workbook, of which the first sheet is read, or text in UTF-8, or UTF-16 with a byte order
-        mark, whose columns are divided by comma, semicolon or tab. Names of columns are compared without case.
+        The file is of any kind that `lmod_train.data.sources.grid` reads. Names of columns are compared without case.
 
         Raises:
             BadArgument: The file cannot be read, lacks a column or has it twice, or a row has more values than columns.
         """
         try:
-            rows = list(_rows(path))
-        except OSError as error:
-            raise BadArgument(self.option, str(path), f"{self.expected} ({error})", "name an existing file") from error
-        except (ValueError, csv.Error, UnreadableSheet) as error:
-            raise BadArgument(self.option, str(path), f"{self.expected} ({error})", SAVE) from error
-        heads = [name.strip().casefold() for name in rows[0][1]] if rows else []
+            grid = read_grid(path)
+        except UnreadableSheet as error:
+            cure = SAVE if path.is_file() else "name an existing file"
+            raise BadArgument(self.option, str(path), f"{self.expected} ({error})", cure) from error
+        heads = [name.casefold() for name in grid.header]
         for name in (*self.required, *self.optional):
-            if not (name in self.required) <= heads.count(name) <= 1:
-                expected = f"{self.expected}, each once; it has {', '.join(filter(None, heads)) or 'none'}"
+            if not (name in self.required) <= heads.count(name) <= 1 or f"{name} [2]" in heads:
+                expected = f"{self.expected}, each once; it has {', '.join(heads) or 'none'}"
                 raise BadArgument(self.option, str(path), expected, "rename them")
-        return [(line, self._row(path, line, heads, cells)) for line, cells in rows[1:] if any(map(str.strip, cells))]
-
-    def _row(self, path: Path, line: int, heads: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
-        """Return the cells of a row by column; more cells than columns, as after an unquoted comma, are an error."""
-        if surplus := [cell for cell in cells[len(heads) :] if cell.strip()]:
-            expected = f"as many values as columns ({path}:{line})"
-            cure = "quote the values of that line that contain a delimiter"
-            raise BadArgument(self.option, surplus[0], expected, cure)
-        return dict(zip(heads, cells, strict=False))
-
-
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield number of the last line and cells of each row, the header first."""
-    content = read_bytes(path, MOST_TABLE_BYTES)
-    if content.startswith(_WORKBOOK):
-        numbered = enumerate(read_workbook(path)[0].rows, 1)
-        return ((line, cells) for line, row in numbered for cells in [[_text(value) for value in row]] if any(cells))
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    text = content.decode("utf-16" if wide else "utf-8-sig")
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(_DELIMITERS, key=first.count), strict=True)
-    return ((reader.line_num, row) for row in reader if row)
-
-
-def _text(value: object) -> str:
-    """Return a cell of a workbook as it is shown: a whole number without ``.0``, a truth value in capitals."""
-    if isinstance(value, bool):
-        return str(value).upper()
-    return "" if value is None else str(int(value) if isinstance(value, float) and value.is_integer() else value)
+        if grid.lost:
+            line, why = grid.lost[0]
+            expected = f"{self.expected}, in every row as many values as columns; {path}:{line} has {why}"
+            cure = f"quote the values of that line that contain a delimiter, or {SAVE}"
+            raise BadArgument(self.option, str(path), expected, cure)
+        return [(row.line, dict(zip(heads, row.cells, strict=True))) for row in grid.rows]
 
 
 def table_bytes(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

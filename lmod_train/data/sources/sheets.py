@@ -18,7 +18,7 @@ from lmod_train.core.raw import MOST_TABLE_BYTES, decoded, open_file, open_zip, 
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DELIMITERS = ",;\t|"
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell [^>]{0,99}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
-_OPEN = "a quotation mark is not closed"
+OPEN = "a quotation mark is not closed"
 MOST_CELLS, MOST_LINES, MOST_COLUMNS = 2_000_000, 300_000, 2_000
 """Limits of a table. BRSET, the largest of the sources, has 16,000 lines of 34 columns."""
 
@@ -31,7 +31,7 @@ MOST_BREAKS = 50
 MOST_SPOILED = 500
 """Number of rows with an unclosed quotation mark after which each line is read as a row, so that time stays linear."""
 
-_SWALLOWED = "too few values; quotation marks may have joined several into one"
+SWALLOWED = "too few values; quotation marks may have joined several into one"
 
 
 class UnreadableSheet(Exception):
@@ -156,7 +156,7 @@ def misfit(row: Mapping[str, str]) -> str:
         ('', "values do not fit the columns ('7' has no column)")
     """
     rest = row.get("", "")
-    why = rest if rest in (_OPEN, _SWALLOWED) else f"{rest!r} has no column"
+    why = rest if rest in (OPEN, SWALLOWED) else f"{rest!r} has no column"
     return f"values do not fit the columns ({why})" if rest else ""
 
 
@@ -237,7 +237,7 @@ def _text(content: bytes, wanted: str) -> list[list[str]]:
     at = width = spoiled = 0
     try:
         while at < len(lines):
-            row, taken = _row(lines, at, delimiter, width, MOST_BREAKS if spoiled < MOST_SPOILED else 1)
+            row, taken = row_at(lines, at, delimiter, width, MOST_BREAKS if spoiled < MOST_SPOILED else 1)
             spoiled += taken == 1 and lines[at].count('"') % 2
             if not width and _is_header(row, wanted):
                 width = len(row)
@@ -248,7 +248,7 @@ def _text(content: bytes, wanted: str) -> list[list[str]]:
     return rows
 
 
-def _row(lines: Sequence[str], at: int, delimiter: str, width: int, most: int) -> tuple[list[str], int]:
+def row_at(lines: Sequence[str], at: int, delimiter: str, width: int, most: int) -> tuple[list[str], int]:
     """Return the cells of the row that begins at a line, and its number of lines.
 
     A row with wrong quotation marks is filled up to the header's width, followed by the reason.
@@ -266,14 +266,14 @@ def _row(lines: Sequence[str], at: int, delimiter: str, width: int, most: int) -
         row = [cell.strip() for cell in next(several)]
         if several.line_num == 1 or not width or (len(row) >= width and not any(row[width:])):
             swallowed = len(row) < width and any(delimiter in cell for cell in row)
-            return _spoiled(row, width, _SWALLOWED) if swallowed else row, several.line_num
+            return _spoiled(row, width, SWALLOWED) if swallowed else row, several.line_num
     except csv.Error:
         pass  # unpaired quotation marks: the line is read alone below
     alone = read(iter((lines[at], "")))
     row = [cell.strip() for cell in next(alone)]
     if alone.line_num > 1:  # the reader needed a further line: a quotation mark is not closed
-        return _spoiled(row, width, _OPEN), 1
-    return _spoiled(row, width, _SWALLOWED) if len(row) < width else row, 1
+        return _spoiled(row, width, OPEN), 1
+    return _spoiled(row, width, SWALLOWED) if len(row) < width else row, 1
 
 
 def _spoiled(row: list[str], width: int, why: str) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.table_words import HEADERS, WEAK, plain
-from lmod_train.data.table.grid import Grid
+from lmod_train.data.sources.grid import Grid
 from lmod_train.data.table.images import Folder
 from lmod_train.data.table.looks import levels_of, look_at, pieces_of
 from lmod_train.data.table.meanings import Answers, Column, Seen, option_of

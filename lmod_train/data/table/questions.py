@@ -11,7 +11,7 @@ from typing import Any
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.data.table.grid import Grid
+from lmod_train.data.sources.grid import Grid
 from lmod_train.data.table.looks import kind_of
 from lmod_train.data.table.meanings import Column
 from lmod_train.data.table.values import condition_of, findings_of, flag_of, values_of

@@ -13,7 +13,7 @@ from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Patient, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.base import Source
-from lmod_train.data.table.grid import Grid, Row
+from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.data.table.images import Folder
 from lmod_train.data.table.meanings import Column
 from lmod_train.data.table.plan import Plan

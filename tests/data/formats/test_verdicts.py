@@ -163,9 +163,9 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(run: Run, tmp_path: Path, encod
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (f"id,given,verdict\n{IDS[0]},pale, round,TRUE\n".encode(), r"'TRUE': expected as many values .*v\.csv:2"),
+        (f"id,given,verdict\n{IDS[0]},pale, round,TRUE\n".encode(), r"v\.csv:2 has more values than columns \('TRUE'"),
         (f"id,verdict,verdict\n{IDS[0]},TRUE,FALSE\n".encode(), "each once"),
-        (f'id,verdict\n"{IDS[0]},TRUE\n{IDS[1]},FALSE\n'.encode(), "unexpected end of data"),
+        (f'id,verdict\n"{IDS[0]},TRUE\n{IDS[1]},FALSE\n'.encode(), "v\\.csv:2 has a quotation mark is not closed"),
         (f"id,verdict,rater\n{IDS[0]},TRUE,李\n".encode("gb18030"), "CSV UTF-8"),
         (b"PK\x03\x04\x14\x00\x06\xff\xff", "CSV UTF-8"),
         (f"id,verdict,rater\n{IDS[0]},TRUE,Dr. Li\n".encode(), r"Dr\. Li.*line 2.*\n.*rename the rater"),

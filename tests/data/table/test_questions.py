@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.data.sources.grid import Grid, read_grid
 from lmod_train.data.table.columns import understand
-from lmod_train.data.table.grid import Grid, read_grid
 from lmod_train.data.table.images import Folder
 from lmod_train.data.table.meanings import Answers, Column
 from lmod_train.data.table.questions import asked_of, tasks_of

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmod_train.core.types import Dropped, Sample
+from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.data.table.columns import understand
-from lmod_train.data.table.grid import Grid, Row
 from lmod_train.data.table.images import folder_of
 from lmod_train.data.table.meanings import Answers
 from lmod_train.data.table.plan import Plan

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
+from lmod_train.data.sources.grid import DELIMITERS, Grid, read_grid
 from lmod_train.data.sources.sheets import UnreadableSheet
-from lmod_train.data.table.grid import DELIMITERS, Grid, read_grid
 
 Rows = Sequence[Sequence[str]]
 TABLE: Rows = [
@@ -145,6 +145,16 @@ def test_a_row_with_more_values_than_columns_is_lost_alone(tmp_path: Path):
     (tmp_path / "t").write_text("image,note\n1.jpg,a\n2.jpg,b,c\n3.jpg,d\n")
     grid = read_grid(tmp_path / "t")
     assert [row.line for row in grid.rows] == [2, 4] and [line for line, _ in grid.lost] == [3]
+
+
+@pytest.mark.parametrize("cell", ['"open', 'a "quoted" word', '5" lens'])
+def test_a_wrong_quotation_mark_costs_at_most_its_own_row(tmp_path: Path, cell: str):
+    lines = ["image,note,patient", *(f"{n}.jpg,ok,p{n}" for n in range(9))]
+    lines[4] = f"3.jpg,{cell},p3"
+    (tmp_path / "t").write_text("\n".join(lines))
+    grid = read_grid(tmp_path / "t")
+    assert len(grid.rows) + len(grid.lost) == 9 and [line for line, _ in grid.lost] in ([], [5])
+    assert all(row.cells == (f"{row.line - 2}.jpg", "ok", f"p{row.line - 2}") for row in grid.rows if row.line != 5)
 
 
 def test_names_of_columns_are_different(tmp_path: Path):

@@ -10,7 +10,8 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,17 @@ import pyarrow.parquet as pq
 
 from lmod_train.core.raw import MOST_CONTAINERS, read_bytes, text_of, whole_number
 from lmod_train.data.sources.sheets import (
+    MOST_BREAKS,
     MOST_CELLS,
     MOST_LINES,
+    MOST_SPOILED,
+    OPEN,
+    SWALLOWED,
     UnreadableSheet,
     plain_header,
+    row_at,
 )
-from lmod_train.data.table.workbooks import Lines, Sheet, cell_text, sheets_by_calamine, sheets_by_openpyxl
+from lmod_train.data.sources.workbooks import Lines, Sheet, cell_text, sheets_by_calamine, sheets_by_openpyxl
 
 MOST_BYTES = 2**30
 """Maximum bytes of a table, which may hold its images; what it unpacks to has the limits of `sheets`."""
@@ -34,6 +40,9 @@ TITLES = 20
 """Rows above which the header may stand."""
 
 DELIMITERS = ",;\t|"
+
+SAMPLED = 200_000
+"""Characters of a text by which its delimiter is chosen."""
 
 _ZIP, _OLD_EXCEL, _PARQUET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1"
 _TOTAL = re.compile(
@@ -141,7 +150,9 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
     for number, given in body:
         surplus = [cell for cell in given[len(header) :] if cell]
         if surplus:
-            lost.append((number, f"more values than columns ({surplus[0][:60]!r} has no column)"))
+            spoiled = surplus[-1] in (OPEN, SWALLOWED)
+            why = surplus[-1] if spoiled else f"more values than columns ({surplus[0][:60]!r} has no column)"
+            lost.append((number, why))
         else:
             rows.append(Row(number, tuple([*given, *[""] * (len(header) - len(given))][: len(header)])))
     return Grid(path, tuple(header), tuple(rows), kind, line, tuple(left), tuple(lost))
@@ -232,36 +243,53 @@ def _shown(cells: Sequence[str]) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    """Let cells be as long as a file, as one may hold an image in base64; the limit is of the whole process."""
+    before = csv.field_size_limit(MOST_BYTES)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+@_long_cells()
 def _delimited(path: Path, text: str, encoding: str) -> Grid:
     """Return the grid of a text; its delimiter is the one that gives most lines one width, and the widest of these."""
-    ways = {delimiter: _split(text, delimiter) for delimiter in DELIMITERS if delimiter in text}
-    if not ways:
-        ways = {",": _split(text, ",")}
-    delimiter = max(ways, key=lambda d: _evenness(ways[d]))
-    lines = ways[delimiter]
+    start = text[: text.find("\n", SAMPLED) + 1 or len(text)]
+    ways = {delimiter: _evenness(_quickly(start, delimiter)) for delimiter in DELIMITERS if delimiter in start}
+    delimiter = max(ways or {",": (0.0, 1)}, key=lambda d: ways.get(d, (0.0, 1)))
+    lines = _split(text, delimiter, ways.get(delimiter, (0.0, 1))[1])
     if len(lines) > MOST_LINES or sum(len(cells) for _, cells in lines) > MOST_CELLS:
         raise UnreadableSheet(f"more than {MOST_LINES:,} lines or {MOST_CELLS:,} cells")
     named = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}[delimiter]
     return _table(path, [(n, cells) for n, cells in lines if any(cells)], f"text, {encoding}, {named}", {}, ())
 
 
-def _split(text: str, delimiter: str) -> Lines:
-    csv.field_size_limit(MOST_BYTES)  # a cell may hold an image in base64
-    rows, last = [], 0
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    for row in reader:
-        rows.append((last + 1, [cell.strip() for cell in row]))
-        last = reader.line_num
+def _quickly(text: str, delimiter: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True))
+
+
+def _split(text: str, delimiter: str, width: int) -> Lines:
+    """Return the rows; a quotation mark that is not closed spoils only its own line."""
+    lines = list(io.StringIO(text, newline=""))
+    rows, at, spoiled = [], 0, 0
+    while at < len(lines):
+        row, taken = row_at(lines, at, delimiter, width, MOST_BREAKS if spoiled < MOST_SPOILED else 1)
+        spoiled += taken == 1 and lines[at].count('"') % 2
+        rows.append((at + 1, row))
+        at += taken
     return rows
 
 
-def _evenness(lines: Lines) -> tuple[float, int]:
-    widths = Counter(len(cells) for _, cells in lines if any(cells))
+def _evenness(rows: Sequence[Sequence[str]]) -> tuple[float, int]:
+    """Return the share of rows that have the most frequent width above 1, in tenths, and that width."""
+    widths = Counter(len(cells) for cells in rows if any(cells))
     wide = {width: n for width, n in widths.items() if width > 1}
     if not wide:
         return 0.0, 1
     width = max(wide, key=lambda w: (wide[w], w))
-    return round(wide[width] / sum(widths.values()), 1), width
+    return round(wide[width] / widths.total(), 1), width
 
 
 def _sheet(path: Path, sheets: Iterable[Sheet], kind: str, wanted: str) -> Grid:
