@@ -17,6 +17,7 @@ from lmod_train.data.table.values import (
     condition_of,
     findings_of,
     flag_of,
+    in_one_spelling,
     number_of,
     sex_of,
     side_of,
@@ -33,7 +34,8 @@ def look_at(seen: Seen) -> Column:
         column = look(seen)
         if column is not None:
             return column
-    return Column(seen.name, "own", _kind_in_words(seen.values))
+    words = in_one_spelling({cell: cell for cell in seen.values.count}, seen.values)
+    return Column(seen.name, "own", _kind_in_words(seen.values), words if kind_of(seen.values) == "choice" else {})
 
 
 def _named(seen: Seen, meaning: str) -> bool:
@@ -208,7 +210,7 @@ def _diagnosis(seen: Seen) -> Column | None:
         own = f"--value 'diagnosis:{code}=NAME' for each; `--column grade={seen.name}` if they are grades"
         return Column(seen.name, "ignore", "", doubt=f"{doubt} ({own})", options=(option_of("ignore", seen.name),))
     if strong or share >= 0.3:
-        words = {cell: findings_of(cell).words for cell in seen.values.count}
+        words = in_one_spelling({cell: findings_of(cell).words for cell in seen.values.count}, seen.values)
         return Column(seen.name, "diagnosis", "by its name" if strong else "by its cells", words)
     return None
 

@@ -14,7 +14,7 @@ from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.grid import Grid
 from lmod_train.data.table.looks import kind_of
 from lmod_train.data.table.meanings import Column
-from lmod_train.data.table.values import condition_of, findings_of, flag_of, values_of
+from lmod_train.data.table.values import condition_of, findings_of, flag_of, is_missing, number_of, values_of
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import OpenQuestion
@@ -29,6 +29,9 @@ from lmod_train.tasks.staging import Staging
 
 MOST_CHOICES = 30
 """Choices above which a question is not one of choices, or its choices are to be stated."""
+
+LONGEST_CHOICE = 80
+"""Characters of a choice above which the cells are free text."""
 
 
 def asked_of(grid: Grid, columns: Sequence[Column], modality: str, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -103,39 +106,40 @@ def label_of(column: Column) -> str:
 
 def own_word(column: Column, cell: str, kind: str) -> str | None:
     """Return the value of a cell as its question has it; None without one."""
-    words = values_of([cell])
-    if not words.rows:
+    if is_missing(cell) or cell in column.bad:
         return None
     if kind == "yes_no":
         return {"yes": "yes", "no": "no"}.get(column.words.get(cell) or flag_of(cell) or "")
     if kind == "number":
-        return cell.replace(",", ".").removesuffix("%").strip()
-    return column.words.get(cell, None if cell in column.bad else cell)
+        number = number_of(cell.removesuffix("%").strip())
+        return None if number is None else f"{number:g}"
+    return sayable(column.words.get(cell, cell))
+
+
+def sayable(word: str) -> str | None:
+    """Return a cell as a choice that a reply can name: in one line, without `` / ``; None without letters and digits.
+
+    Example:
+        >>> sayable("AMD / DR"), sayable(" mild "), sayable("+")
+        ('AMD/DR', 'mild', None)
+    """
+    return " ".join(word.split()).replace(" / ", "/") if any(map(str.isalnum, word)) else None
 
 
 def _question(grid: Grid, column: Column) -> dict[str, Any]:
     values = values_of(grid.column(column.name))
-    label = label_of(column)
-    question: dict[str, Any] = {"name": label.removeprefix("table/"), "words": _words(column), "column": column.name}
-    if column.meaning == "grade":
-        levels = sorted({column.words[c] for c in values.count if c in column.words}, key=_order)
-        return question | {"kind": "grade", "choices": levels}
-    if column.meaning == "diagnosis":
-        words = sorted({column.words[c] for c in values.count if column.words.get(c)})
-        if any(SEPARATOR in word for word in words):
-            single = sorted({part for word in words for part in word.split(SEPARATOR)})
-            question["words"] = "Which diagnoses does this image show?"
-            few = len(single) <= MOST_CHOICES
-            return question | ({"kind": "several", "choices": single} if few else {"kind": "open"})
-        return (
-            question | {"kind": "choice", "choices": words}
-            if len(words) <= MOST_CHOICES
-            else question | {"kind": "open"}
-        )
-    kind = kind_of(values)
-    if kind == "choice":
-        question |= {"choices": sorted({word for cell in values.count if (word := own_word(column, cell, kind))})}
-    return question | {"kind": kind}
+    name = label_of(column).removeprefix("table/")
+    question: dict[str, Any] = {"name": name, "words": _words(column), "column": column.name}
+    kind = {"grade": "grade", "diagnosis": "choice"}.get(column.meaning) or kind_of(values)
+    if kind not in ("grade", "choice"):
+        return question | {"kind": kind}
+    words = sorted({word for cell in values.count if (word := own_word(column, cell, kind))}, key=_order)
+    if column.meaning == "diagnosis" and any(SEPARATOR in word for word in words):
+        question["words"], kind = "Which diagnoses does this image show?", "several"
+        words = sorted({part for word in words for part in word.split(SEPARATOR)})
+    if len(words) > MOST_CHOICES or any(len(word) > LONGEST_CHOICE for word in words):
+        return question | {"kind": "open"}
+    return question | {"kind": kind, "choices": words}
 
 
 def _order(level: str) -> tuple[float, str]:
@@ -193,6 +197,13 @@ def tasks_of(columns: Sequence[Column], questions: Sequence[Mapping[str, Any]], 
     for stated in questions:
         arguments = {name: value for name, value in stated.items() if name not in ("column", "label")}
         name = str(stated["name"])
-        task = Own(**arguments | {"name": f"own_{name}" if name in known else name, "label": f"table/{name}"})
-        tasks.append(task)
+        arguments |= {"name": f"own_{name}" if name in known else name, "label": f"table/{name}"}
+        try:
+            tasks.append(Own(**arguments))
+        except (BadArgument, TypeError) as error:
+            told = str(error).partition("\nNext:")[0]
+            cure = "edit it under `questions` in table.yaml, or leave its column out: `--column ignore=NAME`"
+            raise BadArgument(
+                f"question {name}", stated.get("column"), f"one that can be asked ({told})", cure
+            ) from error
     return tasks

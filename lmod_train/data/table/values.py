@@ -255,3 +255,17 @@ def values_of(cells: list[str]) -> Values:
             count[cell] = count.get(cell, 0) + 1
     rows = sum(count.values())
     return Values(dict(sorted(count.items(), key=lambda item: (-item[1], item[0]))), rows, len(cells) - rows)
+
+
+def in_one_spelling(words: Mapping[str, str], values: Values) -> dict[str, str]:
+    """Return cell -> word with one spelling of words that differ in case, accents, blanks and signs only.
+
+    Example:
+        >>> in_one_spelling({"Gut": "Gut", "gut": "gut", "k.A": "k.A"}, Values({"gut": 9, "Gut": 1, "k.A": 1}, 11))
+        {'Gut': 'gut', 'gut': 'gut', 'k.A': 'k.A'}
+    """
+    spelled: dict[str, str] = {}
+    for cell in values.count:  # the most frequent first
+        if cell in words:
+            spelled.setdefault(plain(words[cell]) or words[cell], words[cell])
+    return {cell: spelled.get(plain(word) or word, word) for cell, word in words.items()}
