@@ -24,8 +24,7 @@ from tqdm import tqdm
 HEADER = ["Bild", "Patient", "Auge", "Diagnose", "Alter", "Geschlecht", "Visus", "Bemerkung"]
 WORDS = ["Glaukom", "gesund", "Katarakt", "DR"]
 LIMITS = {"understand": 1.0, "curate": 18.0}
-"""Largest ratios to the baseline: reading and understanding the table; the whole curation in one process, which also writes
-the images and searches copies."""
+"""Largest ratios to the baseline: reading and understanding the table; the whole curation, which writes images too."""
 
 
 def write(work: Path, rows: int, kind: str) -> Path:
