@@ -100,6 +100,10 @@ def manifest(edit: Callable[[dict[str, Any]], object]) -> Callable[[Path, Path],
     return lambda here, outside: edit_manifest(here, edit)
 
 
+def sources(edit: Callable[[dict[str, Any]], object]) -> Callable[[Path, Path], None]:
+    return manifest(lambda stated: edit(stated["sources"]))
+
+
 def rows(folder: str, **values: Any) -> Callable[[Path, Path], None]:
     """Return an attack: other values in every row of the tables of a folder."""
 
@@ -223,7 +227,8 @@ def series(here: Path, outside: Path) -> None:
     for file in list((here / "RUN").iterdir()):
         if file.name != "replies" and file.is_file():
             file.unlink()
-    (here / "RUN" / "replies").rename(outside / "replies")
+    if (here / "RUN" / "replies").exists():
+        (here / "RUN" / "replies").rename(outside / "replies")
     (here / "RUN" / "seed_0").symlink_to(outside)
 
 
@@ -297,16 +302,17 @@ ATTACKS = [
     Attack("curated", "a manifest of 4 GiB", sparse("CURATED/manifest.json")),
     Attack("curated", "a list of sources", manifest(lambda m: m.update(sources=[1]))),
     Attack("curated", "no sources", manifest(lambda m: m.update(sources=None))),
-    Attack("curated", "a source that is nothing", manifest(lambda m: m["sources"].update(refuge=None))),
-    Attack("curated", "a licence that is a list", manifest(lambda m: m["sources"]["refuge"].update(licence=[1]))),
+    Attack("curated", "a source that is nothing", sources(lambda m: m.update(dict.fromkeys(m)))),
+    Attack("curated", "a licence that is a list", sources(lambda m: [one.update(licence=[1]) for one in m.values()])),
     Attack("curated", "settings that are a text", manifest(lambda m: m.update(settings="x"))),
     Attack("curated", "terminal codes in a licence",
-           manifest(lambda m: m["sources"]["refuge"].update(licence=TORN, redistributable=True))),
+           sources(lambda m: [one.update(licence=TORN, redistributable=True) for one in m.values()])),
     Attack("curated", "a link in the place of records", link("CURATED/records")),
     Attack("curated", "an endless link in the place of records", endless_link("CURATED/records/four_way.parquet")),
     Attack("curated", "a pipe in the place of records", pipe("CURATED/records/four_way.parquet")),
     Attack("curated", "a folder of tables", folder_of_tables("CURATED/records/four_way.parquet")),
     Attack("curated", "texts that are no text", no_text("CURATED/records/four_way.parquet")),
+    Attack("curated", "a bomb of records", bomb("CURATED/records/four_way.parquet")),
     Attack("curated", "terminal codes in names", rows("CURATED", key=TORN, source=TORN, group=TORN, licence=TORN)),
     Attack("curated", "an endless link of images", endless_link("CURATED/images")),
     Attack("curated", "links in the place of images", linked_images),

@@ -12,14 +12,13 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from lmod_train.core.artifacts.manifest import read_manifest, write_json
-from lmod_train.core.artifacts.records import curated_ids, read_records, write_records
+from lmod_train.core.artifacts.records import curated_ids, read_records, rows_of, write_records
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.curated import Curated, check_name
 from lmod_train.core.errors import CuratedDamaged, LeavesFolder
 from lmod_train.core.links import FOLLOW, links_followed
 from lmod_train.data.formats.export import Format, export
-from lmod_train.data.formats.selection import rows_of
 from tests.tiny import record
 
 SECRET = b"Li Wei, born 1961"
@@ -182,7 +181,8 @@ def test_a_link_to_records_or_manifest_of_another_folder_is_not_read(tmp_path: P
     (received / name).rename(tmp_path / "aside")
     (received / name).symlink_to(tmp_path / "mine" / name)
     reading = [lambda: read_manifest(received)] if name == "manifest.json" else [
-        lambda: read_records(received / "records"), lambda: curated_ids(received), lambda: list(rows_of(received)),
+        lambda: read_records(received / "records"), lambda: curated_ids(received),
+        lambda: list(rows_of(received / "records")),
     ]  # fmt: skip
     for read in reading:
         with pytest.raises(LeavesFolder):

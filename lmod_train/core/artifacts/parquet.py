@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,17 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[dict[str, Any]]) ->
 
 def read_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
     """Return the rows of a Parquet file that has exactly this schema, of this version."""
-    return _checked(file, read_table(file, refusal), schema, refusal)
+    return list(each_row(file, schema, refusal))
+
+
+def each_row(
+    file: Path, schema: pa.Schema, refusal: Refusal, columns: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield what `read_rows` returns, or some of its columns, with a few rows in memory at a time."""
+    with _opened(file, refusal) as opened:
+        _check_schema(file, opened.schema_arrow, schema, refusal)
+        for batch in _batches(opened, file.stat().st_size, columns):
+            yield from _checked(file, batch, refusal)
 
 
 def read_run_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
@@ -45,10 +56,12 @@ def read_run_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[
     `confidence` have none.
     """
     table = read_table(file, refusal)
+    stated = _version_of(table.schema)
     lacking = set(schema.names) - set(table.column_names)
-    earlier = _version_of(table) == str(SCHEMA_VERSION) and bool(lacking) and lacking <= _SINCE_VERSION_2
-    brought = _with_new_columns(table, schema) if earlier or _version_of(table) == "1" else table
-    return _checked(file, brought, schema, refusal)
+    earlier = stated == str(SCHEMA_VERSION) and bool(lacking) and lacking <= _SINCE_VERSION_2
+    brought = _with_new_columns(table, schema) if earlier or stated == "1" else table
+    _check_schema(file, brought.schema, schema, refusal)
+    return _checked(file, brought, refusal)
 
 
 def read_table(file: Path, refusal: Refusal, columns: Sequence[str] | None = None) -> pa.Table:
@@ -60,21 +73,27 @@ def read_table(file: Path, refusal: Refusal, columns: Sequence[str] | None = Non
     Raises:
         ArtifactError: That of `refusal`: it cannot be read, or is too large.
     """
+    with _opened(file, refusal) as opened:
+        batches = list(_batches(opened, file.stat().st_size, columns))
+        schema = batches[0].schema if batches else opened.schema_arrow
+        return pa.Table.from_batches(batches, schema.with_metadata(opened.schema_arrow.metadata))
+
+
+@contextmanager
+def _opened(file: Path, refusal: Refusal) -> Iterator[pq.ParquetFile]:
     if file.is_dir():
         raise refusal(file, "is a folder, expected a file")
     try:
         with pq.ParquetFile(file) as opened:
-            batches = list(_batches(opened, file.stat().st_size, columns))
-            schema = batches[0].schema if batches else opened.schema_arrow
-            return pa.Table.from_batches(batches, schema.with_metadata(opened.schema_arrow.metadata))
+            yield opened
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise refusal(file, f"cannot be read as Parquet ({error})") from error
 
 
-def rows_in(file: Path, table: pa.Table, refusal: Refusal) -> list[dict[str, Any]]:
+def rows_in(file: Path, part: pa.Table | pa.RecordBatch, refusal: Refusal) -> list[dict[str, Any]]:
     """Return the rows of a table; texts that are no UTF-8 are refused."""
     try:
-        rows: list[dict[str, Any]] = table.to_pylist()
+        rows: list[dict[str, Any]] = part.to_pylist()
     except (ValueError, OverflowError) as error:  # no UTF-8, a time beyond the years of Python
         raise refusal(file, f"has a value that cannot be read ({error})") from error
     return rows
@@ -109,17 +128,20 @@ def is_of_other_version(file: Path) -> bool:
     return stated.decode("ascii", "replace") not in ("1", str(SCHEMA_VERSION))
 
 
-def _version_of(table: pa.Table) -> str:
-    version: bytes = (table.schema.metadata or {}).get(VERSION, b"none")
-    return version.decode()
+def _version_of(schema: pa.Schema) -> str:
+    version: bytes = (schema.metadata or {}).get(VERSION, b"none")
+    return version.decode("ascii", "replace")
 
 
-def _checked(file: Path, table: pa.Table, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
-    if _version_of(table) != str(SCHEMA_VERSION):
-        raise refusal(file, f"is of schema version {_version_of(table)}, expected {SCHEMA_VERSION}")
-    if not table.schema.equals(schema):
+def _check_schema(file: Path, found: pa.Schema, schema: pa.Schema, refusal: Refusal) -> None:
+    if _version_of(found) != str(SCHEMA_VERSION):
+        raise refusal(file, f"is of schema version {_version_of(found)}, expected {SCHEMA_VERSION}")
+    if not found.equals(schema):
         raise refusal(file, f"has other columns than schema version {SCHEMA_VERSION}")
-    rows = rows_in(file, table, refusal)
+
+
+def _checked(file: Path, part: pa.Table | pa.RecordBatch, refusal: Refusal) -> list[dict[str, Any]]:
+    rows = rows_in(file, part, refusal)
     check_rows(file, rows)
     return rows
 
@@ -133,9 +155,7 @@ def check_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         LeavesFolder: A row names something else.
         ArtifactError: A row lacks a value.
     """
-    if lacking := next(filter(None, map(_lacking, rows)), ""):
-        cure = "type the command again that wrote this folder, with a new folder"
-        raise ArtifactError(file, f"a record lacks its {lacking!r}", cure)
+    check_filled(file, rows)
     for image in {name for row in rows for name in (*(row.get("image") or ()), *(row.get("image_plain") or ()))}:
         check_name(file, image)
     for task, split in {(row.get("task", "task"), row.get("split", "train")) for row in rows}:
@@ -143,6 +163,17 @@ def check_rows(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
             raise LeavesFolder(file, f"a record names the split {str(split)[:200]!r}, expected train, val or test")
         if not _TASK.fullmatch(task):
             raise LeavesFolder(file, f"a record names the task {task[:200]!r}, which cannot be the name of a file")
+
+
+def check_filled(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Check that no row lacks a value.
+
+    Raises:
+        ArtifactError: One does.
+    """
+    if lacking := next(filter(None, map(_lacking, rows)), ""):
+        cure = "type the command again that wrote this folder, with a new folder"
+        raise ArtifactError(file, f"a record lacks its {lacking!r}", cure)
 
 
 def _lacking(row: Mapping[str, Any]) -> str:

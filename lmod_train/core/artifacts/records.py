@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lmod_train.core.artifacts.parquet import read_rows, read_run_rows, read_table, rows_in, write_rows
+from lmod_train.core.artifacts.parquet import check_filled, each_row, read_run_rows, read_table, rows_in, write_rows
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.core.errors import CuratedDamaged, NotAsked
 from lmod_train.core.links import check_link
@@ -90,12 +90,22 @@ def read_records(path: Path) -> list[Record]:
     Raises:
         ArtifactError: The file is missing, unreadable, or of another schema version.
     """
+    return list(map(record_of, rows_of(path)))
+
+
+def rows_of(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the rows, or some of their columns, of what `read_records` reads, with a few in memory at a time.
+
+    Raises:
+        ArtifactError: See `read_records`.
+    """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files or not files[0].exists():
         raise CuratedDamaged(path, "no record file here")
     for file in files:
         check_link(path.parent, file)
-    return [record_of(row) for file in files for row in read_rows(file, RECORD_SCHEMA, CuratedDamaged)]
+    for file in files:
+        yield from each_row(file, RECORD_SCHEMA, CuratedDamaged, columns)
 
 
 def read_run_records(path: Path) -> list[Record]:
@@ -157,7 +167,12 @@ def curated_images(curated: Path) -> dict[str, set[str]]:
 
 
 def _columns(curated: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield some columns of each row of a curated folder."""
+    """Yield some columns of each row of a curated folder of any schema version that has them."""
     for file in sorted((curated / "records").glob("*.parquet")):
         check_link(curated, file)
-        yield from rows_in(file, read_table(file, CuratedDamaged, list(names)), CuratedDamaged)
+        table = read_table(file, CuratedDamaged, names)
+        if not table.schema.equals(pa.schema([RECORD_SCHEMA.field(name) for name in names])):
+            raise CuratedDamaged(file, f"lacks the columns {', '.join(names)}")
+        rows = rows_in(file, table, CuratedDamaged)
+        check_filled(file, rows)
+        yield from rows

@@ -8,24 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from lmod_train.core.artifacts.leaving import FOREIGN, open_sources, source_of
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.artifacts.parquet import check_rows
-from lmod_train.core.artifacts.records import record_of
-from lmod_train.core.artifacts.schema import RECORD_SCHEMA
-from lmod_train.core.errors import BadArgument, CuratedDamaged, LmodError, did_you_mean
+from lmod_train.core.artifacts.records import record_of, rows_of
+from lmod_train.core.errors import BadArgument, LmodError, did_you_mean
 from lmod_train.core.escaping import for_markdown
-from lmod_train.core.links import check_link
 from lmod_train.core.types import Record
 from lmod_train.core.vocabulary.phantoms import DRAWN
 from lmod_train.tasks.trust import Trust
-
-ROWS_AT_ONCE = 256
-"""Records held in memory at a time: text only, about a kilobyte each."""
 
 SPLITS = ("train", "val", "test")
 
@@ -85,7 +77,7 @@ class Selection:
     def __iter__(self) -> Iterator[Record]:
         """Yield the records in the order of their files; each pass reads them anew, a few hundred at a time."""
         with tqdm(total=len(self), desc="export", unit="record", disable=not self.progress) as bar:
-            for row in rows_of(self.curated):
+            for row in rows_of(self.curated / "records"):
                 if (row["task"], row["split"], row["source"]) in self._kept:
                     yield record_of(row)
                     bar.update()
@@ -155,29 +147,6 @@ def select(
     return Selection(curated, counts, licences, progress, Trust(tuple(trust), curated))
 
 
-def rows_of(curated: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the rows of every record file in name order, a few hundred in memory at a time.
-
-    Raises:
-        ArtifactError: There is no record file, or one is damaged or of another schema.
-    """
-    files = sorted((curated / "records").glob("*.parquet"))
-    if not files:
-        raise CuratedDamaged(curated / "records", "no record file here")
-    for file in files:
-        check_link(curated, file)
-        try:
-            with pq.ParquetFile(file) as opened:
-                if not opened.schema_arrow.equals(RECORD_SCHEMA):
-                    raise CuratedDamaged(file, "has other columns than this version writes")
-                for batch in opened.iter_batches(ROWS_AT_ONCE, columns=columns):
-                    rows = batch.to_pylist()
-                    check_rows(file, rows)
-                    yield from rows
-        except (pa.ArrowInvalid, OSError) as error:
-            raise CuratedDamaged(file, f"cannot be read as Parquet ({error})") from error
-
-
 def _counted(curated: Path) -> tuple[Counter[_Key], dict[_Key, set[str]]]:
     """Return how many records there are of each task, split and source, and whose licences they touch.
 
@@ -185,7 +154,7 @@ def _counted(curated: Path) -> tuple[Counter[_Key], dict[_Key, set[str]]]:
     """
     counts: Counter[_Key] = Counter()
     touched: defaultdict[_Key, set[str]] = defaultdict(set)
-    for row in rows_of(curated, ["task", "split", "source", "image", "image_plain"]):
+    for row in rows_of(curated / "records", ["task", "split", "source", "image", "image_plain"]):
         key = row["task"], row["split"], row["source"]
         counts[key] += 1
         touched[key].add(row["source"])

@@ -15,9 +15,10 @@ from contextlib import ExitStack
 from string import ascii_uppercase
 from typing import Any
 
+from lmod_train.core.artifacts.records import rows_of
 from lmod_train.core.types import Record
 from lmod_train.data.formats.folder import ExportFolder, exported_id
-from lmod_train.data.formats.selection import Selection, rows_of
+from lmod_train.data.formats.selection import Selection
 from lmod_train.data.formats.truth import Truths
 from lmod_train.data.formats.turns import one_question
 
@@ -45,7 +46,7 @@ def _most_choices(selection: Selection) -> dict[str, int]:
     """Return for each task how many columns its options need; none where a record is about regions or has too many."""
     most: defaultdict[str, int] = defaultdict(int)
     free = set()
-    for row in rows_of(selection.curated, ["task", "choices", "regions"]):
+    for row in rows_of(selection.curated / "records", ["task", "choices", "regions"]):
         most[row["task"]] = max(most[row["task"]], len(row["choices"]))
         if row["regions"] or not 2 <= len(row["choices"]) <= len(ascii_uppercase):
             free.add(row["task"])
