@@ -34,6 +34,11 @@ class Attack:
     plant: Callable[[Path, Path], object]
 
 
+def first(here: Path, place: str) -> Path:
+    """Return a file below a folder, the first where a place names several."""
+    return next(iter(sorted(here.glob(place))), here / place)
+
+
 def link(place: str, what: str = "", same_kind: bool = True) -> Callable[[Path, Path], None]:
     """Return an attack: a link in a place, to a file outside like the one that stood there, or to `what`."""
 
@@ -55,16 +60,18 @@ def link(place: str, what: str = "", same_kind: bool = True) -> Callable[[Path, 
 
 def pipe(place: str) -> Callable[[Path, Path], None]:
     def plant(here: Path, outside: Path) -> None:
-        clear(here / place)
-        os.mkfifo(here / place)
+        path = first(here, place)
+        clear(path)
+        os.mkfifo(path)
 
     return plant
 
 
 def endless_link(place: str) -> Callable[[Path, Path], None]:
     def plant(here: Path, outside: Path) -> None:
-        clear(here / place)
-        (here / place).symlink_to(Path(place).name)
+        path = first(here, place)
+        clear(path)
+        path.symlink_to(path.name)
 
     return plant
 
@@ -78,13 +85,13 @@ def content(place: str, data: bytes | str) -> Callable[[Path, Path], None]:
     return plant
 
 
-def sparse(place: str) -> Callable[[Path, Path], None]:
+def sparse(place: str, size: int = 2**32) -> Callable[[Path, Path], None]:
     """Return an attack: a file of 4 GiB that takes no room in an archive."""
 
     def plant(here: Path, outside: Path) -> None:
         clear(here / place)
         with (here / place).open("wb") as file:
-            file.truncate(2**32)
+            file.truncate(size)
 
     return plant
 
@@ -120,12 +127,13 @@ def folder_of_tables(place: str) -> Callable[[Path, Path], None]:
     """Return an attack: a folder in the place of a table, with a link to one outside in it."""
 
     def plant(here: Path, outside: Path) -> None:
-        table = pq.read_table(here / place)
+        path = first(here, place)
+        table = pq.read_table(path)
         texts = [row | {"answer": SECRET.decode()} for row in table.to_pylist()]
         pq.write_table(pa.Table.from_pylist(texts, schema=table.schema), outside / "table.parquet")
-        clear(here / place)
-        (here / place).mkdir()
-        (here / place / "part.parquet").symlink_to(outside / "table.parquet")
+        clear(path)
+        path.mkdir()
+        (path / "part.parquet").symlink_to(outside / "table.parquet")
 
     return plant
 
@@ -134,11 +142,12 @@ def no_text(place: str) -> Callable[[Path, Path], None]:
     """Return an attack: texts in a table that are no UTF-8."""
 
     def plant(here: Path, outside: Path) -> None:
-        table = pq.read_table(here / place)
+        path = first(here, place)
+        table = pq.read_table(path)
         at = table.schema.get_field_index("answer")
         ends = pa.array(range(0, 2 * len(table) + 1, 2), pa.int32()).buffers()[1]
         texts = pa.Array.from_buffers(pa.string(), len(table), [None, ends, pa.py_buffer(b"\xff\xfe" * len(table))])
-        pq.write_table(table.set_column(at, table.schema.field(at), texts), here / place)
+        pq.write_table(table.set_column(at, table.schema.field(at), texts), path)
 
     return plant
 
@@ -147,12 +156,13 @@ def bomb(place: str) -> Callable[[Path, Path], None]:
     """Return an attack: one text of 3 MB that stands in each of 900 rows of a small table."""
 
     def plant(here: Path, outside: Path) -> None:
-        table = pq.read_table(here / place)
-        at, first = table.schema.get_field_index("answer"), table.slice(0, 1)
-        with pq.ParquetWriter(here / place, table.schema, compression="zstd", use_dictionary=["answer"],
+        path = first(here, place)
+        table = pq.read_table(path)
+        at, row = table.schema.get_field_index("answer"), table.slice(0, 1)
+        with pq.ParquetWriter(path, table.schema, compression="zstd", use_dictionary=["answer"],
                               dictionary_pagesize_limit=2**28) as writer:  # fmt: skip
             text = pa.array(["A" * 3_000_000] * 100)
-            part = pa.concat_tables([first] * 100).set_column(at, table.schema.field(at), text)
+            part = pa.concat_tables([row] * 100).set_column(at, table.schema.field(at), text)
             for _ in range(9):
                 writer.write_table(part)
 
@@ -308,11 +318,11 @@ ATTACKS = [
     Attack("curated", "terminal codes in a licence",
            sources(lambda m: [one.update(licence=TORN, redistributable=True) for one in m.values()])),
     Attack("curated", "a link in the place of records", link("CURATED/records")),
-    Attack("curated", "an endless link in the place of records", endless_link("CURATED/records/four_way.parquet")),
-    Attack("curated", "a pipe in the place of records", pipe("CURATED/records/four_way.parquet")),
-    Attack("curated", "a folder of tables", folder_of_tables("CURATED/records/four_way.parquet")),
-    Attack("curated", "texts that are no text", no_text("CURATED/records/four_way.parquet")),
-    Attack("curated", "a bomb of records", bomb("CURATED/records/four_way.parquet")),
+    Attack("curated", "an endless link in the place of records", endless_link("CURATED/records/*.parquet")),
+    Attack("curated", "a pipe in the place of records", pipe("CURATED/records/*.parquet")),
+    Attack("curated", "a folder of tables", folder_of_tables("CURATED/records/*.parquet")),
+    Attack("curated", "texts that are no text", no_text("CURATED/records/*.parquet")),
+    Attack("curated", "a bomb of records", bomb("CURATED/records/*.parquet")),
     Attack("curated", "terminal codes in names", rows("CURATED", key=TORN, source=TORN, group=TORN, licence=TORN)),
     Attack("curated", "an endless link of images", endless_link("CURATED/images")),
     Attack("curated", "links in the place of images", linked_images),

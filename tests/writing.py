@@ -86,6 +86,25 @@ def talk(curated: Path) -> None:
     Path("talk.json").write_text(json.dumps([{"id": str(n), "image": "a.png", "conversations": turns} for n in "ab"]))
 
 
+def own_table(curated: Path) -> None:
+    Path("PHOTOS").mkdir()
+    for n in range(8):
+        Image.effect_noise((48, 48), 20 + n).convert("RGB").save(f"PHOTOS/f{n}.jpg")
+    rows = [f"f{n}.jpg;{('Glaukom', 'gesund')[n % 2]}" for n in range(8)]
+    Path("T.csv").write_text("\n".join(["Foto;Diagnose", *rows]), encoding="utf-8")
+
+
+def own_plan(curated: Path) -> None:
+    own_table(curated)
+    run(*TABLE, "--images", "PHOTOS", "--plan")
+    Path("OUT").rename("SENT")
+    Path("T.csv").rename("SENT/T.csv")
+    Path("PHOTOS").rename("SENT/PHOTOS")
+
+
+TABLE = ("curate", "--table", "T.csv", "--modality", "CFP", "--out", "OUT", "--workers", "1")
+
+
 def oct_image(curated: Path) -> None:
     Path("CURATED").mkdir()
     write_curated(Path("CURATED"), [record("glaucoma/p/1", image=["oct.png"], split="val", modality="OCT")])
@@ -191,6 +210,8 @@ WAYS = (
     Way("curate", ("curate", "--raw", "raw", "--out", "OUT", "--workers", "1"), photographs, "OUT"),
     Way("curate-continued", ("curate", "--raw", "raw", "--out", "OUT", "--workers", "1"), interrupted, "OUT"),
     Way("import", ("import", "talk.json", "--images", "PICTURES", "--out", "OUT"), talk, "OUT"),
+    Way("table", (*TABLE, "--images", "PHOTOS"), own_table, "OUT"),
+    Way("table-plan", ("curate", "--table", "SENT/table.yaml", "--out", "OUT", "--workers", "1"), own_plan, "OUT"),
     Way("subset", ("subset", "CURATED", "--n", "5"), copied, "CURATED"),
     Way("blind", ("blind", "CURATED"), copied, "CURATED"),
     Way("audit", ("audit", "small_base", "CURATED"), oct_image, "CURATED", True),

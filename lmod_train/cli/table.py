@@ -76,9 +76,11 @@ def curate_table(
         seed: Seed of the splits.
         workers: Number of processes that read and write images.
     """
+    from lmod_train.core.files import remove
     from lmod_train.core.lock import locked
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.journal import NAME
+    from lmod_train.data.table.images import HELD
     from lmod_train.data.table.plan import FILE, write_plan
     from lmod_train.data.table.source import OwnTable
 
@@ -94,7 +96,7 @@ def curate_table(
             raise InDoubt(doubted, None if is_curated else out / FILE)
         tasks = _tasks(grid, columns, whole)
         if plan:
-            _print_plan(out / FILE, is_curated)
+            _print_plan(out / FILE, whole, is_curated)
             return
         source = OwnTable(whole, grid, columns, folder, tasks, rows)
         manifest = pipeline.curate(
@@ -110,15 +112,26 @@ def curate_table(
             command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
             progress=sys.stderr.isatty(),
         )
+    remove(out / HELD)
     print_written(manifest, out)
     _print_next(manifest, tasks, columns, out)
 
 
-def _print_plan(file: Path, is_curated: bool) -> None:
+def _print_plan(file: Path, plan: Plan, is_curated: bool) -> None:
     if is_curated:
         print(f"{file} is that of the records beside it and stays; `--plan --out NEW` writes another")
     else:
-        print(f"wrote {file}; `python -m lmod_train curate --table {file} --out {file.parent}` curates by it")
+        print(f"wrote {file}; `{_by(file, plan, file.parent)}` curates by it")
+
+
+def _by(file: Path, plan: Plan, out: Path) -> str:
+    """Return the command that curates by a plan of one's own."""
+    from lmod_train.data.table.plan import is_below
+
+    words = ["python", "-m", "lmod_train", "curate", "--table", str(file), "--out", str(out)]
+    inside = is_below(file, plan)
+    words += [] if inside else ["--follow_links"]
+    return shlex.join([*words, "--redistributable"] if plan.redistributable and not inside else words)
 
 
 class InDoubt(LmodError):
@@ -146,13 +159,14 @@ def _plan(
 ) -> Plan:
     """Return the plan that is named in place of a table, with what options replace in it, or one for the table."""
     from lmod_train.core.vocabulary.modalities import MODALITIES, unknown_words
-    from lmod_train.data.table.plan import Plan, is_plan, read_plan
+    from lmod_train.data.table.plan import Plan, is_below, is_plan, read_plan
 
     if unknown_words(modality) and modality:
         known = ", ".join(m.name for m in MODALITIES[:7])
         raise BadArgument("--modality", modality, f"an abbreviation such as {known}", "`--modality CFP` for fundus")
     if is_plan(table):
         found = read_plan(table)
+        _refuse_elsewhere(table, replace(found, images=None) if images else found)
         given: dict[str, Any] = {
             "images": images,
             "modality": modality,
@@ -161,7 +175,7 @@ def _plan(
             "sheet": sheet,
         }
         found = replace(found, **{key: value for key, value in given.items() if value})
-        return replace(found, redistributable=True) if redistributable else found
+        return replace(found, redistributable=redistributable or (found.redistributable and is_below(table, found)))
     if not modality:
         expected = "the modality of the images, which is not guessed: CFP, OCT, SLO, ..."
         raise BadArgument("--modality", "", expected, "`--modality CFP` if they are colour fundus photographs")
@@ -170,6 +184,21 @@ def _plan(
     return Plan(
         table, images, name or identifier(table.stem), modality, licence or "not stated", redistributable, sheet
     )
+
+
+def _refuse_elsewhere(file: Path, plan: Plan) -> None:
+    """Refuse a plan that names files outside its folder: one from someone else must not say which of yours are read.
+
+    Raises:
+        LeavesFolder: It does, and the user does not allow it.
+    """
+    from lmod_train.core.errors import LeavesFolder
+    from lmod_train.core.links import follows
+    from lmod_train.data.table.plan import is_below
+
+    if not follows() and not is_below(file, plan):
+        named = " and ".join(map(str, filter(None, (plan.table, plan.images))))
+        raise LeavesFolder(file, f"it names files outside its folder: {named}", link=True)
 
 
 def _understood(
@@ -247,13 +276,15 @@ def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
     if not tasks:
         own = [c.name for c in columns if c.meaning in ("own", "diagnosis", "quality", "camera")]
         expected = "at least one question: no column has a diagnosis, grade, sex or age that the benchmark asks about"
-        cure = f"`--ask {shlex.quote(own[0])}` asks about that column" if own else "add a column with a label"
+        cure = f"`{shlex.quote(f'--ask={own[0]}')}` asks about that column" if own else "add a column with a label"
         raise BadArgument("--ask", "", expected, cure)
     return tasks
 
 
 def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
     """Print the table as it was read, and a line for every column: what it means, and examples of its cells."""
+    from lmod_train.data.table.looks import shown
+
     where = f"; header in line {grid.header_line}" if grid.header_line else ""
     print(f"{grid.path}: {grid.kind}; {len(grid.rows)} rows, {len(grid.header)} columns{where}")
     for note in grid.notes:
@@ -261,7 +292,7 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
     meanings = [_meaning(column) for column in columns]
     named, meant = min(28, max(len(c.name) for c in columns)), max(map(len, meanings))
     for column, meaning in zip(columns, meanings, strict=True):
-        print(f"  {_short(column.name, named):<{named}}  {meaning:<{meant}}  {_examples(grid, column)}".rstrip())
+        print(f"  {shown(column.name, named):<{named}}  {meaning:<{meant}}  {_examples(grid, column)}".rstrip())
     passed_on = "may be passed on" if plan.redistributable else "nothing of it leaves this machine"
     print(f"licence: {plan.licence}; {passed_on}")
 
@@ -279,6 +310,7 @@ def _meaning(column: Column) -> str:
 
 def _examples(grid: Grid, column: Column) -> str:
     """Return the first cells of a column with the words they stand for; none of what names a person."""
+    from lmod_train.data.table.looks import shown
     from lmod_train.data.table.values import values_of
 
     if column.doubt:
@@ -286,18 +318,14 @@ def _examples(grid: Grid, column: Column) -> str:
     if column.meaning in ("name", "birth"):
         return ""
     values = values_of(grid.column(column.name))
-    shown = [
-        f"{_short(cell, 24)} -> {word}" if (word := column.words.get(cell, cell)) != cell else _short(cell, 24)
+    examples = [
+        f"{shown(cell)} -> {shown(word)}" if (word := column.words.get(cell, cell)) != cell else shown(cell)
         for cell in list(values.count)[: 4 if column.words else 2]
     ]
-    more = ", ..." if len(values.count) > len(shown) else ""
+    more = ", ..." if len(values.count) > len(examples) else ""
     bad = [cell for cell in values.count if cell in column.bad]
-    lost = f"; without a value: {', '.join(_short(cell, 16) for cell in bad[:3])}" if bad else ""
-    return f"{', '.join(shown)}{more}{f' ({column.why})' if column.meaning == 'image' else ''}{lost}"
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    lost = f"; without a value: {', '.join(shown(cell, 16) for cell in bad[:3])}" if bad else ""
+    return f"{', '.join(examples)}{more}{f' ({column.why})' if column.meaning == 'image' else ''}{lost}"
 
 
 def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Sequence[Column], out: Path) -> None:

@@ -76,12 +76,14 @@ def _group_of(path: Path, row: int) -> tuple[int, int]:
 @lru_cache(maxsize=1)
 def _column(path: Path, column: str, group: int, size: int, changed: int) -> Any:
     """Return a column of a row group; `size` and `changed` are those of the file, so that a new file is read anew."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from lmod_train.core.batches import batches
+
     with pq.ParquetFile(path) as file:
-        facts = file.metadata.row_group(group)
-        chunks = [facts.column(n) for n in range(facts.num_columns)]
-        most = sum(c.total_uncompressed_size for c in chunks if c.path_in_schema.split(".")[0] == column)
-        if most > MOST_GROUP_BYTES:
-            raise ValueError(f"column {column}: {most:,} bytes in one row group, expected at most {MOST_GROUP_BYTES:,}")
-        return file.read_row_group(group, columns=[column]).column(column)
+        try:
+            parts = list(batches(file, MOST_GROUP_BYTES, [column], [group]))
+        except ValueError as error:
+            raise ValueError(f"column {column}, row group {group}: {error}") from error
+        return pa.chunked_array([part.column(column) for part in parts])

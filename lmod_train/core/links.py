@@ -69,6 +69,11 @@ def links_followed(follow: bool) -> Iterator[None]:
             del os.environ[FOLLOW]
 
 
+def follows() -> bool:
+    """Return whether the user allows reading behind links."""
+    return os.environ.get(FOLLOW) == "1"
+
+
 def check_link(root: Path, path: Path) -> None:
     """Check that a path below a folder is a file or folder, and lies in it when all links are followed.
 
@@ -85,7 +90,7 @@ def check_link(root: Path, path: Path) -> None:
 
 
 def _check_target(root: Path, path: Path) -> None:
-    if os.environ.get(FOLLOW) == "1":
+    if follows():
         return
     try:
         target = path.resolve()
@@ -101,7 +106,7 @@ def check_links_below(folder: Path) -> None:
     Raises:
         LeavesFolder: One leads out of the folder, and links are not allowed.
     """
-    if os.environ.get(FOLLOW) == "1":
+    if follows():
         return
     for place, folders, files in os.walk(folder):
         folders.sort()

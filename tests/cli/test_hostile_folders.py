@@ -34,9 +34,12 @@ from PIL import Image
 from lmod_train import cli
 from lmod_train.core.shipped import configs_folder
 from tests.hostile_folders import ASKED, ATTACKS, HIDDEN, SECRET, edit_manifest, make_secret
+from tests.hostile_tables import TABLES
 from tests.writing import CPU, WAYS, Way, copied, standing
 
-MOST_MB = 1500
+MOST_MB, MOST_ROOM = 1500, 2**33
+"""Megabytes that a command may take, and bytes at which it gets no more, so that the others here have theirs."""
+
 MOST_SECONDS, MOST_IDLE = 240, 60
 """A command is stopped when it has computed, or waited, for longer: other work on this machine stops none."""
 
@@ -59,6 +62,8 @@ TAKES = {
     "pack": ("verify",),
     "checkpoint": ("apply-delta",),
     "raw": ("curate", "curate-continued", "import"),
+    "table": ("table",),
+    "plan": ("table-plan",),
     "spreadsheet": ("answers", "judge-people", "review-sheets", "captions"),
 }  # fmt: skip
 """Kind of folder -> the commands that take it; the first two of each are tried with every attack in the quick part."""
@@ -79,7 +84,7 @@ def cases() -> Iterator[Any]:
 @pytest.mark.parametrize(("kind", "name"), list(cases()))
 def test_no_attack_of_a_folder_succeeds(kind: str, name: str, before: Callable[[Way], Path], tmp_path: Path):
     way, wrong = find(name), []
-    for attack in (one for one in ATTACKS if one.kind == kind):
+    for attack in (one for one in (*ATTACKS, *TABLES) if one.kind == kind):
         here, outside = tmp_path / "here", own_files(tmp_path / "outside")
         shutil.copytree(before(way), here, symlinks=True)
         attack.plant(here, outside)
@@ -268,16 +273,22 @@ def run(here: Path, typed: tuple[str, ...], prepare: Callable[[], None] = lambda
     process = os.fork()
     if process == 0:
         _child(here, typed, prepare, printed)
+    held = kilobytes(process)
     while True:
         done, status, used = os.wait4(process, os.WNOHANG)
         if done:
-            grown = used.ru_maxrss - resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            grown = used.ru_maxrss - held
             return Ended(os.waitstatus_to_exitcode(status), grown // 1024, printed.read_text(errors="replace"))
         if (now := seconds_of(process)) > computed:
             computed, since = now, time.monotonic()
         if computed > MOST_SECONDS or time.monotonic() - since > MOST_IDLE:
             os.kill(process, 9)
         time.sleep(0.005)
+
+
+def kilobytes(process: int) -> int:
+    """Return how much memory a process has now; a new one begins with a copy of this one's."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize() // 1024
 
 
 def seconds_of(process: int) -> float:
@@ -293,6 +304,7 @@ def _child(here: Path, typed: tuple[str, ...], prepare: Callable[[], None], prin
         os.dup2(file, 1)
         os.dup2(file, 2)
         os.chdir(here)
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_ROOM, MOST_ROOM))
         import sys
 
         sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import re
 import shlex
@@ -106,9 +107,10 @@ def test_the_user_decides_what_a_code_stands_for(tmp_path: Path, answer: str):
     assert first.patient.sex == "female"
 
 
-def test_the_plan_is_written_edited_and_used_again(tmp_path: Path):
+def test_the_plan_is_written_edited_and_used_again(tmp_path: Path, capsys):
     command = clinic(tmp_path)
     assert cli.main([*command, "--plan", "--ask", "Augendruck"]) == 0
+    printed = shlex.split(re.findall(r"`([^`]+)` curates by it", capsys.readouterr().out)[0])
     out, file = tmp_path / "OUT", tmp_path / "OUT" / "table.yaml"
     assert sorted(f.name for f in out.iterdir() if not f.name.startswith(".")) == ["table.yaml"]
     plan = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -118,16 +120,46 @@ def test_the_plan_is_written_edited_and_used_again(tmp_path: Path):
     question |= {"words": "What is the pressure of this eye?", "unit": "mmHg"}
     plan["columns"]["Alter"]["means"] = "ignore"
     file.write_text(yaml.safe_dump(plan, allow_unicode=True), encoding="utf-8")
-    assert cli.main(["curate", "--table", str(file), "--out", str(out), "--workers", "1"]) == 0
+    assert cli.main([*printed[3:], "--workers", "1"]) == 0
     tasks = by_task(out)
     assert sorted(tasks) == ["augendruck", "four_way", "sex"]
     asked = tasks["augendruck"][0]
     assert (
         "What is the pressure of this eye?" in asked.messages[0].parts[-1].text and asked.answer == "Answer: 12.5 mmHg"
     )
-    assert cli.main(["curate", "--table", str(file), "--out", str(out), "--workers", "1"]) == 0, (
-        "finished: nothing to do"
-    )
+    assert cli.main([*printed[3:], "--workers", "1"]) == 0, "finished: nothing to do"
+
+
+def test_a_plan_that_names_files_elsewhere_stops_until_they_are_allowed(tmp_path: Path, capsys):
+    assert cli.main([*clinic(tmp_path), "--plan", "--redistributable", "--licence", "CC BY 4.0"]) == 0
+    assert "--follow_links --redistributable` curates by it" in capsys.readouterr().out
+    plan = ["curate", "--table", str(tmp_path / "OUT" / "table.yaml"), "--out", str(tmp_path / "NEW"), "--workers", "1"]
+    assert cli.main(plan) == 2
+    error = capsys.readouterr().err
+    assert f"names files outside its folder: {tmp_path / 'table.csv'} and {tmp_path / 'PHOTOS'}" in error
+    assert not (tmp_path / "NEW" / "records").exists()
+    printed = shlex.split(re.findall(r"Yours: `([^`]+)`", error)[0])
+    assert cli.main(printed[3:]) == 0
+    closed = read_manifest(tmp_path / "NEW")["sources"]["table"]
+    assert closed["redistributable"] is False, "a plan does not say so of files elsewhere"
+    (tmp_path / "OUT" / "table.yaml").rename(tmp_path / "table.yaml")
+    beside = ["curate", "--table", str(tmp_path / "table.yaml"), "--out", str(tmp_path / "BESIDE"), "--workers", "1"]
+    assert cli.main(beside) == 0
+    assert read_manifest(tmp_path / "BESIDE")["sources"]["table"]["redistributable"] is True
+
+
+def test_images_of_a_table_do_not_stay_with_their_metadata(tmp_path: Path):
+    command = clinic(tmp_path)
+    names = [f"f{i:02}.jpg" for i in range(24)]
+    rows = (tmp_path / "table.csv").read_text(encoding="utf-8")
+    for name in names:
+        rows = rows.replace(name, base64.b64encode((tmp_path / "PHOTOS" / name).read_bytes()).decode())
+    (tmp_path / "table.csv").write_text(rows, encoding="utf-8")
+    del command[command.index("--images") : command.index("--images") + 2]
+    for _ in range(2):
+        assert cli.main(command) == 0
+        assert not list((tmp_path / "OUT").glob("*.parquet"))
+    assert len(by_task(tmp_path / "OUT")["four_way"]) == 24
 
 
 @pytest.mark.parametrize("column", ["Diagnose", "diagnosis"])
@@ -258,7 +290,7 @@ def test_a_table_without_a_question_says_how_to_ask_one(tmp_path: Path, capsys):
     command = ["curate", "--table", str(tmp_path / "t.csv"), "--images", str(images), "--modality", "OCT"]
     command += ["--out", str(tmp_path / "OUT"), "--workers", "1"]
     assert cli.main(command) == 2
-    (cure,) = re.findall(r"`(--ask [^`]+)`", capsys.readouterr().err)
+    (cure,) = re.findall(r"`(--ask[^`]+)`", capsys.readouterr().err)
     assert cli.main([*command, *shlex.split(cure)]) == 0
     assert by_task(tmp_path / "OUT")["clarity"][0].choices == ("good", "poor")
 

@@ -13,12 +13,11 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lmod_train.core import batches
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION, VERSION
 from lmod_train.core.curated import check_name
 from lmod_train.core.errors import ArtifactError, LeavesFolder
 from lmod_train.core.files import write_durably
-
-ROWS_A_GROUP = 1024
 
 Refusal = Callable[[Path, str], ArtifactError]
 """From a file and what is wrong with it to the error that knows the cure."""
@@ -28,7 +27,7 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[dict[str, Any]]) ->
     """Write rows in groups as they come, so that memory does not grow with their number; return how many."""
     waiting, count = iter(rows), 0
     with write_durably(path) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as writer:
-        while group := list(islice(waiting, ROWS_A_GROUP)):
+        while group := list(islice(waiting, batches.ROWS_A_GROUP)):
             writer.write_table(pa.Table.from_pylist(group, schema=schema))
             count += len(group)
     return count
@@ -45,7 +44,7 @@ def each_row(
     """Yield what `read_rows` returns, or some of its columns, with a few rows in memory at a time."""
     with _opened(file, refusal) as opened:
         _check_schema(file, opened.schema_arrow, schema, refusal)
-        for batch in _batches(opened, file.stat().st_size, columns):
+        for batch in batches.batches(opened, _most(file), columns):
             yield from _checked(file, batch, refusal)
 
 
@@ -74,9 +73,9 @@ def read_table(file: Path, refusal: Refusal, columns: Sequence[str] | None = Non
         ArtifactError: That of `refusal`: it cannot be read, or is too large.
     """
     with _opened(file, refusal) as opened:
-        batches = list(_batches(opened, file.stat().st_size, columns))
-        schema = batches[0].schema if batches else opened.schema_arrow
-        return pa.Table.from_batches(batches, schema.with_metadata(opened.schema_arrow.metadata))
+        parts = list(batches.batches(opened, _most(file), columns))
+        schema = parts[0].schema if parts else opened.schema_arrow
+        return pa.Table.from_batches(parts, schema.with_metadata(opened.schema_arrow.metadata))
 
 
 @contextmanager
@@ -99,24 +98,8 @@ def rows_in(file: Path, part: pa.Table | pa.RecordBatch, refusal: Refusal) -> li
     return rows
 
 
-AT_ONCE, MOST_GROWTH = 2**28, 200
-"""Bytes of a table that are always allowed in memory, and how many times its file it may be beyond."""
-
-
-def _batches(opened: pq.ParquetFile, size: int, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file a few at a time: one text of a file can stand in each of a million rows.
-
-    Raises:
-        ValueError: They have too many bytes.
-    """
-    groups = (opened.metadata.row_group(i) for i in range(opened.metadata.num_row_groups))
-    longest = max((g.column(i).total_uncompressed_size for g in groups for i in range(g.num_columns)), default=1)
-    found = 0
-    for batch in opened.iter_batches(max(1, min(ROWS_A_GROUP, AT_ONCE // max(1, longest))), columns=columns):
-        found += batch.nbytes
-        if found > max(AT_ONCE, MOST_GROWTH * size):
-            raise ValueError(f"more than {max(AT_ONCE, MOST_GROWTH * size):,} bytes in a file of {size:,}")
-        yield batch
+def _most(file: Path) -> int:
+    return max(batches.AT_ONCE, batches.MOST_GROWTH * file.stat().st_size)
 
 
 def is_of_other_version(file: Path) -> bool:

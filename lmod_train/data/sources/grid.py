@@ -19,10 +19,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lmod_train.core.batches import AT_ONCE, batches
 from lmod_train.core.raw import MOST_CONTAINERS, read_bytes, text_of, whole_number
 from lmod_train.data.sources.sheets import (
     MOST_BREAKS,
     MOST_CELLS,
+    MOST_COLUMNS,
     MOST_LINES,
     MOST_SPOILED,
     OPEN,
@@ -34,7 +36,13 @@ from lmod_train.data.sources.sheets import (
 from lmod_train.data.sources.workbooks import Lines, Sheet, cell_text, sheets_by_calamine, sheets_by_openpyxl
 
 MOST_BYTES = 2**30
-"""Maximum bytes of a table, which may hold its images; what it unpacks to has the limits of `sheets`."""
+"""Maximum bytes of a Parquet file, which may hold its images; what it unpacks to has the limits of `sheets`."""
+
+MOST_TEXT_BYTES = 200 * 2**20
+"""Maximum bytes of a text, which may hold its images in base64, and characters of a table's cells together."""
+
+MOST_NAME = 1000
+"""Maximum characters of the name of a column: surveys write their questions there."""
 
 TITLES = 20
 """Rows above which the header may stand."""
@@ -104,11 +112,14 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
     try:
         content = read_bytes(path, MOST_BYTES)
         if content.startswith(_PARQUET):
-            return _parquet(path, content)
+            return _checked(_parquet(path, content))
+        if len(content) > MOST_TEXT_BYTES:
+            raise UnreadableSheet(f"{len(content):,} bytes, expected at most {MOST_TEXT_BYTES:,}")
         if content.startswith(_OLD_EXCEL) or (content.startswith(_ZIP) and b"opendocument" in content[:300]):
-            return _sheet(path, sheets_by_calamine(content), "ODS" if content.startswith(_ZIP) else "XLS", sheet)
+            kind = "ODS" if content.startswith(_ZIP) else "XLS"
+            return _checked(_sheet(path, sheets_by_calamine(content), kind, sheet))
         if content.startswith(_ZIP):
-            return _sheet(path, sheets_by_openpyxl(content), "XLSX", sheet)
+            return _checked(_sheet(path, sheets_by_openpyxl(content), "XLSX", sheet))
         if sheet:
             raise UnreadableSheet(f"no sheet {sheet!r}, as the file is no workbook")
         text, encoding = text_of(content)
@@ -118,8 +129,25 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
         raise UnreadableSheet(f"cannot be read ({error})") from error
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     nuls, text = text.count("\0"), text.replace("\0", "")
-    grid = _jsonl(path, text, encoding) if text.lstrip()[:1] == "{" else _delimited(path, text, encoding)
+    is_json = re.match(r"\s*\{", text) is not None
+    grid = _checked(_jsonl(path, text, encoding) if is_json else _delimited(path, text, encoding))
     return replace(grid, notes=(*grid.notes, f"{nuls} zero bytes are left out")) if nuls else grid
+
+
+def _checked(grid: Grid) -> Grid:
+    """Return a grid of a size that the rest of the program can take; one text can stand in all its cells."""
+    _check_size(len(grid.rows), len(grid.header))
+    if max(map(len, grid.header), default=0) > MOST_NAME:
+        raise UnreadableSheet(f"the name of a column has more than {MOST_NAME:,} characters")
+    if sum(len(cell) for row in grid.rows for cell in row.cells) > MOST_TEXT_BYTES:
+        raise UnreadableSheet(f"more than {MOST_TEXT_BYTES:,} characters in its cells")
+    return grid
+
+
+def _check_size(rows: int, columns: int) -> None:
+    if columns > MOST_COLUMNS or rows > MOST_LINES or rows * columns > MOST_CELLS:
+        found = f"{rows:,} rows of {columns:,} columns"
+        raise UnreadableSheet(f"{found}, expected at most {MOST_LINES:,}, {MOST_COLUMNS:,} and {MOST_CELLS:,} cells")
 
 
 def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[str]], notes: Sequence[str]) -> Grid:
@@ -139,6 +167,7 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
     above = _upper_row(lines[at - 1], merged, cells) if at and lines[at - 1][0] == line - 1 else None
     if above is not None:
         cells = [_joined(upper, low) for upper, low in zip(_filled(above, cells), _filled(cells, above), strict=True)]
+    _check_size(0, _width(cells))
     header = _unique(cells)
     body, left = lines[at + 1 :], [*notes]
     if titles := lines[: at - (above is not None)]:
@@ -223,10 +252,11 @@ def _joined(upper: str, lower: str) -> str:
 
 def _unique(cells: Sequence[str]) -> list[str]:
     names: list[str] = []
-    cells = cells[: _width(cells)]
-    for place, cell in enumerate(cells, 1):
+    known: Counter[str] = Counter()
+    for place, cell in enumerate(cells[: _width(cells)], 1):
         name = " ".join(cell.split()) or f"[column {place}]"
-        count = sum(plain_header(other) == plain_header(cell) for other in cells[: place - 1]) if cell else 0
+        count = known[plain_header(cell)] if cell else 0
+        known[plain_header(cell)] += 1
         names.append(f"{name} [{count + 1}]" if count else name)
     return names
 
@@ -259,30 +289,51 @@ def _delimited(path: Path, text: str, encoding: str) -> Grid:
     start = text[: text.find("\n", SAMPLED) + 1 or len(text)]
     ways = {delimiter: _evenness(_quickly(start, delimiter)) for delimiter in DELIMITERS if delimiter in start}
     delimiter = max(ways or {",": (0.0, 1)}, key=lambda d: ways.get(d, (0.0, 1)))
-    lines = _split(text, delimiter, ways.get(delimiter, (0.0, 1))[1])
-    if len(lines) > MOST_LINES or sum(len(cells) for _, cells in lines) > MOST_CELLS:
-        raise UnreadableSheet(f"more than {MOST_LINES:,} lines or {MOST_CELLS:,} cells")
+    lines = list(_split(text, delimiter, ways.get(delimiter, (0.0, 1))[1]))
     named = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}[delimiter]
     return _table(path, [(n, cells) for n, cells in lines if any(cells)], f"text, {encoding}, {named}", {}, ())
 
 
-def _quickly(text: str, delimiter: str) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True))
+def _quickly(text: str, delimiter: str) -> Iterator[list[str]]:
+    return csv.reader(_lines(text, delimiter), delimiter=delimiter, skipinitialspace=True)
 
 
-def _split(text: str, delimiter: str, width: int) -> Lines:
-    """Return the rows; a quotation mark that is not closed spoils only its own line."""
-    lines = list(io.StringIO(text, newline=""))
-    rows, at, spoiled = [], 0, 0
+def _split(text: str, delimiter: str, width: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of each row; a quotation mark that is not closed spoils only its own line.
+
+    Raises:
+        UnreadableSheet: There are too many.
+    """
+    if text.count("\n") > MOST_CELLS:
+        raise UnreadableSheet(f"more than {MOST_CELLS:,} line breaks")
+    lines = list(_lines(text, delimiter))
+    at = spoiled = rows = cells = 0
     while at < len(lines):
         row, taken = row_at(lines, at, delimiter, width, MOST_BREAKS if spoiled < MOST_SPOILED else 1)
         spoiled += taken == 1 and lines[at].count('"') % 2
-        rows.append((at + 1, row))
+        rows, cells = rows + 1, cells + len(row)
+        if rows > MOST_LINES or cells > MOST_CELLS:
+            raise UnreadableSheet(f"more than {MOST_LINES:,} lines or {MOST_CELLS:,} cells")
+        yield at + 1, row
         at += taken
-    return rows
 
 
-def _evenness(rows: Sequence[Sequence[str]]) -> tuple[float, int]:
+def _lines(text: str, delimiter: str) -> Iterator[str]:
+    """Yield the lines of a text; `io.StringIO` would take four bytes a character.
+
+    Raises:
+        UnreadableSheet: One has more delimiters than a table has cells, which the reader of the library splits at once.
+    """
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin) + 1 or len(text)
+        if end - begin > MOST_CELLS and text.count(delimiter, begin, end) > MOST_CELLS:
+            raise UnreadableSheet(f"more than {MOST_CELLS:,} cells")
+        yield text[begin:end]
+        begin = end
+
+
+def _evenness(rows: Iterable[Sequence[str]]) -> tuple[float, int]:
     """Return the share of rows that have the most frequent width above 1, in tenths, and that width."""
     widths = Counter(len(cells) for cells in rows if any(cells))
     wide = {width: n for width, n in widths.items() if width > 1}
@@ -320,15 +371,31 @@ def _jsonl(path: Path, text: str, encoding: str) -> Grid:
                 objects.append((number, value))
             else:
                 lost.append((number, "not a JSON object"))
-    header = list(dict.fromkeys(str(key) for _, value in objects for key in value))
-    if not header:
+    keys = list(dict.fromkeys(key for _, value in objects for key in value))
+    if not keys:
         raise UnreadableSheet("no JSON object was found")
-    rows = tuple(Row(n, tuple(_json_text(value.get(key)) for key in header)) for n, value in objects)
-    return Grid(path, tuple(header), rows, f"JSON lines, {encoding}", lost=tuple(lost))
+    _check_size(len(objects), len(keys))
+    rows = tuple(Row(n, tuple(_json_text(value.get(key)) for key in keys)) for n, value in objects)
+    return Grid(path, _names(keys), rows, f"JSON lines, {encoding}", lost=tuple(lost))
+
+
+def _names(keys: Sequence[str]) -> tuple[str, ...]:
+    """Return keys of a file as names of columns, in one line each."""
+    return tuple(_unique([_whole(key) or f"[column {place}]" for place, key in enumerate(keys, 1)]))
 
 
 def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else cell_text(value)
+    """Return a value as the text of a cell; one that is nested too deeply has none."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else None
+    except RecursionError:
+        return ""
+    return _whole(cell_text(value) if text is None else text)
+
+
+def _whole(text: str) -> str:
+    """Return a text with a sign for each half of a character, which JSON can state and no file can hold."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
 def _parquet(path: Path, content: bytes) -> Grid:
@@ -336,22 +403,26 @@ def _parquet(path: Path, content: bytes) -> Grid:
     try:
         file = pq.ParquetFile(io.BytesIO(content))
         schema = file.schema_arrow
+        _check_size(file.metadata.num_rows, len(schema))
         images = next((f.name for f in schema if _is_image(f.type)), "")
         plain = [f.name for f in schema if f.name != images and not _holds_bytes(f.type)]
-        paths = [f"{images}.path"] if images and pa.types.is_struct(schema.field(images).type) else []
-        table = file.read(columns=[*plain, *paths])
-    except (pa.ArrowException, OSError) as error:
+        names = dict(zip(schema.names, _names(schema.names), strict=True))
+        if len(names) < len(schema) or names.get(images, images) != images:
+            raise UnreadableSheet("two columns of one name, or a line break in the name of that with images")
+        paths = [f"{images}.path"] if images else []
+        parts = list(batches(file, AT_ONCE, [*plain, *paths]))
+        columns = {name: [_json_text(value) for part in parts for value in part[name].to_pylist()] for name in plain}
+        held = [part[images].to_pylist() for part in parts if images in part.schema.names]
+    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
         raise UnreadableSheet(f"not a readable Parquet file ({error})") from error
-    if table.num_rows > MOST_LINES or table.num_rows * table.num_columns > MOST_CELLS:
-        raise UnreadableSheet(f"more than {MOST_LINES:,} rows or {MOST_CELLS:,} cells")
-    columns = {name: [_json_text(value) for value in table[name].to_pylist()] for name in plain}
     if images:
-        named = [(value or {}).get("path") for value in table[images].to_pylist()] if paths else []
-        numbered = [f"row {n}" for n in range(1, table.num_rows + 1)]
-        columns[images] = [str(path) if path else row for path, row in zip(named or numbered, numbered, strict=True)]
-    header = tuple(f.name for f in schema if f.name in columns)
-    rows = tuple(Row(n, cells) for n, cells in enumerate(zip(*(columns[name] for name in header), strict=True), 1))
-    return Grid(path, header, rows, "Parquet", images=images, classes=_class_labels(schema))
+        numbered = [f"row {n}" for n in range(1, file.metadata.num_rows + 1)]
+        named = [(value or {}).get("path") for part in held for value in part] or numbered
+        columns[images] = [str(path) if path else row for path, row in zip(named, numbered, strict=True)]
+    header = tuple(names[name] for name in schema.names if name in columns)
+    cells = zip(*(columns[name] for name in schema.names if name in columns), strict=True)
+    rows = tuple(Row(n, row) for n, row in enumerate(cells, 1))
+    return Grid(path, header, rows, "Parquet", images=images, classes=_class_labels(schema, names))
 
 
 def _is_image(kind: pa.DataType) -> bool:
@@ -364,12 +435,16 @@ def _holds_bytes(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
-def _class_labels(schema: pa.Schema) -> dict[str, tuple[str, ...]]:
+def _class_labels(schema: pa.Schema, columns: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return the names of class labels that the Hub's metadata states by column."""
     try:
         stated = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
         features = stated.get("info", {}).get("features", {})
         found = {name: kind.get("names") for name, kind in features.items() if isinstance(kind, dict)}
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return {}
-    return {name: tuple(map(str, names)) for name, names in found.items() if isinstance(names, list) and names}
+    return {
+        columns[name]: tuple(map(str, names))
+        for name, names in found.items()
+        if name in columns and isinstance(names, list) and names
+    }

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import datetime
 import io
+import os
 import re
+import sys
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from typing import Any
 
 from openpyxl import load_workbook
 from openpyxl.utils.cell import range_boundaries
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
+from lmod_train.core.processes import spawning
 from lmod_train.data.sources.sheets import MOST_CELLS, MOST_LINES, UnreadableSheet, check_unpacked, merged_ranges
 
 Lines = Sequence[tuple[int, list[str]]]
@@ -68,27 +73,64 @@ def _edges(reference: str) -> tuple[int, int, int, int]:
     return top, left, bottom, right
 
 
-def sheets_by_calamine(content: bytes) -> Iterator[Sheet]:
-    """Yield the sheets of an xls or ods workbook."""
-    left = MOST_CELLS
-    try:
-        if content.startswith(b"PK\x03\x04"):
+MOST_BYTES, MOST_SECONDS = 2**30, 120
+"""Memory and time of computing that calamine may take: a small file can repeat a cell a billion times."""
+
+
+def sheets_by_calamine(content: bytes) -> list[Sheet]:
+    """Return the sheets of an xls or ods workbook, read in a process that can be stopped."""
+    if content.startswith(b"PK\x03\x04"):
+        try:
             check_unpacked(content)
-        book = CalamineWorkbook.from_filelike(io.BytesIO(content))
-        for about in book.sheets_metadata:
-            if about.typ != SheetTypeEnum.WorkSheet or str(about.visible).rpartition(".")[2] != "Visible":
-                continue
-            sheet = book.get_sheet_by_name(about.name)
-            left -= sheet.total_height * max(sheet.total_width, MOST_CELLS // MOST_LINES)
-            if left < 0:
-                raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
-            texts = [[cell_text(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
-            lines = [(number, cells) for number, cells in enumerate(texts, 1) if any(cells)]
-            ranges = sheet.merged_cell_ranges or []
-            edges = ((top + 1, left_ + 1, bottom + 1, right + 1) for (top, left_), (bottom, right) in ranges)
-            yield Sheet(about.name, *_with_merged(lines, edges))
-    except CalamineError as error:
-        raise UnreadableSheet(f"not a readable workbook ({error})") from error
+        except (ValueError, zipfile.BadZipFile) as error:
+            raise UnreadableSheet(f"not a readable workbook ({error})") from error
+    context = spawning()
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_send_sheets, args=(content, sending), daemon=True)
+    process.start()
+    sending.close()
+    try:
+        found: list[Sheet] | str = receiving.recv()
+    except EOFError:  # the process was stopped
+        found = f"it takes more than {MOST_BYTES:,} bytes or {MOST_SECONDS} s, or is damaged"
+    finally:
+        receiving.close()
+        process.kill()
+        process.join()
+    if isinstance(found, str):
+        raise UnreadableSheet(f"not a readable workbook ({found})")
+    return found
+
+
+def _send_sheets(content: bytes, sending: Connection) -> None:
+    """Send the sheets, or what is wrong with the workbook."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what calamine prints where it ends
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+    try:
+        sending.send(list(_by_calamine(content)))
+    except (CalamineError, UnreadableSheet, ValueError) as error:
+        sending.send(str(error))
+
+
+def _by_calamine(content: bytes) -> Iterator[Sheet]:
+    left = MOST_CELLS
+    book = CalamineWorkbook.from_filelike(io.BytesIO(content))
+    for about in book.sheets_metadata:
+        if about.typ != SheetTypeEnum.WorkSheet or str(about.visible).rpartition(".")[2] != "Visible":
+            continue
+        sheet = book.get_sheet_by_name(about.name)
+        left -= sheet.total_height * max(sheet.total_width, MOST_CELLS // MOST_LINES)
+        if left < 0:
+            raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
+        texts = [[cell_text(value) for value in row] for row in sheet.to_python(skip_empty_area=False)]
+        lines = [(number, cells) for number, cells in enumerate(texts, 1) if any(cells)]
+        ranges = sheet.merged_cell_ranges or []
+        edges = ((top + 1, left_ + 1, bottom + 1, right + 1) for (top, left_), (bottom, right) in ranges)
+        yield Sheet(about.name, *_with_merged(lines, edges))
 
 
 def _with_merged(

@@ -151,15 +151,15 @@ def _one_diagnosis(grid: Grid, columns: list[Column]) -> list[Column]:
     found = [c for c in columns if c.meaning == "diagnosis" and c.why != "as you say"]
     stated = {c.eye for c in columns if c.meaning == "diagnosis" and c.why == "as you say"}
     doubted: dict[str, Column] = {}
-    for first in found:
-        for second in found[found.index(first) + 1 :]:
-            same = plain(re.sub(r" \[\d+\]$", "", second.name)) == plain(first.name) and first.eye == second.eye
-            apart = sum(a != b for a, b in zip(grid.column(first.name), grid.column(second.name), strict=True))
-            if same and apart and first.eye not in stated:
-                doubt = f"which of {first.name} and {second.name} counts; they differ in {apart} rows"
-                options = (option_of("diagnosis", first.name),)
-                doubted[first.name] = replace(first, meaning="ignore", doubt=doubt, options=options)
-                doubted[second.name] = replace(second, meaning="ignore", why=f"see {first.name}")
+    firsts: dict[tuple[str, str], Column] = {}
+    for second in found:
+        first = firsts.setdefault((plain(re.sub(r" \[\d+\]$", "", second.name)), second.eye), second)
+        apart = sum(a != b for a, b in zip(grid.column(first.name), grid.column(second.name), strict=True))
+        if apart and first.eye not in stated:
+            doubt = f"which of {first.name} and {second.name} counts; they differ in {apart} rows"
+            options = (option_of("diagnosis", first.name),)
+            doubted[first.name] = replace(first, meaning="ignore", doubt=doubt, options=options)
+            doubted[second.name] = replace(second, meaning="ignore", why=f"see {first.name}")
     return [doubted.get(c.name, c) for c in columns]
 
 

@@ -23,6 +23,12 @@ ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".gif", "
 
 How = Literal["as written", "another case", "without its ending", "as a number"]
 
+HELD = "table_images.parquet"
+"""File of the images that a table holds, until they are curated: they have all their metadata."""
+
+_LONGEST = 4096
+"""Characters of a path; a longer cell names no file."""
+
 _SHORT = 64
 """Characters below which a cell is the number of another row with the same image, as in tables of VLMEvalKit."""
 
@@ -50,6 +56,8 @@ class Folder:
             cell: Path or name, with or without folder and ending.
             numbers: Whether ``1`` names ``01.jpg``, which only the user can know.
         """
+        if len(cell) > _LONGEST:
+            return (), "as written"
         name = composed(cell.strip().replace("\\", "/")).removeprefix("./").lstrip("/")
         for how, key in _ways(name):
             whole, ends = self._whole.get(how, {}), self._ends.get(how, {})
@@ -148,7 +156,7 @@ def write_images(out: Path, held: Sequence[bytes | str]) -> tuple[Path, list[int
     """Write the images that a table holds in base64 to a Parquet file, each once.
 
     Args:
-        out: Curated folder; the file is ``table_images.parquet`` there.
+        out: Curated folder; the file is `HELD` there.
         held: As `embedded` returns them.
 
     Returns:
@@ -156,7 +164,7 @@ def write_images(out: Path, held: Sequence[bytes | str]) -> tuple[Path, list[int
     """
     different = list(dict.fromkeys(one for one in held if isinstance(one, bytes)))
     places = {data: place for place, data in enumerate(different)}
-    file = out / "table_images.parquet"
+    file = out / HELD
     with write_beside(file) as part:
         pq.write_table(pa.table({"image": pa.array(different, pa.binary())}), part, row_group_size=16)
     return file, [places[one] if isinstance(one, bytes) else one for one in held]

@@ -123,6 +123,8 @@ def _of_words(
 
 def _sexes(codes: Sequence[str]) -> tuple[str, ...]:
     """Return options that read 1 and 2 as ISO/IEC 5218 does; of other codes nothing is known."""
+    if any(shown(code) != code for code in codes):
+        return ()
     if set(codes) <= {"1", "2"}:
         return ("--value sex:1=male", "--value sex:2=female")
     return (f"--value sex:{codes[0]}=male", *(f"--value sex:{code}=female" for code in codes[1:2]))
@@ -270,8 +272,14 @@ _LOOKS: tuple[Callable[[Seen], Column | None], ...] = (
 
 
 def _listed(cells: Iterable[str]) -> str:
-    named = list(cells)
+    named = [shown(cell) for cell in cells]
     return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
+
+
+def shown(text: str, most: int = 24) -> str:
+    """Return the beginning of a cell in one line."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(text) <= most else f"{line[: most - 3]}..."
 
 
 def _kind_in_words(values: Values) -> str:

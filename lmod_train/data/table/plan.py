@@ -92,11 +92,11 @@ def read_plan(file: Path) -> Plan:
         return Plan(
             table=_found(file, stated["table"]),
             images=_found(file, stated["images"]) if stated.get("images") else None,
-            name=stated["name"],
-            modality=stated["modality"],
-            licence=stated.get("licence", "not stated"),
+            name=_text(stated["name"]),
+            modality=_text(stated["modality"]),
+            licence=_text(stated.get("licence", "not stated")),
             redistributable=stated.get("redistributable") is True,
-            sheet=stated.get("sheet") or "",
+            sheet=_text(stated.get("sheet") or ""),
             answers=Answers(
                 {str(name): str(one["means"]) for name, one in columns.items()},
                 {
@@ -105,12 +105,52 @@ def read_plan(file: Path) -> Plan:
                     if one.get("words")
                 },
             ),
-            questions=tuple(stated.get("questions") or ()),
+            questions=tuple(map(_question, stated.get("questions") or ())),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadArgument(
             "--table", str(file), f"{expected} ({type(error).__name__}: {error})", "name the table itself"
         ) from error
+
+
+_TEXTS = frozenset({"name", "words", "column", "kind", "label", "unit", "language"})
+_LISTS = frozenset({"choices", "paraphrases", "sources"})
+
+
+def _question(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a question of the plan whose values have the types that `lmod_train.tasks.own.Own` takes."""
+    question = dict(stated.items())
+    for key in ("name", "words", "kind"):
+        _text(question[key])
+    for key, value in question.items():
+        if key in _TEXTS:
+            _text(value)
+        elif key in _LISTS:
+            _texts(value)
+        elif key == "synonyms":
+            for choice, words in value.items():
+                _texts([choice, *_texts(words)])
+        else:
+            raise ValueError(f"a question has no {key!r}")
+    return question
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list of texts, found {str(value)[:60]!r}")
+    return list(map(_text, value))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {str(value)[:60]!r}")
+    return value
+
+
+def is_below(file: Path, plan: Plan) -> bool:
+    """Return whether the table and the images of a plan lie in the folder of its file, links followed."""
+    named = [plan.table, *([plan.images] if plan.images else [])]
+    return all(path.resolve().is_relative_to(file.parent.resolve()) for path in named)
 
 
 def _found(file: Path, named: str) -> Path:

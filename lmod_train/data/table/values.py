@@ -34,6 +34,9 @@ _AGE = re.compile(
 _MONTHS = re.compile(r"(\d{1,2})\s*(?:m|mo|months?|monate?|mois|meses|mes|个月|月|か月)\.?", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[;,/+&|、，；\n]|\s(?:and|und|et|y|e|mit|with|con|com|avec)\s")
 _CODE = re.compile(r"([A-Z]\d{2}(?:\.\d{1,4})?)(?:[A-Z]{0,2})", re.IGNORECASE)
+_LONGEST = 2000
+"""Characters of a list of diagnoses; a longer cell is free text."""
+
 OLDEST = 120
 """Years; an age at or above it is an error of typing."""
 
@@ -155,6 +158,8 @@ def findings_of(text: str) -> Findings:
     """
     if is_missing(text):
         return Findings()
+    if len(text) > _LONGEST:
+        return Findings(others=(text.strip(),))
     whole = _finding(text)
     if whole is not None:
         return whole

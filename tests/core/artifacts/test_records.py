@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lmod_train.core.artifacts import parquet
+from lmod_train.core import batches
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records, read_run_records, record_id, record_row, write_records
 from lmod_train.core.artifacts.schema import PREDICTION_SCHEMA, RECORD_SCHEMA
@@ -49,7 +49,7 @@ def test_the_schema_is_the_stated_one_with_and_without_rows(tmp_path: Path):
 
 
 def test_more_rows_than_a_group_come_back_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(parquet, "ROWS_A_GROUP", 3)
+    monkeypatch.setattr(batches, "ROWS_A_GROUP", 3)
     records = [replace(BARE, id=str(i)) for i in range(8)]
     assert write_records(tmp_path / "r.parquet", records) == 8
     assert read_records(tmp_path / "r.parquet") == records

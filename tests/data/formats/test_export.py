@@ -64,7 +64,7 @@ def peak(curated: Path, to: Format, out: Path) -> int:
 
 @pytest.mark.parametrize("to", ["llava", "sharegpt"])
 def test_memory_does_not_grow_with_the_records(tmp_path: Path, to: Format, monkeypatch: pytest.MonkeyPatch, request):
-    monkeypatch.setattr("lmod_train.core.artifacts.parquet.ROWS_A_GROUP", 32)
+    monkeypatch.setattr("lmod_train.core.batches.ROWS_A_GROUP", 32)
     usual = gc.get_threshold()
     gc.set_threshold(700, 10, 10)  # Python's own; the suite collects more rarely
     request.addfinalizer(lambda: gc.set_threshold(*usual))

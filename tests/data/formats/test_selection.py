@@ -34,7 +34,7 @@ def test_records_are_read_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
     folder = write_curated(tmp_path, [record("glaucoma", n) for n in range(30)], open_eyes=True)
     read: list[int] = []
     inner = room.record_of
-    monkeypatch.setattr("lmod_train.core.artifacts.parquet.ROWS_A_GROUP", 4)
+    monkeypatch.setattr("lmod_train.core.batches.ROWS_A_GROUP", 4)
     monkeypatch.setattr(room, "record_of", lambda row: read.append(1) or inner(row))
     passed = iter(select(folder))
     next(passed)
