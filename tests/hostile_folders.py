@@ -27,11 +27,12 @@ ENDLESS = b"[" * 200_000
 
 @dataclass(frozen=True)
 class Attack:
-    """What is put into a folder; `plant` is given the working folder and a folder outside it."""
+    """What is put into a folder; `plant` is given the working folder and a folder outside it, and may be `heavy`."""
 
     kind: str
     name: str
     plant: Callable[[Path, Path], object]
+    heavy: bool = False
 
 
 def first(here: Path, place: str) -> Path:
@@ -179,7 +180,9 @@ def metadata(kind: str) -> Callable[[Path, Path], None]:
             stated[file.relative_to(here / "CURATED").as_posix()] = hashlib.sha256(file.read_bytes()).hexdigest()
         for file in (here / "CURATED" / "records").glob("*.parquet"):
             table = pq.read_table(file)
-            changed = [row | {"image_sha256": [stated[name] for name in row["image"]]} for row in table.to_pylist()]
+            changed = [
+                row | {"image_sha256": [stated.get(name, "") for name in row["image"]]} for row in table.to_pylist()
+            ]
             pq.write_table(pa.Table.from_pylist(changed, schema=table.schema), file)
 
     return plant
@@ -195,11 +198,40 @@ def write_with_metadata(file: Path, kind: str) -> None:
     file.write_bytes(stream.getvalue() + HIDDEN)
 
 
-def images(make: Callable[[Path], object]) -> Callable[[Path, Path], None]:
+def images(make: Callable[[Path], object], place: str = "CURATED/images") -> Callable[[Path, Path], None]:
     def plant(here: Path, outside: Path) -> None:
-        for file in sorted((here / "CURATED" / "images").rglob("*.jpg")):
+        for file in sorted((here / place).rglob("*.jpg")):
             file.unlink()
             make(file)
+
+    return plant
+
+
+def raw_metadata(here: Path, outside: Path) -> None:
+    for file in (here / "raw").rglob("*.jpg"):
+        write_with_metadata(file, "JPEG")
+
+
+def raw_links(to: str) -> Callable[[Path, Path], None]:
+    """Return an attack: links in the place of all raw images, or of the folders of them."""
+
+    def plant(here: Path, outside: Path) -> None:
+        files = sorted((here / "raw").rglob("*.jpg"))
+        for path in files if to == "photograph.jpg" else sorted({file.parent for file in files}):
+            clear(path)
+            path.symlink_to(outside / to)
+        (outside / "run" / "1.jpg").write_bytes((outside / "photograph.jpg").read_bytes())
+
+    return plant
+
+
+def talk(**values: Any) -> Callable[[Path, Path], None]:
+    """Return an attack: other values in each conversation; OUTSIDE is the folder of the owner."""
+
+    def plant(here: Path, outside: Path) -> None:
+        file = here / "talk.json"
+        rows = [row | values for row in json.loads(file.read_text())]
+        file.write_text(json.dumps(rows).replace("OUTSIDE", str(outside)))
 
     return plant
 
@@ -380,6 +412,27 @@ ATTACKS = [
     Attack("raw", "a nested journal", content("OUT/.journal.jsonl", ENDLESS + b"\n{}\n")),
     Attack("raw", "a pipe in the place of the lock", pipe("OUT/.lock")),
     Attack("raw", "a link in the place of images to write", link("OUT/images", "run")),
+    Attack("photographs", "links in the place of images", raw_links("photograph.jpg")),
+    Attack("photographs", "links in the place of folders", raw_links("run")),
+    Attack("photographs", "pipes in the place of images", images(os.mkfifo, "raw")),
+    Attack("photographs", "images of 60,000 x 60,000 pixels", images(wide, "raw")),
+    Attack("photographs", "images of 4 GiB", images(lambda file: os.truncate(_new(file), 2**32), "raw")),
+    Attack("photographs", "metadata in images", raw_metadata),
+    Attack("talk", "another folder", talk(image="../outside/photograph.jpg")),
+    Attack("talk", "the disk", talk(image="OUTSIDE/photograph.jpg")),
+    Attack("talk", "an address of the disk", talk(image="file://OUTSIDE/photograph.jpg")),
+    Attack("talk", "an address of a server", talk(image="http://127.0.0.1:9/photograph.jpg")),
+    Attack("talk", "a list of images", talk(image=[["../outside/photograph.jpg"]])),
+    Attack("talk", "names of another type", talk(id={"a": 1}, image=3)),
+    Attack("talk", "an id of another folder", talk(id="../../../outside/run/x")),
+    Attack("talk", "terminal codes", talk(id=TORN, conversations=[{"from": TORN, "value": TORN}])),
+    Attack("talk", "turns of another type", talk(conversations=[{"from": "human", "value": {"a": 1}}, 3])),
+    Attack("talk", "half a character", talk(conversations=[
+        {"from": "human", "value": "<image>\ud800"}, {"from": "gpt", "value": "\udfff"}])),
+    Attack("talk", "nested values", content("talk.json", ENDLESS)),
+    Attack("talk", "nested lines", content("talk.json", b'{"id": "a"}\n{"id": ' + ENDLESS)),
+    Attack("talk", "a pipe", pipe("talk.json")),
+    Attack("talk", "4 GiB", sparse("talk.json")),
     Attack("spreadsheet", "an entity", sheets(
         lambda _: workbook(book=BOOK, rels=RELS.replace("TARGET", "worksheets/sheet1.xml"), sheet=CELLS))),
     Attack("spreadsheet", "a sheet elsewhere", sheets(
@@ -420,6 +473,11 @@ def photograph() -> Image.Image:
         if (at // 8 + at) % 2:
             image.putpixel((at % 8, at // 8), (0, 250, 0))
     return image.resize((64, 64), Image.Resampling.NEAREST)
+
+
+def _new(file: Path) -> Path:
+    file.write_bytes(b"\xff\xd8\xff")
+    return file
 
 
 def clear(path: Path) -> None:

@@ -205,7 +205,6 @@ def _understood(
     plan: Plan, column: Sequence[str], value: Sequence[str], ask: Sequence[str]
 ) -> tuple[Grid, Folder, list[Column], Plan]:
     """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
-    from lmod_train.core.links import check_links_below
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.data.table.columns import understand
@@ -220,8 +219,6 @@ def _understood(
         raise BadArgument("--table", str(plan.table), f"a table with a header ({error})", cure) from error
     if plan.images is not None and not plan.images.is_dir():
         raise BadArgument("--images", str(plan.images), "an existing folder", "name the folder of the photographs")
-    if plan.images is not None:
-        check_links_below(plan.images)
     folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
     whole = with_options(plan, column, value)
     unknown = [name for name in whole.answers.columns if name not in grid.header]

@@ -13,7 +13,6 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from lmod_train.core.errors import BadArgument, BadSample, LmodError
-from lmod_train.core.links import check_links_below
 from lmod_train.core.types import Cut, Dropped, Question, Sample
 from lmod_train.core.vocabulary.modalities import combined, unknown_words, words_of
 from lmod_train.core.vocabulary.phantoms import LICENCE
@@ -55,7 +54,7 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
     dropped: list[Dropped] = []
     listing: dict[str, Any] = {}
     for source in sorted(sources, key=lambda s: s.name):
-        check_links_below(source.root)
+        source.check_links()
         is_phantom, items = source.is_phantom, _items(source)
         for item in items:
             problem = item if isinstance(item, Dropped) else _unusable(item, samples)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
-from lmod_train.core.raw import decoded
+from lmod_train.core.raw import decoded, read_bytes
 from lmod_train.core.types import Dropped, ImageFile, Message, Part, Question, Sample, SampleStream
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.turns import parts_of
@@ -185,6 +185,10 @@ def read_dialogues(file: Path, images: Path, source: str, patient: str = "") -> 
             yield Dropped(source, key, str(shown or ""), STEP, error.reason, error.detail)
 
 
+MOST_BYTES = 1_200_000_000
+"""Maximum bytes of a file; the largest of LLaVA has 1.03 GB."""
+
+
 def _values(file: Path) -> Iterator[Any]:
     expected = "a JSON list of items with id, image and conversations, or .jsonl with one a line"
     cure = "name LLaVA's training file, e.g. `llava_instruct_150k.json`"
@@ -192,10 +196,10 @@ def _values(file: Path) -> Iterator[Any]:
         raise BadArgument("file", str(file), f"an existing file: {expected}", cure)
     try:
         if file.suffix == ".jsonl":
-            yield from (_line(line) for line in decoded(file.read_bytes()).split("\n") if line.strip())
+            yield from (_line(line) for line in decoded(read_bytes(file, MOST_BYTES)).split("\n") if line.strip())
             return
-        values = json.loads(decoded(file.read_bytes()))
-    except (ValueError, RecursionError) as error:
+        values = json.loads(decoded(read_bytes(file, MOST_BYTES)))
+    except (OSError, ValueError, RecursionError) as error:
         raise BadArgument("file", str(file), f"{expected} ({error})", cure) from error
     if not isinstance(values, list):
         raise BadArgument("file", str(file), f"{expected}; found {type(values).__name__}", cure)

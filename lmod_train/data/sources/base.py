@@ -9,6 +9,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from lmod_train.core.links import check_links_below
 from lmod_train.core.types import Dropped, Extent, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.data.sources.gaps import gaps, group_of
@@ -73,6 +74,14 @@ class Source(ABC):
         Raises:
             SourceNotFound: Something is missing; the message prints the expected tree.
         """
+
+    def check_links(self) -> None:
+        """Check that no link below the root leads out of it, before anything there is read.
+
+        Raises:
+            LeavesFolder: One does, and the user does not allow it.
+        """
+        check_links_below(self.root)
 
     def inputs(self) -> Mapping[str, Any]:
         """Return what the manifest states of its inputs besides their listing; nothing by default."""

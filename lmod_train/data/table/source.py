@@ -103,6 +103,11 @@ class OwnTable(Source):
     def verify(self) -> None:
         """Do nothing: the table was read before."""
 
+    def check_links(self) -> None:
+        """Check the folder of the images; where the table holds them, none of its folder is read."""
+        if self._rows is None:
+            super().check_links()
+
     def inputs(self) -> Mapping[str, Any]:
         """Return name and SHA-256 of the table, for the manifest."""
         return {"table": self._grid.path.name, "sha256": sha256_of(self._grid.path)}
