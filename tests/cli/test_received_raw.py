@@ -95,3 +95,11 @@ def test_links_within_the_folder_are_followed(raw: Path, command: Command):
     (raw / DATASET).rename(raw / "kept")
     (raw / DATASET).symlink_to("kept")
     assert cli.main(command(raw)) == 0
+
+
+def test_other_photographs_with_a_link_out_of_their_folder_are_not_read(raw: Path, capsys):
+    others = raw.parent / "others"
+    others.mkdir()
+    (others / "a.jpg").symlink_to(raw.parent / "outside" / "patient.jpg")
+    assert cli.main([*curated(raw), "--foreign", str(others)]) == 2
+    assert "a link leads out of the folder" in capsys.readouterr().err

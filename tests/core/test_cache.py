@@ -13,7 +13,7 @@ import pytest
 
 from lmod_train.core import cache as module
 from lmod_train.core.cache import Cache, mapped
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, LinkInFolder
 from lmod_train.core.files import STALE
 
 ROWS = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -174,3 +174,13 @@ def test_processes_that_fill_one_folder_at_once_all_get_everything(tmp_path):
     ]
     assert [process.communicate(timeout=60)[0] for process in begun] == [f"{2000 * sum(range(200))}\n"] * 3
     assert files(tmp_path) == sorted(f"{i % 3}/{i}.npy" for i in range(200))
+
+
+def test_nothing_is_kept_behind_a_link(tmp_path):
+    (tmp_path / "outside").mkdir()
+    cache = cache_in(tmp_path / "made")
+    cache.keep("one", ROWS)
+    (tmp_path / "made" / "ab").symlink_to(tmp_path / "outside")
+    with pytest.raises(LinkInFolder):
+        cache.keep("ab/two", ROWS)
+    assert files(tmp_path / "outside") == []

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lmod_train import cli
+from lmod_train.cli.series import Series
 from lmod_train.core import files
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.cache import Cache
 from lmod_train.core.errors import LinkInFolder
 from lmod_train.core.links import refuse_links, rooted
-from lmod_train.core.lock import locked, new_folder
+from lmod_train.core.lock import locked, new_folder, shared
 
 
 def write(path: Path) -> None:
@@ -115,6 +117,8 @@ def test_a_folder_inside_another_is_no_root_of_its_own(outside: Path, tmp_path: 
     (tmp_path / "judge").symlink_to(outside)
     with rooted(tmp_path), pytest.raises(LinkInFolder), locked(tmp_path / "judge", "--name"):
         pass
+    with rooted(tmp_path), pytest.raises(LinkInFolder), shared(tmp_path / "judge", "--name", 0):
+        pass
     with locked(tmp_path / "judge", "--name"):
         refuse_links(tmp_path / "judge" / "a")
 
@@ -154,3 +158,23 @@ def test_no_member_of_a_series_lies_elsewhere(tmp_path: Path):
     (tmp_path / "RUN" / "seed_0").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(LeavesFolder):
         members(tmp_path / "RUN")
+
+
+def test_what_is_shared_is_a_root(outside: Path, tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "replies").symlink_to(outside)
+    with shared(tmp_path / "run", "--run", 0), pytest.raises(LinkInFolder):
+        refuse_links(tmp_path / "run" / "replies" / "a")
+
+
+def test_the_folder_of_a_series_is_a_root_of_its_runs(outside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "series").mkdir()
+    (tmp_path / "series" / "seed_0").symlink_to(outside)
+
+    def run(command: list[str], once: bool = False) -> int:
+        refuse_links(tmp_path / "series" / command[1])
+        return 0
+
+    monkeypatch.setattr(cli, "_late", run)
+    with pytest.raises(LinkInFolder):
+        cli._each(Series(tmp_path / "series", (["fit", "seed_0"],)))

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 from lmod_train.core.artifacts.leaving import open_sources, sources_touched
 from lmod_train.core.types import Patient
+from lmod_train.report.pack import _sources
 from lmod_train.report.withheld import Keys, identity
 from tests.report.packs import question
 
@@ -49,3 +50,17 @@ def test_the_identity_of_a_manifest_does_not_depend_on_the_machine():
     assert identity(told("/srv/ada", versions={"x": 1})) == identity(told("/srv/x"))
     first, other = identity(told("/x")), identity(told("/x", seed=1))
     assert [name for name in first if first[name] != other[name]] == ["seed"]
+
+
+def test_the_key_of_a_record_is_of_the_images_of_each_source_that_it_shows():
+    probe = replace(RECORDS[0], image=("images/closed/x.jpg",))
+    others = [replace(r, image_sha256=("1" * 64,)) if r.source == "closed" else r for r in RECORDS]
+    assert Keys([probe, *RECORDS], MANIFEST).id_of(probe) != Keys([probe, *others], MANIFEST).id_of(probe)
+
+
+def test_a_pack_states_the_licence_of_each_source_that_it_shows():
+    probe = replace(RECORDS[0], image=("images/closed/x.jpg",))
+    assert [(one.name, one.open) for one in _sources(MANIFEST, [probe])] == [
+        ("closed", False),
+        ("open", True),
+    ]

@@ -15,7 +15,6 @@ from typing import Any
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import CuratedDamaged
 from lmod_train.core.files import link_or_copy, make_folder, remove, remove_empty, write_beside
-from lmod_train.core.links import refuse_links
 from lmod_train.report.thumbnails import thumbnail
 
 PREFIX = "lmodData"
@@ -114,8 +113,6 @@ class Inside(Store):
 def clear(out: Path) -> None:
     """Remove the data, images and pages of an earlier report: only files with names as they are written here."""
     digits = "[0-9]" * 6
-    for name in FOLDERS:
-        refuse_links(out / name)
     for pattern in ("data/index.js", "data/re*-[0-9]*.js", f"images/{digits}.*", f"pages/{digits}.html"):
         for old in out.glob(pattern):
             remove(old)

@@ -13,7 +13,14 @@ import pytest
 
 from lmod_train.core import batches
 from lmod_train.core.artifacts.predictions import read_predictions
-from lmod_train.core.artifacts.records import read_records, read_run_records, record_id, record_row, write_records
+from lmod_train.core.artifacts.records import (
+    curated_images,
+    read_records,
+    read_run_records,
+    record_id,
+    record_row,
+    write_records,
+)
 from lmod_train.core.artifacts.schema import PREDICTION_SCHEMA, RECORD_SCHEMA
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import (
@@ -143,3 +150,16 @@ def test_records_that_break_off_leave_the_old_file(tmp_path: Path):
         write_records(tmp_path / "r.parquet", breaking())
     assert read_records(tmp_path / "r.parquet") == [BARE]
     assert [f.name for f in tmp_path.iterdir()] == ["r.parquet"]
+
+
+def test_columns_of_another_kind_or_without_a_value_are_refused(tmp_path: Path):
+    file = tmp_path / "records" / "a.parquet"
+    write_records(file, [FULL])
+    table = pq.read_table(file)
+    place = table.schema.get_field_index("image")
+    empty = pa.array([None], table.schema.field("image").type)
+    for damaged in (table.drop_columns(["image"]), table.set_column(place, table.schema.field("image"), empty),
+                    table.set_column(place, "image", pa.array([1]))):  # fmt: skip
+        pq.write_table(damaged, file)
+        with pytest.raises(ArtifactError):
+            curated_images(tmp_path)

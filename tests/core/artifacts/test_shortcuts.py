@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.artifacts.shortcuts import COLUMNS, FILE, Shortcut, read_shortcuts, write_shortcuts
-from lmod_train.core.errors import ArtifactError
+from lmod_train.core.errors import ArtifactError, LeavesFolder
 
 ROWS = [
     Shortcut("four_way", "border_mask", "test", "accuracy", 24, 0.6125, 0.5, 0.7),
@@ -38,3 +38,11 @@ def test_another_table_is_refused_with_the_way_to_write_it_again(whole: str, dam
     file.write_text(file.read_text().replace(whole, damaged))
     with pytest.raises(ArtifactError, match=r"no table of shortcuts.*\nNext: .*lmod_train blind"):
         read_shortcuts(curated)
+
+
+def test_a_table_behind_a_link_is_not_read(curated: Path):
+    received = curated / "received"
+    received.mkdir()
+    (received / FILE).symlink_to(curated / FILE)
+    with pytest.raises(LeavesFolder):
+        read_shortcuts(received)

@@ -8,6 +8,7 @@ from PIL import Image
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.errors import LinkInFolder
 from lmod_train.core.types import Box, Outline, Region, Sample
 from lmod_train.data.curation import results
 from lmod_train.data.curation.filters import BoxFilter
@@ -121,3 +122,13 @@ def test_every_one_of_them_is_framed_in_the_colour_of_its_number(tmp_path):
         box, colour = region.box, COLOURS[region.id - 1]
         edge = drawn[box.y0 + 3 : box.y1 - 3, box.x0 - 4 : box.x0]
         assert (np.abs(edge - colour).max(axis=-1) < 60).any(axis=1).mean() > 0.5, region
+
+
+def test_a_worker_writes_no_image_behind_a_link(damaged, tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "images").symlink_to(tmp_path / "outside")
+    sample = next(s for s in damaged.samples() if isinstance(s, Sample))
+    with pytest.raises(LinkInFolder):
+        prepare(replace(sample, source="s"), plan(tmp_path / "out", Glaucoma()))
+    assert not list((tmp_path / "outside").rglob("*.jpg"))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,9 +17,11 @@ from lightning import Trainer
 from lightning.pytorch.loggers import CSVLogger, WandbLogger
 from PIL import Image
 
+from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.predictions import answer_of
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.replies import read_replies
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.curated import Curated
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Prediction, Reply, Unparsed
@@ -26,9 +30,11 @@ from lmod_train.models.backends.scripted import Scripted
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.training.callbacks import prediction_table
 from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.callbacks.prediction_table import COLUMNS, PredictionTable, shown
 from tests.report.make import LURE, curate, records
+from tests.report.packs import question
 
 ROWS = 3
 
@@ -152,3 +158,19 @@ def test_several_images_of_a_record_are_shown_side_by_side(tmp_path: Path):
     assert [whole.getpixel(at) for at in ((0, 0), (3, 1), (4, 4), (0, 4))] == [
         (255, 0, 0), (255, 0, 0), (255, 255, 255), (0, 0, 0),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("allowed", "logged"), [([], ["open"]), (["closed"], ["open", "probe", "closed"])])
+def test_nothing_that_shows_a_closed_source_is_logged(allowed, logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    stated = {"open": {"redistributable": True}, "closed": {"redistributable": False}}
+    write_json(tmp_path / "manifest.json", {"schema_version": SCHEMA_VERSION, "sources": stated})
+    plain = replace(question("open", 0), id="open", image=("images/open/a.jpg",))
+    probe = replace(plain, id="probe", image=("images/closed/a.jpg",))
+    asked = [plain, probe, replace(question("closed", 0), id="closed", image=("images/closed/a.jpg",))]
+    evaluation = GenerationEval()
+    told = [Prediction(r, Reply(r.id, "yes"), Unparsed("failed", "")) for r in asked]
+    monkeypatch.setattr(evaluation, "scored", {"t": SimpleNamespace(predictions=told)}, raising=False)
+    monkeypatch.setattr(prediction_table, "data_of", lambda _: SimpleNamespace(images=Curated(tmp_path)))
+    table = PredictionTable(send_sources=allowed)
+    found = table._predictions(SimpleNamespace(callbacks=[evaluation]))  # type: ignore[arg-type]
+    assert [p.record.id for p in found["t"]] == logged
