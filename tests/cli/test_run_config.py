@@ -16,7 +16,7 @@ from lmod_train.cli.run_config import compare, settled
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.core.errors import BadArgument, FolderBusy, RunConflict
+from lmod_train.core.errors import BadArgument, FolderBusy, LinkInFolder, RunConflict
 from lmod_train.core.shipped import configs_folder
 from tests import forks
 
@@ -244,3 +244,13 @@ def test_the_defaults_of_a_command_are_those_of_its_parser(options, tmp_path, wh
     experiment.run([*options, "--run", str(own)])
     with pytest.raises(RunConflict, match=r"tripwires\.limits\.empty: None -> 0\.9"):
         experiment.run([*options, "--run", str(own), "--tripwires.limits.empty", "0.9"])
+
+
+@pytest.mark.parametrize("shard", ["", "1/2"])
+def test_a_run_with_a_link_in_the_place_of_checkpoints_is_refused_before_it_begins(shard: str, tmp_path: Path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "RUN").mkdir()
+    (tmp_path / "RUN" / "checkpoints").symlink_to(tmp_path / "outside")
+    resolved = {**RESOLVED, "data": {**RESOLVED["data"], "shard": shard}}
+    with pytest.raises(LinkInFolder), settled(tmp_path / "RUN", resolved, "validate"):
+        pass

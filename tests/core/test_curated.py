@@ -18,6 +18,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.curated import Curated, check_name
 from lmod_train.core.errors import CuratedDamaged, LeavesFolder
 from lmod_train.core.links import FOLLOW, links_followed
+from lmod_train.data.formats.caption_drafts import GENERATION, Folder, Settings
 from lmod_train.data.formats.export import Format, export
 from tests.tiny import record
 
@@ -217,3 +218,11 @@ def test_replies_behind_a_link_are_not_read(tmp_path: Path):
     (tmp_path / "run" / "replies" / "rank-1.jsonl").symlink_to(tmp_path / "secret.jsonl")
     with pytest.raises(LeavesFolder):
         read_replies(Run(tmp_path / "run").replies)
+
+
+def test_a_run_of_drafts_behind_a_link_is_not_read(tmp_path: Path):
+    (tmp_path / "draft").mkdir()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "draft" / GENERATION).symlink_to(tmp_path / "mine")
+    with pytest.raises(LeavesFolder):
+        Folder(tmp_path / "draft", {}, Settings())._predictions(GENERATION)

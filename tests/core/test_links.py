@@ -147,6 +147,10 @@ def test_a_file_is_not_moved_behind_a_link(tmp_path: Path):
     with rooted(tmp_path / "RUN"), pytest.raises(LinkInFolder):
         files.move(tmp_path / "RUN" / "a", tmp_path / "RUN" / "sub" / "a")
     assert not list((tmp_path / "outside").iterdir())
+    (tmp_path / "outside" / "mine").write_text("mine")
+    with rooted(tmp_path / "RUN"), pytest.raises(LinkInFolder):
+        files.move(tmp_path / "RUN" / "sub" / "mine", tmp_path / "RUN" / "mine")
+    assert (tmp_path / "outside" / "mine").exists()
 
 
 def test_no_member_of_a_series_lies_elsewhere(tmp_path: Path):
