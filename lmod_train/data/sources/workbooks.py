@@ -104,7 +104,7 @@ def sheets_by_calamine(content: bytes) -> list[Sheet]:
 
 def _send_sheets(content: bytes, sending: Connection) -> None:
     """Send the sheets, or what is wrong with the workbook."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what calamine prints where it ends
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 2)  # what calamine prints where it ends is written nowhere
     if sys.platform != "win32":
         import resource
 
