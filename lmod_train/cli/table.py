@@ -164,6 +164,9 @@ def _plan(
     if unknown_words(modality) and modality:
         known = ", ".join(m.name for m in MODALITIES[:7])
         raise BadArgument("--modality", modality, f"an abbreviation such as {known}", "`--modality CFP` for fundus")
+    if redistributable and not licence and not is_plan(table):
+        expected = "the licence that permits it: `--licence TEXT`"
+        raise BadArgument("--redistributable", True, expected, "`--licence 'CC BY 4.0' --redistributable`, for example")
     if is_plan(table):
         found = read_plan(table)
         _refuse_elsewhere(table, replace(found, images=None) if images else found)

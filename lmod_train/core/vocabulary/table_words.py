@@ -131,7 +131,8 @@ HEADERS: Mapping[str, frozenset[str]] = {
 
 WEAK: Mapping[str, frozenset[str]] = {
     "patient": _words(
-        "id, code, case, case id, case no, study, study id, record, record id, accession, accession no, "
+        "proband, probanden id, pseudonym, person, fall nr, akte, piz, kis nr, hn, chart, kennung, kuerzel, subj, id, "
+        "code, case, case id, case no, study, study id, record, record id, accession, accession no, "
         "accession number, uid, key, Fall, Fallnummer, Fall-ID, cas, caso, registro, identifiant, identificador, "
         "编号, 病例, 病例号, 检查号, 流水号"
     ),
@@ -181,7 +182,7 @@ YES = _words("yes, y, true, 1, ja, j, oui, o, si, s, sim, positive, pos, present
 NO = _words("no, n, false, 0, nein, non, nao, negative, neg, absent, keine, 否, 无, 阴性") | {"-"}
 MISSING = _words(
     "na, n a, nan, null, none, nil, unknown, unk, not known, missing, not recorded, nd, k a, ka, unbekannt, "
-    "inconnu, desconocido, desconhecido, 不详, 未知, 无记录, 不明, not available, s d, x"
+    "inconnu, desconocido, desconhecido, 不详, 未知, 无记录, 不明, not available, s d"
 ) | {"", "?", "-", "--", ".", "/"}
 """Cells without a value."""
 
@@ -244,6 +245,13 @@ DIAGNOSES: Mapping[str, frozenset[str]] = {
     "hemorrhage": _words("Blutung, Netzhautblutung, hemorragie, hemorragia, vitreous hemorrhage"),
 }
 """Disease -> words of tables: names in other languages, abbreviations, and subtypes, which are filed under it."""
+
+SEVERITIES = _words(
+    "mild, moderate, severe, early, late, advanced, incipient, dry, wet, leicht, leichte, maessig, mäßig, mittel,"
+    "mittlere, schwer, schwere, beginnend, beginnende, trocken, trockene, feucht, feuchte, legere, moderee, severa,"
+    "leve, moderada, grave, avanzada, inicial, seca, humeda, umida, seche, humide, 轻度, 中度, 重度"
+)
+"""Words of degree beside a disease, which stays the same."""
 
 ICD_10: Mapping[str, str] = {
     "H36.0": "diabetic retinopathy",

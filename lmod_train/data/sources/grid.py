@@ -175,8 +175,16 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
     if body and _is_total(body[-1][1], len(header), [c for _, c in body[:-1]]):
         left.append(f"line {body[-1][0]} is a total and left out: {_shown(body[-1][1])}")
         body = body[:-1]
-    rows, lost = [], []
+    rows, lost, again = [], [], ""
+    names = sorted(plain_header(cell) for cell in header)
     for number, given in body:
+        if len(header) > 1 and sorted(plain_header(cell) for cell in given if cell) == names:
+            again = f"another table begins in line {number}" if [*given] != [*cells] else again
+            left.append(f"line {number} is a header again and left out")
+            continue
+        if again:
+            lost.append((number, again))
+            continue
         surplus = [cell for cell in given[len(header) :] if cell]
         if surplus:
             spoiled = surplus[-1] in (OPEN, SWALLOWED)

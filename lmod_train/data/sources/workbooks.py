@@ -147,7 +147,8 @@ def _with_merged(
         if not value or (bottom - top + 1) * (right - left + 1) > MOST_LINES:
             continue
         for number in range(top + 1, bottom + 1):
-            if number in cells_of and left <= len(cells_of[number]) and left == right:
+            if number in cells_of and left == right:
+                cells_of[number] += [""] * (left - len(cells_of[number]))
                 cells_of[number][left - 1] = value[0]
         if right > left:
             row = across.setdefault(top, list(cells_of[top]))

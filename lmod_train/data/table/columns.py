@@ -69,7 +69,7 @@ def _eyes(header: Sequence[str]) -> dict[str, tuple[str, str]]:
     for name in header:
         pieces = pieces_of(name)
         sides = [(at, side) for at, piece in enumerate(pieces) if (side := side_of(piece))]
-        if len(sides) == 1 and len(pieces[sides[0][0]]) > 1:
+        if len(sides) == 1 and sides[0][0] in (0, len(pieces) - 1):
             at, side = sides[0]
             found[name] = (plain("".join(p for i, p in enumerate(pieces) if i != at)), side)
     rests = Counter(rest for rest, _ in set(found.values()))
@@ -101,7 +101,7 @@ def _as_stated(seen: Seen, meaning: str, answers: Answers) -> Column:
 
 def _with_values(column: Column, values: Values, answers: Answers) -> Column:
     """Return a column with the words that the user gave to its cells, which may settle its doubt."""
-    meanings = [column.meaning, *(m for m in ("sex", "laterality", "diagnosis") if _option_names(column, m))]
+    meanings = [column.meaning, *(m for m in ("sex", "laterality", "diagnosis", "split") if _option_names(column, m))]
     given = {cell: word for m in meanings for cell, word in answers.words(column.name, m).items()}
     if not given:
         return column
@@ -122,9 +122,7 @@ def _settled(grid: Grid, columns: list[Column], answers: Answers) -> list[Column
     if not any(c.meaning == "question" for c in columns):
         columns = [replace(c, meaning="own", why="a letter") if c.meaning == "option" else c for c in columns]
     columns = _one_image(columns, answers)
-    columns = _one_of("diagnosis", _one_diagnosis(grid, columns))
-    columns = _one_of("patient", columns)
-    return _ids(grid, columns)
+    return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))))
 
 
 def _one_image(columns: list[Column], answers: Answers) -> list[Column]:
@@ -147,37 +145,66 @@ def _one_image(columns: list[Column], answers: Answers) -> list[Column]:
 
 
 def _one_diagnosis(grid: Grid, columns: list[Column]) -> list[Column]:
-    """Return the columns with a doubt in place of two diagnoses of the same name that disagree, as of two readers."""
-    found = [c for c in columns if c.meaning == "diagnosis" and c.why != "as you say"]
-    stated = {c.eye for c in columns if c.meaning == "diagnosis" and c.why == "as you say"}
-    doubted: dict[str, Column] = {}
-    firsts: dict[tuple[str, str], Column] = {}
-    for second in found:
-        first = firsts.setdefault((plain(re.sub(r" \[\d+\]$", "", second.name)), second.eye), second)
-        apart = sum(a != b for a, b in zip(grid.column(first.name), grid.column(second.name), strict=True))
-        if apart and first.eye not in stated:
-            doubt = f"which of {first.name} and {second.name} counts; they differ in {apart} rows"
-            options = (option_of("diagnosis", first.name),)
-            doubted[first.name] = replace(first, meaning="ignore", doubt=doubt, options=options)
-            doubted[second.name] = replace(second, meaning="ignore", why=f"see {first.name}")
-    return [doubted.get(c.name, c) for c in columns]
+    """Return the columns with a doubt in place of several diagnoses that differ, as of two readers or two dates."""
+    found = [c for c in columns if c.meaning == "diagnosis"]
+    changed: dict[str, Column] = {}
+    for eye in {c.eye for c in found}:
+        own = [c for c in found if c.eye == eye]
+        best = [c for c in own if c.why == "as you say"] or [c for c in own if _is_plain(c)] or own
+        first, *others = best
+        apart = max((_apart(grid, first, other) for other in others), default=0)
+        if apart and first.why != "as you say":
+            named = ", ".join(c.name for c in best)
+            doubt = f"which of {named} counts; they differ in {apart} rows"
+            first = replace(first, meaning="ignore", doubt=doubt, options=(option_of("diagnosis", first.name),))
+        changed |= {c.name: replace(c, meaning="own", why=f"{first.name} is the diagnosis") for c in own}
+        changed[first.name] = first
+    return [changed.get(c.name, c) for c in columns]
 
 
-def _one_of(meaning: str, columns: list[Column]) -> list[Column]:
-    """Return the columns with one of a meaning an eye: what the user states before what cells show, else the first."""
-    kept: dict[str, Column] = {}
-    for column in sorted(columns, key=lambda c: (c.why != "as you say", bool(c.doubt))):
-        if column.meaning == meaning:
-            kept.setdefault(column.eye, column)
-    others = [c for c in columns if c.meaning == meaning and kept.get(c.eye) is not c]
+def _is_plain(column: Column) -> bool:
+    """Return whether a column is named like a diagnosis and nothing else, unlike ``referral diagnosis``."""
+    return _bare(re.sub(r" \[\d+\]$", "", column.name)) in HEADERS["diagnosis"]
+
+
+def _apart(grid: Grid, first: Column, second: Column) -> int:
+    """Return the number of rows in which two columns state different diagnoses."""
+    pairs = zip(grid.column(first.name), grid.column(second.name), strict=True)
+    stated = [(findings_of(a).present, findings_of(b).present) for a, b in pairs]
+    return sum(bool(a and b) and a != b for a, b in stated)
+
+
+def _one_patient(grid: Grid, columns: list[Column]) -> list[Column]:
+    """Return the columns with one of the patient; a doubt about one that is empty in many rows."""
+    found = [c for c in columns if c.meaning == "patient"]
+    if not found:
+        return columns
+    kept = next((c for c in found if c.why == "as you say"), found[0])
+    empty = values_of(grid.column(kept.name)).empty
+    changed = {c.name: replace(c, meaning="own", why=f"{kept.name} is the patient") for c in found if c is not kept}
+    if kept.why != "as you say" and empty * 5 > len(grid.rows):
+        doubt = f"whose images those are of the {empty} rows in which it is empty; each would be a patient of its own"
+        option = option_of("patient", kept.name)
+        changed[kept.name] = replace(kept, meaning="ignore", doubt=doubt, options=(option,))
+    return [changed.get(c.name, c) for c in columns]
+
+
+def _without_eyes(columns: list[Column]) -> list[Column]:
+    """Return the columns with a doubt about labels of each eye where nothing says of which eye an image is."""
+    if any(c.meaning == "laterality" or (c.meaning == "image" and c.eye) for c in columns):
+        return columns
+    doubt = "of which eye the images are, as it is of one eye"
     return [
-        replace(c, meaning="own", why=f"{kept[c.eye].name} is the {meaning}") if c in others else c for c in columns
+        replace(c, meaning="ignore", doubt=doubt, options=(option_of("ignore", c.name),))
+        if c.eye and c.is_used and c.meaning != "own" and not c.doubt
+        else c
+        for c in columns
     ]
 
 
 def _ids(grid: Grid, columns: list[Column]) -> list[Column]:
     """Return the columns with ids settled: the patient's only if the user says so, as far as rows share one."""
-    has_patient = any(c.meaning == "patient" for c in columns)
+    has_patient = any(c.meaning == "patient" or "the patient" in c.doubt or "whose images" in c.doubt for c in columns)
     settled = []
     for column in columns:
         repeated = max(Counter(cell for cell in grid.column(column.name) if cell).values(), default=0) > 1

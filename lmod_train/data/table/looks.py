@@ -133,6 +133,8 @@ def _sexes(codes: Sequence[str]) -> tuple[str, ...]:
 def _age(seen: Seen) -> Column | None:
     if not _named(seen, "age"):
         return None
+    if re.search(r"month|monat|\bmes|mois|\bday|\btag|jour|\bdia|week|woche|月|日", seen.name.casefold()):
+        return Column(seen.name, "own", "an age, but not in years")
     ages = {cell: f"{age:g}" for cell in seen.values.count if (age := age_of(cell)) is not None}
     if seen.values.share(ages) >= 0.5:
         bad = {cell: "expected an age in years below 120" for cell in seen.values.count if cell not in ages}
@@ -162,6 +164,10 @@ def _grade(seen: Seen) -> Column | None:
     share = seen.values.share(numbers)
     if scale is not None and share >= _AGREED:
         words = {cell: level for cell in numbers if (level := cell[0]) in scale.levels}
+        if len(words) < len(numbers) or set(words.values()) <= {"0", "1"}:
+            levels = ", ".join(scale.levels)
+            doubt = f"whether {_listed(sorted(seen.values.count))} are levels of {scale.name} ({levels})"
+            return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("grade", seen.name),))
         bad = {c: f"expected one of {', '.join(scale.levels)}" for c in seen.values.count if c not in words}
         return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
     coded = plain(seen.name) in HEADERS["diagnosis"] and share >= _AGREED
@@ -219,6 +225,14 @@ def _diagnosis(seen: Seen) -> Column | None:
 
 def _split(seen: Seen) -> Column | None:
     words = {cell: split for cell in seen.values.count if (split := split_of(cell))}
+    if _named(seen, "split") and seen.values.rows:
+        if seen.values.share(words) >= 0.5:
+            bad = {cell: "expected train, val or test" for cell in seen.values.count if cell not in words}
+            return Column(seen.name, "split", "by its name and its cells", words, bad=bad)
+        codes = sorted(seen.values.count)
+        said = f"`--value split:{codes[0]}=test` says so of {codes[0]}"
+        doubt = f"which of train, val and test {_listed(codes)} are; {said}"
+        return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("ignore", seen.name),))
     if words and seen.values.share(words) == 1 and (len(set(words.values())) > 1 or _named(seen, "split")):
         return Column(seen.name, "split", "by its cells", words)
     return None

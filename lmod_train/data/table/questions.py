@@ -75,7 +75,8 @@ def _is_wider(column: Column, modality: str) -> bool:
 
 
 def _named(columns: Sequence[Column], name: str) -> Column:
-    found = [c for c in columns if name in (c.name, c.meaning) or identifier(c.name) == name]
+    askable = [c for c in columns if c.meaning not in ("image", "patient", "name") and not c.doubt]
+    found = [c for c in askable if name in (c.name, c.meaning) or identifier(c.name) == name]
     if not found:
         known = ", ".join(c.name for c in columns if c.meaning not in ("image", "patient", "ignore"))
         raise BadArgument("--ask", name, f"a column of the table: {known}", "name one of them")
@@ -101,12 +102,12 @@ def label_of(column: Column) -> str:
     if column.meaning == "diagnosis":
         return "table/diagnosis"
     name = re.sub(r"(?i)\b(?:left|right|od|os|ou|links|rechts)\b", "", column.name) if column.eye else column.name
-    return f"table/{identifier(name)}"
+    return f"table/{identifier(name if any(map(str.isalnum, name)) else 'value')}"
 
 
 def own_word(column: Column, cell: str, kind: str) -> str | None:
     """Return the value of a cell as its question has it; None without one."""
-    if is_missing(cell) or cell in column.bad:
+    if (is_missing(cell) and cell not in column.words) or cell in column.bad:
         return None
     if kind == "yes_no":
         return {"yes": "yes", "no": "no"}.get(column.words.get(cell) or flag_of(cell) or "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from typing import Any, Literal
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Patient, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.core.vocabulary.table_words import plain
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.data.table.images import Folder
@@ -94,6 +96,7 @@ class OwnTable(Source):
         self._tasks, self._rows = tasks, rows
         self._at = {name: place for place, name in enumerate(grid.header)}
         self._kinds = {f"table/{q['name']}": str(q["kind"]) for q in plan.questions}
+        self._choices = {f"table/{q['name']}": set(q.get("choices") or ()) for q in plan.questions}
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
@@ -123,6 +126,7 @@ class OwnTable(Source):
                     yield item
                 else:
                     entries.append(item)
+        _as_one_person(entries)
         asking = any(c.meaning == "question" for c in self._columns)
         if asking:
             yield from (self._asking(entry) for entry in entries)
@@ -179,7 +183,9 @@ class OwnTable(Source):
             cell = entry.row.cells[self._at[column.name]]
             if column.eye and entry.eye and column.eye != entry.eye:
                 continue
-            if not column.is_used or column.meaning == "image" or is_missing(cell):
+            if not column.is_used or column.meaning == "image" or (is_missing(cell) and cell not in column.words):
+                continue
+            if column.eye and not entry.eye and column.eye != self._side(entry.row):
                 continue
             if cell in column.bad:
                 detail = f"{column.name}: {cell[:80]!r}: {column.bad[cell]}"
@@ -187,12 +193,16 @@ class OwnTable(Source):
                 continue
             word = column.words.get(cell, cell)
             if column.meaning == "patient":
-                person = cell
+                person = same_person(cell)
             elif column.meaning in ("age", "sex", "laterality", "camera", "quality", "split", "modality"):
                 facts[column.meaning] = word
                 entry.labels |= self._labels(column, cell, word)
             elif not (both and not column.eye):  # a diagnosis of a row with two eyes is of neither
                 entry.labels |= self._labels(column, cell, word)
+            label = label_of(column)
+            if label in self._kinds and not self._is_choice(label, entry.labels.get(label)):
+                detail = f"{column.name}: {cell[:80]!r} is no answer to the question {label.removeprefix('table/')}"
+                yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
         if any(c.meaning == "patient" for c in self._columns) and not person:
             detail = "the patient is not stated; the image counts as one of its own"
             yield self._line(entry.row.line, "no patient", detail, "part", entry.eye)
@@ -205,6 +215,15 @@ class OwnTable(Source):
         entry.patient = Patient(
             age, facts.get("sex"), facts.get("laterality"), facts.get("camera"), facts.get("quality")
         )
+
+    def _is_choice(self, label: str, word: str | None) -> bool:
+        known = self._choices[label]
+        return word is not None and (not known or set(filter(None, word.split("; "))) <= known)
+
+    def _side(self, row: Row) -> str:
+        """Return the side of the eye that a row states; empty without one."""
+        sides = (c.words.get(row.cells[self._at[c.name]], "") for c in self._columns if c.meaning == "laterality")
+        return next(filter(None, sides), "")
 
     def _labels(self, column: Column, cell: str, word: str) -> dict[str, str]:
         """Return the labels that a cell gives: of the vocabulary, and of the table's own questions."""
@@ -289,6 +308,30 @@ def _unaskable(question: str, answer: str, options: Mapping[str, str]) -> str:
     if len(set(options.values())) < len(options):
         return "two options are the same"
     return ""
+
+
+def same_person(cell: str) -> str:
+    """Return the number or code of a patient without case, signs and leading zeros, in which one person's may differ.
+
+    Example:
+        >>> [same_person(cell) for cell in ("A-1", "a 1", "0012", "12.0", "Nr. 12")]
+        ['a1', 'a1', '12', '12', 'nr12']
+    """
+    code = plain(re.sub(r"\.0$", "", cell.strip()))
+    return (code.lstrip("0") or code) if code.isdecimal() else code or cell.strip()
+
+
+def _as_one_person(entries: Sequence[Entry]) -> None:
+    """Give patients that share an image one name, as copies of the row state it under two numbers."""
+    first: dict[str, str] = {}
+    for entry in entries:
+        name = first.setdefault(entry.place.key, entry.person)
+        if entry.person and name and entry.person != name:
+            old = entry.person
+            for other in entries:
+                if other.person == old:
+                    other.person = name
+            first.update({key: name for key, person in first.items() if person == old})
 
 
 def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:

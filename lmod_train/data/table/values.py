@@ -6,6 +6,7 @@ Every function returns None for a cell that it cannot read without guessing; the
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,6 +21,7 @@ from lmod_train.core.vocabulary.table_words import (
     NEGATIONS,
     NO,
     PASTS,
+    SEVERITIES,
     SEX_WORDS,
     SIDES,
     SPLITS,
@@ -31,9 +33,13 @@ _AGE = re.compile(
     r"(\d{1,3}(?:[.,]\d+)?)\s*(?:y|yr|yrs|yo|y/o|years?|years? old|jahre?|j|ans?|anos?|años?|a|岁|歳|周岁)?\.?",
     re.IGNORECASE,
 )
-_MONTHS = re.compile(r"(\d{1,2})\s*(?:m|mo|months?|monate?|mois|meses|mes|个月|月|か月)\.?", re.IGNORECASE)
-_SEPARATORS = re.compile(r"[;,/+&|、，；\n]|\s(?:and|und|et|y|e|mit|with|con|com|avec)\s")
-_CODE = re.compile(r"([A-Z]\d{2}(?:\.\d{1,4})?)(?:[A-Z]{0,2})", re.IGNORECASE)
+_MONTHS = re.compile(r"(\d{1,2})\s*(?:mo|mos|months?|monate?|mois|meses|mes|个月|月|か月)\.?", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[;,|、，；\n]|(?<=[\w)])\s*[+/&]\s*(?=\w)|\s(?:and|und|et|y|e|mit|with|con|com|avec)\s")
+_CODE = re.compile(r"([A-Z]\d{2}(?:\.\d{1,4})?)(?:X\d|G?[RLB]?|[RLB]G)", re.IGNORECASE)
+"""With the German letters of a certain diagnosis (G) and of sides; V, A and Z are a suspicion, excluded, and past."""
+
+_SIGNS = re.compile(r"[^\w\s.'’·(),/&;-]|(?<!\w)-|-(?!\w)|\([\W_]*\)")
+"""Signs by which a disease is denied, doubted or stated: ``DR -``, ``AMD (-)``, ``DR ±``; a hyphen joins words."""
 _LONGEST = 2000
 """Characters of a list of diagnoses; a longer cell is free text."""
 
@@ -75,6 +81,8 @@ def sex_of(text: str, words: frozenset[str] = frozenset()) -> str | None:
     word = plain(text) or text.strip()
     if "h" in words and "m" in words and "f" not in words and word in ("h", "m"):
         return "male" if word == "h" else "female"
+    if "v" in words and "m" in words and "f" not in words and word in ("v", "m"):  # mujer and varon
+        return "male" if word == "v" else "female"
     return "male" if word == "h" and "f" in words else _one_of(word, SEX_WORDS)
 
 
@@ -160,10 +168,13 @@ def findings_of(text: str) -> Findings:
         return Findings()
     if len(text) > _LONGEST:
         return Findings(others=(text.strip(),))
-    whole = _finding(text)
+    parts = [part.strip() for part in _SEPARATORS.split(text) if part and part.strip()]
+    spans = any(word in text.casefold() for word in (*DOUBTS, *PASTS) if "/" in word)  # ``s/p DR`` is one phrase
+    whole = _finding(text) if len(parts) < 2 or spans or _disease(text) else None
+    if spans and whole is None:
+        whole = Findings(others=(text.strip(),))
     if whole is not None:
         return whole
-    parts = [part.strip() for part in _SEPARATORS.split(text) if part and part.strip()]
     read = [_finding(part) or Findings(others=(part,)) for part in parts] if len(parts) > 1 else []
     if not any(one.present or one.absent for one in read) or any(_qualifies(part) for part in parts):
         return Findings(others=(text.strip(),))
@@ -184,8 +195,11 @@ def _qualifies(part: str) -> bool:
 
 def _finding(text: str) -> Findings | None:
     """Return what a phrase of one disease states; None for one that is not understood as a whole."""
+    text = unicodedata.normalize("NFKC", text)
     low = text.strip().casefold()
-    if any(word in low for word in (*DOUBTS, *PASTS)):  # first, as the names are compared without signs: ``cataract?``
+    if _SIGNS.search(low) or any(
+        word in low for word in (*DOUBTS, *PASTS)
+    ):  # first, as the names are compared without signs: ``cataract?``
         return Findings(others=(text.strip(),))
     name = _disease(text)
     if name is not None:
@@ -203,7 +217,9 @@ def _disease(text: str) -> str | None:
     if code:
         stated = code[1].upper()
         return next((name for begin, name in ICD_10.items() if stated == begin or stated.startswith(begin)), None)
-    return _names().get(plain(text))
+    names = _names()
+    rest = [piece for piece in re.split(r"[\s,]+", text) if plain(piece) not in SEVERITIES]
+    return names.get(plain(text)) or names.get(plain(" ".join(rest)))
 
 
 @lru_cache(maxsize=1)
@@ -255,8 +271,9 @@ class Values:
 def values_of(cells: list[str]) -> Values:
     """Return the distinct cells of a column."""
     count: dict[str, int] = {}
+    signs = {"-", "–"} if "+" in cells else set()
     for cell in cells:
-        if not is_missing(cell):
+        if cell in signs or not is_missing(cell):
             count[cell] = count.get(cell, 0) + 1
     rows = sum(count.values())
     return Values(dict(sorted(count.items(), key=lambda item: (-item[1], item[0]))), rows, len(cells) - rows)

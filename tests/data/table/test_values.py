@@ -88,3 +88,33 @@ def test_flags_splits_and_numbers():
     ]  # fmt: skip
     assert [split_of(text) for text in ("Training", "dev", "Teste", "fold1")] == ["train", "val", "test", None]
     assert [number_of(text) for text in ("0,5", "-1.25", "1.234,5", "3-4", "")] == [0.5, -1.25, None, None, None]
+
+
+SIGNS = " -; (-);: -; \u2013; \u2212; +/-; -/-; [-]; \u274c; \u00b1;\uff08-\uff09;\uff1f; (?)"
+SIGNED = [f"{{}}{sign}" for sign in SIGNS.split(";")] + ["\u00ac{}", "~{}", "\u00bf{}?"]
+
+
+@pytest.mark.parametrize("form", SIGNED)
+@pytest.mark.parametrize("name", ["DR", "glaucoma", "\u9752\u5149\u773c", "H40.1"])
+def test_signs_of_denial_and_doubt_are_not_overlooked(form: str, name: str):
+    assert not findings_of(form.format(name)).present
+    assert not findings_of(f"{form.format(name)}, {form.format('AMD')}").present
+
+
+@pytest.mark.parametrize(
+    ("code", "is_there"),
+    [("H40.1V", False), ("H40.1A", False), ("H40.9Z", False), ("H40.1G", True), ("H40.1GR", True), ("H40.1L", True)],
+)
+def test_german_letters_of_certainty_count(code: str, is_there: bool):
+    assert bool(findings_of(code).present) == is_there
+
+
+def test_a_degree_stands_before_or_behind_its_disease():
+    for text in ("mild NPDR", "NPDR mild", "leichte NPDR", "severe NPDR", "Feuchte AMD", "AMD trocken"):
+        assert findings_of(text).present in (("diabetic retinopathy",), ("age-related macular degeneration",)), text
+    assert not findings_of("mild").present and not findings_of("severe").present
+
+
+def test_mujer_and_varon_are_told_from_male():
+    assert [sex_of(cell, frozenset("mv")) for cell in "MV"] == ["female", "male"]
+    assert age_of("45m") is None and age_of("45M") is None
