@@ -306,3 +306,103 @@ def test_a_changed_command_leaves_the_folder_and_prints_the_one_that_goes_on(tmp
     assert {f: f.read_bytes() for f in out.rglob("*") if f.is_file() and f.name != ".lock"} == before
     printed = shlex.split(re.findall(r"`(python [^`]+)`", error)[0])
     assert cli.main(printed[3:]) == 0 and (tmp_path / "OUT-2" / "records" / "augendruck.parquet").exists()
+
+
+def rows(folder: Path, header: str, *cells: str, n: int = 12) -> list[str]:
+    """Write a table of `n` rows, whose cells repeat, and return the command that curates it."""
+    names = [f"x{i:02}.jpg" for i in range(n)]
+    images = photographs(folder / "PHOTOS", names)
+    told = [f"{name};{cells[i % len(cells)].replace('#', str(i // 2))}" for i, name in enumerate(names)]
+    (folder / "t.csv").write_text("\n".join([f"file;{header}", *told]), encoding="utf-8")
+    command = ["curate", "--table", str(folder / "t.csv"), "--images", str(images), "--modality", "CFP"]
+    return [*command, "--out", str(folder / "OUT"), "--workers", "1"]
+
+
+def answers(out: Path, task: str) -> dict[str, str]:
+    return {r.key: r.answer for r in read_records(out / "records") if r.task == task}
+
+
+@pytest.mark.parametrize("header", ["Diagnose RA;Diagnose LA", "dx_l;dx_r", "OS diagnosis;OD diagnosis"])
+def test_labels_of_each_eye_go_to_the_image_of_that_eye(tmp_path: Path, header: str):
+    first = "right" if header.endswith("LA") else "left"
+    sides = {"right": "R;#", "left": "L;#"}
+    other = next(side for side in sides if side != first)
+    command = rows(tmp_path, f"Auge;patient;{header}", *(f"{sides[side]};glaucoma;normal" for side in (first, other)))
+    assert cli.main(command) == 0
+    told = answers(tmp_path / "OUT", "four_way")
+    assert {told[f"x{i:02}"] for i in range(0, 12, 2)} == {"DISEASE: glaucoma"}
+    assert {told[f"x{i:02}"] for i in range(1, 12, 2)} == {"DISEASE: normal"}
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "said"),
+    [
+        ("Diagnose RA;Diagnose LA", ("glaucoma;normal",), "of which eye the images are"),
+        ("dx;split", ("normal;fold 1", "glaucoma;fold 2"), "which of train, val and test"),
+        ("ICDR", ("1", "2", "3", "5"), "are levels of icdr"),
+        ("patient;dx", ("P#;glaucoma", ";normal"), "whose images those are of the 6 rows"),
+        ("Reader A diagnosis;Reader B diagnosis", ("glaucoma;normal", "normal;normal"), "which of Reader A diagnosis"),
+        ("Pseudonym;dx", ("K#;glaucoma", "K#;normal"), "whether it is the patient"),
+    ],
+)
+def test_what_could_be_wrong_in_silence_is_asked(
+    tmp_path: Path, capsys, header: str, cells: tuple[str, ...], said: str
+):
+    assert cli.main(rows(tmp_path, header, *cells)) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_plain_diagnosis_counts_before_that_of_a_referral(tmp_path: Path):
+    assert cli.main(rows(tmp_path, "referral diagnosis;diagnosis", "normal;glaucoma", "glaucoma;cataract")) == 0
+    assert set(answers(tmp_path / "OUT", "four_way").values()) == {"DISEASE: glaucoma", "DISEASE: cataract"}
+
+
+def test_one_odd_word_of_a_split_costs_its_own_value(tmp_path: Path):
+    cells = ("normal;train", "glaucoma;val", "normal;test", "glaucoma;hold-out")
+    assert cli.main(rows(tmp_path, "dx;split", *cells)) == 0
+    splits = {r.key: r.split for r in read_records(tmp_path / "OUT" / "records")}
+    assert [splits[f"x{i:02}"] for i in range(3)] == ["train", "val", "test"]
+    assert sum("hold-out" in d.detail for d in read_dropped(tmp_path / "OUT" / "dropped.csv")) == 3
+
+
+def test_spellings_of_one_patient_are_one(tmp_path: Path):
+    assert (
+        cli.main(
+            rows(tmp_path, "patient;dx", "A-1;normal", "a1;glaucoma", "A 1;normal", "0012;glaucoma", "12.0;normal")
+        )
+        == 0
+    )
+    assert len({r.group for r in read_records(tmp_path / "OUT" / "records")}) == 2
+
+
+def test_patients_who_share_an_image_are_one(tmp_path: Path):
+    command = clinic(tmp_path, Foto5="f02.jpg")
+    assert cli.main(command) == 0
+    groups = {r.key: r.group for r in read_records(tmp_path / "OUT" / "records")}
+    assert groups["f03"] == groups["f04"] != groups["f06"]
+
+
+def test_plus_and_minus_in_a_column_of_a_disease_are_yes_and_no(tmp_path: Path):
+    assert cli.main(rows(tmp_path, "glaucoma", "+", "-")) == 0
+    assert len(answers(tmp_path / "OUT", "glaucoma")) == 12
+
+
+def test_a_cell_that_is_no_choice_of_its_question_is_listed(tmp_path: Path):
+    command = rows(tmp_path, "dx;clarity", "normal;good", "glaucoma;poor", "normal;Good?")
+    assert cli.main([*command, "--plan", "--ask", "clarity"]) == 0
+    file = tmp_path / "OUT" / "table.yaml"
+    file.write_text(file.read_text().replace("  - Good?\n", ""))
+    command = ["curate", "--table", str(file), "--out", str(tmp_path / "OUT"), "--workers", "1", "--follow_links"]
+    assert cli.main(command) == 0
+    assert len(answers(tmp_path / "OUT", "clarity")) == 8
+    assert sum("no answer to the question" in d.detail for d in read_dropped(tmp_path / "OUT" / "dropped.csv")) == 4
+
+
+@pytest.mark.parametrize(("old", "new"), [("questions: []", "questions: {a: 1}"), ("questions: []", "questions: [a]"),
+                                          ("means: image", "mean: image"), ("sheet:", "shet:")])  # fmt: skip
+def test_a_misspelt_plan_is_refused(tmp_path: Path, capsys, old: str, new: str):
+    assert cli.main([*clinic(tmp_path, 8), "--plan"]) == 0
+    file = tmp_path / "OUT" / "table.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    assert cli.main(["curate", "--table", str(file), "--out", str(tmp_path / "NEW"), "--follow_links"]) == 2
+    assert "the table.yaml that `curate --table` wrote" in capsys.readouterr().err

@@ -23,11 +23,13 @@ from lmod_train.data.table.values import condition_of
 FILE = "table.yaml"
 """Name of the plan in a curated folder."""
 
+_KEYS = ("table", "images", "name", "modality", "licence", "redistributable", "sheet", "columns", "questions")
+
 _HEAD = """\
 # How `curate --table` read the table. Edit it, and use it again in place of the table: --table {file}
 # columns: means is one of {meanings},
 #   the name of a disease (a column of yes and no) or of a scale ({scales}); `?` is still to be said.
-#   words: cell -> word that it stands for; a cell that is not here has no value.
+#   words: cell -> word that it stands for; other cells are read as without the file.
 # questions: name, words (the question as it is asked), column, kind (choice, yes_no, grade, number, several, open),
 #   choices in their order, unit, language (en, zh), synonyms (choice -> other words of replies), paraphrases.
 """
@@ -86,6 +88,9 @@ def read_plan(file: Path) -> Plan:
     expected = "a table, or the table.yaml that `curate --table` wrote"
     try:
         stated = read_yaml(file)
+        _check_keys(stated, _KEYS, "the file")
+        for name, one in (stated.get("columns") or {}).items():
+            _check_keys(one, ("means", "doubt", "words"), f"columns: {name}")
         columns = {
             name: one for name, one in (stated.get("columns") or {}).items() if one.get("means") not in (None, "?")
         }
@@ -151,6 +156,16 @@ def is_below(file: Path, plan: Plan) -> bool:
     """Return whether the table and the images of a plan lie in the folder of its file, links followed."""
     named = [plan.table, *([plan.images] if plan.images else [])]
     return all(path.resolve().is_relative_to(file.parent.resolve()) for path in named)
+
+
+def _check_keys(held: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    """Refuse a misspelt key, which would be passed over.
+
+    Raises:
+        ValueError: There is one.
+    """
+    if unknown := [str(key) for key in held if key not in known]:
+        raise ValueError(f"{where} has the key {unknown[0]!r}; known are {', '.join(known)}")
 
 
 def _found(file: Path, named: str) -> Path:
