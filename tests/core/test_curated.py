@@ -19,7 +19,9 @@ from lmod_train.core.curated import Curated, check_name
 from lmod_train.core.errors import CuratedDamaged, LeavesFolder
 from lmod_train.core.links import FOLLOW, links_followed
 from lmod_train.data.formats.caption_drafts import GENERATION, Folder, Settings
+from lmod_train.data.formats.caption_source import RELEASED, ReviewedCaptions
 from lmod_train.data.formats.export import Format, export
+from lmod_train.models.chat.base_files import processor_files
 from tests.tiny import record
 
 SECRET = b"Li Wei, born 1961"
@@ -226,3 +228,13 @@ def test_a_run_of_drafts_behind_a_link_is_not_read(tmp_path: Path):
     (tmp_path / "draft" / GENERATION).symlink_to(tmp_path / "mine")
     with pytest.raises(LeavesFolder):
         Folder(tmp_path / "draft", {}, Settings())._predictions(GENERATION)
+
+
+@pytest.mark.parametrize("read", [lambda path: ReviewedCaptions(path)._rows(), processor_files])
+def test_released_questions_and_files_of_a_checkpoint_behind_a_link_are_not_read(read, tmp_path: Path):
+    (tmp_path / "received").mkdir()
+    for name in (RELEASED, "tokenizer.json"):
+        (tmp_path / name).write_text("{}")
+        (tmp_path / "received" / name).symlink_to(tmp_path / name)
+    with pytest.raises(LeavesFolder):
+        read(tmp_path / "received")

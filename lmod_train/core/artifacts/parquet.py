@@ -66,8 +66,7 @@ def read_run_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[
 def read_table(file: Path, refusal: Refusal, columns: Sequence[str] | None = None) -> pa.Table:
     """Return a Parquet file as it is, or some of its columns.
 
-    A folder of that name is refused: of one pyarrow reads every file, also behind links. So is a table that is far
-    larger in memory than on the disk.
+    A table that is far larger in memory than on the disk is refused, and so is a folder of that name.
 
     Raises:
         ArtifactError: That of `refusal`: it cannot be read, or is too large.
@@ -80,8 +79,6 @@ def read_table(file: Path, refusal: Refusal, columns: Sequence[str] | None = Non
 
 @contextmanager
 def _opened(file: Path, refusal: Refusal) -> Iterator[pq.ParquetFile]:
-    if file.is_dir():
-        raise refusal(file, "is a folder, expected a file")
     try:
         with pq.ParquetFile(file) as opened:
             yield opened

@@ -9,7 +9,6 @@ from typing import Any
 
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.files import remove, remove_empty, sweep
-from lmod_train.core.links import refuse_links
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation import manifest
@@ -122,7 +121,6 @@ def _write_records(out: Path, asked: Questions) -> set[str]:
 
 def _sweep(out: Path, shown: set[str]) -> None:
     """Remove images that no record shows, and what a kill left half-written."""
-    refuse_links(out / "images")
     for file in list((out / "images").rglob("*")):
         if file.is_file() and file.relative_to(out).as_posix() not in shown:
             remove(file)

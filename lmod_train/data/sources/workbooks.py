@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from openpyxl import load_workbook
@@ -104,7 +105,8 @@ def sheets_by_calamine(content: bytes) -> list[Sheet]:
 
 def _send_sheets(content: bytes, sending: Connection) -> None:
     """Send the sheets, or what is wrong with the workbook."""
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 2)  # what calamine prints where it ends is written nowhere
+    with Path(os.devnull).open() as nowhere:  # not for writing: what calamine prints where it is stopped is lost
+        os.dup2(nowhere.fileno(), 2)
     if sys.platform != "win32":
         import resource
 
