@@ -186,3 +186,9 @@ def test_any_cells_come_back(tmp_path_factory: pytest.TempPathFactory, rows: lis
     read = cells(read_grid(path))
     is_total = len(read) < len(whole) and len(rows) > 1
     assert read == whole or is_total
+
+
+def test_halves_of_characters_are_replaced_and_names_are_one_line(tmp_path: Path):
+    (tmp_path / "t").write_text('{"a\\ud800": "x\\udfff", "b\\nc": "1\\n2"}\n', encoding="utf-8")
+    grid = read_grid(tmp_path / "t")
+    assert grid.header == ("a?", "b c") and grid.rows[0].cells == ("x?", "1\n2")
