@@ -188,7 +188,8 @@ def _run(arguments: list[str]) -> int:
 
         with harmless():
             if table.is_asked(arguments):
-                call(table.curate_table, "curate --table", arguments[1:])
+                asks_help = bool({"-h", "--help"} & set(arguments))  # the table is then what follows, or nothing
+                call(table.curate_table, "curate --table", ["--help"] if asks_help else arguments[1:])
             else:
                 call(PLAIN[arguments[0]], arguments[0], arguments[1:])
     elif arguments[0] in (*LIGHTNING, *LATE):

@@ -35,6 +35,8 @@ def curate(
 ) -> None:
     """Turn raw datasets into records; the same command again goes on where it stopped.
 
+    A spreadsheet and a folder of images are curated by `curate --table`, see `curate --table --help`.
+
     Args:
         out: Curated folder to write images, records and manifest to; new, empty, or from the same command.
         tasks: Tasks whose questions are asked of every sample.

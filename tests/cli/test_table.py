@@ -406,3 +406,10 @@ def test_a_misspelt_plan_is_refused(tmp_path: Path, capsys, old: str, new: str):
     file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     assert cli.main(["curate", "--table", str(file), "--out", str(tmp_path / "NEW"), "--follow_links"]) == 2
     assert "the table.yaml that `curate --table` wrote" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--table", "--help"], ["--table", "t.csv", "-h"], ["--help", "--table=t.csv"]])
+def test_help_needs_no_table(arguments: list[str], capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["curate", *arguments])
+    assert ended.value.code == 0 and "--modality" in capsys.readouterr().out
