@@ -157,10 +157,6 @@ SIDES: Mapping[str, frozenset[str]] = {
         "oe, esq, izq, 左, 左眼"
     ),
 }
-BOTH_EYES = _words(
-    "both, ou, bilateral, both eyes, beidseits, bds, beide, les deux, odg, ambos, ao, ambos ojos, ambos olhos, 双眼, 双"
-)
-
 SEX_WORDS: Mapping[str, frozenset[str]] = {
     "female": _words(
         "female, woman, f, fem, weiblich, w, frau, femme, feminin, feminine, mujer, femenino, femenina, "

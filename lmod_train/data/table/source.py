@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -56,7 +56,6 @@ class Entry:
     person: str = ""
     split: Literal["", "train", "val", "test"] = ""
     modality: str = ""
-    question: Question | None = None
 
 
 class OwnTable(Source):
@@ -350,8 +349,3 @@ def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:
         facts[name] = known.pop() if len(known) == 1 else None
         lost += [name] if known and facts[name] is None else []
     return replace(first, labels=labels, patient=Patient(**facts)), lost
-
-
-def patients_of(samples: Iterable[Sample]) -> int:
-    """Return the number of patients of samples."""
-    return len({sample.group for sample in samples})

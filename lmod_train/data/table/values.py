@@ -13,7 +13,6 @@ from functools import lru_cache
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.table_words import (
-    BOTH_EYES,
     DIAGNOSES,
     DOUBTS,
     ICD_10,
@@ -60,11 +59,6 @@ def side_of(text: str) -> str | None:
         ['right', 'left', 'right', None, None]
     """
     return _one_of(plain(text), SIDES)
-
-
-def is_both(text: str) -> bool:
-    """Return whether a cell is of both eyes."""
-    return plain(text) in BOTH_EYES
 
 
 def sex_of(text: str, words: frozenset[str] = frozenset()) -> str | None:
