@@ -129,7 +129,7 @@ def check_folder(folder: Path) -> None:
     for path in sorted(folder.rglob("*")):
         refuse_special(path)
         if blobs is None or not path.resolve().is_relative_to(blobs):
-            check_link(folder, path)
+            _check_target(folder, path)
 
 
 def refuse_special(path: Path) -> None:

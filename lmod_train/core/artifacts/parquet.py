@@ -72,9 +72,10 @@ def read_table(file: Path, refusal: Refusal, columns: Sequence[str] | None = Non
         ArtifactError: That of `refusal`: it cannot be read, or is too large.
     """
     with _opened(file, refusal) as opened:
+        whole = opened.schema_arrow
+        read = [field for field in whole if columns is None or field.name in columns]
         parts = list(batches.batches(opened, _most(file), columns))
-        schema = parts[0].schema if parts else opened.schema_arrow
-        return pa.Table.from_batches(parts, schema.with_metadata(opened.schema_arrow.metadata))
+        return pa.Table.from_batches(parts, pa.schema(read, metadata=whole.metadata))
 
 
 @contextmanager

@@ -163,3 +163,9 @@ def test_columns_of_another_kind_or_without_a_value_are_refused(tmp_path: Path):
         pq.write_table(damaged, file)
         with pytest.raises(ArtifactError):
             curated_images(tmp_path)
+
+
+def test_a_task_without_a_record_has_no_images(tmp_path: Path):
+    write_records(tmp_path / "records" / "a.parquet", [])
+    write_records(tmp_path / "records" / "b.parquet", [FULL])
+    assert set(curated_images(tmp_path)) == {*FULL.image, *FULL.image_plain}
