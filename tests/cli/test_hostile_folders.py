@@ -30,6 +30,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
+from threadpoolctl import threadpool_limits
 
 from lmod_train import cli
 from lmod_train.core.shipped import configs_folder
@@ -314,6 +315,9 @@ def _child(here: Path, typed: tuple[str, ...], prepare: Callable[[], None], prin
         import sys
 
         sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+        threadpool_limits(
+            1
+        )  # a fork has not the threads of OpenMP that its parent may have started, and waits for them
         prepare()
         status = cli.main(list(typed))
     except BaseException:
