@@ -229,7 +229,7 @@ def _understood(
         raise BadArgument(
             "--column", unknown[0], f"a column of the table: {', '.join(grid.header)}", "name one of them"
         )
-    columns = understand(grid, folder, whole.modality, whole.answers)
+    columns = understand(grid, folder, whole.answers)
     if not any(c.meaning == "image" or c.doubt for c in columns):
         _refuse_imageless(plan, grid)
     known = {question["name"] for question in whole.questions}

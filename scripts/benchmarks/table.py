@@ -76,7 +76,7 @@ def understand(table: Path) -> None:
     from lmod_train.data.table.source import OwnTable
 
     grid, folder = read_grid(table), folder_of(table.parent / "images")
-    columns = understood(grid, folder, "CFP", Answers())
+    columns = understood(grid, folder, Answers())
     plan = Plan(table, folder.root, "clinic", "CFP")
     assert len(list(OwnTable(plan, grid, columns, folder, tasks_of(columns, (), "CFP")).samples())) == len(grid.rows)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import Counter
@@ -111,7 +110,7 @@ class Conversations(Source):
     def _group(self, dialogue: Dialogue, images: Sequence[ImageFile]) -> str:
         """Return a hash of the patient, whose name or number no record holds; without one the first image by name."""
         if dialogue.person:
-            return f"p{hashlib.sha256(f'{self.name} {dialogue.person}'.encode()).hexdigest()[:16]}"
+            return self._group_of(dialogue.person)
         return min((image.key for image in images), default=f"without an image: {dialogue.key}")
 
     def _questions(self, dialogue: Dialogue) -> Iterator[Question]:

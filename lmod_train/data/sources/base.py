@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping
@@ -94,6 +95,10 @@ class Source(ABC):
     @abstractmethod
     def samples(self) -> SampleStream:
         """Yield samples in a stable order with stable keys, and a `Dropped` for every file that is not used."""
+
+    def _group_of(self, person: str) -> str:
+        """Return the group of a patient: a hash, as records hold no name or number of one."""
+        return f"p{hashlib.sha256(f'{self.name} {person}'.encode()).hexdigest()[:16]}"
 
     def _drop(self, file: Path, reason: str, detail: str = "", key: str = "", extent: Extent = "gone") -> Dropped:
         """Return the entry for a dropped file; its path relative to the root is the default key."""

@@ -30,32 +30,27 @@ from lmod_train.data.table.values import (
 )
 
 
-def understand(grid: Grid, folder: Folder, modality: str, answers: Answers) -> list[Column]:
+def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
     """Return what every column means, in their order.
 
     Args:
         grid: The table.
         folder: The images.
-        modality: That of the images, which tells a column ``CFP`` beside a column ``OCT``.
         answers: What the user said; it is believed before anything else.
     """
     eyes = _eyes(grid.header)
-    index = next((grid.column(name) for name in grid.header if plain(name) == "index"), None)
-    numbers = index or [str(row) for row in range(len(grid.rows))]
     found = []
     for name in grid.header:
         bare, eye = eyes.get(name, (_bare(name), ""))
         cells = grid.column(name)
-        seen = Seen(
-            name, bare, eye, cells, values_of(cells), folder, modality, numbers, tuple(grid.classes.get(name, ()))
-        )
+        seen = Seen(name, bare, eye, values_of(cells), folder, tuple(grid.classes.get(name, ())))
         if name == grid.images:
             found.append(Column(name, "image", "the files are inside the table", eye=eye))
         elif name in answers.columns:
             found.append(_as_stated(seen, answers.columns[name], answers))
         else:
             found.append(replace(_with_values(look_at(seen), seen.values, answers), eye=eye))
-    return _settled(grid, found, answers)
+    return _settled(grid, found)
 
 
 def _bare(name: str) -> str:
@@ -93,10 +88,10 @@ def _as_stated(seen: Seen, meaning: str, answers: Answers) -> Column:
         read[meaning] = lambda cell: cell if cell in scale.levels else None
     finite = read.get(meaning, flag_of if condition_of(meaning) else None)
     if finite is None:
-        return Column(seen.name, meaning, "as you say", eye=seen.eye)
+        return Column(seen.name, meaning, "as you say", eye=seen.eye, stated=True)
     words = {cell: word for cell in seen.values.count if (word := given.get(cell) or finite(cell))}
     bad = {cell: f"no {meaning}" for cell in seen.values.count if cell not in words}
-    return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad)
+    return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
 
 
 def _with_values(column: Column, values: Values, answers: Answers) -> Column:
@@ -108,7 +103,8 @@ def _with_values(column: Column, values: Values, answers: Answers) -> Column:
     meaning = next((m for m in meanings if answers.words(column.name, m) and m != "ignore"), column.meaning)
     words = {**column.words, **given}
     bad = {cell: f"no word for {meaning} was given" for cell in values.count if cell not in words}
-    return replace(column, meaning=meaning, why="as you say", words=words, bad=bad, doubt="", options=())
+    settled = replace(column, meaning=meaning, why="as you say", words=words, bad=bad, doubt="", options=())
+    return replace(settled, stated=True)
 
 
 def _option_names(column: Column, meaning: str) -> bool:
@@ -117,21 +113,22 @@ def _option_names(column: Column, meaning: str) -> bool:
     return bool(column.doubt) and (name in HEADERS[meaning] or name in WEAK.get(meaning, ()))
 
 
-def _settled(grid: Grid, columns: list[Column], answers: Answers) -> list[Column]:
+def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
     """Return the columns after looking at them together: one image a row and eye, one patient, one diagnosis."""
     if not any(c.meaning == "question" for c in columns):
         columns = [replace(c, meaning="own", why="a letter") if c.meaning == "option" else c for c in columns]
-    columns = _one_image(columns, answers)
-    return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))))
+    columns = _one_image(grid, columns)
+    has_patient = any(c.meaning == "patient" for c in columns)
+    return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))), has_patient)
 
 
-def _one_image(columns: list[Column], answers: Answers) -> list[Column]:
+def _one_image(grid: Grid, columns: list[Column]) -> list[Column]:
     images = [c for c in columns if c.meaning == "image"]
     by_eye = {c.eye for c in images}
     if len(images) < 2 or (by_eye == {"left", "right"} and len(images) == 2):
         return columns
-    stated = [c for c in images if c.why == "as you say"]
-    kept = stated or [c for c in images if c.why == "the files are inside the table"]
+    stated = [c for c in images if c.stated]
+    kept = stated or [c for c in images if c.name == grid.images]
     if kept:
         return [
             replace(c, meaning="ignore", why="another image") if c in images and c not in kept else c for c in columns
@@ -150,10 +147,10 @@ def _one_diagnosis(grid: Grid, columns: list[Column]) -> list[Column]:
     changed: dict[str, Column] = {}
     for eye in {c.eye for c in found}:
         own = [c for c in found if c.eye == eye]
-        best = [c for c in own if c.why == "as you say"] or [c for c in own if _is_plain(c)] or own
+        best = [c for c in own if c.stated] or [c for c in own if _is_plain(c)] or own
         first, *others = best
         apart = max((_apart(grid, first, other) for other in others), default=0)
-        if apart and first.why != "as you say":
+        if apart and not first.stated:
             named = ", ".join(c.name for c in best)
             doubt = f"which of {named} counts; they differ in {apart} rows"
             first = replace(first, meaning="ignore", doubt=doubt, options=(option_of("diagnosis", first.name),))
@@ -179,10 +176,10 @@ def _one_patient(grid: Grid, columns: list[Column]) -> list[Column]:
     found = [c for c in columns if c.meaning == "patient"]
     if not found:
         return columns
-    kept = next((c for c in found if c.why == "as you say"), found[0])
+    kept = next((c for c in found if c.stated), found[0])
     empty = values_of(grid.column(kept.name)).empty
     changed = {c.name: replace(c, meaning="own", why=f"{kept.name} is the patient") for c in found if c is not kept}
-    if kept.why != "as you say" and empty * 5 > len(grid.rows):
+    if not kept.stated and empty * 5 > len(grid.rows):
         doubt = f"whose images those are of the {empty} rows in which it is empty; each would be a patient of its own"
         option = option_of("patient", kept.name)
         changed[kept.name] = replace(kept, meaning="ignore", doubt=doubt, options=(option,))
@@ -202,22 +199,22 @@ def _without_eyes(columns: list[Column]) -> list[Column]:
     ]
 
 
-def _ids(grid: Grid, columns: list[Column]) -> list[Column]:
+def _ids(grid: Grid, columns: list[Column], has_patient: bool) -> list[Column]:
     """Return the columns with ids settled: the patient's only if the user says so, as far as rows share one."""
-    has_patient = any(c.meaning == "patient" or "the patient" in c.doubt or "whose images" in c.doubt for c in columns)
+    both = any(c.meaning == "image" and c.eye for c in columns)
     settled = []
     for column in columns:
-        repeated = max(Counter(cell for cell in grid.column(column.name) if cell).values(), default=0) > 1
-        both = any(c.meaning == "image" and c.eye for c in columns)
-        private = column.meaning == "name"
-        if column.meaning not in ("id", "name") or (private and not repeated):
+        if column.meaning not in ("id", "name"):
             settled.append(column)
-        elif has_patient or not (repeated or (both and not private)):
-            why = column.why if private else "an id of its own in each row"
-            settled.append(replace(column, meaning="name" if private else "index", why=why))
-        else:
+            continue
+        repeated = max(Counter(filter(None, grid.column(column.name))).values(), default=0) > 1
+        if not has_patient and (repeated or (both and column.meaning == "id")):
             has_patient = True
             doubt = "whether it is the patient, whose images must stay in one split"
             option = (option_of("patient", column.name),)
             settled.append(replace(column, meaning="ignore", why="", doubt=doubt, options=option))
+        elif column.meaning == "id":
+            settled.append(replace(column, meaning="index", why="an id of its own in each row"))
+        else:
+            settled.append(column)
     return settled

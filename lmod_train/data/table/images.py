@@ -6,8 +6,9 @@ import base64
 import binascii
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -113,6 +114,12 @@ def _number(name: str) -> str:
     return stem.lstrip("0") or "0" if re.fullmatch(r"\d+", stem) else ""
 
 
+def is_embedded(cells: Iterable[str]) -> bool:
+    """Return whether cells are images in base64, by the first long ones; nothing is decoded."""
+    long = list(islice((cell for cell in cells if len(cell) > _SHORT), 20))
+    return bool(long) and all(_BASE64.fullmatch(cell[:_SHORT]) for cell in long)
+
+
 def embedded(cells: Sequence[str], index: Sequence[str]) -> list[bytes | str] | None:
     """Return the images in a column in base64, and where a cell is empty or damaged why; None for another column.
 
@@ -121,8 +128,7 @@ def embedded(cells: Sequence[str], index: Sequence[str]) -> list[bytes | str] | 
         index: The column ``index`` of the table, or numbers from 0: a short cell names the row whose image it shows, as
             in tables of VLMEvalKit.
     """
-    long = [cell for cell in cells if len(cell) > _SHORT]
-    if not long or not all(_BASE64.fullmatch(cell[:_SHORT]) for cell in long[:20]):
+    if not is_embedded(cells):
         return None
     read: list[bytes | str] = []
     for cell in cells:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.table_words import HEADERS, WEAK, plain
-from lmod_train.data.table.images import embedded
+from lmod_train.data.table.images import is_embedded
 from lmod_train.data.table.meanings import OPTIONS, Column, Seen, option_of
 from lmod_train.data.table.values import (
     Values,
@@ -49,7 +49,7 @@ def pieces_of(name: str) -> list[str]:
 
 def _image(seen: Seen) -> Column | None:
     named = _named(seen, "image")
-    if named and embedded(seen.cells, seen.index) is not None:
+    if named and is_embedded(seen.values.count):
         return Column(seen.name, "image", "images in base64")
     if not seen.values.rows or (seen.eye and seen.bare and not named and not _has_endings(seen)):
         return None

@@ -54,6 +54,7 @@ class Column:
         doubt: What the user must say; empty if nothing.
         options: Options that would answer the doubt, of which one reading is shown.
         bad: Cell -> why it has no value.
+        stated: Whether the user says so.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Column:
     doubt: str = ""
     options: tuple[str, ...] = ()
     bad: Mapping[str, str] = field(default_factory=dict)
+    stated: bool = False
 
     @property
     def is_used(self) -> bool:
@@ -96,22 +98,16 @@ class Seen:
         name: Its name.
         bare: The name without brackets and side of the eye, by `plain`.
         eye: ``left`` or ``right`` if there is such a column for each eye.
-        cells: Its cells.
         values: Its distinct cells.
         folder: The images.
-        modality: Of the images.
-        index: Numbers of the rows, for cells that name a row.
         classes: Names of its whole numbers that the file states.
     """
 
     name: str
     bare: str
     eye: str
-    cells: list[str]
     values: Values
     folder: Folder
-    modality: str
-    index: list[str]
     classes: tuple[str, ...] = ()
 
 

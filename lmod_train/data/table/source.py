@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from lmod_train.core.connected_components import join
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Patient, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.scales import SCALES
@@ -161,7 +161,7 @@ class OwnTable(Source):
             return self._rows[row.line]
         if is_missing(cell):
             return f"{column.name} is empty"
-        files, _ = self._folder.find(cell, numbers=column.why == "as you say")
+        files, _ = self._folder.find(cell, numbers=column.stated)
         if not files:
             return f"{column.name}: no file {cell!r} below {self._folder.root}"
         if len(files) > 1:
@@ -260,13 +260,12 @@ class OwnTable(Source):
                 yield sample
 
     def _sample(self, entry: Entry) -> Sample:
-        person = f"{self.name}\n{entry.person}".encode()
         return Sample(
             source=self.name,
             key=entry.place.key,
             modality=entry.modality,
             image=entry.place.path,
-            group=f"p{hashlib.sha256(person).hexdigest()[:16]}" if entry.person else entry.place.key,
+            group=self._group_of(entry.person) if entry.person else entry.place.key,
             licence=self.licence,
             labels=entry.labels,
             cut=entry.place.cut,
@@ -287,12 +286,12 @@ class OwnTable(Source):
             return self._line(entry.row.line, "no question", problem)
         task = "question" if given else "open_question"
         asked = Question(task, prompt(cells["question"]), tuple(given.values()), answer)
-        sample = self._sample(replace_key(entry, f"line-{entry.row.line}"))
+        sample = self._sample(_replace_key(entry, f"line-{entry.row.line}"))
         image = ImageFile(entry.place.path, entry.place.key, entry.modality, entry.place.cut)
         return replace(sample, image=None, cut=Cut(), shared_images=(image,), asked=(asked,))
 
 
-def replace_key(entry: Entry, key: str) -> Entry:
+def _replace_key(entry: Entry, key: str) -> Entry:
     """Return an entry whose sample has another key than its image, as several rows ask about one image."""
     return replace(entry, place=replace(entry.place, key=key), person=entry.person or entry.place.key)
 
@@ -323,14 +322,11 @@ def same_person(cell: str) -> str:
 def _as_one_person(entries: Sequence[Entry]) -> None:
     """Give patients that share an image one name, as copies of the row state it under two numbers."""
     first: dict[str, str] = {}
-    for entry in entries:
-        name = first.setdefault(entry.place.key, entry.person)
-        if entry.person and name and entry.person != name:
-            old = entry.person
-            for other in entries:
-                if other.person == old:
-                    other.person = name
-            first.update({key: name for key, person in first.items() if person == old})
+    people = [entry for entry in entries if entry.person]
+    pairs = ((first.setdefault(entry.place.key, entry.person), entry.person) for entry in people)
+    named = {person: group[0] for group in join(pairs) for person in group}
+    for entry in people:
+        entry.person = named[entry.person]
 
 
 def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:

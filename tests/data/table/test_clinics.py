@@ -55,7 +55,7 @@ def drawn(folder: Path, names: list[str]) -> Path:
 def understood(key: dict[str, Any], images: Path) -> dict[str, Column]:
     grid = read_grid(CLINICS / key["file"])
     folder = folder_of(drawn(images, key["images"])) if key["images"] else Folder(images, ())
-    return {column.name: column for column in understand(grid, folder, key["modality"], Answers())}
+    return {column.name: column for column in understand(grid, folder, Answers())}
 
 
 def judged(column: Column, key: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from lmod_train.data.table.questions import asked_of, tasks_of
 def table(path: Path, header: str, *rows: str, answers: Answers | None = None) -> tuple[Grid, list[Column]]:
     (path / "t.csv").write_text("\n".join([f"file;{header}", *(f"{n}.jpg;{row}" for n, row in enumerate(rows * 6))]))
     grid = read_grid(path / "t.csv")
-    return grid, understand(grid, Folder(path, ()), "CFP", answers or Answers())
+    return grid, understand(grid, Folder(path, ()), answers or Answers())
 
 
 def names(grid: Grid, columns: list[Column], modality: str = "CFP", ask: tuple[str, ...] = ()) -> dict[str, str]:

@@ -44,7 +44,7 @@ def items_of(root: Path, rows: list[tuple[str, ...]]) -> list[Sample | Dropped]:
     folder = folder_of(root)
     meant = {"image": "image", "patient": "patient", "eye": "laterality", "sex": "sex", "age": "age",
              "diagnosis": "diagnosis", "split": "split"}  # fmt: skip
-    columns = understand(grid, folder, "CFP", Answers(meant))
+    columns = understand(grid, folder, Answers(meant))
     plan = Plan(Path("t.csv"), root, "clinic", "CFP", questions=tuple(asked_of(grid, columns, "CFP", ())))
     return list(OwnTable(plan, grid, columns, folder, tasks_of(columns, plan.questions, "CFP")).samples())
 
