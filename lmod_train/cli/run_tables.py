@@ -12,6 +12,7 @@ from lmod_train.cli.shipped import by_short_name
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import NotScored
 from lmod_train.report.chain_table import chain_tables
+from lmod_train.report.finding import findings
 from lmod_train.report.headline import headline, headline_table
 from lmod_train.report.languages import KINDS, language_tables
 from lmod_train.report.other_regimes import regime_tables
@@ -24,17 +25,20 @@ APART = ("--run", "--data.regime", "--data.shard", "--against")
 
 
 def scored(run: Path, trusted: Sequence[str] = ()) -> str:
-    """Return the headline table of a run, as printed by `report`, and the tables of chains and of two languages.
+    """Return what the scores of a run say, its headline table, those of chains and languages, and the next command.
 
     Args:
         run: Folder of the run.
         trusted: Modules outside this package with task classes that the run names.
     """
     scores = read_run_scores([run])
-    tables = [headline_table(headline([run])), *chain_tables(scores)]
+    rows = headline([run])
+    tables = [headline_table(rows), *chain_tables(scores)]
     if KINDS.keys() & set(scores[0].tasks()):
         tables += language_tables(scores[0], read_outcomes(run, trusted))
-    return "\n\n".join(markdown(table) for table in tables)
+    said = "\n".join(finding.text for finding in findings({scores[0].called: rows}))
+    following = f"next: `{PROGRAM} {shlex.join(['report', str(run), '--out', 'REPORT'])}` shows every reply"
+    return "\n\n".join([said, *map(markdown, tables), following])
 
 
 def compared(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> str:

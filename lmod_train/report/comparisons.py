@@ -341,8 +341,23 @@ def _compared(
     return ComparedRuns(task, first, second, test, p, difference, detectable, alone, subset)
 
 
-def letter_display(runs: Runs, least: float = LEAST_SHARE) -> tuple[list[Place], int]:
-    """Return the runs of each task that three or more runs have, with their letters, and the number of tested pairs.
+def not_worse(runs: Runs) -> dict[str, list[str]]:
+    """Return task -> labels of the runs that are not significantly worse than the best one, which is first.
+
+    A task that fewer than two runs are ranked in is absent.
+    """
+    ranked: dict[str, list[Place]] = {}
+    for place in letter_display(runs, fewest=2)[0]:
+        if place.letters != NOT_COMPARED:
+            ranked.setdefault(place.task, []).append(place)
+    return {
+        task: [place.run for place in places if set(place.letters) & set(places[0].letters)]
+        for task, places in ranked.items()
+    }
+
+
+def letter_display(runs: Runs, least: float = LEAST_SHARE, fewest: int = 3) -> tuple[list[Place], int]:
+    """Return the runs of each task that `fewest` or more runs have, with their letters, and the number of tested pairs.
 
     Scores and tests are on the records that all ranked runs have. Two runs differ if p by patient, Holm-adjusted over
     all pairs of all these tasks, is below 0.05, and the run with the higher score has more items right (of regions, the
@@ -352,8 +367,9 @@ def letter_display(runs: Runs, least: float = LEAST_SHARE) -> tuple[list[Place],
     Args:
         runs: The runs.
         least: Share of the records of one ranked run that all have in common, at least.
+        fewest: Number of runs of a task from which it is shown.
     """
-    tables = {task: table for task, table in _tables(runs).items() if len(table) > 2}
+    tables = {task: table for task, table in _tables(runs).items() if len(table) >= fewest}
     ranked = {task: _ranking(table, least) for task, table in tables.items()}
     tested = [(task, i, j) for task in tables for i, j in combinations(range(len(ranked[task].order)), 2)]
     ps, agree = [], []

@@ -23,6 +23,7 @@ from lmod_train.report.contents import Contents
 from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.results import Outcomes, Results, RunScores, read_results
 from lmod_train.report.section import Section, contents, shipped_sections
+from lmod_train.report.viewer.first_screen import FirstScreen, first_screen
 from lmod_train.report.viewer.outcome_text import outcome_of
 from lmod_train.report.viewer.viewer import in_order
 from lmod_train.report.warned import warned
@@ -89,15 +90,18 @@ def report(
         results, left_out=(*results.left_out, *(f"{Run(run).name} has no scores yet" for run in unscored))
     )
     found = contents(shipped_sections() if sections is None else sections, results)
+    screen = first_screen(results) if results.runs else None
     with locked(out, "--out"):
-        _write(found, results, out, one_file)
-    headline = [markdown(headline_table(headline_rows(results.runs, warned(results))))] if results.runs else []
-    for line in (*headline, *found.remarks):
+        _write(found, results, screen, out, one_file)
+    if screen:
+        log("\n".join(finding.text for finding in screen.findings))
+        log(markdown(headline_table(headline_rows(results.runs, warned(results)))))
+    for line in found.remarks:
         log(line)
     return out / "index.html"
 
 
-def _write(found: Contents, results: Results, out: Path, one_file: bool) -> None:
+def _write(found: Contents, results: Results, screen: FirstScreen | None, out: Path, one_file: bool) -> None:
     replace_files(out, _files(found))
     for folder in ("tables", "figures"):
         make_folder(out / folder)
@@ -109,7 +113,7 @@ def _write(found: Contents, results: Results, out: Path, one_file: bool) -> None
     for figure in found.figures():
         write_picture(figure, out / "figures")
     errors = {label: error_types(_not_right(outcomes)) for label, outcomes in results.outcomes.items()}
-    write_html(found, results, out, one_file, errors)
+    write_html(found, results, out, one_file, errors, screen)
 
 
 def _not_right(outcomes: Outcomes) -> Iterator[Prediction]:

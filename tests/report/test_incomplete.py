@@ -70,7 +70,8 @@ def test_a_run_with_failed_requests_is_incomplete_and_its_page_lists_them(runs, 
     assert "65 of 72 records have a reply, 5 failed, 2 not asked" in remarks(runs[0])[0]
     printed = []
     report([runs[0]], tmp_path / "out", sections=[Scores()], log=printed.append)
-    assert "| replied | failed | not asked | warnings" in printed[0] and "incomplete" in printed[0]
+    assert "| replied | failed | not asked | warnings" in printed[1] and "incomplete" in printed[1]
+    assert "Not all questions have a reply: base." in printed[0]
     assert "HTTP 500" in "".join(p.read_text() for p in (tmp_path / "out").rglob("*") if p.suffix in (".html", ".js"))
 
 

@@ -1,24 +1,49 @@
-"""The leaderboard: a row per run and a column per task."""
+"""The leaderboard: a row per run and a column per task, the best model of the first task on top."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lmod_train.report.headline import Row, headline_rows
-from lmod_train.report.results import Results
-from lmod_train.report.warned import warned
+from lmod_train.report.display_names import metric_name, task_name
+from lmod_train.report.headline import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """Places of a score, the ends of its interval and of chance in a drawing that is 100 wide."""
+
+    value: float
+    low: float
+    high: float
+    chance: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The score of a run in a task, and what a reader must know of it."""
+    """The score of a run in a task, and what a reader must know of it.
 
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    warnings: tuple[str, ...]
+    Attributes:
+        row: Its row of the headline table.
+        dot: Its drawing; None without an interval, or if the score is not between 0 and 1.
+        replied: How many records have a reply; empty if all have.
+        warnings: Warnings about the score, in one line.
+    """
+
+    row: Row
+    dot: Dot | None
+    replied: str
+    warnings: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A task and its metric, with the names that a person reads."""
+
+    task: str
+    name: str
+    metric: str
+    metric_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +56,40 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Leaderboard:
-    """Tasks with their metrics, and a line per run."""
+    """Tasks, and a line per run."""
 
-    tasks: tuple[str, ...]
-    metrics: Mapping[str, str]
+    heads: tuple[Head, ...]
     rows: tuple[Line, ...]
 
 
-def leaderboard(results: Results) -> Leaderboard:
-    """Return the leaderboard of runs, in the order of the runs."""
-    about = warned(results)
-    every = {name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)}
-    metrics = {row.task: row.metric for rows in every.values() for row in rows}
-    lines = (Line(name, {row.task: _place(row) for row in rows}) for name, rows in every.items())
-    return Leaderboard(tuple(metrics), metrics, tuple(lines))
+def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Leaderboard:
+    """Return the leaderboard of runs, from the highest score of the first task, or of the next one, to the lowest.
+
+    Args:
+        scores: Label of each run -> its rows of the headline table.
+        tasks: Tasks in the order of their columns.
+    """
+    metrics = {row.task: row.metric for rows in scores.values() for row in rows}
+    heads = (Head(task, task_name(task), metrics[task], metric_name(metrics[task])) for task in tasks)
+    lines = [Line(label, {row.task: _place(row) for row in rows}) for label, rows in scores.items()]
+    return Leaderboard(tuple(heads), tuple(sorted(lines, key=lambda line: [_order(line, task) for task in tasks])))
+
+
+def _order(line: Line, task: str) -> float:
+    """Return what sorts the lines by the score of a task; those without it are last."""
+    value = line.scores[task].row.value if task in line.scores else None
+    return float("inf") if value is None else -value
 
 
 def _place(row: Row) -> Place:
-    return Place(row.value, row.low, row.high, row.n, tuple(row.warnings))
+    replied = "" if row.account is None or row.account.complete else str(row.account)
+    return Place(row, _dot(row), replied, "; ".join(row.warnings))
+
+
+def _dot(row: Row) -> Dot | None:
+    known = [row.value, row.low, row.high]
+    drawn = [100 * one for one in known if one is not None and 0 <= one <= 1]
+    if len(drawn) < len(known):
+        return None
+    chance = row.chance if row.chance is not None and 0 <= row.chance <= 1 else None
+    return Dot(drawn[0], drawn[1], drawn[2], None if chance is None else 100 * chance)

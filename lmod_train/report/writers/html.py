@@ -14,9 +14,10 @@ from typing import Any
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_durably
 from lmod_train.report.contents import Contents, Figure, Table
+from lmod_train.report.display_names import task_name
 from lmod_train.report.results import Results
 from lmod_train.report.thumbnails import Licence, licences
-from lmod_train.report.viewer.leaderboard import leaderboard
+from lmod_train.report.viewer.first_screen import FirstScreen
 from lmod_train.report.viewer.record_details import part_text
 from lmod_train.report.viewer.static_pages import LONGEST, PagesBeside, PagesInside, StaticPages, page_name
 from lmod_train.report.viewer.store import Beside, Inside, Store, clear
@@ -25,12 +26,19 @@ from lmod_train.report.writers.cells import RIGHT, cell_text
 from lmod_train.report.writers.naming import file_name
 from lmod_train.report.writers.template import fill, policy
 
+MOST_ROWS = 40
+"""Rows of a table that stand in the page at first; the others are shown on request."""
 MOST_INSIDE = 2_000
 """Predictions that a page in one file may show; browsers are slow with more."""
 
 
 def write_html(
-    contents: Contents, results: Results, out: Path, one_file: bool = False, errors: Errors | None = None
+    contents: Contents,
+    results: Results,
+    out: Path,
+    one_file: bool = False,
+    errors: Errors | None = None,
+    screen: FirstScreen | None = None,
 ) -> None:
     """Write ``index.html`` to a folder that has the figures, with ``data``, ``images`` and ``pages`` beside it.
 
@@ -40,6 +48,7 @@ def write_html(
         out: Folder of the report.
         one_file: Write only ``index.html``, with all data and small images in it.
         errors: Types of errors, from an analysis of errors; None for none.
+        screen: What stands above the chapters; None for a report without runs.
 
     Raises:
         BadArgument: One file is asked for, and there are too many predictions.
@@ -57,7 +66,9 @@ def write_html(
         write_viewer(results.outcomes, results.images, store, pages, errors, names)
     inside = {"blocks": store.blocks} if isinstance(store, Inside) else {"blocks": []}
     shown = {"cards": pages.cards if isinstance(pages, PagesInside) else None, "starts": pages.starts, "total": total}
-    html = _index(contents, results, notes, _picture(out, one_file), policy(beside=not one_file), {**inside, **shown})
+    html = _index(
+        contents, results, screen, notes, _picture(out, one_file), policy(beside=not one_file), {**inside, **shown}
+    )
     with write_durably(out / "index.html") as part:
         part.write_text(html, encoding="utf-8", errors="backslashreplace")
 
@@ -65,6 +76,7 @@ def write_html(
 def _index(
     contents: Contents,
     results: Results,
+    screen: FirstScreen | None,
     notes: Sequence[Licence],
     picture: Callable[[Figure], str],
     rules: str,
@@ -73,7 +85,11 @@ def _index(
     return fill(
         "index.html",
         contents=contents,
-        board=leaderboard(results),
+        screen=screen,
+        signs=SIGNS,
+        task_name=task_name,
+        most=MOST_ROWS,
+        csv_of=lambda part: f"tables/{file_name(part.name)}.csv",
         tasks=results.tasks,
         notes=notes,
         policy=rules,
@@ -89,6 +105,17 @@ def _index(
         longest=LONGEST,
         **shown,
     )
+
+
+SIGNS = {
+    "right": "\u2713",
+    "partly right": "\u25d0",
+    "wrong": "\u2717",
+    "unparsed": "?",
+    "refused": "\u2013",
+    "truncated": "\u2026",
+}
+"""Signs beside the outcomes of examples, as in the list of predictions."""
 
 
 def _licences(results: Results) -> list[Licence]:

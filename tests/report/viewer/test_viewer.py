@@ -7,6 +7,7 @@ import pytest
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.types import Box, Patient, Region, Unparsed
+from lmod_train.report.headline import headline_rows
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes, read_results
 from lmod_train.report.sections.metrics import Metrics
@@ -175,11 +176,13 @@ def test_a_long_answer_is_one_short_line():
 
 def test_the_leaderboard_has_every_score(three):
     results = read_results(three[0])
-    board = leaderboard(results)
-    assert board.tasks == ("four_way", "glaucoma", "anatomy")
-    assert [row.label for row in board.rows] == ["base (untuned)", "base (tuned)", "cnn"]
-    score = results.runs[0].find("glaucoma", "accuracy_strict")
-    assert (board.rows[0].scores["glaucoma"].value, board.rows[0].scores["glaucoma"].n) == (score.value, score.n)
+    rows = {name: headline_rows([run]) for name, run in zip(results.names, results.runs, strict=True)}
+    board = leaderboard(rows, ["four_way", "glaucoma", "anatomy"])
+    assert next((head.task, head.name) for head in board.heads) == ("four_way", "Four-way diagnosis")
+    for line in board.rows:
+        assert {task: place.row for task, place in line.scores.items()} == {row.task: row for row in rows[line.label]}
+    values = [line.scores["four_way"].row.value for line in board.rows if "four_way" in line.scores]
+    assert values == sorted(values, reverse=True) and len(values) > 1
     assert Numbered().values == []
 
 

@@ -36,6 +36,7 @@ function makeHideable(table) {
   const shown = byId("models-shown");
   const back = byId("models-back");
   const filter = byId("models-filter");
+  byId("models-tools").hidden = false;
   const update = () => {
     const rows = [...table.tBodies[0].rows];
     const words = filter.value.toLowerCase();
@@ -54,9 +55,28 @@ function makeHideable(table) {
   update();
 }
 
+// The rows of a long table that are not in the page yet, so that a page of many models opens at once.
+function makeWhole(box) {
+  const rest = box.querySelector("template");
+  if (!rest) return;
+  box.querySelector("tbody").append(rest.content);
+  rest.remove();
+  box.nextElementSibling.remove();
+  box.classList.add("tall");
+  makeFindable(box);
+}
+
+function makeGrowable(box) {
+  const line = box.nextElementSibling;
+  line.append(" ", el("button", { type: "button", onclick: () => { makeWhole(box); box.focus(); } }, "Show all rows"));
+}
+
+const FEW = 8; // models that need no search
+
 function startTables() {
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   document.querySelectorAll(".scroll.tall").forEach(makeFindable);
+  document.querySelectorAll(".scroll:has(> template)").forEach(makeGrowable);
   const board = byId("leaderboard");
-  if (board) makeHideable(board);
+  if (board && board.tBodies[0].rows.length > FEW) makeHideable(board);
 }

@@ -6,6 +6,7 @@ const TITLES = { scores: "Scores", task: "Task", predictions: "Predictions" };
 async function show() {
   const place = readPlace();
   const view = isKnown(place) ? place.view : "scores";
+  tellUnknown(place);
   for (const section of document.querySelectorAll("section.view")) section.hidden = !SECTIONS[view].includes(section.id);
   for (const link of document.querySelectorAll("#views a")) {
     const here = link.dataset.view === view && (view !== "task" || link.dataset.task === place.task);
@@ -24,6 +25,12 @@ function isKnown({ view, task }) {
   return Object.hasOwn(SECTIONS, view) && (view !== "task" || links.some(link => link.dataset.task === task));
 }
 
+function tellUnknown(place) {
+  const lost = !isKnown(place) || (place.chapter && !byId(`chapter-${place.chapter}`));
+  byId("unknown").hidden = !lost;
+  if (lost) byId("unknown").textContent = `This report has no ${place.task || place.chapter || place.view}; its scores are shown.`;
+}
+
 async function showPredictions(place) {
   showFilters(place);
   if (place.q) await readTexts();
@@ -39,13 +46,17 @@ async function showPredictions(place) {
 
 // The page of a task: of every table the rows, and of all figures those, that are of this task.
 function showTask(task) {
-  byId("report-name").textContent = task ? `Tables and figures of ${task}` : "Tables and figures";
+  const name = document.querySelector(`#views a[data-task="${CSS.escape(task)}"]`)?.textContent;
+  byId("report-name").textContent = name ? `Tables and figures: ${name}` : "Tables and figures";
+  if (task) document.querySelectorAll("#report .scroll").forEach(makeWhole);
   for (const node of document.querySelectorAll("#report [data-task]")) node.hidden = Boolean(task) && node.dataset.task !== task;
   for (const part of document.querySelectorAll("#report .part")) part.hidden = Boolean(task) && !holdsTask(part);
   for (const figure of document.querySelectorAll("#report figure:not([data-task])")) figure.hidden = Boolean(task);
   for (const chapter of document.querySelectorAll("#report .chapter")) {
     chapter.hidden = Boolean(task) && !chapter.querySelector(".part:not([hidden]), figure:not([hidden])");
+    if (task !== chapters.task) chapter.open = Boolean(task);
   }
+  chapters.task = task;
   for (const link of chapterLinks()) link.hidden = byId(`chapter-${link.dataset.chapter}`).hidden;
 }
 
@@ -53,13 +64,17 @@ const chapterLinks = () => document.querySelectorAll("#chapters a");
 
 // Scrolls to a chapter, once: the page is also shown again when its data have been read.
 function showChapter(name) {
-  if (name && name !== chapters.last) byId(`chapter-${name}-name`)?.scrollIntoView();
+  if (name && name !== chapters.last && byId(`chapter-${name}`)) {
+    byId(`chapter-${name}`).open = true;
+    byId(`chapter-${name}-name`).scrollIntoView();
+  }
   chapters.last = name;
 }
 
-const chapters = { last: "" };
+const chapters = { last: "", task: "" };
 
 function startChapters() {
+  window.addEventListener("beforeprint", () => document.querySelectorAll(".chapter").forEach(one => { one.open = true; }));
   for (const link of chapterLinks()) {
     link.addEventListener("click", event => {
       event.preventDefault();

@@ -1,0 +1,55 @@
+"""Names of tasks and metrics as a person reads them; tables and files keep the identifiers."""
+
+from __future__ import annotations
+
+TASKS = {
+    "anatomy": "Anatomy",
+    "four_way": "Four-way diagnosis",
+    "glaucoma": "Glaucoma",
+    "conditions": "Binary diagnoses",
+    "age_group": "Age group",
+    "sex": "Sex",
+    "icdr": "Retinopathy stage (ICDR)",
+    "sdrg": "Retinopathy stage (SDRG)",
+    "macular_hole_stage": "Macular hole stage",
+    "macular_edema_risk": "Risk of macular edema",
+    "binary_question": "True-or-false questions",
+    "single_choice_question": "Single-choice questions",
+    "open_question": "Open questions",
+    "question": "Single-choice questions",
+    "chain": "Chains of questions",
+}
+"""Task -> its name; another task, such as a question of one's own, is named by its identifier in words."""
+
+METRICS = {
+    "accuracy_strict": "strict accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "f1_lmod_plus": "F1 per image",
+    "kappa": "quadratic kappa",
+    "mean_absolute_error": "mean absolute error",
+}
+"""Metric -> its name; another one is named by its identifier in words."""
+
+
+def task_name(task: str) -> str:
+    """Return the name of a task.
+
+    Example:
+        >>> task_name("four_way"), task_name("image_quality")
+        ('Four-way diagnosis', 'Image quality')
+    """
+    return TASKS.get(task) or _in_words(task)[:1].upper() + _in_words(task)[1:]
+
+
+def metric_name(metric: str) -> str:
+    """Return the name of a metric.
+
+    Example:
+        >>> metric_name("accuracy_strict"), metric_name("macro_f1")
+        ('strict accuracy', 'macro f1')
+    """
+    return METRICS.get(metric) or _in_words(metric)
+
+
+def _in_words(identifier: str) -> str:
+    return " ".join(identifier.replace("_", " ").split())

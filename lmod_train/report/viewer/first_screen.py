@@ -1,0 +1,134 @@
+"""The first screen of a report: what was compared, what was found, six examples, and the leaderboard."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from urllib.parse import urlencode
+
+from lmod_train.core.types import Prediction
+from lmod_train.report.comparisons import comparable, not_worse
+from lmod_train.report.finding import Finding, findings
+from lmod_train.report.headline import Row, headline_rows
+from lmod_train.report.results import Results
+from lmod_train.report.thumbnails import thumbnail
+from lmod_train.report.viewer.leaderboard import Leaderboard, leaderboard
+from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
+from lmod_train.report.warned import warned
+from lmod_train.scoring.items import Item
+
+NAMED = 4
+"""Largest number of models that the heading names."""
+EACH = 3
+"""Number of right examples, and of wrong ones."""
+LONGEST = 60
+"""Characters of an answer beneath an example."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An image with the answer of one model.
+
+    Attributes:
+        image: The image as a ``data:`` URL.
+        outcome: One of `lmod_train.report.viewer.outcome_text.OUTCOMES`.
+        truth: The true answer.
+        answer: The answer that was read, or why there is none.
+        model: Label of the run.
+        address: Address of the prediction within the page.
+    """
+
+    image: str
+    outcome: str
+    truth: str
+    answer: str
+    model: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstScreen:
+    """What stands on the first screen.
+
+    Attributes:
+        title: The models, and on what they were compared.
+        findings: A sentence a task; the first is of the task that most models were asked.
+        examples: Up to six, wrong ones first.
+        board: The leaderboard.
+    """
+
+    title: str
+    findings: tuple[Finding, ...]
+    examples: tuple[Example, ...]
+    board: Leaderboard
+
+
+def first_screen(results: Results) -> FirstScreen:
+    """Return the first screen of the report of one or more runs."""
+    about = warned(results)
+    scores: Mapping[str, Sequence[Row]] = {
+        name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)
+    }
+    found = findings(scores, not_worse(comparable(results)))
+    board = leaderboard(scores, [one.task for one in found])
+    return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found)), board)
+
+
+def _title(results: Results) -> str:
+    """Return which models were compared, by name if they are few, and on how many images and questions."""
+    predictions = list(chain.from_iterable(found.predictions for found in results.outcomes.values()))
+    images = {image for p in predictions for image in (p.record.image_plain or p.record.image)}
+    questions = {p.record.id for p in predictions}
+    names = results.names
+    who = ", ".join(names) if len(names) <= NAMED else f"{len(names)} models"
+    return f"{who}: {len(questions):,} questions about {len(images):,} image{'s' * (len(images) != 1)}"
+
+
+def _examples(results: Results, found: Sequence[Finding]) -> Iterator[Example]:
+    """Yield wrong and right answers to the first task with images: those of its best model, then of the others."""
+    for finding in found:
+        names = [finding.best, *(name for name in results.names if name != finding.best)] if finding.best else []
+        wrong, right = _chosen(results, names, finding.task, False), _chosen(results, names[:1], finding.task, True)
+        shown = [*islice(wrong, EACH), *islice(right, EACH)]
+        if shown:
+            yield from shown
+            return
+
+
+def _chosen(results: Results, names: Sequence[str], task: str, right: bool) -> Iterator[Example]:
+    """Yield examples that are right or not, of one model after the other, their truths in turn."""
+    for name in names:
+        outcomes, folder = results.outcomes[name], results.images[name]
+        items = [i for i in outcomes.items.get(task, ()) if (outcome_of(i) == "right") is right]
+        if not items or folder is None:
+            continue
+        by_id = {p.record.id: p for p in outcomes.predictions}
+        for item in _in_turn(items):
+            if (example := _example(name, item, by_id[item.id], folder)) is not None:
+                yield example
+
+
+def _in_turn(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield items of each truth by turns, those of one truth in the order of the SHA-256 of their ids."""
+    truths: dict[str, list[Item]] = defaultdict(list)
+    for item in sorted(items, key=lambda i: hashlib.sha256(i.id.encode("utf-8", "surrogatepass")).digest()):
+        truths[answer_text(item.truth)].append(item)
+    yield from (item for turn in zip_longest(*truths.values()) for item in turn if item is not None)
+
+
+def _example(name: str, item: Item, prediction: Prediction, folder: Path) -> Example | None:
+    """Return an example; None if its image is not there."""
+    image = thumbnail(folder, prediction.record.image[0]) if prediction.record.image else ""
+    if not image:
+        return None
+    place = {"view": "predictions", "task": prediction.record.task, "item": f"{name}\n{item.id}"}
+    texts = (_short(answer_text(item.truth)), _short(answer_text(item.answer)))
+    return Example(image, outcome_of(item), *texts, name, f"#{urlencode(place, errors='replace')}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,0 +1,52 @@
+"""What a reader sees first: the models, six examples that are what they say, and one message for an unknown address."""
+
+from dataclasses import replace
+from urllib.parse import parse_qs
+
+from lmod_train.report.report import report
+from lmod_train.report.results import read_results
+from lmod_train.report.sections.metrics import Metrics
+from lmod_train.report.viewer.first_screen import EACH, first_screen
+from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
+from tests.report.make import curate, run
+
+
+def test_the_examples_are_wrong_and_right_answers_of_the_task_and_lead_to_them(three):
+    results = read_results(three[0])
+    screen = first_screen(results)
+    assert screen.title == "base (untuned), base (tuned), cnn: 72 questions about 24 images"
+    outcomes = [one.outcome == "right" for one in screen.examples]
+    assert outcomes == [False] * EACH + [True] * EACH
+    assert len({one.truth for one in screen.examples[EACH:]}) == EACH  # not three of one class
+    for one in screen.examples:
+        assert one.image.startswith("data:image/jpeg;base64,")
+        place = parse_qs(one.address.removeprefix("#"))
+        model, id = place["item"][0].split("\n")
+        item = next(i for i in results.items[model][place["task"][0]] if i.id == id)
+        assert (one.outcome, one.truth) == (outcome_of(item), answer_text(item.truth)) and one.model == model
+
+
+def test_without_images_there_are_no_examples_and_the_rest_stands(three):
+    results = read_results(three[0])
+    screen = first_screen(replace(results, images=dict.fromkeys(results.names)))
+    assert screen.examples == () and screen.findings and len(screen.board.rows) == 3
+
+
+def test_a_model_without_errors_shows_those_of_the_next(tmp_path):
+    folder = curate(tmp_path / "curated", redistributable=True)
+    made = [run(tmp_path / name, skill, seed=1, curated=folder) for name, skill in (("all", 1.0), ("some", 0.5))]
+    screen = first_screen(read_results(made))
+    assert {one.model for one in screen.examples if one.outcome != "right"} == {"base (some)"}
+    assert {one.model for one in screen.examples if one.outcome == "right"} == {"base (all)"}
+
+
+def test_a_long_table_is_in_the_page_in_full_and_a_few_rows_are_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr("lmod_train.report.writers.html.MOST_ROWS", 5)
+    made = run(tmp_path / "run", 0.9, n=8)
+    page = report([made], tmp_path / "out", sections=[Metrics()]).read_text()
+    table = page.partition('id="chapter-metrics"')[2]
+    shown, _, rest = table.partition("<template>")
+    rows = (tmp_path / "out" / "tables" / "metrics-four_way.csv").read_text().count("\n") - 1
+    assert rows > 5 and shown.count("<tr") - 1 == 5
+    assert rest.partition("</template>")[0].count("<tr") == rows - 5
+    assert f"5 of {rows} rows are shown; <code>tables/metrics-four_way.csv</code> has all." in rest
