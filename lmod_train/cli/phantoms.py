@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from lmod_train.phantom.contact_sheet import Tile
     from lmod_train.phantom.truth import Truth
 
+CLINIC = "clinic"
+"""The table of one's own, which is no source."""
 A_SOURCE = 3
 """Number of phantoms per source on the sheet."""
 
@@ -37,15 +39,16 @@ def phantom(
         out: Folder to write to; each source gets its own folder in it.
         n: Number of eyes per source.
         seed: Random seed; the same seed draws the same eyes.
-        sources: Names of the sources to imitate, separated by commas; `all` for every source.
+        sources: Names of the sources to imitate, separated by commas; `all` for every source; `clinic` for photographs
+            and a spreadsheet, for `curate --table`.
         sheet: PNG file of an overview to write: three phantoms of each source with names and true boxes.
     """
     known = _drawable()
     chosen = known if sources == "all" else sources.split(",")
     for name in chosen:
-        if name not in known:
-            expected = f"names among {', '.join(known)}, or `all` alone"
-            cure = did_you_mean("--sources", [name], known, f"e.g. `--sources {known[0]}`")
+        if name not in (*known, CLINIC):
+            expected = f"names among {', '.join(known)}, {CLINIC}, or `all` alone"
+            cure = did_you_mean("--sources", [name], [*known, CLINIC], f"e.g. `--sources {known[0]}`")
             raise BadArgument("--sources", name, expected, cure)
     with locked(out, "--out"):
         for name in chosen:

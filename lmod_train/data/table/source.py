@@ -12,6 +12,7 @@ from typing import Any, Literal
 from lmod_train.core.connected_components import join
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Patient, Question, Sample, SampleStream
+from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.table_words import plain
 from lmod_train.data.sources.base import Source
@@ -96,6 +97,14 @@ class OwnTable(Source):
         self._at = {name: place for place, name in enumerate(grid.header)}
         self._kinds = {f"table/{q['name']}": str(q["kind"]) for q in plan.questions}
         self._choices = {f"table/{q['name']}": set(q.get("choices") or ()) for q in plan.questions}
+
+    @property
+    def is_phantom(self) -> bool:
+        """Whether every image is a phantom: a folder of photographs may have a folder of phantoms below it."""
+        drawn = {folder: _is_drawn(folder, self.root) for folder in {file.parent for file in self._folder.files}}
+        if drawn and self.root.parent == self._grid.path.parent and (self.root.parent / NOTE).exists():
+            return True  # the table was drawn with them
+        return bool(drawn) and all(drawn.values())
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
@@ -317,6 +326,12 @@ def same_person(cell: str) -> str:
     """
     code = plain(re.sub(r"\.0$", "", cell.strip()))
     return (code.lstrip("0") or code) if code.isdecimal() else code or cell.strip()
+
+
+def _is_drawn(folder: Path, root: Path) -> bool:
+    """Return whether phantoms were drawn into a folder or one above it, up to a root."""
+    above = [folder, *folder.parents]
+    return any((one / NOTE).exists() for one in above if one.is_relative_to(root))
 
 
 def _as_one_person(entries: Sequence[Entry]) -> None:
