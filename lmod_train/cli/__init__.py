@@ -239,10 +239,10 @@ def _lightning(arguments: list[str]) -> int:
         return _late(arguments)
     for command in series.commands:
         check_names(command[0], command[1:])
-    return _each(series)
+    return _each(series, arguments)
 
 
-def _each(series: Series) -> int:
+def _each(series: Series, arguments: list[str]) -> int:
     """Run the commands of a series one after another in this process; `doctor` checks the first."""
     from lmod_train.cli.series import release
     from lmod_train.core.links import rooted
@@ -255,13 +255,13 @@ def _each(series: Series) -> int:
             status = max(status, _late(command, once=True))
             release()
         if is_first():
-            _summarise(series)
+            _summarise(series, arguments)
     return status
 
 
-def _summarise(series: Series) -> None:
-    """Score folds as one run, and print the spread over seeds."""
-    from lmod_train.cli.series import trusted_in
+def _summarise(series: Series, arguments: list[str]) -> None:
+    """Score folds as one run, and print the spread over seeds; after a training, the command that evaluates all."""
+    from lmod_train.cli.series import evaluation_of, trusted_in
     from lmod_train.report.folds import pool
     from lmod_train.report.seeds import seeds_text
 
@@ -270,6 +270,8 @@ def _summarise(series: Series) -> None:
         print(lines(pool(folder, trusted)))
     if text := seeds_text(series.folder, trusted):
         print(lines(text))
+    if arguments[0] == "fit":
+        print(lines(f"next: `{evaluation_of(series.folder, arguments)}` evaluates what was trained"))
 
 
 def _late(arguments: list[str], once: bool = False) -> int:

@@ -25,7 +25,7 @@ APART = ("--run", "--data.regime", "--data.shard", "--against")
 
 
 def scored(run: Path, trusted: Sequence[str] = ()) -> str:
-    """Return what the scores of a run say, its headline table, those of chains and languages, and the next command.
+    """Return what the scores of a run say, its headline table, and the tables of chains and of two languages.
 
     Args:
         run: Folder of the run.
@@ -37,8 +37,12 @@ def scored(run: Path, trusted: Sequence[str] = ()) -> str:
     if KINDS.keys() & set(scores[0].tasks()):
         tables += language_tables(scores[0], read_outcomes(run, trusted))
     said = "\n".join(finding.text for finding in findings({scores[0].called: rows}))
-    following = f"next: `{PROGRAM} {shlex.join(['report', str(run), '--out', 'REPORT'])}` shows every reply"
-    return "\n\n".join([said, *map(markdown, tables), following])
+    return "\n\n".join([said, *map(markdown, tables)])
+
+
+def next_of(run: Path) -> str:
+    """Return the line with the command that shows the replies of a run."""
+    return f"next: `{PROGRAM} {shlex.join(['report', str(run), '--out', 'REPORT'])}` shows every reply"
 
 
 def compared(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> str:

@@ -8,12 +8,14 @@ options, each seed has its folds: ``RUN/seed_0/fold_1of5``.
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lmod_train.cli.defaults import default_run
+from lmod_train.cli.shipped import by_short_name
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import (
     FEWEST_FOLDS,
@@ -161,6 +163,23 @@ def _values(options: Sequence[str], name: str) -> Iterator[str]:
             yield word
         elif word.startswith(f"{name}="):
             yield word.partition("=")[2]
+
+
+def evaluation_of(folder: Path, arguments: Sequence[str]) -> str:
+    """Return the command that evaluates the runs of a series of trainings.
+
+    Args:
+        folder: Folder of the series.
+        arguments: The command that trained them, and its options.
+
+    Example:
+        >>> evaluation_of(Path("CV"), ["fit", "--config", "cnn_four_way", "--folds", "5", "--run", "CV"])
+        'python -m lmod_train test --config cnn_four_way --folds 5 --ckpt_path CV/checkpoints/last.ckpt --run CV_test'
+    """
+    _, options = _taken(arguments[1:], "--run")
+    checkpoint = folder / "checkpoints" / "last.ckpt"
+    words = ["test", *by_short_name("test", options), "--ckpt_path", str(checkpoint), "--run", f"{folder}_test"]
+    return shlex.join(["python", "-m", "lmod_train", *words])
 
 
 def _check_folders(folder: Path, several: Sequence[Path]) -> None:
