@@ -333,12 +333,12 @@ def test_every_page_is_in_the_menu():
 
 
 def test_the_table_of_datasets_is_that_of_the_sources():
-    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\w+-]+) \| [\d,]+ \|.*\]\((\S+)\) \|$", read(README), re.M)
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\w+-]+) \| [\d,]+ \|.*\]\((\S+)\) \|$", read(DOCS / "curate.md"), re.M)
     assert sorted(rows) == sorted((s.name, s.modality, s.reference) for s in source_classes().values())
 
 
 def test_the_table_of_models_names_configs():
-    (table,) = re.findall(r"\[start:models\] -->\n(.*?)\n<!--", read(README), re.S)
+    (table,) = re.findall(r"^(\| `model_type`.*?)\n\n", read(DOCS / "tune.md"), re.S | re.M)
     named = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[3])}
     chat = {
         file.stem
