@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SMALL = 50
 """Patients of the test split below which folds tell more than one split."""
 
+TELLING = 0.5
+"""Width of a 95 % interval above which a score tells nothing."""
+
 
 def is_asked(arguments: Sequence[str]) -> bool:
     """Return whether a command is `curate` of a table."""
@@ -329,25 +332,48 @@ def _examples(grid: Grid, column: Column) -> str:
 
 
 def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Sequence[Column], out: Path) -> None:
-    """Print what the test split can show, and the commands that follow."""
+    """Print what the test split can show, and the commands that follow, the first of which needs no model."""
     from lmod_train.core.artifacts.records import read_records
 
     splits = {record.group: record.split for record in read_records(out / "records")}
     test = sum(split == "test" for split in splits.values())
     has_patients = any(column.meaning == "patient" for column in columns)
     unit = "patients" if has_patients else "images (no column states the patient, so intervals are not over patients)"
-    shown = f"; an accuracy on test has a 95 % interval of about {_interval(test):.1f}" if test else ""
-    print(f"{len(splits)} {unit}, {test} of them in test{shown}")
+    print(f"{len(splits)} {unit}, {test} of them in test{precision(test)}")
     asked = [task.name for task in tasks if manifest["counts"].get(task.name)]
-    command = f"python -m lmod_train validate --config zero_shot --model llava_1_5_7b --data.curated {out}"
-    print(f"next: `{command} --data.tasks {','.join(asked)} --data.split all` asks a model all of it")
+    data = ["--data.curated", str(out), "--data.tasks", ",".join(asked), "--data.split", "all"]
+    runs = Path("runs", out.resolve().name)
+    tried = _typed("validate", "--config", "scripted", *data, "--run", str(runs / "scripted"))
+    print(f"next: `{tried}` tries the whole way in seconds, without a model: every reply is the reference answer")
+    zero = _typed("validate", "--config", "zero_shot", *data, "--run", str(runs / "zero_shot"))
+    print(f"      `{zero}` asks the small model that comes with the package, on any computer; with")
+    print("      `--model llava_1_5_7b` and another `--run`, LLaVA-1.5, which needs its weights and a GPU")
     closed = next((task.name for task in tasks if task.name in asked and task.classes), "")
     if closed:
-        folds = " --folds 5" if test < SMALL else ""
-        command = f"python -m lmod_train fit --config cnn_four_way --data.curated {out} --data.tasks {closed}{folds}"
-        print(f"      `{command}` trains a small network" + (", tested on every part in turn" if folds else ""))
+        folds = ["--folds", "5"] if test < SMALL else []
+        trained = _typed(
+            "fit", "--config", "cnn_four_way", "--data.curated", str(out), "--data.tasks", closed, *folds,
+            "--run", str(runs / "cnn")
+        )  # fmt: skip
+        print(f"      `{trained}` trains a small network" + (", tested on every part in turn" if folds else ""))
 
 
-def _interval(n: int) -> float:
-    """Return the width of a 95 % interval of a share of 0.5 among `n`, at most 1."""
-    return float(min(1.0, 1.96 / n**0.5))
+def _typed(*words: str) -> str:
+    return shlex.join(["python", "-m", "lmod_train", *words])
+
+
+def precision(n: int) -> str:
+    """Return how well an accuracy on `n` independent items can be known, by the interval of a report at 0.5.
+
+    Example:
+        >>> precision(0), precision(6), precision(100)
+        ('', '; too few for an accuracy on test to tell anything', '; an accuracy on test would be known ... ± 0.10')
+    """
+    from lmod_train.scoring.shares import Evidence, share_interval
+
+    if not n:
+        return ""
+    low, high = share_interval(0.5, 0.25 / max(n - 1, 1), Evidence(n, n, n))
+    if low is None or high is None or high - low > TELLING:
+        return "; too few for an accuracy on test to tell anything"
+    return f"; an accuracy on test would be known to within ± {(high - low) / 2:.2f}"

@@ -15,10 +15,12 @@ import yaml
 from PIL import Image
 
 from lmod_train import cli
+from lmod_train.cli.table import precision
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Record
 from lmod_train.data.curation.manifest import read_dropped
+from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
 
 HEADER = ["Foto", "Patient", "Auge", "Diagnose", "Alter", "Geschlecht", "Augendruck"]
 DIAGNOSES = ("Glaukom", "gesund", "Katarakt", "DR")
@@ -64,7 +66,7 @@ def test_a_table_becomes_the_questions_of_the_benchmark(tmp_path: Path, capsys):
     printed = capsys.readouterr().out
     for line in (r"Foto +image", r"Auge +side of the eye +L -> left, R -> right", r"Geschlecht +sex +m -> male, w",
                  r"Augendruck +your own, asked with --ask", r"licence: not stated; nothing of it leaves this machine",
-                 r"12 patients, \d of them in test; an accuracy on test"):  # fmt: skip
+                 r"12 patients, \d of them in test; too few for an accuracy on test to tell anything"):  # fmt: skip
         assert re.search(line, printed), line
     tasks = by_task(tmp_path / "OUT")
     assert {name: len(records) for name, records in tasks.items()} == {"age_group": 24, "four_way": 24, "sex": 24}
@@ -73,6 +75,34 @@ def test_a_table_becomes_the_questions_of_the_benchmark(tmp_path: Path, capsys):
     for record in tasks["four_way"]:
         pair = {r.split for r in tasks["four_way"] if r.group == record.group}
         assert len(pair) == 1
+
+
+def test_the_first_command_to_go_on_with_gives_a_result_without_a_model(tmp_path: Path, capsys, monkeypatch):
+    command = clinic(tmp_path)
+    command[command.index("--out") + 1] = "MY OUT"
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(command) == 0
+    first, second, *_ = re.findall(r"`(python -m lmod_train [^`]+)`", capsys.readouterr().out)
+    assert "--model" not in second, "the model is the one that comes with the package"
+    quiet = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
+    assert cli.main([*shlex.split(first)[3:], *quiet]) == 0
+    scores = (tmp_path / "runs" / "MY OUT" / "scripted" / "scores.csv").read_text()
+    assert all(f",{task},all,majority,24," in scores for task in ("four_way", "sex", "age_group"))
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 8, 14, 16, 40, 200])
+def test_what_a_test_split_can_tell_is_what_a_report_says_of_it(n: int):
+    told = precision(n)
+    right = np.array([i % 2 for i in range(n)], dtype=float)
+    (score,) = compute_scores("t", "all", {"right": right, "items": np.ones(n)}, list(map(str, range(n))), [_ACCURACY])
+    width = None if score.low is None or score.high is None else score.high - score.low
+    if width is None or width > 0.5:
+        assert told.endswith("too few for an accuracy on test to tell anything")
+    else:
+        assert float(told.rpartition("± ")[2]) == pytest.approx(width / 2, abs=0.006)
+
+
+_ACCURACY = Measure("accuracy", lambda sums: ratio(sums["right"], sums["items"]), items_in)
 
 
 def test_no_name_or_number_of_a_patient_is_in_what_is_written(tmp_path: Path):
