@@ -33,7 +33,7 @@ from lmod_train.cli.own import own_classes
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
 from lmod_train.core.artifacts.renames import todays_text
-from lmod_train.core.errors import BadArgument, CurationConflict, LeavesFolder, LmodError, Untrusted
+from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.links import links_followed
 from lmod_train.core.lock import is_first
 
@@ -142,11 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 arguments = [whole[0], *by_name(whole[0], whole[1:])] if known else whole
             with own_classes(arguments):
                 return _run(arguments)
-    except (LeavesFolder, Untrusted, CurationConflict, table.InDoubt) as error:
-        print(lines(f"error: {error.typed([*whole[0].split(), *whole[1:]])}"), file=sys.stderr)
-        return 2
     except LmodError as error:
-        print(lines(f"error: {error}"), file=sys.stderr)
+        print(lines(f"error: {error.typed([*' '.join(whole[:1]).split(), *whole[1:]])}"), file=sys.stderr)
         return 2
     except BrokenPipeError:  # as in `list sources | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

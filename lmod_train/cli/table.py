@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 SMALL = 50
 """Patients of the test split below which folds tell more than one split."""
 
+ENOUGH = 10
+"""Patients from which on a network can be trained on parts of them at all."""
+
 TELLING = 0.5
 """Width of a 95 % interval above which a score tells nothing."""
 
@@ -170,6 +173,7 @@ def _plan(
     if redistributable and not licence and not is_plan(table):
         expected = "the licence that permits it: `--licence TEXT`"
         raise BadArgument("--redistributable", True, expected, "`--licence 'CC BY 4.0' --redistributable`, for example")
+    _check_exists(table)
     if is_plan(table):
         found = read_plan(table)
         _refuse_elsewhere(table, replace(found, images=None) if images else found)
@@ -190,6 +194,18 @@ def _plan(
     return Plan(
         table, images, name or identifier(table.stem), modality, licence or "not stated", redistributable, sheet
     )
+
+
+def _check_exists(table: Path) -> None:
+    """Refuse a table that does not exist.
+
+    Raises:
+        BadArgument: It does not; the cure is the table of the closest name beside it.
+    """
+    from lmod_train.data.table.places import TABLES, meant
+
+    if not table.exists():
+        raise BadArgument("--table", str(table), "an existing file", meant("--table", table, TABLES, "name the table"))
 
 
 def _refuse_elsewhere(file: Path, plan: Plan) -> None:
@@ -215,16 +231,23 @@ def _understood(
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.data.table.columns import understand
     from lmod_train.data.table.images import Folder, folder_of
+    from lmod_train.data.table.places import check_images, meant
     from lmod_train.data.table.plan import with_options
     from lmod_train.data.table.questions import asked_of
 
+    _check_exists(plan.table)
     try:
         grid = read_grid(plan.table, plan.sheet)
     except UnreadableSheet as error:
-        cure = "save it as xlsx, or as CSV in UTF-8"
+        cure = "name a table with a header and rows; if it is one, save it as xlsx, or as CSV in UTF-8"
         raise BadArgument("--table", str(plan.table), f"a table with a header ({error})", cure) from error
+    if not grid.rows:
+        lost = "".join(f"; {note}" for note in (*grid.notes, *(f"line {n}: {why}" for n, why in grid.lost[:3])))
+        found = f"rows below its header ({', '.join(grid.header)}), and it has no rows{lost}"
+        raise BadArgument("--table", str(plan.table), found, "name a table with a row for each image")
     if plan.images is not None and not plan.images.is_dir():
-        raise BadArgument("--images", str(plan.images), "an existing folder", "name the folder of the photographs")
+        cure = meant("--images", plan.images, None, "name the folder of the photographs")
+        raise BadArgument("--images", str(plan.images), "an existing folder", cure)
     folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
     whole = with_options(plan, column, value)
     unknown = [name for name in whole.answers.columns if name not in grid.header]
@@ -233,17 +256,10 @@ def _understood(
             "--column", unknown[0], f"a column of the table: {', '.join(grid.header)}", "name one of them"
         )
     columns = understand(grid, folder, whole.answers)
-    if not any(c.meaning == "image" or c.doubt for c in columns):
-        _refuse_imageless(plan, grid)
+    check_images(grid, columns, folder, plan.images is not None)
     known = {question["name"] for question in whole.questions}
     new = [q for q in asked_of(grid, columns, whole.modality, ask) if q["name"] not in known]
     return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
-
-
-def _refuse_imageless(plan: Plan, grid: Grid) -> None:
-    where = f"below {plan.images}" if plan.images else "inside the table (no `--images` was given)"
-    expected = f"a column that names an image {where}; its columns are {', '.join(grid.header)}"
-    raise BadArgument("--table", str(plan.table), expected, "`--column image=NAME` says which, `--images DIR` where")
 
 
 def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place | str] | None:
@@ -338,7 +354,8 @@ def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Seq
     splits = {record.group: record.split for record in read_records(out / "records")}
     test = sum(split == "test" for split in splits.values())
     has_patients = any(column.meaning == "patient" for column in columns)
-    unit = "patients" if has_patients else "images (no column states the patient, so intervals are not over patients)"
+    unit = ("patient" if has_patients else "image") + ("s" if len(splits) > 1 else "")
+    unit += "" if has_patients else " (no column states the patient, so intervals are over images)"
     print(f"{len(splits)} {unit}, {test} of them in test{precision(test)}")
     asked = [task.name for task in tasks if manifest["counts"].get(task.name)]
     data = ["--data.curated", str(out), "--data.tasks", ",".join(asked), "--data.split", "all"]
@@ -349,7 +366,7 @@ def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Seq
     print(f"      `{zero}` asks the small model that comes with the package, on any computer; with")
     print("      `--model llava_1_5_7b` and another `--run`, LLaVA-1.5, which needs its weights and a GPU")
     closed = next((task.name for task in tasks if task.name in asked and task.classes), "")
-    if closed:
+    if closed and len(splits) >= ENOUGH:
         folds = ["--folds", "5"] if test < SMALL else []
         trained = _typed(
             "fit", "--config", "cnn_four_way", "--data.curated", str(out), "--data.tasks", closed, *folds,

@@ -33,6 +33,10 @@ class LmodError(Exception):
         """Pickle the message only, so that errors of worker processes can be unpickled whatever their arguments."""
         return _again, (type(self), self.args)
 
+    def typed(self, arguments: Sequence[str]) -> str:
+        """Return the message; of some errors with the complete next command, made of the one that was typed."""
+        return str(self)
+
 
 def _again(kind: type[LmodError], args: tuple[object, ...]) -> LmodError:
     error = kind.__new__(kind)
@@ -341,8 +345,18 @@ class StrictDrops(LmodError):
 def _with_accepted(command: str) -> str:
     """Return a command without its ``--accept FILE``."""
     words = shlex.split(command) or ["python", "-m", "lmod_train", "curate", "--strict"]
-    left = [w for before, w in zip(["", *words], words, strict=False) if "--accept" not in (before, w)]
-    return shlex.join(word for word in left if not word.startswith("--accept="))
+    return shlex.join(without_option(words, "--accept"))
+
+
+def without_option(words: Sequence[str], option: str) -> list[str]:
+    """Return the words of a command without an option and its value.
+
+    Example:
+        >>> without_option(["curate", "--out", "O", "--raw=R", "--raw", "S"], "--raw")
+        ['curate', '--out', 'O']
+    """
+    left = [w for before, w in zip(["", *words], words, strict=False) if option not in (before, w)]
+    return [word for word in left if not word.startswith(f"{option}=")]
 
 
 class BadSample(LmodError):

@@ -292,7 +292,7 @@ def test_only_a_stated_licence_lets_images_leave(tmp_path: Path):
         (["--modality", ""], "the modality of the images, which is not guessed"),
         (["--modality", "fundus"], "an abbreviation such as CFP"),
         (["--images", "NOWHERE"], "an existing folder"),
-        (["--table", "none.csv"], "a table with a header"),
+        (["--table", "none.csv"], "an existing file"),
         (["--column", "patient"], "MEANING=NAME"),
         (["--column", "patient=Nobody"], "a column of the table"),
         (["--column", "shoe=Foto"], "one of image, patient"),

@@ -69,9 +69,9 @@ class Folder:
         return (self._ends.get("as a number", {}).get(number, ()) if number else ()), "as a number"
 
 
-def folder_of(root: Path) -> Folder:
-    """Return the images below a folder, at any depth."""
-    files = tuple(file for file in files_below(root) if file.suffix.casefold() in ENDINGS)
+def folder_of(root: Path, files: Iterable[Path] | None = None) -> Folder:
+    """Return the images below a folder, at any depth, or those of some files below it."""
+    files = tuple(file for file in (files_below(root) if files is None else files) if file.suffix.casefold() in ENDINGS)
     whole: dict[How, defaultdict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
     ends: dict[How, defaultdict[str, list[Path]]] = defaultdict(lambda: defaultdict(list))
     for file in files:
@@ -115,9 +115,19 @@ def _number(name: str) -> str:
 
 
 def is_embedded(cells: Iterable[str]) -> bool:
-    """Return whether cells are images in base64, by the first long ones; nothing is decoded."""
+    """Return whether cells are images in base64, by how the first long ones begin; a long path can be base64 too."""
     long = list(islice((cell for cell in cells if len(cell) > _SHORT), 20))
-    return bool(long) and all(_BASE64.fullmatch(cell[:_SHORT]) for cell in long)
+    return sum(map(_begins_as_image, long)) * 2 > len(long)
+
+
+_BEGINNINGS = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"\0\0\0\x0cjP", b"P5", b"P6")
+"""Of JPEG, PNG, GIF, BMP, TIFF, WebP, JPEG 2000 and PPM."""
+
+
+def _begins_as_image(cell: str) -> bool:
+    text = cell[: 2 * _SHORT].partition("base64,")[2] or cell
+    begin = _decoded(text[:_SHORT])
+    return isinstance(begin, bytes) and begin.startswith(_BEGINNINGS)
 
 
 def embedded(cells: Sequence[str], index: Sequence[str]) -> list[bytes | str] | None:
@@ -138,9 +148,6 @@ def embedded(cells: Sequence[str], index: Sequence[str]) -> list[bytes | str] | 
             read.append("no image" if not cell else f"of row {cell}")
     rows = dict(zip(index, read, strict=True))
     return [_pointed(rows, one) for one in read]
-
-
-_BASE64 = re.compile(r"(?:data:image/\w+;base64,)?[A-Za-z0-9+/_-]+=*")
 
 
 def _decoded(cell: str) -> bytes | str:

@@ -51,7 +51,7 @@ def _image(seen: Seen) -> Column | None:
     named = _named(seen, "image")
     if named and is_embedded(seen.values.count):
         return Column(seen.name, "image", "images in base64")
-    if not seen.values.rows or (seen.eye and seen.bare and not named and not _has_endings(seen)):
+    if not seen.values.rows or (seen.eye and seen.bare and not named and not has_endings(seen.values)):
         return None
     matched = {cell for cell in seen.values.count if seen.folder.find(cell)[0]}
     share = seen.values.share(dict.fromkeys(matched))
@@ -60,7 +60,7 @@ def _image(seen: Seen) -> Column | None:
     if (
         share >= 0.5
         and not by_number
-        and (named or _has_endings(seen) or (share >= 0.95 and unique and not _named(seen, "index")))
+        and (named or has_endings(seen.values) or (share >= 0.95 and unique and not _named(seen, "index")))
     ):
         return Column(seen.name, "image", f"{len(matched)} of {len(seen.values.count)} name a file")
     if by_number and (named or share >= 0.5) and len(by_number | matched) * 2 > len(seen.values.count):
@@ -68,14 +68,15 @@ def _image(seen: Seen) -> Column | None:
         file = seen.folder.find(cell, numbers=True)[0][0].name
         doubt = f"whether {cell} is the file {file}"
         return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("image", seen.name),))
-    if named and _has_endings(seen):
-        return Column(seen.name, "image", "by its name; none of its files is there")
+    if named and has_endings(seen.values):
+        return Column(seen.name, "image", f"by its name; {len(matched)} of {len(seen.values.count)} name a file")
     return None
 
 
-def _has_endings(seen: Seen) -> bool:
-    files = [cell for cell in seen.values.count if re.search(r"\.(?:jpe?g|png|tiff?|bmp|gif|webp|jp2)$", cell, re.I)]
-    return len(files) * 2 > len(seen.values.count)
+def has_endings(values: Values) -> bool:
+    """Return whether most cells end like files of images."""
+    files = [cell for cell in values.count if re.search(r"\.(?:jpe?g|png|tiff?|bmp|gif|webp|jp2)$", cell, re.I)]
+    return len(files) * 2 > len(values.count)
 
 
 def _unused(seen: Seen) -> Column | None:

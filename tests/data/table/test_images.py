@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import io
 import unicodedata
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
-from lmod_train.data.table.images import embedded, folder_of, write_images
+from lmod_train.data.table.images import embedded, folder_of, is_embedded, write_images
 
 FILES = (
     "a/1.jpg",
@@ -81,3 +84,14 @@ def test_images_in_base64_are_decoded_once_and_rows_point_to_rows(tmp_path: Path
     assert places[:3] == [0, 1, 0] and pq.read_table(file)["image"].to_pylist() == [one, two]
     assert embedded(["1.jpg", "2.jpg"], ["0", "1"]) is None
     assert embedded(["a sentence of more than sixty-four characters, which is no image at all"], ["0"]) is None
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "BMP", "WEBP", "GIF", "JPEG2000", "PPM"])
+@pytest.mark.parametrize("begin", ["", "data:image/x;base64,"])
+def test_images_in_base64_are_told_from_long_paths(kind: str, begin: str):
+    held = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (40, 40, 3), dtype=np.uint8)).save(held, kind)
+    cell = begin + base64.b64encode(held.getvalue()).decode()
+    assert is_embedded([cell, "7", "", cell]) and is_embedded([cell, cell, "x" * 90])
+    for path in ("/data/" + "a" * 90, "/data/clinic_1/" * 6 + "1.jpg", "P-" * 50 + "/1", "n" * 64 + ".png"):
+        assert not is_embedded([path, path]) and not is_embedded(["1.jpg"])
