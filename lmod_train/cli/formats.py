@@ -63,6 +63,9 @@ def export(
         print(f"do not redistribute this folder: see {out / 'NOTICE'}")
 
 
+_RULES = {"yes_no_conversation": ", whose whole answer is yes or no; scored by accuracy"}
+
+
 def import_(
     file: Path,
     *,
@@ -80,8 +83,8 @@ def import_(
 ) -> None:
     """Convert conversations in LLaVA's format to a curated folder for training and evaluation.
 
-    Each human turn becomes a record of the task `conversation`. Items that cannot be used are left out and listed in
-    dropped.csv.
+    Each human turn becomes a record of the task `conversation`; if its whole answer is yes or no, of
+    `yes_no_conversation`, which has accuracies. Items that cannot be used are left out and listed in dropped.csv.
 
     Args:
         file: LLaVA's training file: a JSON list of items with id, image and conversations, or .jsonl with an item per
@@ -120,7 +123,7 @@ def import_(
         )
     print_copies(manifest, out)
     for task, counts in manifest["counts"].items():
-        parts = ", ".join(f"{part} {c['records']}" for part, c in counts.items())
-        print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts})")
+        parts = ", ".join(f"{part} {c['records']}" for part, c in counts.items()) or "none"
+        print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts}){_RULES.get(task, '')}")
     print_drops(out)
     print(f"wrote {out / 'manifest.json'}")

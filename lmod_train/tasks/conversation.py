@@ -1,17 +1,21 @@
-"""Free conversation about an image: imported turns, asked and answered in their own words."""
+"""Free conversation about an image: imported turns, asked and answered in their own words, and those of yes and no."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.scoring.closed import closed_scores
 from lmod_train.scoring.intervals import compute_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.status import STATUS_SHARES
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.text import EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1, TOKEN_F1_ANSWERED, word_columns
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.own import YES_NO
 from lmod_train.tasks.parsing.open_answer import read_words
+from lmod_train.tasks.parsing.own_choice import parse_yes_no
+from lmod_train.tasks.parsing.reading import read
 
 
 class Conversation(Task):
@@ -59,3 +63,46 @@ class Conversation(Task):
 
 
 _MEASURES = (TOKEN_F1, EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1_ANSWERED, *STATUS_SHARES)
+
+
+class YesNoConversation(Conversation):
+    """The questions of imported conversations whose whole answer is yes or no; the others are those of `Conversation`.
+
+    Prompt and reference reply are the file's words. What a reply says beside yes or no does not count.
+
+    Args:
+        language: ISO 639-1 code of the conversations it asks.
+    """
+
+    name = "yes_no_conversation"
+    version = 1
+
+    def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
+        """Return yes or no in the words of the record's choices, or why the reply states neither."""
+        choices = record.choices if record else YES_NO["en"]
+        return read(reply, lambda text, _: parse_yes_no(text, choices), choices)
+
+    def listed(self, record: Record) -> Sequence[str]:
+        """Return no choices, as the prompt is the file's."""
+        return ()
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return accuracies, chance, majority and the account, over all questions and each subset."""
+        truths = items_of(predictions, lambda p: self.parse(Reply(p.record.id, p.record.answer), p.record))
+        return closed_scores(self.name, truths)
+
+
+TURNS = (Conversation, YesNoConversation)
+"""The tasks that ask the turns of imported conversations."""
+
+
+def yes_or_no(answer: str) -> tuple[str, ...]:
+    """Return the choices of a question whose whole answer is yes or no: one word, in any case, with or without a stop.
+
+    Example:
+        >>> yes_or_no("Yes."), yes_or_no("\u5426\u3002"), yes_or_no("Yes, a pale disc."), yes_or_no("None.")
+        (('yes', 'no'), ('\u662f', '\u5426'), (), ())
+    """
+    word = answer.strip().casefold()
+    word = word[:-1].rstrip() if word[-1:] in (".", "\u3002") else word
+    return next((pair for pair in YES_NO.values() if word in pair), ())

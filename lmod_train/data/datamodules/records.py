@@ -24,7 +24,7 @@ from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks
 from lmod_train.data.datamodules.lengths import length_of
 from lmod_train.data.datamodules.loader import RecordLoader
 from lmod_train.data.datamodules.order import ImageBatches, by_image
-from lmod_train.data.datamodules.replay import TASK as CONVERSATION
+from lmod_train.data.datamodules.replay import TASKS as CONVERSATIONS
 from lmod_train.data.datamodules.replay import read_conversations, replayed
 from lmod_train.data.datamodules.selection import Selection, families_of
 from lmod_train.data.datamodules.shard import Shard
@@ -343,7 +343,7 @@ class RecordsDataModule(LightningDataModule):
     def _own(self) -> list[Record]:
         own = self._after_truths("train")
         if self._replay and self._replay_from == self.curated:
-            return [r for r in own if r.task != CONVERSATION]  # these are added by their share
+            return [r for r in own if r.task not in CONVERSATIONS]  # these are added by their share
         return own
 
     def _general(self) -> list[Record]:

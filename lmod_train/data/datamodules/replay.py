@@ -12,8 +12,8 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Record
 from lmod_train.tasks.chain.regimes import in_regime
 
-TASK = "conversation"
-"""Name of the task whose records are general conversations."""
+TASKS = ("conversation", "yes_no_conversation")
+"""Names of the tasks whose records are general conversations."""
 
 IMPORT = "`python -m lmod_train import FILE --images DIR --out CURATED` writes such a folder from LLaVA's conversations"
 
@@ -30,10 +30,10 @@ def read_conversations(folder: Path) -> list[Record]:
     found = [
         replace(r, image=_below(root, r.image), image_plain=_below(root, r.image_plain))
         for r in read_records(folder / "records")
-        if r.task == TASK and r.split == "train"
+        if r.task in TASKS and r.split == "train"
     ]
     if not found:
-        expected = f"a folder with records of the task {TASK} in the split train"
+        expected = f"a folder with records of the task {TASKS[0]} in the split train"
         raise BadArgument("data.replay_from", str(folder), expected, f"name one; {IMPORT}")
     in_regime(found, {}, "independent", {})  # refuses questions that hold answers to others
     return sorted(found, key=lambda r: r.id)

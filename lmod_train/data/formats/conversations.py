@@ -18,15 +18,16 @@ from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.turns import parts_of
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import in_any_form
-from lmod_train.tasks.conversation import Conversation
+from lmod_train.tasks.conversation import TURNS, Conversation, YesNoConversation, yes_or_no
 
 
 class Conversations(Source):
     """The conversations of one file; their images are shared, and keys of images are their places below the folder.
 
-    A human turn is a ready question of the task `conversation`: the turns before it are in its messages, and the
-    next turn of gpt is its answer. The group of a conversation is its first image file by name; curation joins those
-    that share an image, also by way of others. One without an image stands by itself.
+    A human turn is a ready question of the task `conversation`, or of `yes_no_conversation` if its whole answer is yes
+    or no: the turns before it are in its messages, and the next turn of gpt is its answer. The group of a conversation
+    is its first image file by name; curation joins those that share an image, also by way of others. One without an
+    image stands by itself.
 
     Args:
         file: ``.json`` or ``.jsonl``.
@@ -118,7 +119,9 @@ class Conversations(Source):
         asked = [n for n, turn in enumerate(turns) if turn.role == "user"]
         for variant, n in enumerate(asked, 1):
             answer = turns[n + 1].parts[0].text
-            yield Question(Conversation.name, turns[: n + 1], (), answer, self.language, variant=str(variant))
+            choices = yes_or_no(answer)
+            task = YesNoConversation.name if choices else Conversation.name
+            yield Question(task, turns[: n + 1], choices, answer, self.language, variant=str(variant))
 
 
 ROLES: dict[str, Literal["system", "user", "assistant"]] = {"system": "system", "human": "user", "gpt": "assistant"}
@@ -333,7 +336,7 @@ def import_conversations(
     source.verify()
     manifest = curate(
         [source],
-        [Conversation(origin.language)],
+        [task(origin.language) for task in TURNS],
         out,
         protocol=Conversation.name,
         seed=seed,
@@ -343,7 +346,7 @@ def import_conversations(
         command=command,
         progress=progress,
     )
-    if not manifest["counts"][Conversation.name]:
+    if not any(manifest["counts"].values()):
         cure = f"look into {out / 'dropped.csv'}, correct the file and name another folder with `--out DIR`"
         raise BadArgument("file", str(file), f"a conversation that can be used (left out: {manifest['dropped']})", cure)
     return manifest

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from lmod_train.core.types import Message, Part, Record
+from lmod_train.tasks.conversation import TURNS, YesNoConversation
 
 IMAGE = "<image>"
 """The word for an image in the text of LLaVA, LLaMA-Factory and ms-swift."""
@@ -31,8 +32,9 @@ class Conversation:
 def conversations(records: Iterable[Record]) -> Iterator[Conversation]:
     """Yield each record as a conversation with its answer; what a longer one holds as its beginning is not said twice.
 
-    A conversation of n turns is n records, of which the last holds all words of the others. Records of one task, source
-    and key are expected to follow each other.
+    A conversation of n turns is n records, of which the last holds all words of the others, and which may be of both
+    tasks of `lmod_train.tasks.conversation.TURNS`. Records of one task, source and key are expected to follow each
+    other. They are read twice.
 
     Example:
         >>> from lmod_train.tasks.prompt import prompt
@@ -44,12 +46,32 @@ def conversations(records: Iterable[Record]) -> Iterator[Conversation]:
         >>> [(c.record.id, len(c.turns)) for c in conversations([first, second])]
         [('a/2', 4)]
     """
+    longest = _with_yes_or_no(records)
     for _, together in groupby(records, key=lambda r: (r.task, r.source, r.key, r.language)):
         several = [Conversation(r, (*r.messages, Message("assistant", (Part("text", r.answer),)))) for r in together]
         for one in several:
             n = len(one.turns)
-            if not any(len(other.turns) > n and other.turns[:n] == one.turns for other in several):
+            whole = longest.get(_dialogue(one.record), n) if one.record.task in _NAMES else n
+            if n == whole and not any(len(other.turns) > n and other.turns[:n] == one.turns for other in several):
                 yield one
+
+
+_NAMES = frozenset(task.name for task in TURNS)
+
+
+def _dialogue(record: Record) -> tuple[str, str, str]:
+    return record.source, record.key, record.language
+
+
+def _with_yes_or_no(records: Iterable[Record]) -> dict[tuple[str, str, str], int]:
+    """Return the turns of each imported conversation whose records are of both tasks, and so not side by side."""
+    turns = [(_dialogue(r), r.task, len(r.messages) + 1) for r in records if r.task in _NAMES]
+    several = {dialogue for dialogue, task, _ in turns if task == YesNoConversation.name}
+    longest: dict[tuple[str, str, str], int] = {}
+    for dialogue, _, n in turns:
+        if dialogue in several:
+            longest[dialogue] = max(n, longest.get(dialogue, 0))
+    return longest
 
 
 def text_of(message: Message, after: str = "\n") -> str:
