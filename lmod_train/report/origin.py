@@ -110,6 +110,16 @@ def leaks_of(outcomes: Outcomes) -> dict[str, int] | None:
     return found if outcomes.curated else None
 
 
+def without_patients(outcomes: Outcomes) -> set[str]:
+    """Return the sources of a run of which no patients are stated, as the manifest of the curated folder has it."""
+    try:
+        stated = read_manifest(outcomes.curated)["sources"] if outcomes.curated else {}
+        none = {str(name) for name, notes in stated.items() if notes.get("states_patients") is False}
+    except (ArtifactError, AttributeError, KeyError, TypeError):
+        return set()
+    return none & {p.record.source for p in outcomes.predictions}
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """Return counts as text, e.g. ``train 20, test 4``."""
     return ", ".join(f"{name} {n}" for name, n in counts.items())

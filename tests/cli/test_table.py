@@ -105,6 +105,22 @@ def test_what_a_test_split_can_tell_is_what_a_report_says_of_it(n: int):
 _ACCURACY = Measure("accuracy", lambda sums: ratio(sums["right"], sums["items"]), items_in)
 
 
+@pytest.mark.parametrize("has_patients", [True, False])
+def test_a_report_says_where_intervals_are_over_images(tmp_path: Path, has_patients: bool, monkeypatch):
+    command = clinic(tmp_path) + ([] if has_patients else ["--column", "ignore=Patient"])
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(command) == 0
+    quiet = ["--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
+    tried = ["validate", "--config", "scripted", "--data.curated", "OUT", "--data.tasks", "sex", "--run", "RUN"]
+    assert cli.main([*tried, "--data.split", "all", *quiet]) == 0
+    assert cli.main(["report", "RUN", "--out", "REPORT"]) == 0
+    written = " ".join((tmp_path / "REPORT" / "tables.md").read_text().split())
+    said = (
+        "Intervals are clustered by patient, but over images and not over patients for table, which states no patients."
+    )
+    assert (said in written) is not has_patients and "Intervals are clustered by patient" in written
+
+
 def test_no_name_or_number_of_a_patient_is_in_what_is_written(tmp_path: Path):
     header = ["Foto", "Patientenname", *HEADER[2:]]
     command = clinic(tmp_path, header=header, **{f"Patient{i}": f"Erika Mueller {i // 2}" for i in range(24)})
@@ -207,6 +223,32 @@ def test_a_column_that_is_used_otherwise_can_be_asked_too(tmp_path: Path, column
     assert cli.main([*clinic(tmp_path, Auge0="OD", Auge1="OU", Geschlecht1="x9"), "--ask", column]) == 0
     asked = by_task(tmp_path / "OUT")[column.casefold()]
     assert len(asked) == 23 and asked[0].choices == choices and len({r.answer for r in asked}) == 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (("good", "poor", "fair"), "asks clear: choice, one of fair, good, poor: Based on the image, what is: clear?"),
+        (("yes", "no"), "asks clear: yes_no, yes or no: Based on the image, what is: clear?"),
+        (("1,5", "2,5", "3,5"), "asks clear: number, a number: Based on the image, what is: clear?"),
+        (("a pale disc with a notch", "normal", *map(str, range(11))), "asks clear: open, free text: Based"),
+        ((*"abcdefgh",), "asks clear: open, free text: Based"),
+    ],
+)
+def test_the_kind_of_a_question_is_printed_with_its_choices_and_words(
+    tmp_path: Path, capsys, cells: tuple[str, ...], said: str
+):
+    assert cli.main([*rows(tmp_path, "clear", *cells), "--ask", "clear", "--plan"]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_questions_that_nobody_named_are_printed_too(tmp_path: Path, capsys):
+    columns = ("0;Keratokonus; drusen", "1;glaucoma, cataract;x", "2;normal;y", "3;normal;z")
+    assert cli.main([*rows(tmp_path, "stage;diagnosis;note", *columns), "--plan"]) == 0
+    printed = capsys.readouterr().out
+    assert "asks stage: grade, a grade, in order 0, 1, 2, 3: Based on the image, what is: stage?" in printed
+    several = "asks diagnosis: several, several of Keratokonus, cataract, glaucoma, normal: Which diagnoses"
+    assert several in printed
 
 
 def test_a_code_without_a_word_is_no_value(tmp_path: Path):

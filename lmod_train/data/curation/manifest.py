@@ -93,6 +93,7 @@ def source_notes(
             "reference": source.reference,
             "modality": source.modality,
             "root": str(source.root),
+            **({} if source.states_patients is None else {"states_patients": source.states_patients}),
             "samples": sum(p.dropped is None for p in own),
             "files": len(files),
             "sha256": hashlib.sha256("\n".join(files).encode()).hexdigest(),

@@ -62,6 +62,7 @@ class Conversations(Source):
             expected = "letters, digits and underscores, no digit first"
             raise BadArgument("--name", name, expected, "name the source with e.g. `--name llava_instruct`")
         self.file, self.language, self.patient = Path(file), language, patient
+        self.states_patients = bool(patient)
         self.name, self.licence, self.redistributable, self.modality = name, licence, redistributable, modality
 
     @classmethod

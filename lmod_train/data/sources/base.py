@@ -40,6 +40,8 @@ class Source(ABC):
     licence: str
     redistributable: bool
     reference: str
+    states_patients: bool | None = None
+    """Whether it states which images are of one patient, None if that differs; if not, intervals are over images."""
 
     def __init__(self, root: Path = UNPLACED) -> None:
         self.root = Path(root)

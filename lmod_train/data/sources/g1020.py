@@ -77,6 +77,7 @@ class G1020(WalkedSource[_Found]):
     licence = "CC BY-NC 4.0 as stated by LMOD; CC BY 4.0 as stated elsewhere"
     redistributable = False  # the stricter of the two statements: not for every purpose
     reference = "https://arxiv.org/abs/2006.09158"
+    states_patients = False
 
     def __init__(self, root: Path = UNPLACED, annotations: Annotations = "json", disc_from: DiscFrom = "disc") -> None:
         super().__init__(root)

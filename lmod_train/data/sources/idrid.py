@@ -110,6 +110,7 @@ class Idrid(Source):
     licence = "CC BY 4.0"
     redistributable = True
     reference = "https://doi.org/10.3390/data3030025"
+    states_patients = False
 
     def __init__(
         self,

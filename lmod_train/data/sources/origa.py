@@ -85,6 +85,7 @@ class Origa(WalkedSource[_Found]):
     licence = "CC BY 4.0 as stated by LMOD; no longer offered by its first host, as stated elsewhere"
     redistributable = False  # the stricter of the two statements
     reference = "https://doi.org/10.1109/IEMBS.2010.5626137"
+    states_patients = False
 
     def __init__(self, root: Path = UNPLACED, masks: Masks = "any", label_column: str = "") -> None:
         super().__init__(root)

@@ -84,6 +84,7 @@ class Refuge(WalkedSource[_Found]):
     licence = "CC BY 4.0 as stated by LMOD; registration, research only as stated elsewhere"
     redistributable = False  # the stricter of the two statements
     reference = "https://refuge.grand-challenge.org"
+    states_patients = False
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:

@@ -74,6 +74,7 @@ class Roboflow(Source):
     states the expected folders (`tree`).
     """
 
+    states_patients = False
     tree: ClassVar[str]
 
     @classmethod

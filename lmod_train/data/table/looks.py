@@ -116,7 +116,7 @@ def _of_words(
     if not words and seen.values.rows and len(seen.values.count) <= 4:
         codes = sorted(seen.values.count)
         said = f"`--value {meaning}:{codes[0]}={expected.partition(' ')[0]}` says so of {codes[0]}"
-        doubt = f"which words {_listed(codes)} stand for ({expected}); {said}"
+        doubt = f"which words {listed(codes)} stand for ({expected}); {said}"
         options = _sexes(codes) if meaning == "sex" else (option_of("ignore", seen.name),)
         return Column(seen.name, "ignore", "", doubt=doubt, options=options)
     return None
@@ -153,7 +153,7 @@ def _flag(seen: Seen) -> Column | None:
         bad = {cell: "expected yes or no" for cell in seen.values.count if cell not in words}
         return Column(seen.name, condition, "named like a disease, with yes or no", words, bad=bad)
     if all(number_of(cell) is not None for cell in seen.values.count) and len(seen.values.count) <= 8:
-        doubt = f"whether {_listed(sorted(seen.values.count))} are grades of {condition}"
+        doubt = f"whether {listed(sorted(seen.values.count))} are grades of {condition}"
         return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("grade", seen.name),))
     return None
 
@@ -167,7 +167,7 @@ def _grade(seen: Seen) -> Column | None:
         words = {cell: level for cell in numbers if (level := cell[0]) in scale.levels}
         if len(words) < len(numbers) or set(words.values()) <= {"0", "1"}:
             levels = ", ".join(scale.levels)
-            doubt = f"whether {_listed(sorted(seen.values.count))} are levels of {scale.name} ({levels})"
+            doubt = f"whether {listed(sorted(seen.values.count))} are levels of {scale.name} ({levels})"
             return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("grade", seen.name),))
         bad = {c: f"expected one of {', '.join(scale.levels)}" for c in seen.values.count if c not in words}
         return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
@@ -177,7 +177,7 @@ def _grade(seen: Seen) -> Column | None:
     few = {cell[0] for cell in numbers} <= {"0", "1"}
     if not strong or few:
         kind = "yes or no, or a grade" if few else "a grade, or a class"
-        doubt = f"whether {_listed(sorted(seen.values.count))} are {kind}"
+        doubt = f"whether {listed(sorted(seen.values.count))} are {kind}"
         return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("grade", seen.name),))
     words, bad = levels_of(seen.values)
     return Column(seen.name, "grade", "by its name and its cells", words, bad=bad)
@@ -215,7 +215,7 @@ def _diagnosis(seen: Seen) -> Column | None:
         if partly and not (strong or weak):
             return None
         code = next(iter(seen.values.count))
-        doubt = f"which diagnoses the codes {_listed(sorted(seen.values.count))} stand for"
+        doubt = f"which diagnoses the codes {listed(sorted(seen.values.count))} stand for"
         own = f"--value 'diagnosis:{code}=NAME' for each; `--column grade={seen.name}` if they are grades"
         return Column(seen.name, "ignore", "", doubt=f"{doubt} ({own})", options=(option_of("ignore", seen.name),))
     if strong or share >= 0.3:
@@ -232,7 +232,7 @@ def _split(seen: Seen) -> Column | None:
             return Column(seen.name, "split", "by its name and its cells", words, bad=bad)
         codes = sorted(seen.values.count)
         said = f"`--value split:{codes[0]}=test` says so of {codes[0]}"
-        doubt = f"which of train, val and test {_listed(codes)} are; {said}"
+        doubt = f"which of train, val and test {listed(codes)} are; {said}"
         return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("ignore", seen.name),))
     if words and seen.values.share(words) == 1 and (len(set(words.values())) > 1 or _named(seen, "split")):
         return Column(seen.name, "split", "by its cells", words)
@@ -274,7 +274,7 @@ def _unnamed_side(seen: Seen) -> Column | None:
     words = {cell: side for cell in seen.values.count if (side := side_of(cell))}
     if not seen.values.rows or len(words) < len(seen.values.count) or len(set(words.values())) < 2:
         return None
-    doubt = f"whether {_listed(sorted(seen.values.count))} are sides of the eye"
+    doubt = f"whether {listed(sorted(seen.values.count))} are sides of the eye"
     return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("laterality", seen.name),))
 
 
@@ -286,7 +286,8 @@ _LOOKS: tuple[Callable[[Seen], Column | None], ...] = (
 """From what cells show to what only a name suggests."""
 
 
-def _listed(cells: Iterable[str]) -> str:
+def listed(cells: Iterable[str]) -> str:
+    """Return the first cells, and how many more there are."""
     named = [shown(cell) for cell in cells]
     return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
 

@@ -92,6 +92,7 @@ class OwnTable(Source):
         super().__init__(folder.root)
         self.name, self.modality, self.licence = plan.name, plan.modality, plan.licence
         self.redistributable = plan.redistributable
+        self.states_patients = any(c.meaning == "patient" for c in columns)
         self._plan, self._grid, self._columns, self._folder = plan, grid, columns, folder
         self._tasks, self._rows = tasks, rows
         self._at = {name: place for place, name in enumerate(grid.header)}
@@ -211,7 +212,7 @@ class OwnTable(Source):
             if label in self._kinds and not self._is_choice(label, entry.labels.get(label)):
                 detail = f"{column.name}: {cell[:80]!r} is no answer to the question {label.removeprefix('table/')}"
                 yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
-        if any(c.meaning == "patient" for c in self._columns) and not person:
+        if self.states_patients and not person:
             detail = "the patient is not stated; the image counts as one of its own"
             yield self._line(entry.row.line, "no patient", detail, "part", entry.eye)
         if entry.eye:

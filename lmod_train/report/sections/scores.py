@@ -8,6 +8,7 @@ from typing import ClassVar
 from lmod_train.report.contents import Cell, Figure, Part, Text, table
 from lmod_train.report.figures.dots import COLUMNS, draw_dots
 from lmod_train.report.headline import headline_rows, headline_table
+from lmod_train.report.origin import without_patients
 from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 from lmod_train.report.sections.external import External
@@ -16,8 +17,8 @@ from lmod_train.report.sections.seeds import Seeds
 from lmod_train.report.warned import warned, warnings_table
 from lmod_train.scoring.headline import headline_metric
 
-NOTE = """The score of each task is its strict one: a reply without a readable answer counts as wrong. Intervals are
-clustered by patient. Chance and majority class are computed on the same items. `scores.csv` has all metrics."""
+NOTE = """The score of each task is its strict one: a reply without a readable answer counts as wrong. {} Chance and
+majority class are computed on the same items. `scores.csv` has all metrics."""
 ALT = "Score of each task and run as a point with its 95 % interval, beside the scores of chance and majority class."
 
 _PAGE = 40
@@ -36,13 +37,24 @@ class Scores(Section):
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the headline table and its figure, and the parts of `TRAINING`."""
         found = warned(results)
-        yield Text(NOTE)
+        yield Text(NOTE.format(_clusters(results)))
         yield headline_table(headline_rows(results.runs, found))
         if (listed := warnings_table(results, found)) is not None:
             yield listed
         yield from _figures(results)
         for section in TRAINING:
             yield from section.parts(results)
+
+
+def _clusters(results: Results) -> str:
+    """Return what intervals are over, in a sentence; images stand for patients in a source that states none."""
+    bare = sorted(set().union(*map(without_patients, results.outcomes.values())))
+    if not bare:
+        return "Intervals are clustered by patient."
+    return (
+        f"Intervals are clustered by patient, but over images and not over patients for {', '.join(bare)}, which "
+        + ("states no patients." if len(bare) == 1 else "state no patients.")
+    )
 
 
 def _figures(results: Results) -> Iterator[Figure]:
