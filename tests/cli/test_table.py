@@ -424,6 +424,33 @@ def test_what_could_be_wrong_in_silence_is_asked(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["glaucoma", "Glaucoma (reader 1)", "Glaucoma (1: there)"])
+@pytest.mark.parametrize("codes", [("1", "2"), ("0", "2"), ("2", "3"), ("1", "2", "3"), ("1", "2", "9")])
+@pytest.mark.parametrize("reading", ["--value", "--column"])
+def test_codes_of_a_disease_can_be_yes_and_no_or_grades(
+    tmp_path: Path, capsys, name: str, codes: tuple[str, ...], reading: str
+):
+    command = rows(tmp_path, f"patient;{name}", *(f"P#;{code}" for code in codes))
+    assert cli.main(command) == 2
+    error = capsys.readouterr().err
+    said = dict.fromkeys(re.findall(r"`(--(?:value|column) [^`]+)`", error.partition("Next:")[0]))
+    values, *grades = map(shlex.split, said)
+    grade = grades[0] if grades else values
+    assert bool(grades) is (codes not in (("0", "2"), ("1", "2", "9"))), "a gap is no scale"
+    if reading == "--column" and grades:
+        assert cli.main([*command, *grade]) == 0
+        assert {len(r.choices) for r in read_records(tmp_path / "OUT" / "records")} == {len(codes)}
+        return
+    assert [word.rpartition("=")[2] for word in values[1::2]] == (["no", "yes"] if codes[0] == "0" else ["yes", "no"])
+    printed = shlex.split(re.findall(r"`python -m lmod_train ([^`]+)`", error)[0])
+    assert printed == [*command, *(values if len(codes) == 2 else grade)]
+    assert cli.main([*command, *values]) == 0
+    asked = answers(tmp_path / "OUT", "glaucoma")
+    positive = {key for key, answer in asked.items() if "NON" not in answer}
+    first = {f"x{i:02}" for i in range(0, 12, len(codes))}
+    assert positive == (first if codes[0] != "0" else set(asked) - first) and len(asked) == 24 // len(codes)
+
+
 def test_a_plain_diagnosis_counts_before_that_of_a_referral(tmp_path: Path):
     assert cli.main(rows(tmp_path, "referral diagnosis;diagnosis", "normal;glaucoma", "glaucoma;cataract")) == 0
     assert set(answers(tmp_path / "OUT", "four_way").values()) == {"DISEASE: glaucoma", "DISEASE: cataract"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
@@ -153,9 +154,24 @@ def _flag(seen: Seen) -> Column | None:
         bad = {cell: "expected yes or no" for cell in seen.values.count if cell not in words}
         return Column(seen.name, condition, "named like a disease, with yes or no", words, bad=bad)
     if all(number_of(cell) is not None for cell in seen.values.count) and len(seen.values.count) <= 8:
-        doubt = f"whether {listed(sorted(seen.values.count))} are grades of {condition}"
-        return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("grade", seen.name),))
+        return _coded_flag(seen, condition)
     return None
+
+
+def _coded_flag(seen: Seen, condition: str) -> Column:
+    """Return a doubt about numbers in a column of a disease: yes and no, of which one reading is shown, or grades."""
+    codes = sorted(seen.values.count)
+    named = condition if ":" in seen.name else seen.name
+    first = flag_of(codes[0]) or {"yes": "no", "no": "yes"}.get(flag_of(codes[-1]) or "", "yes")
+    words = (first, "no" if first == "yes" else "yes")
+    values = tuple(f"--value {named}:{code}={word}" for code, word in zip(codes, words, strict=False))
+    graded = option_of("grade", seen.name)
+    said = " ".join(shlex.join(option.split(" ", 1)) for option in values)
+    doubt = f"whether {listed(codes)} are yes and no of {condition} (`{said}`{', ...' if len(codes) > 2 else ''})"
+    can_be_grades = not levels_of(seen.values)[1]
+    doubt += f", or grades of it (`{shlex.join(graded.split(' ', 1))}`)" if can_be_grades else ""
+    options = (graded,) if can_be_grades and len(codes) > 2 else values
+    return Column(seen.name, condition, "", doubt=doubt, options=options)
 
 
 def _grade(seen: Seen) -> Column | None:
