@@ -380,6 +380,31 @@ def test_a_changed_command_leaves_the_folder_and_prints_the_one_that_goes_on(tmp
     assert cli.main(printed[3:]) == 0 and (tmp_path / "OUT-2" / "records" / "augendruck.parquet").exists()
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (["--column", "ignore=Patient"], 'columns.Patient: "patient" -> "ignore"'),
+        (["--value", "Auge:L=right", "--value", "Auge:R=left"], 'words.Auge.L: "left" -> "right"'),
+        (["--licence", "CC0"], 'licence: "not stated" -> "CC0"'),
+        (["--licence", "CC0", "--redistributable"], "redistributable: false -> true"),
+        (["--modality", "SLO"], 'modality: "CFP" -> "SLO"'),
+        (["--seed", "3"], "seed: 0 -> 3"),
+        ([], "sha256: "),
+    ],
+)
+def test_what_differs_from_the_folder_that_exists_is_named(tmp_path: Path, capsys, change: list[str], said: str):
+    command = clinic(tmp_path, 12)
+    assert cli.main(command) == 0
+    if not change:
+        file = tmp_path / "table.csv"
+        file.write_text(file.read_text(encoding="utf-8").replace("P001", "P9"), encoding="utf-8")
+    capsys.readouterr()
+    assert cli.main([*command, *change]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert cli.main(shlex.split(re.findall(r"`python -m lmod_train ([^`]+)`", error)[0])) == 0
+
+
 def rows(folder: Path, header: str, *cells: str, n: int = 12) -> list[str]:
     """Write a table of `n` rows, whose cells repeat, and return the command that curates it."""
     names = [f"x{i:02}.jpg" for i in range(n)]

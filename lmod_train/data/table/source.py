@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -121,8 +122,17 @@ class OwnTable(Source):
             super().check_links()
 
     def inputs(self) -> Mapping[str, Any]:
-        """Return name and SHA-256 of the table, for the manifest."""
-        return {"table": self._grid.path.name, "sha256": sha256_of(self._grid.path)}
+        """Return name and SHA-256 of the table and how it was read, so that another reading is told from this one."""
+        words = {c.name: _few(c.words) for c in self._columns if c.words and _is_finite(c.meaning)}
+        return {
+            "table": self._grid.path.name,
+            "sha256": sha256_of(self._grid.path),
+            "columns": {c.name: c.meaning for c in self._columns},
+            "words": words,
+            "modality": self.modality,
+            "licence": self.licence,
+            "redistributable": self.redistributable,
+        }
 
     def samples(self) -> SampleStream:
         """Yield one sample an image in the order of the rows, and a line for every row, cell and file that is lost."""
@@ -299,6 +309,22 @@ class OwnTable(Source):
         sample = self._sample(_replace_key(entry, f"line-{entry.row.line}"))
         image = ImageFile(entry.place.path, entry.place.key, entry.modality, entry.place.cut)
         return replace(sample, image=None, cut=Cut(), shared_images=(image,), asked=(asked,))
+
+
+def _is_finite(meaning: str) -> bool:
+    """Return whether the words of a meaning are of the vocabulary, and so no one's own."""
+    return meaning in ("laterality", "sex", "split", "grade") or meaning in _SCALES or condition_of(meaning) is not None
+
+
+def _few(words: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the words of cells, and of many their hash."""
+    if len(words) <= _MOST_WORDS:
+        return dict(words)
+    return {"sha256": sha256(repr(sorted(words.items())).encode()).hexdigest()}
+
+
+_MOST_WORDS = 40
+"""Cells above which the manifest does not list their words."""
 
 
 def _replace_key(entry: Entry, key: str) -> Entry:

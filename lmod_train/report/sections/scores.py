@@ -51,10 +51,9 @@ def _clusters(results: Results) -> str:
     bare = sorted(set().union(*map(without_patients, results.outcomes.values())))
     if not bare:
         return "Intervals are clustered by patient."
-    return (
-        f"Intervals are clustered by patient, but over images and not over patients for {', '.join(bare)}, which "
-        + ("states no patients." if len(bare) == 1 else "state no patients.")
-    )
+    state = "states" if len(bare) == 1 else "state"
+    over = f"over images and not over patients for {', '.join(bare)}, which {state} no patients."
+    return f"Intervals are clustered by patient, but {over}"
 
 
 def _figures(results: Results) -> Iterator[Figure]:
