@@ -98,7 +98,7 @@ def curate_table(
         print_understood(grid, columns, whole)
         is_curated = (out / "manifest.json").exists() or (out / NAME).exists()
         if not is_curated:  # the plan of a folder that exists is that of its records
-            write_plan(out, whole, columns)
+            write_plan(out, whole, columns, grid.notes)
         if doubted := [c for c in columns if c.doubt]:
             raise InDoubt(doubted, None if is_curated else out / FILE)
         tasks = _tasks(grid, columns, whole)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from openpyxl import Workbook
 from PIL import Image
 
 from lmod_train import cli
@@ -403,6 +404,36 @@ def test_what_differs_from_the_folder_that_exists_is_named(tmp_path: Path, capsy
     error = capsys.readouterr().err
     assert said in error
     assert cli.main(shlex.split(re.findall(r"`python -m lmod_train ([^`]+)`", error)[0])) == 0
+
+
+@pytest.mark.parametrize("hidden", [0, 3])
+def test_hidden_rows_and_other_sheets_are_told_in_the_plan_too(tmp_path: Path, capsys, hidden: int):
+    command = clinic(tmp_path, 12)
+    book = Workbook()
+    with (tmp_path / "table.csv").open(encoding="utf-8") as file:
+        for cells in csv.reader(file, delimiter=";"):
+            book.active.append(cells)
+    for line in range(4, 4 + hidden):
+        book.active.row_dimensions[line].hidden = True
+    if hidden:
+        book.create_sheet("Second reader").append(["f00.jpg", "normal"])
+    book.save(tmp_path / "table.xlsx")
+    command[command.index("--table") + 1] = str(tmp_path / "table.xlsx")
+    assert cli.main(command) == 0
+    written = yaml.safe_load((tmp_path / "OUT" / "table.yaml").read_text(encoding="utf-8")).get("notes", [])
+    assert bool(hidden) is any("not read: 'Second reader'" in note for note in written)
+    assert bool(hidden) is ("hidden rows, as of a filter, are read too: 3 in sheet 'Sheet'" in written)
+    printed = capsys.readouterr().out
+    assert all(note in printed for note in written)
+    again = [
+        "curate",
+        "--table",
+        str(tmp_path / "OUT" / "table.yaml"),
+        "--out",
+        str(tmp_path / "OUT"),
+        "--follow_links",
+    ]
+    assert cli.main([*again, "--workers", "1"]) == 0, "notes are no part of the plan"
 
 
 def rows(folder: Path, header: str, *cells: str, n: int = 12) -> list[str]:

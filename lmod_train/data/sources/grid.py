@@ -360,6 +360,8 @@ def _sheet(path: Path, sheets: Iterable[Sheet], kind: str, wanted: str) -> Grid:
     chosen = named[0] if named else max(known, key=lambda s: sum(len([c for c in r if c]) for _, r in s.lines))
     others = [sheet.title for sheet in known if sheet is not chosen and sheet.lines]
     notes = [f"sheet {chosen.title!r} is read; not read: {', '.join(map(repr, others))}"] if others else []
+    if chosen.hidden:
+        notes.append(f"hidden rows, as of a filter, are read too: {chosen.hidden} in sheet {chosen.title!r}")
     return _table(path, chosen.lines, f"{kind}, sheet {chosen.title!r}", chosen.merged, notes)
 
 

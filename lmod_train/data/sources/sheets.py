@@ -207,6 +207,15 @@ def merged_ranges(content: bytes, part: str) -> tuple[str, ...]:
     return tuple(found.decode() for found in _MERGED.findall(behind))
 
 
+def hidden_rows(content: bytes, part: str) -> int:
+    """Return the number of hidden rows of a sheet, as of a filter, which openpyxl does not tell from others."""
+    with open_zip(io.BytesIO(content)) as archive:
+        return len(_HIDDEN.findall(archive.read(part)))
+
+
+_HIDDEN = re.compile(rb"""<(?:\w{1,20}:)?row\s[^<>]{0,400}?\bhidden=["'](?:1|true)""")
+
+
 def _texts(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
     return [[cell_text(value) for value in row] for row in rows]
 

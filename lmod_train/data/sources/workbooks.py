@@ -19,7 +19,14 @@ from openpyxl.utils.cell import range_boundaries
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
 from lmod_train.core.processes import spawning
-from lmod_train.data.sources.sheets import MOST_CELLS, MOST_LINES, UnreadableSheet, check_unpacked, merged_ranges
+from lmod_train.data.sources.sheets import (
+    MOST_CELLS,
+    MOST_LINES,
+    UnreadableSheet,
+    check_unpacked,
+    hidden_rows,
+    merged_ranges,
+)
 
 Lines = Sequence[tuple[int, list[str]]]
 """Line number and cells of every row that is not empty."""
@@ -33,11 +40,13 @@ class Sheet:
         title: Its name.
         lines: Its rows, merged cells below each other filled.
         merged: Number of a row -> its cells with those merged beside each other filled, for a header of two rows.
+        hidden: Number of its hidden rows, where the format states it; they are read too.
     """
 
     title: str
     lines: Lines
     merged: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    hidden: int = 0
 
 
 def sheets_by_openpyxl(content: bytes) -> Iterator[Sheet]:
@@ -59,8 +68,9 @@ def sheets_by_openpyxl(content: bytes) -> Iterator[Sheet]:
                 if any(cells):
                     lines.append((number, cells))
                     cells_of[number] = cells
-            ranges = merged_ranges(content, sheet._worksheet_path)  # type: ignore[attr-defined]
-            yield Sheet(sheet.title, *_with_merged(lines, map(_edges, ranges)))
+            part = sheet._worksheet_path  # type: ignore[attr-defined]
+            merged = _with_merged(lines, map(_edges, merged_ranges(content, part)))
+            yield Sheet(sheet.title, *merged, hidden_rows(content, part))
         book.close()
     except UnreadableSheet:
         raise

@@ -23,7 +23,7 @@ from lmod_train.data.table.values import condition_of
 FILE = "table.yaml"
 """Name of the plan in a curated folder."""
 
-_KEYS = ("table", "images", "name", "modality", "licence", "redistributable", "sheet", "columns", "questions")
+_KEYS = ("table", "images", "name", "modality", "licence", "redistributable", "sheet", "notes", "columns", "questions")
 
 _HEAD = """\
 # How `curate --table` read the table. Edit it, and use it again in place of the table: --table {file}
@@ -32,6 +32,7 @@ _HEAD = """\
 #   words: cell -> word that it stands for; other cells are read as without the file.
 # questions: name, words (the question as it is asked), column, kind (choice, yes_no, grade, number, several, open),
 #   choices in their order, unit, language (en, zh), synonyms (choice -> other words of replies), paraphrases.
+# notes: what was left out of the table or is hidden in it, as it was printed; nothing is read from them.
 """
 
 
@@ -173,8 +174,15 @@ def _found(file: Path, named: str) -> Path:
     return beside if not Path(named).exists() and beside.exists() else Path(named)
 
 
-def write_plan(out: Path, plan: Plan, columns: Sequence[Column]) -> Path:
-    """Write a plan into a curated folder and return its path."""
+def write_plan(out: Path, plan: Plan, columns: Sequence[Column], notes: Sequence[str] = ()) -> Path:
+    """Write a plan into a curated folder and return its path.
+
+    Args:
+        out: The folder.
+        plan: How the table is read.
+        columns: What its columns mean.
+        notes: What was left out of the table, or is hidden in it.
+    """
     described: dict[str, Any] = {}
     for column in columns:
         one: dict[str, Any] = {"means": "?" if column.doubt else column.meaning}
@@ -189,6 +197,7 @@ def write_plan(out: Path, plan: Plan, columns: Sequence[Column]) -> Path:
         "licence": plan.licence,
         "redistributable": plan.redistributable,
         "sheet": plan.sheet,
+        **({"notes": list(notes)} if notes else {}),
         "columns": described,
         "questions": [dict(question) for question in plan.questions],
     }
