@@ -42,7 +42,7 @@ def scored(run: Path, trusted: Sequence[str] = ()) -> str:
 
 def next_of(run: Path) -> str:
     """Return the line with the command that shows the replies of a run."""
-    return f"next: `{PROGRAM} {shlex.join(['report', str(run), '--out', 'REPORT'])}` shows every reply"
+    return f"next: `python -m lmod_train report {shlex.quote(str(run))} --out REPORT` shows every reply"
 
 
 def compared(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> str:

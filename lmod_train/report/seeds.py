@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import runs_of
 from lmod_train.core.types import Score
 from lmod_train.report.contents import Cell, Column, Heads, Table, table
+from lmod_train.report.headline import Row, headline_rows
 from lmod_train.report.results import Results, RunScores, read_results
 from lmod_train.report.writers.markdown import markdown
 from lmod_train.scoring.headline import headline_metric
@@ -53,7 +55,7 @@ def seeds_text(folder: Path, trust: tuple[str, ...] = ()) -> str:
 
 
 def _rows(results: Results, folder: Path, runs: list[tuple[str, RunScores]]) -> Iterator[list[Cell]]:
-    for task in dict.fromkeys(task for _, run in runs for task in run.tasks()):
+    for task in _tasks(runs):
         own = [(name, run) for name, run in runs if task in run.tasks()]
         headline = headline_metric(own[0][1].scores, task)
         means = {score.metric: score for score in _means(results, task, headline, [name for name, _ in own])}
@@ -68,6 +70,31 @@ def _means(results: Results, task: str, headline: str, names: list[str]) -> list
 
     items = [results.outcomes[name].items.get(task, []) for name in names]
     return mean_scores(task, headline, items, results.choices.get(task, ()))
+
+
+def mean_rows(results: Results) -> dict[str, list[Row]]:
+    """Return name of each series of seeds -> a row of the headline table a task: the mean score over the seeds.
+
+    Its interval is that of the mean over patients; baselines are those of the first seed.
+    """
+    return {
+        f"{Run(folder).name} (mean of {len(runs)} seeds)": [_mean_row(results, task, runs) for task in _tasks(runs)]
+        for folder, runs in by_series(results).items()
+    }
+
+
+def _mean_row(results: Results, task: str, runs: list[tuple[str, RunScores]]) -> Row:
+    own = [(name, run) for name, run in runs if task in run.tasks()]
+    (first,) = (row for row in headline_rows([own[0][1]]) if row.task == task)
+    means = {s.metric: s for s in _means(results, task, first.metric, [name for name, _ in own])}
+    mean = means.get(first.metric)
+    if mean is None:
+        return replace(first, value=None, low=None, high=None)
+    return replace(first, n=mean.n, value=mean.value, low=mean.low, high=mean.high)
+
+
+def _tasks(runs: list[tuple[str, RunScores]]) -> list[str]:
+    return list(dict.fromkeys(task for _, run in runs for task in run.tasks()))
 
 
 def _spread(values: list[float]) -> list[Cell]:

@@ -19,6 +19,7 @@ OURS = (
     r"doctor: \d+ checks, \d+ failures; wrote .*|(warn|ok|FAIL) .*|                    .*",
     r"training [\d,]+ of [\d,]+ parameters|probe at step \d+: .*|weights: .*, after \d+ optimiser steps",
     r".*: \d+ of \d+ records have a reply|wrote .*|\| .* \|",
+    r"(Anatomy|Four-way diagnosis|Glaucoma): .* questions .*|next: `python -m lmod_train .*",
     r"(validated at )?step \d+ of \d+, loss [\d.]+, learning rate [\d.e-]+, .* left",
     r"Loaded model weights from .*|`Trainer.fit` stopped: .*",
     r".*The number of training batches \(\d+\) is smaller than the logging interval .*",

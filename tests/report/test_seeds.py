@@ -46,7 +46,8 @@ def test_a_series_stands_in_the_report_under_its_name(series, tmp_path):
     text = (tmp_path / "out" / "tables.md").read_text()
     part = text[text.index("## Spread over seeds") :].split("\n## ")[0]
     assert "| CNN " in part and "sd over seeds" in part and "over patients" in part and "lone" not in part
-    assert all(f"CNN/seed_{seed}" in lines_printed[0] for seed in range(4)), "single runs keep their rows"
+    assert all(f"CNN/seed_{seed}" in lines_printed[1] for seed in range(4)), "single runs keep their rows"
+    assert "CNN (mean of 4 seeds)" in lines_printed[0] and "seed_" not in lines_printed[0]
     results = read_results([lone, series / "seed_1"])
     assert by_series(results) == {} and seeds_table(results) is None, "one seed has no spread"
 

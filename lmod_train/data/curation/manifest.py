@@ -22,6 +22,8 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.settings import plain
 
 DROP_COLUMNS = ("source", "key", "file", "step", "reason", "extent", "detail")
+LONGEST_DETAIL = 4_000
+"""Characters of a detail in ``dropped.csv``."""
 LEAK_COLUMNS = (
     "kind",
     "orientation",
@@ -158,8 +160,15 @@ def _ending(file: Path) -> str:
 
 
 def write_dropped(path: Path, dropped: Iterable[Dropped], roots: Mapping[str, Path]) -> None:
-    """Write ``dropped.csv``, sorted, files relative to their source's root; the header is there without any drop."""
-    rows = [{c: getattr(d, c) for c in DROP_COLUMNS} | {"file": relative(d.file, roots.get(d.source))} for d in dropped]
+    """Write ``dropped.csv``, sorted, files relative to their source's root; the header is there without any drop.
+
+    Of a longer detail, e.g. of a huge cell, `LONGEST_DETAIL` characters stay, as ``csv`` could not read it back.
+    """
+    rows = [
+        {c: getattr(d, c) for c in DROP_COLUMNS}
+        | {"file": relative(d.file, roots.get(d.source)), "detail": d.detail[:LONGEST_DETAIL]}
+        for d in dropped
+    ]
     write_table(path, DROP_COLUMNS, sorted(rows, key=lambda r: tuple(r.values())))
 
 

@@ -15,6 +15,7 @@ from lmod_train.report.comparisons import comparable, not_worse
 from lmod_train.report.finding import Finding, findings
 from lmod_train.report.headline import Row, headline_rows
 from lmod_train.report.results import Results
+from lmod_train.report.seeds import by_series, mean_rows
 from lmod_train.report.thumbnails import thumbnail
 from lmod_train.report.viewer.leaderboard import Leaderboard, leaderboard
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
@@ -73,9 +74,20 @@ def first_screen(results: Results) -> FirstScreen:
     scores: Mapping[str, Sequence[Row]] = {
         name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)
     }
-    found = findings(scores, not_worse(comparable(results)))
+    found = findings(*_compared(results, scores))
     board = leaderboard(scores, [one.task for one in found])
     return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found)), board)
+
+
+def _compared(
+    results: Results, scores: Mapping[str, Sequence[Row]]
+) -> tuple[Mapping[str, Sequence[Row]], Mapping[str, Sequence[str]]]:
+    """Return what the sentences compare: runs, in the place of seeds their mean, and which of them share a letter."""
+    means = mean_rows(results)
+    if not means:
+        return scores, not_worse(comparable(results))
+    seeds = {name for runs in by_series(results).values() for name, _ in runs}
+    return {**means, **{name: rows for name, rows in scores.items() if name not in seeds}}, {}
 
 
 def _title(results: Results) -> str:
@@ -91,7 +103,8 @@ def _title(results: Results) -> str:
 def _examples(results: Results, found: Sequence[Finding]) -> Iterator[Example]:
     """Yield wrong and right answers to the first task with images: those of its best model, then of the others."""
     for finding in found:
-        names = [finding.best, *(name for name in results.names if name != finding.best)] if finding.best else []
+        best = [name for name in results.names if name == finding.best]  # none if it is a mean of seeds
+        names = [*best, *(name for name in results.names if name != finding.best)]
         wrong, right = _chosen(results, names, finding.task, False), _chosen(results, names[:1], finding.task, True)
         shown = [*islice(wrong, EACH), *islice(right, EACH)]
         if shown:
