@@ -234,7 +234,7 @@ def _understood(
     from lmod_train.data.table.images import Folder, folder_of
     from lmod_train.data.table.places import check_images, meant
     from lmod_train.data.table.plan import with_options
-    from lmod_train.data.table.questions import asked_of
+    from lmod_train.data.table.questions import answering, asked_of
 
     _check_exists(plan.table)
     try:
@@ -258,8 +258,8 @@ def _understood(
         )
     columns = understand(grid, folder, whole.answers)
     check_images(grid, columns, folder, plan.images is not None)
-    known = {question["name"] for question in whole.questions}
-    new = [q for q in asked_of(grid, columns, whole.modality, ask) if q["name"] not in known]
+    known = {column.name for question in whole.questions for column in answering(question, columns)}
+    new = [q for q in asked_of(grid, columns, whole.modality, ask) if q["column"] not in known]
     return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
 
 

@@ -6,8 +6,9 @@ import base64
 import csv
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -568,3 +569,47 @@ def test_help_needs_no_table(arguments: list[str], capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(["curate", *arguments])
     assert ended.value.code == 0 and "--modality" in capsys.readouterr().out
+
+
+def edited(folder: Path, change: Callable[[dict[str, Any]], None]) -> list[str]:
+    """Change the plan in OUT and return the command that curates by it."""
+    file = folder / "OUT" / "table.yaml"
+    plan = yaml.safe_load(file.read_text(encoding="utf-8"))
+    change(plan)
+    file.write_text(yaml.safe_dump(plan, allow_unicode=True), encoding="utf-8")
+    return ["curate", "--table", str(file), "--out", str(folder / "OUT"), "--workers", "1", "--follow_links"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "truth"),
+    [("Augendruck", "auge", "16.5"), ("Auge", "augendruck", "right"), ("Diagnose", "auge", "cataract")],
+)
+def test_a_question_takes_its_answers_from_the_column_that_it_names(tmp_path: Path, asked: str, name: str, truth: str):
+    def rename(plan: dict[str, Any]) -> None:
+        (first,) = (q for q in plan["questions"] if q["column"] == asked)
+        again = {"name": "again", "words": "What is it?", "column": asked, "kind": "open"}
+        plan["questions"] = [*(q for q in plan["questions"] if q is not first), first | {"name": name}, again]
+
+    assert cli.main([*clinic(tmp_path, Diagnose0="Keratokonus"), "--plan", "--ask", asked]) == 0
+    assert cli.main(edited(tmp_path, rename)) == 0
+    told = by_task(tmp_path / "OUT")
+    assert {r.key: r.answer for r in told[name]}["f04"] == f"Answer: {truth}"
+    assert {r.key: r.answer for r in told["again"]}["f04"] == truth.replace(".", "," if asked == "Augendruck" else ".")
+    assert len(told[name]) == len(told["again"]) == 24
+    assert sorted(told) == sorted(
+        {"age_group", "four_way", "sex", "diagnosis", name, "again"} - ({"diagnosis"} if asked == "Diagnose" else set())
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"), [({"column": "Nobody"}, "a column of the table"), ({}, "another name for each question")]
+)
+def test_a_question_about_no_column_or_of_a_name_that_is_taken_is_refused(
+    tmp_path: Path, capsys, change: dict[str, str], said: str
+):
+    def add(plan: dict[str, Any]) -> None:
+        plan["questions"].append(plan["questions"][0] | change)
+
+    assert cli.main([*clinic(tmp_path, 8), "--plan", "--ask", "Augendruck"]) == 0
+    assert cli.main(edited(tmp_path, add)) == 2
+    assert said in capsys.readouterr().err

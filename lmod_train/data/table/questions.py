@@ -105,6 +105,21 @@ def label_of(column: Column) -> str:
     return f"table/{identifier(name if any(map(str.isalnum, name)) else 'value')}"
 
 
+def answering(question: Mapping[str, Any], columns: Sequence[Column]) -> list[Column]:
+    """Return the columns whose cells answer a question: the one that it names, and that of the other eye.
+
+    Raises:
+        BadArgument: There is no such column.
+    """
+    named = next((c for c in columns if c.name == question.get("column")), None)
+    if named is None:
+        expected = f"a column of the table: {', '.join(c.name for c in columns)}"
+        raise BadArgument(
+            f"question {question['name']}", question.get("column"), expected, "edit its `column` in table.yaml"
+        )
+    return [c for c in columns if label_of(c) == label_of(named)]
+
+
 def own_word(column: Column, cell: str, kind: str) -> str | None:
     """Return the value of a cell as its question has it; None without one."""
     if (is_missing(cell) and cell not in column.words) or cell in column.bad:
@@ -195,7 +210,13 @@ def tasks_of(columns: Sequence[Column], questions: Sequence[Mapping[str, Any]], 
     if any(c.meaning == "age" for c in columns):
         tasks.append(AgeGroup(scored_as="merged"))
     known = {task.name for task in tasks}
+    names = [str(stated["name"]) for stated in questions]
+    if twice := [name for name in names if names.count(name) > 1]:
+        expected = "another name for each question"
+        raise BadArgument(f"question {twice[0]}", twice[0], expected, "edit one `name` under `questions` in table.yaml")
     for stated in questions:
+        if all(c.meaning == "ignore" for c in answering(stated, columns)):
+            continue
         arguments = {name: value for name, value in stated.items() if name not in ("column", "label")}
         name = str(stated["name"])
         arguments |= {"name": f"own_{name}" if name in known else name, "label": f"table/{name}"}

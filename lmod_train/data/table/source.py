@@ -21,7 +21,7 @@ from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.data.table.images import Folder
 from lmod_train.data.table.meanings import Column
 from lmod_train.data.table.plan import Plan
-from lmod_train.data.table.questions import label_of, own_word
+from lmod_train.data.table.questions import answering, own_word
 from lmod_train.data.table.values import condition_of, findings_of, is_missing
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.prompt import prompt
@@ -97,8 +97,10 @@ class OwnTable(Source):
         self._plan, self._grid, self._columns, self._folder = plan, grid, columns, folder
         self._tasks, self._rows = tasks, rows
         self._at = {name: place for place, name in enumerate(grid.header)}
-        self._kinds = {f"table/{q['name']}": str(q["kind"]) for q in plan.questions}
-        self._choices = {f"table/{q['name']}": set(q.get("choices") or ()) for q in plan.questions}
+        self._questions: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)  # of a column, by its name
+        for question in plan.questions:
+            for column in answering(question, columns):
+                self._questions[column.name].append(question)
 
     @property
     def is_phantom(self) -> bool:
@@ -218,9 +220,10 @@ class OwnTable(Source):
                 entry.labels |= self._labels(column, cell, word)
             elif not (both and not column.eye):  # a diagnosis of a row with two eyes is of neither
                 entry.labels |= self._labels(column, cell, word)
-            label = label_of(column)
-            if label in self._kinds and not self._is_choice(label, entry.labels.get(label)):
-                detail = f"{column.name}: {cell[:80]!r} is no answer to the question {label.removeprefix('table/')}"
+            for question in self._questions[column.name]:
+                if _is_choice(question, entry.labels.get(f"table/{question['name']}")):
+                    continue
+                detail = f"{column.name}: {cell[:80]!r} is no answer to the question {question['name']}"
                 yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
         if self.states_patients and not person:
             detail = "the patient is not stated; the image counts as one of its own"
@@ -235,10 +238,6 @@ class OwnTable(Source):
             age, facts.get("sex"), facts.get("laterality"), facts.get("camera"), facts.get("quality")
         )
 
-    def _is_choice(self, label: str, word: str | None) -> bool:
-        known = self._choices[label]
-        return word is not None and (not known or set(filter(None, word.split("; "))) <= known)
-
     def _side(self, row: Row) -> str:
         """Return the side of the eye that a row states; empty without one."""
         sides = (c.words.get(row.cells[self._at[c.name]], "") for c in self._columns if c.meaning == "laterality")
@@ -252,9 +251,9 @@ class OwnTable(Source):
             found = {"diagnosis": labels["diagnosis"]} if "diagnosis" in labels else {}
         elif condition_of(column.meaning) or column.meaning in _SCALES:
             found = {column.meaning: word}
-        label = label_of(column)
-        if label in self._kinds and (own := own_word(column, cell, self._kinds[label])):
-            found[label] = own
+        for question in self._questions[column.name]:
+            if own := own_word(column, cell, question["kind"]):
+                found[f"table/{question['name']}"] = own
         return found
 
     def _pictures(self, entries: Sequence[Entry]) -> Iterator[Sample | Dropped]:
@@ -325,6 +324,11 @@ def _few(words: Mapping[str, str]) -> Mapping[str, str]:
 
 _MOST_WORDS = 40
 """Cells above which the manifest does not list their words."""
+
+
+def _is_choice(question: Mapping[str, Any], word: str | None) -> bool:
+    known = set(question.get("choices") or ())
+    return word is not None and (not known or set(filter(None, word.split("; "))) <= known)
 
 
 def _replace_key(entry: Entry, key: str) -> Entry:
