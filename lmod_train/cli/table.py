@@ -51,6 +51,7 @@ def curate_table(
     value: list[str] | None = None,
     ask: list[str] | None = None,
     sheet: str = "",
+    language: str = "",
     plan: bool = False,
     balance: bool = False,
     ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
@@ -75,6 +76,8 @@ def curate_table(
         value: Word that a cell stands for, e.g. `--value sex:1=male` or `--value "Diagnosis:gl=glaucoma"`. Repeatable.
         ask: Column that becomes a question, e.g. `--ask diagnosis`. Repeatable.
         sheet: Sheet of a workbook; default: the one with the most filled cells.
+        language: Language of the questions that the table itself gives, and of the format of their replies: en or zh;
+            default: en. Questions of the benchmark stay in English.
         plan: Only print what was understood and write OUT/table.yaml.
         balance: Ask equally many questions of each class, as the published benchmarks do; by default all are asked.
         ratios: Shares of train, val and test. A patient's images, and copies of an image, are in one split; a column of
@@ -92,7 +95,7 @@ def curate_table(
     from lmod_train.data.table.source import OwnTable
 
     with locked(out, "--out"):
-        stated = _plan(table, images, modality, name, licence, redistributable, sheet)
+        stated = _plan(table, images, modality, name, licence, redistributable, sheet, language)
         grid, folder, columns, whole = _understood(stated, column or (), value or (), ask or ())
         rows = _rows(grid, columns, out)
         print_understood(grid, columns, whole)
@@ -162,7 +165,14 @@ class InDoubt(LmodError):
 
 
 def _plan(
-    table: Path, images: Path | None, modality: str, name: str, licence: str, redistributable: bool, sheet: str
+    table: Path,
+    images: Path | None,
+    modality: str,
+    name: str,
+    licence: str,
+    redistributable: bool,
+    sheet: str,
+    language: str,
 ) -> Plan:
     """Return the plan that is named in place of a table, with what options replace in it, or one for the table."""
     from lmod_train.core.vocabulary.modalities import MODALITIES, unknown_words
@@ -184,6 +194,7 @@ def _plan(
             "name": name,
             "licence": licence,
             "sheet": sheet,
+            "language": language,
         }
         found = replace(found, **{key: value for key, value in given.items() if value})
         return replace(found, redistributable=redistributable or (found.redistributable and is_below(table, found)))
@@ -192,9 +203,9 @@ def _plan(
         raise BadArgument("--modality", "", expected, "`--modality CFP` if they are colour fundus photographs")
     from lmod_train.data.table.questions import identifier
 
-    return Plan(
-        table, images, name or identifier(table.stem), modality, licence or "not stated", redistributable, sheet
-    )
+    stated = licence or "not stated"
+    named = name or identifier(table.stem)
+    return Plan(table, images, named, modality, stated, redistributable, sheet, language=language or "en")
 
 
 def _check_exists(table: Path) -> None:
@@ -259,7 +270,7 @@ def _understood(
     columns = understand(grid, folder, whole.answers)
     check_images(grid, columns, folder, plan.images is not None)
     known = {column.name for question in whole.questions for column in answering(question, columns)}
-    new = [q for q in asked_of(grid, columns, whole.modality, ask) if q["column"] not in known]
+    new = [q for q in asked_of(grid, columns, whole.modality, ask, whole.language) if q["column"] not in known]
     return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
 
 
@@ -292,7 +303,7 @@ def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
     """
     from lmod_train.data.table.questions import tasks_of
 
-    tasks = tasks_of(columns, plan.questions, plan.modality)
+    tasks = tasks_of(columns, plan.questions, plan.modality, plan.language)
     if not tasks:
         own = [c.name for c in columns if c.meaning in ("own", "diagnosis", "quality", "camera")]
         expected = "at least one question: no column has a diagnosis, grade, sex or age that the benchmark asks about"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.closed import closed_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.single_choice import worded
+from lmod_train.tasks.single_choice import WORDS, worded
 
 
 class ReadyQuestion(Task):
@@ -18,6 +19,10 @@ class ReadyQuestion(Task):
 
     Args:
         sources: Names of the sources to ask about; None asks every such question.
+        language: ``en`` or ``zh``, of the questions and of the words behind them.
+
+    Raises:
+        BadArgument: `language` is another.
 
     Example:
         >>> from lmod_train.tasks.prompt import prompt
@@ -35,8 +40,10 @@ class ReadyQuestion(Task):
     version = 1
     choices = ()
 
-    def __init__(self, sources: list[str] | None = None) -> None:
-        self.sources = sources
+    def __init__(self, sources: list[str] | None = None, language: str = "en") -> None:
+        if language not in WORDS:
+            raise BadArgument("language", language, f"one of {', '.join(WORDS)}", "leave it out for en")
+        self.sources, self.language = sources, language
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield the sample's ready questions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, cast, get_args
 
@@ -13,6 +13,20 @@ from lmod_train.tasks.prompt import prompt
 
 CONFIDENCE = "Please rate your confidence from 0 to 100%"
 """X-PCR, supplement, section 4.2, word for word."""
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "letter": "Answer with the letter of one option.",
+        "text": "Answer with the text of one option.",
+        "form": "Reply in this format: ",
+    },
+    "zh": {
+        "letter": "请用一个选项的字母回答。",
+        "text": "请用一个选项的文字回答。",
+        "form": "请按此格式回答：",
+    },
+}
+"""Language -> what follows the options; ours. The form itself is the same in both, as one parser reads it."""
 
 Stated = Literal["letter", "text"]
 """What the reply states: the ``letter`` of an option, as in the paper; or its ``text``, for models that are too small
@@ -53,11 +67,12 @@ def single_choice(
     return prompt(_words(question, options, confidence, stated))
 
 
-def _words(question: str, options: Sequence[str], confidence: bool, stated: Stated) -> str:
-    lines = [question, lettered(options), f"Answer with the {stated} of one option."]
+def _words(question: str, options: Sequence[str], confidence: bool, stated: Stated, language: str = "en") -> str:
+    words = WORDS.get(language, WORDS["en"])
+    lines = [question, lettered(options), words[stated]]
     lines += [CONFIDENCE] if confidence else []
     sure = "; Confidence: <0-100>%" if confidence else ""
-    return "\n".join([*lines, f"Reply in this format: Answer: <{stated.upper()}>{sure}"])
+    return "\n".join([*lines, f"{words['form']}Answer: <{stated.upper()}>{sure}"])
 
 
 def worded(question: Question, *, confidence: bool, stated: Stated = "letter") -> Question:
@@ -81,7 +96,7 @@ def worded(question: Question, *, confidence: bool, stated: Stated = "letter") -
     turn = question.messages[-1]
     words = "\n".join(part.text for part in turn.parts if part.type == "text")
     images = tuple(part for part in turn.parts if part.type == "image")
-    text = Part("text", _words(words, question.choices, confidence, stated))
+    text = Part("text", _words(words, question.choices, confidence, stated, question.language))
     messages = (*question.messages[:-1], replace(turn, parts=(*images, text)))
     return replace(question, messages=messages, answer=reply_for(question.choices, question.answer, stated))
 

@@ -613,3 +613,106 @@ def test_a_question_about_no_column_or_of_a_name_that_is_taken_is_refused(
     assert cli.main([*clinic(tmp_path, 8), "--plan", "--ask", "Augendruck"]) == 0
     assert cli.main(edited(tmp_path, add)) == 2
     assert said in capsys.readouterr().err
+
+
+def quiz(folder: Path, header: str, *lines: str) -> list[str]:
+    """Write a table of VLMEvalKit, one line a question, each `{0}` a photograph, and return its command."""
+    images = photographs(folder / "PHOTOS", [f"q{i}.jpg" for i in range(4)])
+    held = [base64.b64encode((images / f"q{i}.jpg").read_bytes()).decode() for i in range(4)]
+    told = [line.format(*held).replace("|", "\t") for line in (header, *lines)]
+    (folder / "quiz.tsv").write_text("\n".join(told), encoding="utf-8")
+    return ["curate", "--table", str(folder / "quiz.tsv"), "--modality", "CFP", "--out", str(folder / "OUT"),
+            "--workers", "1"]  # fmt: skip
+
+
+QUIZ = "index|image|question|hint|A|B|C|D|answer|category|l2-category"
+
+
+def test_a_table_of_vlmevalkit_is_asked_as_it_is(tmp_path: Path):
+    command = quiz(
+        tmp_path,
+        QUIZ,
+        "1|{0}|Which part?||disc|cup|macula||B|anatomy|coarse",
+        "2|1|Which disease?|Seen at 70.|DR|AMD|glaucoma|none|(c)|disease|fine",
+        "3|{1}|Which part?||disc|cup|macula||Macula|anatomy|fine",
+        "4|{2}|What is red?||||||a haemorrhage||",
+        "5|{3}|Which?||1|2|3|4|2|anatomy|fine",
+        "6|['{0}', '{1}']|Which?||disc|cup|||A|anatomy|fine",
+        "1000001|1|Which part?||cup|macula|disc||A|anatomy|coarse",
+        "2000001|1|Which part?||macula|disc|cup||C|anatomy|coarse",
+        "1000003|3|Which lesion?||disc|cup|macula||A|anatomy|fine",
+    )
+    assert cli.main(command) == 0
+    tasks = by_task(tmp_path / "OUT")
+    asked = {r.key: r for r in tasks["question"]}
+    told = {key: (r.choices["ABCD".index(r.answer[-1])], dict(r.tags)) for key, r in asked.items()}
+    assert told == {
+        "line-2": ("cup", {"category": "anatomy", "l2_category": "coarse"}),
+        "line-3": ("glaucoma", {"category": "disease", "l2_category": "fine"}),
+        "line-4": ("macula", {"category": "anatomy", "l2_category": "fine"}),
+        "line-10": ("disc", {"category": "anatomy", "l2_category": "fine"}),
+    }
+    assert asked["line-3"].messages[0].parts[-1].text.startswith("Seen at 70.\nWhich disease?\nA. DR")
+    (free,) = tasks["open_question"]
+    assert free.answer == "a haemorrhage" and not free.tags
+    drops = {d.key: (d.reason, d.detail) for d in read_dropped(tmp_path / "OUT" / "dropped.csv")}
+    assert drops == {
+        "line 6": ("no question", "the answer '2' may be counted from 0 or from 1"),
+        "line 7": ("no image", "a list of 2 images, expected one"),
+        "line 8": ("copy of a question", "line 2 asks the same with its options in another order"),
+        "line 9": ("copy of a question", "line 2 asks the same with its options in another order"),
+    }
+
+
+def test_a_cell_with_several_files_is_listed(tmp_path: Path):
+    command = quiz(
+        tmp_path,
+        "index|image_path|question|answer",
+        *(f"{i}|q{i}.jpg|What?|a disc" for i in range(3)),
+        '3|["q0.jpg", "q1.jpg"]|What?|a cup',
+    )
+    assert cli.main([*command, "--images", str(tmp_path / "PHOTOS")]) == 0
+    (lost,) = (d for d in read_dropped(tmp_path / "OUT" / "dropped.csv") if d.extent == "gone" and "line" in d.key)
+    assert (lost.key, lost.detail) == ("line 5", "image_path: a list of 2 images, expected one")
+
+
+def test_a_category_of_a_table_without_questions_is_none_of_a_question(tmp_path: Path):
+    assert cli.main(rows(tmp_path, "category;dx", "first round;normal", "second round;glaucoma")) == 0
+    assert not any(r.tags for r in read_records(tmp_path / "OUT" / "records"))
+
+
+def test_questions_of_a_table_are_chinese_on_request(tmp_path: Path):
+    values = [f"--value=clarity:{cell}={word}" for cell, word in (("good", "清晰"), ("poor", "模糊"))]
+    command = rows(tmp_path, "dx;retinal detachment;clarity", "good;yes;good", "npdr;no;poor")
+    given = [*values, "--value=dx:npdr=非增殖性", "--value=dx:good=正常", "--ask", "clarity", "--language", "zh"]
+    assert cli.main([*command, *given]) == 0
+    tasks = by_task(tmp_path / "OUT")
+    words = {name: tasks[name][0].messages[0].parts[-1].text for name in ("clarity", "diagnosis")}
+    assert words["clarity"] == (
+        "根据这张图像，“clarity”是什么？ 请从以下选项中选择一个回答：模糊, 清晰。请按此格式回答：答案: <选项>。"
+    )
+    assert words["diagnosis"].startswith("这张图像显示的是哪种诊断？ 请从")
+    assert {r.answer for r in tasks["diagnosis"]} == {"答案: 正常", "答案: 非增殖性"}
+    assert {r.answer for r in tasks["clarity"]} == {"答案: 模糊", "答案: 清晰"}
+    again = [
+        "curate",
+        "--table",
+        str(tmp_path / "OUT" / "table.yaml"),
+        "--out",
+        str(tmp_path / "NEW"),
+        "--workers",
+        "1",
+    ]
+    assert cli.main([*again, "--follow_links"]) == 0
+    assert by_task(tmp_path / "NEW")["clarity"][0].messages == tasks["clarity"][0].messages
+
+
+def test_ready_questions_are_chinese_on_request(tmp_path: Path):
+    command = quiz(tmp_path, QUIZ, "1|{0}|这是什么？||视盘|视杯|||B||", "2|{1}|这是什么？||||||黄斑||")
+    assert cli.main([*command, "--language", "zh"]) == 0
+    tasks = by_task(tmp_path / "OUT")
+    assert tasks["question"][0].messages[0].parts[-1].text == (
+        "这是什么？\nA. 视盘\nB. 视杯\n请用一个选项的字母回答。\n请按此格式回答：Answer: <LETTER>"
+    )
+    assert "请基于图片用中文回答问题" in tasks["open_question"][0].messages[0].parts[-1].text
+    assert {r.language for r in (*tasks["question"], *tasks["open_question"])} == {"zh"}

@@ -122,6 +122,8 @@ HEADERS: Mapping[str, frozenset[str]] = {
     "licence": _words("licence, license, Lizenz, copyright, licencia, licenca, 许可"),
     "question": _words("question, prompt, query, Frage, pregunta, pergunta, 问题, 質問"),
     "answer": _words("answer, ground truth, gt, gt answer, Antwort, reponse, respuesta, resposta, 答案, 正解"),
+    "category": _words("category, l2 category, l2category, subcategory, Kategorie, categorie, categoria, 类别"),
+    "hint": _words("hint, Hinweis, indice, pista, dica, 提示"),
     "box": _words(
         "bbox, box, bounding box, boxes, xmin, ymin, xmax, ymax, x min, y min, x max, y max, x1, y1, x2, y2, "
         "disc box, od box, od bbox, bounding boxes, xywh, roi"

@@ -88,7 +88,7 @@ def _as_stated(seen: Seen, meaning: str, answers: Answers) -> Column:
         read[meaning] = lambda cell: cell if cell in scale.levels else None
     finite = read.get(meaning, flag_of if condition_of(meaning) else None)
     if finite is None:
-        return Column(seen.name, meaning, "as you say", eye=seen.eye, stated=True)
+        return Column(seen.name, meaning, "as you say", given, seen.eye, stated=True)
     words = {cell: word for cell in seen.values.count if (word := given.get(cell) or finite(cell))}
     bad = {cell: f"no {meaning}" for cell in seen.values.count if cell not in words}
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
@@ -115,11 +115,19 @@ def _option_names(column: Column, meaning: str) -> bool:
 
 def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
     """Return the columns after looking at them together: one image a row and eye, one patient, one diagnosis."""
-    if not any(c.meaning == "question" for c in columns):
+    if any(c.meaning == "question" for c in columns):
+        columns = [_of_questions(c) for c in columns]
+    else:
         columns = [replace(c, meaning="own", why="a letter") if c.meaning == "option" else c for c in columns]
     columns = _one_image(grid, columns)
     has_patient = any(c.meaning == "patient" for c in columns)
     return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))), has_patient)
+
+
+def _of_questions(column: Column) -> Column:
+    """Return a column of a table of questions, in which a category and a hint are of the question."""
+    meaning = next((m for m in ("category", "hint") if _bare(column.name) in HEADERS[m]), None)
+    return Column(column.name, meaning, "by its name") if meaning and not column.stated else column
 
 
 def _one_image(grid: Grid, columns: list[Column]) -> list[Column]:

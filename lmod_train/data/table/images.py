@@ -114,9 +114,20 @@ def _number(name: str) -> str:
     return stem.lstrip("0") or "0" if re.fullmatch(r"\d+", stem) else ""
 
 
+def listed_in(cell: str) -> int:
+    """Return how many images a cell lists as Python or JSON writes a list; 0 for a cell that is no list.
+
+    Example:
+        >>> listed_in("['a.jpg', 'b.jpg']"), listed_in('["a.jpg"]'), listed_in("a.jpg")
+        (2, 1, 0)
+    """
+    quoted = re.fullmatch(r"""\s*\[\s*(['"]).*\1\s*,?\s*\]\s*""", cell, re.DOTALL)
+    return 1 + len(re.findall(rf"{quoted[1]}\s*,\s*{quoted[1]}", cell)) if quoted else 0
+
+
 def is_embedded(cells: Iterable[str]) -> bool:
     """Return whether cells are images in base64, by how the first long ones begin; a long path can be base64 too."""
-    long = list(islice((cell for cell in cells if len(cell) > _SHORT), 20))
+    long = list(islice((cell for cell in cells if len(cell) > _SHORT and not listed_in(cell)), 20))
     return sum(map(_begins_as_image, long)) * 2 > len(long)
 
 
@@ -142,7 +153,9 @@ def embedded(cells: Sequence[str], index: Sequence[str]) -> list[bytes | str] | 
         return None
     read: list[bytes | str] = []
     for cell in cells:
-        if len(cell) > _SHORT:
+        if several := listed_in(cell):
+            read.append(f"a list of {several} images, expected one")
+        elif len(cell) > _SHORT:
             read.append(_decoded(cell))
         else:
             read.append("no image" if not cell else f"of row {cell}")

@@ -26,6 +26,8 @@ MEANINGS: Mapping[str, str] = {
     "question": "a question of its own",
     "answer": "its answer",
     "option": "one of its options",
+    "category": "a kind of questions, scored by itself",
+    "hint": "a hint, before the question",
     "own": "your own, asked with --ask",
     "date": "date, not used",
     "birth": "birth, not used",

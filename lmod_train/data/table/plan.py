@@ -19,11 +19,24 @@ from lmod_train.core.raw import read_yaml
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.table.meanings import MEANINGS, Answers, Column
 from lmod_train.data.table.values import condition_of
+from lmod_train.scoring.languages import LANGUAGES
 
 FILE = "table.yaml"
 """Name of the plan in a curated folder."""
 
-_KEYS = ("table", "images", "name", "modality", "licence", "redistributable", "sheet", "notes", "columns", "questions")
+_KEYS = (
+    "table",
+    "images",
+    "name",
+    "modality",
+    "licence",
+    "redistributable",
+    "sheet",
+    "notes",
+    "language",
+    "columns",
+    "questions",
+)
 
 _HEAD = """\
 # How `curate --table` read the table. Edit it, and use it again in place of the table: --table {file}
@@ -50,6 +63,7 @@ class Plan:
         sheet: Sheet of a workbook; empty for the fullest.
         answers: What the user said of columns and cells.
         questions: Each with ``name``, ``words``, ``column``, ``kind`` and what else `lmod_train.tasks.own.Own` takes.
+        language: Of the questions that curation words itself, and of questions in the table: en or zh.
     """
 
     table: Path
@@ -61,10 +75,13 @@ class Plan:
     sheet: str = ""
     answers: Answers = field(default_factory=Answers)
     questions: tuple[Mapping[str, Any], ...] = ()
+    language: str = "en"
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
             raise BadArgument("--name", self.name, "letters, digits and underscores, no digit first", "`--name clinic`")
+        if self.language not in LANGUAGES:
+            raise BadArgument("--language", self.language, f"one of {', '.join(LANGUAGES)}", "`--language zh`")
         for column, meaning in self.answers.columns.items():
             if meaning not in MEANINGS and condition_of(meaning) is None and meaning not in _scales():
                 expected = f"one of {', '.join(MEANINGS)}, a disease, or a scale ({', '.join(_scales())})"
@@ -103,6 +120,7 @@ def read_plan(file: Path) -> Plan:
             licence=_text(stated.get("licence", "not stated")),
             redistributable=stated.get("redistributable") is True,
             sheet=_text(stated.get("sheet") or ""),
+            language=_text(stated.get("language", "en")),
             answers=Answers(
                 {str(name): str(one["means"]) for name, one in columns.items()},
                 {
@@ -197,6 +215,7 @@ def write_plan(out: Path, plan: Plan, columns: Sequence[Column], notes: Sequence
         "licence": plan.licence,
         "redistributable": plan.redistributable,
         "sheet": plan.sheet,
+        "language": plan.language,
         **({"notes": list(notes)} if notes else {}),
         "columns": described,
         "questions": [dict(question) for question in plan.questions],

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.grid import Grid
@@ -34,7 +35,26 @@ LONGEST_CHOICE = 80
 """Characters of a choice above which the cells are free text."""
 
 
-def asked_of(grid: Grid, columns: Sequence[Column], modality: str, names: Sequence[str]) -> list[dict[str, Any]]:
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "diagnosis": "Which diagnosis does this image show?",
+        "several": "Which diagnoses does this image show?",
+        "condition": "Does this image show {name}?",
+        "column": "Based on the image, what is: {name}?",
+    },
+    "zh": {
+        "diagnosis": "这张图像显示的是哪种诊断？",
+        "several": "这张图像显示了哪些诊断？",
+        "condition": "这张图像是否显示{name}？",
+        "column": "根据这张图像，“{name}”是什么？",
+    },
+}
+"""Language -> what is asked about -> the question; ours."""
+
+
+def asked_of(
+    grid: Grid, columns: Sequence[Column], modality: str, names: Sequence[str], language: str = "en"
+) -> list[dict[str, Any]]:
     """Return the questions of the table's own, as a plan holds them.
 
     They are about the columns that the user names, about grades, and about diagnoses that four-way diagnosis does not
@@ -45,6 +65,7 @@ def asked_of(grid: Grid, columns: Sequence[Column], modality: str, names: Sequen
         columns: What its columns mean.
         modality: Of the images.
         names: Columns that are asked about, by name or meaning.
+        language: Of the questions.
 
     Raises:
         BadArgument: There is no such column, or it has no values to ask about.
@@ -53,7 +74,7 @@ def asked_of(grid: Grid, columns: Sequence[Column], modality: str, names: Sequen
     chosen = [*named, *(c for c in columns if c not in named and (c.meaning == "grade" or _is_wider(c, modality)))]
     merged: dict[str, dict[str, Any]] = {}
     for column in chosen:
-        question = _question(grid, column)
+        question = _question(grid, column, language)
         if len(question.get("choices", "ab")) < 2:
             if column not in named:
                 continue
@@ -142,16 +163,17 @@ def sayable(word: str) -> str | None:
     return " ".join(word.split()).replace(" / ", "/") if any(map(str.isalnum, word)) else None
 
 
-def _question(grid: Grid, column: Column) -> dict[str, Any]:
+def _question(grid: Grid, column: Column, language: str) -> dict[str, Any]:
     values = values_of(grid.column(column.name))
     name = label_of(column).removeprefix("table/")
-    question: dict[str, Any] = {"name": name, "words": _words(column), "column": column.name}
+    question: dict[str, Any] = {"name": name, "words": _words(column, language), "column": column.name}
+    question |= {"language": language} if language != "en" else {}
     kind = {"grade": "grade", "diagnosis": "choice"}.get(column.meaning) or kind_of(values)
     if kind not in ("grade", "choice"):
         return question | {"kind": kind}
     words = sorted({word for cell in values.count if (word := own_word(column, cell, kind))}, key=_order)
     if column.meaning == "diagnosis" and any(SEPARATOR in word for word in words):
-        question["words"], kind = "Which diagnoses does this image show?", "several"
+        question["words"], kind = WORDS[language]["several"], "several"
         words = sorted({part for word in words for part in word.split(SEPARATOR)})
     if len(words) > MOST_CHOICES or any(len(word) > LONGEST_CHOICE for word in words):
         return question | {"kind": "open"}
@@ -165,32 +187,35 @@ def _order(level: str) -> tuple[float, str]:
         return float("inf"), level
 
 
-def _words(column: Column) -> str:
-    if column.meaning == "diagnosis":
-        return "Which diagnosis does this image show?"
+def _words(column: Column, language: str) -> str:
     name = re.sub(r"[_\s]+", " ", column.name).strip()
-    return f"Based on the image, what is: {name}?"
+    return WORDS[language]["diagnosis" if column.meaning == "diagnosis" else "column"].format(name=name)
 
 
-def _flag_question(condition: str) -> Own:
+def _flag_question(condition: str, language: str) -> Own:
     """Return the question whether an image shows a condition that the benchmark's tasks do not ask about."""
-    return Own(identifier(condition), f"Does this image show {condition}?", "yes_no", label=condition)
+    chinese = next((term.chinese for term in CONDITIONS if term.name == condition), ()) if language == "zh" else ()
+    words = WORDS[language]["condition"].format(name=chinese[0] if chinese else condition)
+    return Own(identifier(condition), words, "yes_no", label=condition, language=language)
 
 
-def tasks_of(columns: Sequence[Column], questions: Sequence[Mapping[str, Any]], modality: str) -> list[Task]:
+def tasks_of(
+    columns: Sequence[Column], questions: Sequence[Mapping[str, Any]], modality: str, language: str = "en"
+) -> list[Task]:
     """Return the tasks that ask about a table, those of the benchmark first.
 
     Args:
         columns: What its columns mean.
         questions: Of the table's own.
         modality: Of the images; four-way diagnosis is of fundus photographs.
+        language: Of the questions that are no task of the benchmark.
 
     Raises:
         BadArgument: A question cannot be asked as it is stated.
     """
     if any(c.meaning == "question" for c in columns):
         has_options = any(c.meaning == "option" for c in columns)
-        return [ReadyQuestion(), OpenQuestion("en")] if has_options else [OpenQuestion("en")]
+        return [*([ReadyQuestion(language=language)] if has_options else []), OpenQuestion(language)]
     tasks: list[Task] = []
     found = {
         name for c in columns if c.meaning == "diagnosis" for w in c.words.values() for name in findings_of(w).present
@@ -203,7 +228,7 @@ def tasks_of(columns: Sequence[Column], questions: Sequence[Mapping[str, Any]], 
     findings = [f.condition for f in FINDINGS if f.condition in flags - {"glaucoma"}]
     if findings:
         tasks.append(Conditions(findings))
-    tasks += [_flag_question(name) for name in sorted(flags - {"glaucoma", *findings})]
+    tasks += [_flag_question(name, language) for name in sorted(flags - {"glaucoma", *findings})]
     tasks += [Staging(s.name) for s in SCALES if any(c.meaning == s.name for c in columns)]
     if any(c.meaning == "sex" and c.words for c in columns):
         tasks.append(Sex())

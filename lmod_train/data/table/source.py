@@ -12,19 +12,19 @@ from typing import Any, Literal
 
 from lmod_train.core.connected_components import join
 from lmod_train.core.files import sha256_of
-from lmod_train.core.types import Cut, Dropped, ImageFile, Patient, Question, Sample, SampleStream
+from lmod_train.core.types import Cut, Dropped, ImageFile, Patient, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.table_words import plain
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import Grid, Row
-from lmod_train.data.table.images import Folder
+from lmod_train.data.table.asking import copies_in, question_in
+from lmod_train.data.table.images import Folder, listed_in
 from lmod_train.data.table.meanings import Column
 from lmod_train.data.table.plan import Plan
 from lmod_train.data.table.questions import answering, own_word
 from lmod_train.data.table.values import condition_of, findings_of, is_missing
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.prompt import prompt
 
 Eye = Literal["", "left", "right"]
 
@@ -141,14 +141,18 @@ class OwnTable(Source):
         for line, why in self._grid.lost:
             yield self._line(line, "unreadable row", why)
         entries: list[Entry] = []
+        asking = any(c.meaning == "question" for c in self._columns)
+        copies = copies_in(self._grid, self._columns) if asking else {}
         for row in self._grid.rows:
+            if row.line in copies:
+                yield self._line(row.line, "copy of a question", copies[row.line])
+                continue
             for item in self._of_row(row):
                 if isinstance(item, Dropped):
                     yield item
                 else:
                     entries.append(item)
         _as_one_person(entries)
-        asking = any(c.meaning == "question" for c in self._columns)
         if asking:
             yield from (self._asking(entry) for entry in entries)
         else:
@@ -185,6 +189,8 @@ class OwnTable(Source):
             return f"{column.name} is empty"
         files, _ = self._folder.find(cell, numbers=column.stated)
         if not files:
+            if several := listed_in(cell):
+                return f"{column.name}: a list of {several} images, expected one"
             return f"{column.name}: no file {cell!r} below {self._folder.root}"
         if len(files) > 1:
             named = ", ".join(file.relative_to(self._folder.root).as_posix() for file in files[:3])
@@ -294,17 +300,10 @@ class OwnTable(Source):
 
     def _asking(self, entry: Entry) -> Sample | Dropped:
         """Return a row that is a question about its image as a sample."""
-        cells = {
-            c.meaning: entry.row.cells[self._at[c.name]] for c in self._columns if c.meaning in ("question", "answer")
-        }
-        options = {c.name: entry.row.cells[self._at[c.name]] for c in self._columns if c.meaning == "option"}
-        given = {letter: text for letter, text in options.items() if text}
-        answer = given.get(cells.get("answer", "").strip().upper(), cells.get("answer", ""))
-        problem = _unaskable(cells.get("question", ""), answer, given)
-        if problem:
-            return self._line(entry.row.line, "no question", problem)
-        task = "question" if given else "open_question"
-        asked = Question(task, prompt(cells["question"]), tuple(given.values()), answer)
+        row = dict(zip(self._grid.header, entry.row.cells, strict=True))
+        asked = question_in(row, self._columns, self._plan.language)
+        if isinstance(asked, str):
+            return self._line(entry.row.line, "no question", asked)
         sample = self._sample(_replace_key(entry, f"line-{entry.row.line}"))
         image = ImageFile(entry.place.path, entry.place.key, entry.modality, entry.place.cut)
         return replace(sample, image=None, cut=Cut(), shared_images=(image,), asked=(asked,))
@@ -334,18 +333,6 @@ def _is_choice(question: Mapping[str, Any], word: str | None) -> bool:
 def _replace_key(entry: Entry, key: str) -> Entry:
     """Return an entry whose sample has another key than its image, as several rows ask about one image."""
     return replace(entry, place=replace(entry.place, key=key), person=entry.person or entry.place.key)
-
-
-def _unaskable(question: str, answer: str, options: Mapping[str, str]) -> str:
-    if not question:
-        return "the question is empty"
-    if not answer:
-        return "the answer is empty"
-    if options and answer not in options.values():
-        return f"the answer {answer[:60]!r} is none of the options {', '.join(options)}"
-    if len(set(options.values())) < len(options):
-        return "two options are the same"
-    return ""
 
 
 def same_person(cell: str) -> str:

@@ -38,7 +38,7 @@ QUICK = (
     "34_subfolders_same_names",
 )
 
-LEFT = UNUSED | {"own", "quality", "camera"}
+LEFT = UNUSED | {"own", "quality", "camera", "category", "hint"}
 """Meanings by which nothing is claimed."""
 
 
