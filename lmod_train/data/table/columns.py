@@ -14,6 +14,7 @@ from dataclasses import replace
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.table_words import HEADERS, WEAK, plain
 from lmod_train.data.sources.grid import Grid
+from lmod_train.data.table.boxes import structure_of, with_boxes
 from lmod_train.data.table.images import Folder
 from lmod_train.data.table.looks import levels_of, look_at, pieces_of
 from lmod_train.data.table.meanings import Answers, Column, Seen, option_of
@@ -82,6 +83,7 @@ def _as_stated(seen: Seen, meaning: str, answers: Answers) -> Column:
         "split": split_of,
         "age": lambda cell: f"{age:g}" if (age := age_of(cell)) is not None else None,
         "diagnosis": lambda cell: findings_of(cell).words,
+        "structure": structure_of,
         "grade": lambda cell: levels.get(cell, None if cell[:1].isdigit() else cell),
     }
     if scale is not None:
@@ -120,6 +122,8 @@ def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
     else:
         columns = [replace(c, meaning="own", why="a letter") if c.meaning == "option" else c for c in columns]
     columns = _one_image(grid, columns)
+    if sum(c.meaning == "image" for c in columns) == 1 and not any(c.meaning == "question" for c in columns):
+        columns = with_boxes(grid, columns)
     has_patient = any(c.meaning == "patient" for c in columns)
     return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))), has_patient)
 

@@ -35,6 +35,8 @@ MEANINGS: Mapping[str, str] = {
     "notes": "free text, not used",
     "index": "number of the row, not used",
     "licence": "licence, not used: state it with `--licence`",
+    "region": "a side of a box",
+    "structure": "the structure in the box",
     "box": "a box, not used",
     "ignore": "not used",
 }

@@ -11,12 +11,15 @@ from typing import Any
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import FINDINGS
+from lmod_train.core.vocabulary.modalities import MODALITIES
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.grid import Grid
+from lmod_train.data.table.boxes import structures_in
 from lmod_train.data.table.looks import kind_of
 from lmod_train.data.table.meanings import Column
 from lmod_train.data.table.values import condition_of, findings_of, flag_of, is_missing, number_of, values_of
 from lmod_train.tasks.age_group import AgeGroup
+from lmod_train.tasks.anatomy import IMAGE_TYPES, LESIONS, OPTIONS, Anatomy, term_name
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import OpenQuestion
 from lmod_train.tasks.conditions import Conditions
@@ -199,6 +202,20 @@ def _flag_question(condition: str, language: str) -> Own:
     return Own(identifier(condition), words, "yes_no", label=condition, language=language)
 
 
+def _anatomy(columns: Sequence[Column], modality: str) -> list[Task]:
+    """Return the question about the boxes of a table, with its structures among the options; none without boxes."""
+    found = structures_in(columns)
+    if not found:
+        return []
+    shown = {modality, *(word for c in columns if c.meaning == "modality" for word in c.words.values())}
+    meanings = {one.name: f"{one.meaning[:1].upper()}{one.meaning[1:]} images" for one in MODALITIES}
+    types = {name: IMAGE_TYPES.get(name) or meanings.get(name, f"{name} images") for name in sorted(shown)}
+    extra = [name for name in found if name not in LESIONS]
+    known = {name: {term_name(word) for word in OPTIONS.get(name, ())} for name in types}
+    options = {name: [*OPTIONS.get(name, ()), *(e for e in extra if e not in known[name])] for name in types}
+    return [Anatomy(options, types, lesions=LESIONS)]
+
+
 def tasks_of(
     columns: Sequence[Column], questions: Sequence[Mapping[str, Any]], modality: str, language: str = "en"
 ) -> list[Task]:
@@ -234,6 +251,7 @@ def tasks_of(
         tasks.append(Sex())
     if any(c.meaning == "age" for c in columns):
         tasks.append(AgeGroup(scored_as="merged"))
+    tasks += _anatomy(columns, modality)
     known = {task.name for task in tasks}
     names = [str(stated["name"]) for stated in questions]
     if twice := [name for name in names if names.count(name) > 1]:

@@ -6,19 +6,22 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 from lmod_train.core.connected_components import join
 from lmod_train.core.files import sha256_of
-from lmod_train.core.types import Cut, Dropped, ImageFile, Patient, Sample, SampleStream
+from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.table_words import plain
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import Grid, Row
+from lmod_train.data.sources.picture import size_of
 from lmod_train.data.table.asking import copies_in, question_in
+from lmod_train.data.table.boxes import boxes_in, is_filled
 from lmod_train.data.table.images import Folder, listed_in
 from lmod_train.data.table.meanings import Column
 from lmod_train.data.table.plan import Plan
@@ -58,6 +61,8 @@ class Entry:
     person: str = ""
     split: Literal["", "train", "val", "test"] = ""
     modality: str = ""
+    outlines: tuple[Outline, ...] = ()
+    boxed: bool = False
 
 
 class OwnTable(Source):
@@ -96,6 +101,7 @@ class OwnTable(Source):
         self.states_patients = any(c.meaning == "patient" for c in columns)
         self._plan, self._grid, self._columns, self._folder = plan, grid, columns, folder
         self._tasks, self._rows = tasks, rows
+        self._regions, self._size = boxes_in(columns), lru_cache(maxsize=1)(size_of)
         self._at = {name: place for place, name in enumerate(grid.header)}
         self._questions: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)  # of a column, by its name
         for question in plan.questions:
@@ -178,6 +184,7 @@ class OwnTable(Source):
                 continue
             entry = Entry(row, eye, place)
             yield from self._cells(entry, len(images) > 1)
+            yield from self._boxes(entry)
             yield entry
 
     def _place(self, row: Row, column: Column) -> Place | str:
@@ -244,6 +251,24 @@ class OwnTable(Source):
             age, facts.get("sex"), facts.get("laterality"), facts.get("camera"), facts.get("quality")
         )
 
+    def _boxes(self, entry: Entry) -> Iterator[Dropped]:
+        """Add the boxes of its row to an entry, and yield a line for each that cannot be used."""
+        row = dict(zip(self._grid.header, entry.row.cells, strict=True))
+        named = next((c for c in self._columns if c.meaning == "structure"), None)
+        for boxes in self._regions:
+            if not is_filled(boxes, row):
+                continue
+            entry.boxed = True
+            if not boxes.structure and named and row[named.name] in named.bad:
+                continue  # listed as a cell
+            structure = boxes.structure or (named.words.get(row[named.name], "") if named else "")
+            size = None if entry.place.cut.column else self._size(entry.place.path)
+            outline = boxes.outline(row, structure, size)
+            if isinstance(outline, Outline):
+                entry.outlines += (outline,)
+            else:
+                yield self._line(entry.row.line, "unreadable box", outline, "part")
+
     def _side(self, row: Row) -> str:
         """Return the side of the eye that a row states; empty without one."""
         sides = (c.words.get(row.cells[self._at[c.name]], "") for c in self._columns if c.meaning == "laterality")
@@ -270,6 +295,8 @@ class OwnTable(Source):
         for entry in entries:
             same = by_place[entry.place.key]
             if entry is not same[0]:
+                if entry.boxed:
+                    continue
                 detail = f"line {same[0].row.line} names the same image, {entry.place.key}"
                 yield self._line(entry.row.line, "same image twice", detail, eye=entry.eye)
                 continue
@@ -279,7 +306,7 @@ class OwnTable(Source):
                 detail = f"lines {lines} differ in {name.removeprefix('table/')}, which has no value then"
                 yield self._line(entry.row.line, "contradictory rows", detail, "part", entry.eye)
             sample = self._sample(merged)
-            if next((q for task in self._tasks for q in task.ask(sample)), None) is None:
+            if not sample.outlines and next((q for task in self._tasks for q in task.ask(sample)), None) is None:
                 yield self._line(entry.row.line, "no question", "none of its values is asked about", eye=entry.eye)
             else:
                 yield sample
@@ -293,6 +320,7 @@ class OwnTable(Source):
             group=self._group_of(entry.person) if entry.person else entry.place.key,
             licence=self.licence,
             labels=entry.labels,
+            outlines=entry.outlines,
             cut=entry.place.cut,
             patient=entry.patient,
             split=entry.split,
@@ -377,4 +405,5 @@ def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:
         known = {value for one in entries if (value := getattr(one.patient, name)) is not None}
         facts[name] = known.pop() if len(known) == 1 else None
         lost += [name] if known and facts[name] is None else []
-    return replace(first, labels=labels, patient=Patient(**facts)), lost
+    outlines = tuple(dict.fromkeys(outline for one in entries for outline in one.outlines))
+    return replace(first, labels=labels, patient=Patient(**facts), outlines=outlines), lost
