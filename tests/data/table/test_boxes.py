@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -152,3 +153,27 @@ def test_a_structure_that_the_options_lack_is_added_to_them(tmp_path: Path, draw
 def test_od_beside_a_box_is_the_disc_unless_os_is_there_too():
     assert structure_of("OD") == structure_of("od", ["OD", "OC", "disc"]) == "optic disc"
     assert structure_of("OD", ["OD", "os"]) is None and structure_of("OS", ["OD", "OS"]) is None
+
+
+def test_a_box_of_no_structure_is_not_used_and_one_of_two_is_asked(
+    tmp_path: Path, drawn: tuple[Path, list[Truth]], capsys
+):
+    images, truths = drawn
+    table = [row | {"glaucoma": "yes", "class": ""} for row in a_row_each(truths, LAYOUTS["x"])]
+    assert curated(tmp_path, images, table) == {}
+    assert re.search(r"  x +a box, not used", capsys.readouterr().out)
+    table = [row | {"target": row["class"]} for row in a_row_each(truths, LAYOUTS["x"])]
+    command = ["curate", "--table", str(write(tmp_path, table)), "--images", str(images), "--modality", "CFP"]
+    assert cli.main([*command, "--out", str(tmp_path / "TWO")]) == 2
+    assert "which of class, target names the structure in the box" in capsys.readouterr().err
+    assert len(curated(tmp_path / "TWO", images, table, "--column", "structure=target")) == len(truths)
+
+
+def test_a_structure_in_another_word_is_stated(tmp_path: Path, drawn: tuple[Path, list[Truth]]):
+    images, truths = drawn
+    table = [
+        row | {"class": {"Disc": "Papille"}.get(str(row["class"]), "?")} for row in a_row_each(truths, LAYOUTS["x"])
+    ]
+    stated = ["--column", "structure=class", "--value", "class:Papille=optic disc", "--value", "class:Fleck=optic cup"]
+    records = curated(tmp_path, images, table, *stated)
+    assert {key: boxes_of(r) for key, r in records.items()} == {t.key: {t.boxes[0]} for t in truths}
