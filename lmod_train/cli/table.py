@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,8 +213,9 @@ def _understood(
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.data.table.columns import understand
     from lmod_train.data.table.images import Folder, folder_of
-    from lmod_train.data.table.plan import with_options
+    from lmod_train.data.table.plan import typed_words, with_options
     from lmod_train.data.table.questions import asked_of
+    from lmod_train.data.table.words import check_typed
 
     try:
         grid = read_grid(plan.table, plan.sheet)
@@ -223,13 +225,15 @@ def _understood(
     if plan.images is not None and not plan.images.is_dir():
         raise BadArgument("--images", str(plan.images), "an existing folder", "name the folder of the photographs")
     folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
-    whole = with_options(plan, column, value)
-    unknown = [name for name in whole.answers.columns if name not in grid.header]
-    if unknown:
-        raise BadArgument(
-            "--column", unknown[0], f"a column of the table: {', '.join(grid.header)}", "name one of them"
-        )
+    whole = with_options(plan, column, value, grid.header)
+    for name in whole.answers.columns:
+        if name not in grid.header:
+            meant = f"--column {whole.answers.columns[name]}="
+            near = get_close_matches(name, grid.header, n=1)
+            cure = f"did you mean `{shlex.quote(meant + near[0])}`?" if near else "name one of them"
+            raise BadArgument("--column", name, f"a column of the table: {', '.join(grid.header)}", cure)
     columns = understand(grid, folder, whole.answers)
+    check_typed(grid, columns, typed_words(value, grid.header))
     if not any(c.meaning == "image" or c.doubt for c in columns):
         _refuse_imageless(plan, grid)
     known = {question["name"] for question in whole.questions}

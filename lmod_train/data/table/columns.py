@@ -11,23 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.core.vocabulary.table_words import HEADERS, WEAK, plain
+from lmod_train.core.vocabulary.table_words import HEADERS, plain
 from lmod_train.data.sources.grid import Grid
 from lmod_train.data.table.images import Folder
-from lmod_train.data.table.looks import levels_of, look_at, pieces_of
+from lmod_train.data.table.looks import levels_of, look_at, own_words, pieces_of
 from lmod_train.data.table.meanings import Answers, Column, Seen, option_of
-from lmod_train.data.table.values import (
-    Values,
-    age_of,
-    condition_of,
-    findings_of,
-    flag_of,
-    sex_of,
-    side_of,
-    split_of,
-    values_of,
-)
+from lmod_train.data.table.values import findings_of, side_of, values_of
+from lmod_train.data.table.words import reader_of, takes_words, with_words
 
 
 def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
@@ -47,9 +37,9 @@ def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
         if name == grid.images:
             found.append(Column(name, "image", "the files are inside the table", eye=eye))
         elif name in answers.columns:
-            found.append(_as_stated(seen, answers.columns[name], answers))
+            found.append(with_words(_as_stated(seen, answers.columns[name]), cells, answers))
         else:
-            found.append(replace(_with_values(look_at(seen), seen.values, answers), eye=eye))
+            found.append(replace(with_words(look_at(seen), cells, answers), eye=eye))
     return _settled(grid, found)
 
 
@@ -71,46 +61,20 @@ def _eyes(header: Sequence[str]) -> dict[str, tuple[str, str]]:
     return {name: (rest, side) for name, (rest, side) in found.items() if rests[rest] == 2}
 
 
-def _as_stated(seen: Seen, meaning: str, answers: Answers) -> Column:
+def _as_stated(seen: Seen, meaning: str) -> Column:
     """Return a column as the user says it is; cells that do not fit are bad, each by itself."""
-    given = answers.words(seen.name, meaning)
     levels = levels_of(seen.values)[0]
-    scale = next((scale for scale in SCALES if scale.name == meaning), None)
-    read: dict[str, Callable[[str], str | None]] = {
-        "laterality": side_of,
-        "sex": lambda cell: sex_of(cell, frozenset(map(plain, seen.values.count))),
-        "split": split_of,
-        "age": lambda cell: f"{age:g}" if (age := age_of(cell)) is not None else None,
+    free: dict[str, Callable[[str], str | None]] = {
         "diagnosis": lambda cell: findings_of(cell).words,
         "grade": lambda cell: levels.get(cell, None if cell[:1].isdigit() else cell),
     }
-    if scale is not None:
-        read[meaning] = lambda cell: cell if cell in scale.levels else None
-    finite = read.get(meaning, flag_of if condition_of(meaning) else None)
-    if finite is None:
-        return Column(seen.name, meaning, "as you say", eye=seen.eye, stated=True)
-    words = {cell: word for cell in seen.values.count if (word := given.get(cell) or finite(cell))}
+    read = free.get(meaning) or reader_of(meaning, frozenset(map(plain, seen.values.count)))
+    if read is None:
+        words = own_words(seen.values) if takes_words(meaning) else {}
+        return Column(seen.name, meaning, "as you say", words, eye=seen.eye, stated=True)
+    words = {cell: word for cell in seen.values.count if (word := read(cell))}
     bad = {cell: f"no {meaning}" for cell in seen.values.count if cell not in words}
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
-
-
-def _with_values(column: Column, values: Values, answers: Answers) -> Column:
-    """Return a column with the words that the user gave to its cells, which may settle its doubt."""
-    meanings = [column.meaning, *(m for m in ("sex", "laterality", "diagnosis", "split") if _option_names(column, m))]
-    given = {cell: word for m in meanings for cell, word in answers.words(column.name, m).items()}
-    if not given:
-        return column
-    meaning = next((m for m in meanings if answers.words(column.name, m) and m != "ignore"), column.meaning)
-    words = {**column.words, **given}
-    bad = {cell: f"no word for {meaning} was given" for cell in values.count if cell not in words}
-    settled = replace(column, meaning=meaning, why="as you say", words=words, bad=bad, doubt="", options=())
-    return replace(settled, stated=True)
-
-
-def _option_names(column: Column, meaning: str) -> bool:
-    """Return whether the doubt about a column is about words of a meaning."""
-    name = _bare(column.name)
-    return bool(column.doubt) and (name in HEADERS[meaning] or name in WEAK.get(meaning, ()))
 
 
 def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
@@ -192,7 +156,7 @@ def _without_eyes(columns: list[Column]) -> list[Column]:
         return columns
     doubt = "of which eye the images are, as it is of one eye"
     return [
-        replace(c, meaning="ignore", doubt=doubt, options=(option_of("ignore", c.name),))
+        replace(c, meaning="ignore", doubt=doubt, options=(option_of("ignore", c.name),), about=c.meaning)
         if c.eye and c.is_used and c.meaning != "own" and not c.doubt
         else c
         for c in columns

@@ -251,11 +251,13 @@ class Values:
         count: Cell -> number of rows, without missing ones, the most frequent first.
         rows: Number of rows with a value.
         empty: Number of rows without.
+        blank: Missing cells that are empty or signs; unlike ``unknown``, they may mean no.
     """
 
     count: Mapping[str, int] = field(default_factory=dict)
     rows: int = 0
     empty: int = 0
+    blank: tuple[str, ...] = ()
 
     def share(self, known: Mapping[str, object]) -> float:
         """Return the share of rows whose cell is a key of a mapping; 0 for an empty column."""
@@ -270,7 +272,8 @@ def values_of(cells: list[str]) -> Values:
         if cell in signs or not is_missing(cell):
             count[cell] = count.get(cell, 0) + 1
     rows = sum(count.values())
-    return Values(dict(sorted(count.items(), key=lambda item: (-item[1], item[0]))), rows, len(cells) - rows)
+    blank = tuple(sorted(cell for cell in set(cells) - count.keys() if not plain(cell)))
+    return Values(dict(sorted(count.items(), key=lambda item: (-item[1], item[0]))), rows, len(cells) - rows, blank)
 
 
 def in_one_spelling(words: Mapping[str, str], values: Values) -> dict[str, str]:
