@@ -211,7 +211,7 @@ def _understood(
     """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
-    from lmod_train.data.table.columns import understand
+    from lmod_train.data.table.columns import understand, with_images
     from lmod_train.data.table.images import Folder, folder_of
     from lmod_train.data.table.plan import typed_words, with_options
     from lmod_train.data.table.questions import asked_of
@@ -237,7 +237,8 @@ def _understood(
     if not any(c.meaning == "image" or c.doubt for c in columns):
         _refuse_imageless(plan, grid)
     known = {question["name"] for question in whole.questions}
-    new = [q for q in asked_of(grid, columns, whole.modality, ask) if q["name"] not in known]
+    kept = with_images(grid, columns, folder)
+    new = [q for q in asked_of(kept, columns, whole.modality, ask) if q["name"] not in known]
     return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
 
 

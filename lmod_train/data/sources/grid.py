@@ -176,11 +176,11 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
         left.append(f"line {body[-1][0]} is a total and left out: {_shown(body[-1][1])}")
         body = body[:-1]
     rows, lost, again = [], [], ""
-    names = sorted(plain_header(cell) for cell in header)
     for number, given in body:
-        if len(header) > 1 and sorted(plain_header(cell) for cell in given if cell) == names:
-            again = f"another table begins in line {number}" if [*given] != [*cells] else again
-            left.append(f"line {number} is a header again and left out")
+        if _is_header_again(given, lines[at][1]) or (above is not None and _is_header_again(given, above)):
+            same = [plain_header(cell) for cell in given] == [plain_header(cell) for cell in lines[at][1]]
+            again = again if same or above is not None else f"another table begins in line {number}"
+            lost.append((number, "a header again, no row of the table"))
             continue
         if again:
             lost.append((number, again))
@@ -193,6 +193,12 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
         else:
             rows.append(Row(number, tuple([*given, *[""] * (len(header) - len(given))][: len(header)])))
     return Grid(path, tuple(header), tuple(rows), kind, line, tuple(left), tuple(lost))
+
+
+def _is_header_again(cells: Sequence[str], header: Sequence[str]) -> bool:
+    """Return whether a row holds the names of the header, in any order, as sheets do that were put below each other."""
+    names = [sorted(plain_header(cell) for cell in row if cell) for row in (cells, header)]
+    return len(names[0]) > 1 and names[0] == names[1]
 
 
 def _header_at(lines: Lines, merged: Mapping[int, Sequence[str]]) -> int:

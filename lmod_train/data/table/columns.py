@@ -10,24 +10,45 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
+from lmod_train.core.connected_components import join
 from lmod_train.core.vocabulary.table_words import HEADERS, plain
 from lmod_train.data.sources.grid import Grid
 from lmod_train.data.table.images import Folder
 from lmod_train.data.table.looks import levels_of, look_at, own_words, pieces_of
 from lmod_train.data.table.meanings import Answers, Column, Seen, option_of
-from lmod_train.data.table.values import findings_of, side_of, values_of
+from lmod_train.data.table.values import findings_of, is_missing, same_person, side_of, values_of
 from lmod_train.data.table.words import reader_of, takes_words, with_words
 
 
 def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
-    """Return what every column means, in their order.
+    """Return what every column means, in their order; rows without an image say nothing of the others.
 
     Args:
         grid: The table.
         folder: The images.
         answers: What the user said; it is believed before anything else.
     """
+    columns = _understood(grid, folder, answers)
+    kept = with_images(grid, columns, folder)
+    if len(kept.rows) == len(grid.rows):
+        return columns
+    again = _understood(kept, folder, answers)
+    return [first if first.meaning == "image" else second for first, second in zip(columns, again, strict=True)]
+
+
+def with_images(grid: Grid, columns: Sequence[Column], folder: Folder) -> Grid:
+    """Return a table without the rows that name no image, such as subtotals; the whole table if none names one."""
+    images = [(grid.column(c.name), c.stated) for c in columns if c.meaning == "image"]
+    if grid.images or not folder.files:
+        return grid
+    there = [any(folder.find(cells[n], numbers=stated)[0] for cells, stated in images) for n in range(len(grid.rows))]
+    rows = tuple(row for row, is_there in zip(grid.rows, there, strict=True) if is_there)
+    return replace(grid, rows=rows) if rows else grid
+
+
+def _understood(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
     eyes = _eyes(grid.header)
     found = []
     for name in grid.header:
@@ -136,18 +157,29 @@ def _apart(grid: Grid, first: Column, second: Column) -> int:
 
 
 def _one_patient(grid: Grid, columns: list[Column]) -> list[Column]:
-    """Return the columns with one of the patient; a doubt about one that is empty in many rows."""
+    """Return the columns with those of the patient; a doubt about empty cells, and about two that do not agree."""
     found = [c for c in columns if c.meaning == "patient"]
-    if not found:
+    if not found or found[0].doubt:
         return columns
-    kept = next((c for c in found if c.stated), found[0])
-    empty = values_of(grid.column(kept.name)).empty
-    changed = {c.name: replace(c, meaning="own", why=f"{kept.name} is the patient") for c in found if c is not kept}
-    if not kept.stated and empty * 5 > len(grid.rows):
+    stated = [c for c in found if c.stated]
+    if stated:
+        rest = {c.name: replace(c, meaning="own", why=f"{stated[0].name} is the patient") for c in found}
+        return [c if c in stated else rest.get(c.name, c) for c in columns]
+    numbers = [[(c.name, same_person(n)) for c, n in zip(found, row, strict=True) if not is_missing(n)]
+               for row in zip(*(grid.column(c.name) for c in found), strict=True)]  # fmt: skip
+    empty = numbers.count([])
+    groups = len(join((row[0], number) for row in numbers for number in row))
+    doubt, options = "", tuple(option_of("patient", c.name) for c in found)
+    if empty * 5 > len(grid.rows):
         doubt = f"whose images those are of the {empty} rows in which it is empty; each would be a patient of its own"
-        option = option_of("patient", kept.name)
-        changed[kept.name] = replace(kept, meaning="ignore", doubt=doubt, options=(option,))
-    return [changed.get(c.name, c) for c in columns]
+    elif any(len({n for row in numbers for n in row if n[0] == c.name}) > groups for c in found):
+        named = " and ".join(c.name for c in found)
+        ignored = option_of("ignore", found[-1].name)
+        doubt = f"whether rows that share either of {named} are of one patient; `{ignored}` if only the other counts"
+    if not doubt:
+        return columns
+    first = replace(found[0], meaning="ignore", doubt=doubt, options=options)
+    return [first if c is found[0] else c for c in columns]
 
 
 def _without_eyes(columns: list[Column]) -> list[Column]:
@@ -181,4 +213,29 @@ def _ids(grid: Grid, columns: list[Column], has_patient: bool) -> list[Column]:
             settled.append(replace(column, meaning="index", why="an id of its own in each row"))
         else:
             settled.append(column)
-    return settled
+    is_asked = any(c.meaning == "question" for c in columns)
+    return settled if has_patient or is_asked else _unnamed_patient(grid, settled)
+
+
+def _unnamed_patient(grid: Grid, columns: list[Column]) -> list[Column]:
+    """Return the columns with a doubt about the first that holds numbers of something which several rows share."""
+    for at, column in enumerate(columns):
+        cells = [cell for cell in grid.column(column.name) if not is_missing(cell)]
+        if column.meaning == "own" and not (column.stated or column.eye or column.about) and _is_shared_id(cells):
+            options = (option_of("patient", column.name),)
+            no = option_of("ignore", column.name)
+            doubt = f"whether it is the patient, whose images must stay in one split; `{no}` if it is not"
+            return [*columns[:at], replace(column, meaning="ignore", doubt=doubt, options=options), *columns[at + 1 :]]
+    return columns
+
+
+def _is_shared_id(cells: Sequence[str]) -> bool:
+    """Return whether cells are like numbers of patients with several rows each: codes, or whole numbers in blocks."""
+    different = len(set(cells))
+    if different < 5 or different * 10 < len(cells) or different == len(cells):
+        return False
+    codes = sum(bool(re.fullmatch(r"(?=.*\d)(?=.*[^\W\d_])[\w-]+|\d{5,}", cell)) for cell in cells)
+    blocks = 1 + sum(one != other for one, other in pairwise(cells))
+    shared = len(cells) - sum(n == 1 for n in Counter(cells).values())
+    numbered = all(map(str.isdecimal, cells)) and blocks == different and shared * 2 > len(cells)
+    return codes >= 0.9 * len(cells) or numbered

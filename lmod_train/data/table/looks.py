@@ -143,7 +143,7 @@ def _mixed_codes(cells: Iterable[str], seen: Seen) -> list[str]:
 
 
 def _codes_in_doubt(seen: Seen, meaning: str, words: Mapping[str, str], codes: Sequence[str]) -> Column:
-    """Return a column of words among which codes stand, with the words of those that a cell such as ``1 = mild`` names."""
+    """Return a column of words among which codes stand, with the words that cells such as ``1 = mild`` state."""
     named = {found[1]: found[2] for cell in seen.values.count if (found := _CODED.fullmatch(cell)) and found[2]}
     stated = {cell: named[found[1]] for cell in codes if (found := _CODED.fullmatch(cell)) and found[1] in named}
     said = value_of(seen.name, codes[0], stated.get(codes[0], "WORD"))

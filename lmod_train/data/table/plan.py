@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 import yaml

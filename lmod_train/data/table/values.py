@@ -80,6 +80,17 @@ def sex_of(text: str, words: frozenset[str] = frozenset()) -> str | None:
     return "male" if word == "h" and "f" in words else _one_of(word, SEX_WORDS)
 
 
+def same_person(cell: str) -> str:
+    """Return the number or code of a patient without case, signs and leading zeros, in which one person's may differ.
+
+    Example:
+        >>> [same_person(cell) for cell in ("A-1", "a 1", "0012", "12.0", "Nr. 12")]
+        ['a1', 'a1', '12', '12', 'nr12']
+    """
+    code = plain(re.sub(r"\.0$", "", cell.strip()))
+    return (code.lstrip("0") or code) if code.isdecimal() else code or cell.strip()
+
+
 def split_of(text: str) -> str | None:
     """Return train, val or test."""
     return _one_of(plain(text), SPLITS)

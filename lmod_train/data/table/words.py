@@ -104,15 +104,16 @@ def check_typed(grid: Grid, columns: Sequence[Column], typed: Mapping[str, Mappi
     for place, words in typed.items():
         named = [c for c in columns if place in (c.name, c.meaning, c.about)]
         cell, word = next(iter(words.items()))
+        rest = f":{cell}={word}"
         if not named:
             places = [c.name for c in columns] + [m for c in columns if takes_words(m := c.about or c.meaning)]
             expected = f"a column of the table, or the meaning of one: {', '.join(dict.fromkeys(places))}"
-            cure = _cure(place, places, lambda near: f"{near}:{cell}={word}", "name one of them")
-            raise BadArgument("--value", f"{place}:{cell}={word}", expected, cure)
+            cure = _cure(place, places, "", rest, "name one of them")
+            raise BadArgument("--value", f"{place}{rest}", expected, cure)
         if not any(takes_words(c.about or c.meaning) for c in named):
             expected = f"a column whose cells stand for words; {place} is: {named[0].meaning}"
             cure = f"`--column MEANING={named[0].name}` says what it is, or leave the option out"
-            raise BadArgument("--value", f"{place}:{cell}={word}", expected, cure)
+            raise BadArgument("--value", f"{place}{rest}", expected, cure)
         cells = dict.fromkeys(cell for c in named for cell in grid.column(c.name))
         for cell in words:
             if cell not in cells:
@@ -121,12 +122,12 @@ def check_typed(grid: Grid, columns: Sequence[Column], typed: Mapping[str, Mappi
 
 def _refuse_cell(place: str, cell: str, word: str, cells: Sequence[str]) -> None:
     shown = ", ".join(one[:24] or "(empty)" for one in cells[:6]) + (", ..." if len(cells) > 6 else "")
-    cure = _cure(cell, cells, lambda near: f"{place}:{near}={word}", "name a cell as it is written")
+    cure = _cure(cell, cells, f"{place}:", f"={word}", "name a cell as it is written")
     raise BadArgument("--value", f"{place}:{cell}={word}", f"a cell that occurs in {place}: {shown}", cure)
 
 
-def _cure(name: str, known: Sequence[str], option: Callable[[str], str], otherwise: str) -> str:
+def _cure(name: str, known: Sequence[str], before: str, after: str, otherwise: str) -> str:
     """Return the option with the closest name, in any case; other advice if none is close."""
     by_case = {one.casefold(): one for one in reversed(known)}
     near = get_close_matches(name.casefold(), by_case, n=1)
-    return f"did you mean `{shlex.join(['--value', option(by_case[near[0]])])}`?" if near else otherwise
+    return f"did you mean `--value {shlex.quote(before + by_case[near[0]] + after)}`?" if near else otherwise
