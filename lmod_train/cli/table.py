@@ -213,6 +213,7 @@ def _understood(
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.data.table.columns import understand, with_images
     from lmod_train.data.table.images import Folder, folder_of
+    from lmod_train.data.table.meanings import option_of, typed
     from lmod_train.data.table.plan import typed_words, with_options
     from lmod_train.data.table.questions import asked_of
     from lmod_train.data.table.words import check_typed
@@ -228,9 +229,9 @@ def _understood(
     whole = with_options(plan, column, value, grid.header)
     for name in whole.answers.columns:
         if name not in grid.header:
-            meant = f"--column {whole.answers.columns[name]}="
+            meaning = whole.answers.columns[name]
             near = get_close_matches(name, grid.header, n=1)
-            cure = f"did you mean `{shlex.quote(meant + near[0])}`?" if near else "name one of them"
+            cure = f"did you mean `{typed(option_of(meaning, near[0]))}`?" if near else "name one of them"
             raise BadArgument("--column", name, f"a column of the table: {', '.join(grid.header)}", cure)
     columns = understand(grid, folder, whole.answers)
     check_typed(grid, columns, typed_words(value, grid.header))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ MOST_NAME = 1000
 
 TITLES = 20
 """Rows above which the header may stand."""
+
+_AGAIN = "the header again, no row of the table"
 
 DELIMITERS = ",;\t|"
 
@@ -136,6 +139,10 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
 
 def _checked(grid: Grid) -> Grid:
     """Return a grid of a size that the rest of the program can take; one text can stand in all its cells."""
+    again = {row.line for row in grid.rows if _is_header_again(row.cells, grid.header)}
+    if again:
+        rows = tuple(row for row in grid.rows if row.line not in again)
+        grid = replace(grid, rows=rows, lost=(*grid.lost, *((line, _AGAIN) for line in sorted(again))))
     _check_size(len(grid.rows), len(grid.header))
     if max(map(len, grid.header), default=0) > MOST_NAME:
         raise UnreadableSheet(f"the name of a column has more than {MOST_NAME:,} characters")
@@ -176,11 +183,12 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
         left.append(f"line {body[-1][0]} is a total and left out: {_shown(body[-1][1])}")
         body = body[:-1]
     rows, lost, again = [], [], ""
+    names = [lines[at][1], *([lines[at - 1][1]] if above is not None else [])]
     for number, given in body:
-        if _is_header_again(given, lines[at][1]) or (above is not None and _is_header_again(given, above)):
-            same = [plain_header(cell) for cell in given] == [plain_header(cell) for cell in lines[at][1]]
-            again = again if same or above is not None else f"another table begins in line {number}"
-            lost.append((number, "a header again, no row of the table"))
+        if any(_is_header_again(given, one) for one in names):
+            moved = not any(_in_place(given, one) for one in names)
+            again = f"another table begins in line {number}" if moved else again
+            lost.append((number, _AGAIN))
             continue
         if again:
             lost.append((number, again))
@@ -196,9 +204,16 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
 
 
 def _is_header_again(cells: Sequence[str], header: Sequence[str]) -> bool:
-    """Return whether a row holds the names of the header, in any order, as sheets do that were put below each other."""
+    """Return whether a row holds most names of the header in their places, or all in any order: sheets were stacked."""
     names = [sorted(plain_header(cell) for cell in row if cell) for row in (cells, header)]
-    return len(names[0]) > 1 and names[0] == names[1]
+    many = len(names[0]) > 1 and len(names[0]) * 2 >= len(names[1])
+    return many and (names[0] == names[1] or _in_place(cells, header))
+
+
+def _in_place(cells: Sequence[str], header: Sequence[str]) -> bool:
+    """Return whether every cell that is not empty is the name of its own column."""
+    pairs = [(cell, name) for cell, name in zip_longest(cells, header, fillvalue="") if cell]
+    return all(plain_header(cell) == plain_header(name) for cell, name in pairs)
 
 
 def _header_at(lines: Lines, merged: Mapping[int, Sequence[str]]) -> int:

@@ -17,7 +17,7 @@ from lmod_train.core.vocabulary.table_words import HEADERS, plain
 from lmod_train.data.sources.grid import Grid
 from lmod_train.data.table.images import Folder
 from lmod_train.data.table.looks import levels_of, look_at, own_words, pieces_of
-from lmod_train.data.table.meanings import Answers, Column, Seen, option_of
+from lmod_train.data.table.meanings import Answers, Column, Seen, option_of, typed
 from lmod_train.data.table.values import findings_of, is_missing, same_person, side_of, values_of
 from lmod_train.data.table.words import reader_of, takes_words, with_words
 
@@ -174,7 +174,7 @@ def _one_patient(grid: Grid, columns: list[Column]) -> list[Column]:
         doubt = f"whose images those are of the {empty} rows in which it is empty; each would be a patient of its own"
     elif any(len({n for row in numbers for n in row if n[0] == c.name}) > groups for c in found):
         named = " and ".join(c.name for c in found)
-        ignored = option_of("ignore", found[-1].name)
+        ignored = typed(option_of("ignore", found[-1].name))
         doubt = f"whether rows that share either of {named} are of one patient; `{ignored}` if only the other counts"
     if not doubt:
         return columns
@@ -223,7 +223,7 @@ def _unnamed_patient(grid: Grid, columns: list[Column]) -> list[Column]:
         cells = [cell for cell in grid.column(column.name) if not is_missing(cell)]
         if column.meaning == "own" and not (column.stated or column.eye or column.about) and _is_shared_id(cells):
             options = (option_of("patient", column.name),)
-            no = option_of("ignore", column.name)
+            no = typed(option_of("ignore", column.name))
             doubt = f"whether it is the patient, whose images must stay in one split; `{no}` if it is not"
             return [*columns[:at], replace(column, meaning="ignore", doubt=doubt, options=options), *columns[at + 1 :]]
     return columns

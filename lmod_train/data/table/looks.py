@@ -11,7 +11,7 @@ from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.table_words import HEADERS, WEAK, plain
 from lmod_train.data.table.images import is_embedded
-from lmod_train.data.table.meanings import OPTIONS, Column, Seen, option_of, value_of
+from lmod_train.data.table.meanings import OPTIONS, Column, Seen, option_of, typed, value_of
 from lmod_train.data.table.values import (
     Values,
     age_of,
@@ -146,7 +146,7 @@ def _codes_in_doubt(seen: Seen, meaning: str, words: Mapping[str, str], codes: S
     """Return a column of words among which codes stand, with the words that cells such as ``1 = mild`` state."""
     named = {found[1]: found[2] for cell in seen.values.count if (found := _CODED.fullmatch(cell)) and found[2]}
     stated = {cell: named[found[1]] for cell in codes if (found := _CODED.fullmatch(cell)) and found[1] in named}
-    said = value_of(seen.name, codes[0], stated.get(codes[0], "WORD"))
+    said = typed(value_of(seen.name, codes[0], stated.get(codes[0], "WORD")))
     doubt = f"which words the codes {_listed(sorted(codes))} stand for, beside words; `{said}` says so"
     options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(codes) else []
     options = options or [option_of("ignore", seen.name)]
@@ -191,7 +191,7 @@ def _flag(seen: Seen) -> Column | None:
         return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about=condition)
     if seen.values.share(words) >= 0.5:
         other = sorted(cell for cell in seen.values.count if cell not in words)
-        doubt = f"whether {_listed(other)} are yes or no; `{value_of(seen.name, other[0], 'yes')}` says so"
+        doubt = f"whether {_listed(other)} are yes or no; `{typed(value_of(seen.name, other[0], 'yes'))}` says so"
         options = (option_of("ignore", seen.name),)
         return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about=condition)
     return replace(_own(seen), about=condition)
@@ -212,7 +212,7 @@ def _ticks(seen: Seen, condition: str, words: Mapping[str, str]) -> Column:
     )
     options = [value_of(seen.name, cell, "yes") for cell in seen.values.count if cell not in words]
     options += [value_of(seen.name, cell, "no") for cell in seen.values.blank]
-    unknown = value_of(seen.name, seen.values.blank[0], "unknown")
+    unknown = typed(value_of(seen.name, seen.values.blank[0], "unknown"))
     doubt = f"whether {ticked} is yes, and whether {blank} cells are no; `{unknown}` if they may not be examined"
     return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=condition)
 
@@ -252,7 +252,7 @@ def _levels_in_doubt(seen: Seen, meaning: str, numbers: Mapping[str, str]) -> Co
     """Return a column of levels as numbers and as words, whose numbers are asked unless ``1 = mild`` states them."""
     others = sorted(cell for cell in seen.values.count if cell not in numbers)
     stated = {cell: found[1] for cell in others if (found := _CODED.fullmatch(cell))}
-    said = value_of(seen.name, others[0], stated.get(others[0], "1"))
+    said = typed(value_of(seen.name, others[0], stated.get(others[0], "1")))
     doubt = f"which levels {_listed(others)} are, beside numbers; `{said}` says so"
     options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(others) else []
     words = {cell: level[0] for cell, level in numbers.items()}

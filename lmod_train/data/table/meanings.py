@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -121,3 +122,14 @@ def option_of(meaning: str, name: str) -> str:
 def value_of(name: str, cell: str, word: str) -> str:
     """Return the option that gives a cell of a column a word."""
     return f"--value {name}:{cell}={word}"
+
+
+def typed(option: str) -> str:
+    """Return an option as it is typed in a shell.
+
+    Example:
+        >>> typed(value_of("eye side", "1", "left"))
+        "--value 'eye side:1=left'"
+    """
+    flag, _, rest = option.partition(" ")
+    return f"{flag} {shlex.quote(rest)}"

@@ -97,6 +97,27 @@ def test_titles_empty_rows_and_a_total_are_no_rows(tmp_path: Path, kind: str):
     ]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("again", [TABLE[0], ["", *TABLE[0][1:]], [cell.upper() for cell in TABLE[0]]])
+def test_a_header_in_the_middle_is_listed_and_no_row(tmp_path: Path, kind: str, again: list[str]):
+    KINDS[kind](tmp_path / "t", [*TABLE[:5], again, *TABLE[5:9], TABLE[0], *TABLE[9:]])
+    grid = read_grid(tmp_path / "t")
+    assert cells(grid) == [list(row) for row in TABLE] and len(grid.lost) == 2
+    assert all("header again" in why for _, why in grid.lost)
+
+
+def test_a_header_of_two_rows_again_is_no_row(tmp_path: Path):
+    book = Workbook()
+    for _ in range(2):
+        book.active.append(["ID", "OD", None, "OS", None])
+        book.active.append([None, "Image", "Dx", "Image", "Dx"])
+        for n in range(5):
+            book.active.append([f"p{n}", f"{n}r.jpg", "AMD", f"{n}l.jpg", "glaucoma"])
+    book.save(tmp_path / "t.xlsx")
+    grid = read_grid(tmp_path / "t.xlsx")
+    assert len(grid.rows) == 10 and [line for line, _ in grid.lost] == [8, 9] and grid.header[1] == "OD / Image"
+
+
 def test_a_patient_called_total_stays(tmp_path: Path):
     rows = [["patient", "image"], ["A", "1.jpg"], ["Total", "2.jpg"]]
     workbook(tmp_path / "t", rows)

@@ -87,7 +87,12 @@ def test_a_patient_of_both_sexes_has_none(tmp_path: Path, order: tuple[str, ...]
 
 
 def test_ages_of_a_patient_may_differ_between_dates(tmp_path: Path):
-    rows = ["p1;60;2020-01-01;glaucoma", "p1;61;2021-01-01;normal", "p2;50;2020-01-01;normal", "p2;70;2020-01-01;normal"]
+    rows = [
+        "p1;60;2020-01-01;glaucoma",
+        "p1;61;2021-01-01;normal",
+        "p2;50;2020-01-01;normal",
+        "p2;70;2020-01-01;normal",
+    ]
     samples, lost = read(tmp_path, "patient;age;date;dx", *rows)
     assert [line for line, _ in lost] == ["line 4", "line 5"]
     assert [s.patient.age for s in samples] == [60, 61, None, None]
