@@ -381,7 +381,10 @@ def _sheet(path: Path, sheets: Iterable[Sheet], kind: str, wanted: str) -> Grid:
     chosen = named[0] if named else max(known, key=lambda s: sum(len([c for c in r if c]) for _, r in s.lines))
     others = [sheet.title for sheet in known if sheet is not chosen and sheet.lines]
     notes = [f"sheet {chosen.title!r} is read; not read: {', '.join(map(repr, others))}"] if others else []
-    return _table(path, chosen.lines, f"{kind}, sheet {chosen.title!r}", chosen.merged, notes)
+    grid = _table(path, chosen.lines, f"{kind}, sheet {chosen.title!r}", chosen.merged, notes)
+    why = "formulas have no stored value and are empty here; open the file in a spreadsheet program and save it"
+    unstored = {name: chosen.unstored.get(place, 0) for place, name in enumerate(grid.header)}
+    return replace(grid, notes=(*grid.notes, *(f"{name[:60]}: {n} {why}" for name, n in unstored.items() if n)))
 
 
 def _jsonl(path: Path, text: str, encoding: str) -> Grid:
@@ -400,12 +403,14 @@ def _jsonl(path: Path, text: str, encoding: str) -> Grid:
                 objects.append((number, value))
             else:
                 lost.append((number, "not a JSON object"))
+    refused: Counter[str] = Counter()
     keys = list(dict.fromkeys(key for _, value in objects for key in value))
     if not keys:
         raise UnreadableSheet("no JSON object was found")
     _check_size(len(objects), len(keys))
-    rows = tuple(Row(n, tuple(_json_text(value.get(key)) for key in keys)) for n, value in objects)
-    return Grid(path, _names(keys), rows, f"JSON lines, {encoding}", lost=tuple(lost))
+    rows = tuple(Row(n, tuple(_cell(key, value.get(key), refused) for key in keys)) for n, value in objects)
+    kind = f"JSON lines, {encoding}"
+    return Grid(path, _names(keys), rows, kind, notes=_refusals(refused), lost=tuple(lost))
 
 
 def _names(keys: Sequence[str]) -> tuple[str, ...]:
@@ -413,13 +418,20 @@ def _names(keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(_unique([_whole(key) or f"[column {place}]" for place, key in enumerate(keys, 1)]))
 
 
-def _json_text(value: Any) -> str:
-    """Return a value as the text of a cell; one that is nested too deeply has none."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else None
-    except RecursionError:
+def _cell(name: str, value: Any, refused: Counter[str]) -> str:
+    """Return a value as the text of a cell: a list with ``; `` between its values; an object or nested list has none."""
+    if isinstance(value, list) and not any(isinstance(one, dict | list) for one in value):
+        return _whole("; ".join(filter(None, map(cell_text, value))))
+    if isinstance(value, dict | list):
+        refused[name] += bool(value)
         return ""
-    return _whole(cell_text(value) if text is None else text)
+    return _whole(cell_text(value))
+
+
+def _refusals(refused: Mapping[str, int]) -> tuple[str, ...]:
+    """Return a note for each column with values that are no text of a cell."""
+    why = "cells are objects or nested lists and have no value; write each of their members as a column of its own"
+    return tuple(f"{' '.join(_whole(name).split())[:60]}: {n} {why}" for name, n in refused.items() if n)[:TITLES]
 
 
 def _whole(text: str) -> str:
@@ -440,7 +452,9 @@ def _parquet(path: Path, content: bytes) -> Grid:
             raise UnreadableSheet("two columns of one name, or a line break in the name of that with images")
         paths = [f"{images}.path"] if images else []
         parts = list(batches(file, AT_ONCE, [*plain, *paths]))
-        columns = {name: [_json_text(value) for part in parts for value in part[name].to_pylist()] for name in plain}
+        refused: Counter[str] = Counter()
+        values = {name: [value for part in parts for value in part[name].to_pylist()] for name in plain}
+        columns = {name: [_cell(name, value, refused) for value in column] for name, column in values.items()}
         held = [part[images].to_pylist() for part in parts if images in part.schema.names]
     except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
         raise UnreadableSheet(f"not a readable Parquet file ({error})") from error
@@ -451,7 +465,8 @@ def _parquet(path: Path, content: bytes) -> Grid:
     header = tuple(names[name] for name in schema.names if name in columns)
     cells = zip(*(columns[name] for name in schema.names if name in columns), strict=True)
     rows = tuple(Row(n, row) for n, row in enumerate(cells, 1))
-    return Grid(path, header, rows, "Parquet", images=images, classes=_class_labels(schema, names))
+    classes = _class_labels(schema, names)
+    return Grid(path, header, rows, "Parquet", notes=_refusals(refused), images=images, classes=classes)
 
 
 def _is_image(kind: pa.DataType) -> bool:
