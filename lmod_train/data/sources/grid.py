@@ -419,7 +419,7 @@ def _names(keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def _cell(name: str, value: Any, refused: Counter[str]) -> str:
-    """Return a value as the text of a cell: a list with ``; `` between its values; an object or nested list has none."""
+    """Return a value as the text of a cell: of a list its values with ``; ``; of an object or nested list none."""
     if isinstance(value, list) and not any(isinstance(one, dict | list) for one in value):
         return _whole("; ".join(filter(None, map(cell_text, value))))
     if isinstance(value, dict | list):

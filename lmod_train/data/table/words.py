@@ -61,7 +61,7 @@ def with_words(column: Column, cells: Iterable[str], answers: Answers) -> Column
     if not here:
         return column
     read = {cell: _word(column.name, meaning, cell, given[cell]) for cell in here}
-    words = {cell: word for cell, word in (column.words | read).items() if word}
+    words = {cell: word for cell, word in {**column.words, **read}.items() if word}
     known = dict.fromkeys(values_of([*cells]).count) if column.doubt else column.bad
     bad = {cell: f"no word for {meaning} was given" for cell in known if cell not in words} | {
         cell: why for cell, why in column.bad.items() if cell not in words
