@@ -91,8 +91,8 @@ def _as_stated(seen: Seen, meaning: str) -> Column:
     }
     read = free.get(meaning) or reader_of(meaning, frozenset(map(plain, seen.values.count)))
     if read is None:
-        words = own_words(seen.values) if takes_words(meaning) else {}
-        return Column(seen.name, meaning, "as you say", words, eye=seen.eye, stated=True)
+        words, bad = own_words(seen.values) if takes_words(meaning) else ({}, {})
+        return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
     words = {cell: word for cell in seen.values.count if (word := read(cell))}
     bad = {cell: f"no {meaning}" for cell in seen.values.count if cell not in words}
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)

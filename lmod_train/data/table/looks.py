@@ -20,6 +20,7 @@ from lmod_train.data.table.values import (
     flag_of,
     in_one_spelling,
     number_of,
+    numbers_of,
     sex_of,
     side_of,
     split_of,
@@ -39,12 +40,22 @@ def look_at(seen: Seen) -> Column:
 
 
 def _own(seen: Seen) -> Column:
-    return Column(seen.name, "own", _kind_in_words(seen.values), own_words(seen.values))
+    words, bad = own_words(seen.values)
+    return Column(seen.name, "own", _kind_in_words(seen.values), words, bad=bad)
 
 
-def own_words(values: Values) -> dict[str, str]:
-    """Return cell -> word of a column that is the table's own: one spelling of each choice."""
-    return in_one_spelling({c: c for c in values.count}, values) if kind_of(values) == "choice" else {}
+def own_words(values: Values) -> tuple[dict[str, str], dict[str, str]]:
+    """Return cell -> word of a column that is the table's own, and cells without one.
+
+    One spelling of each choice; numbers whose sign groups thousands, without it.
+    """
+    kind = kind_of(values)
+    if kind == "number":
+        numbers = numbers_of(values.count)
+        words = {cell: f"{n:.15g}" for cell, n in numbers.items() if number_of(cell) != n}
+        unclear = "a number with thousands or decimals, which no other cell of the column shows"
+        return words, {c: unclear for c in values.count if c not in numbers and number_of(c) is not None}
+    return (in_one_spelling({c: c for c in values.count}, values), {}) if kind == "choice" else ({}, {})
 
 
 def _named(seen: Seen, meaning: str) -> bool:
@@ -388,11 +399,12 @@ def _kind_in_words(values: Values) -> str:
 
 def kind_of(values: Values) -> str:
     """Return the kind of question that a column can be: yes_no, number, choice or open."""
+    numbers = numbers_of(values.count)
     if values.rows and all(flag_of(cell) for cell in values.count) and not set(values.count) <= {"0", "1"}:
         return "yes_no"
     if (
         values.rows
-        and sum(n for cell, n in values.count.items() if number_of(cell) is not None) >= _AGREED * values.rows
+        and sum(n for c, n in values.count.items() if c in numbers or number_of(c) is not None) >= _AGREED * values.rows
     ):
         return "number"
     return "choice" if len(values.count) <= 12 and values.rows >= 2 * len(values.count) else "open"

@@ -113,7 +113,7 @@ def own_word(column: Column, cell: str, kind: str) -> str | None:
         return {"yes": "yes", "no": "no"}.get(column.words.get(cell) or flag_of(cell) or "")
     if kind == "number":
         number = number_of(column.words.get(cell, cell).removesuffix("%").strip())
-        return None if number is None else f"{number:g}"
+        return None if number is None else f"{number:.15g}"
     return sayable(column.words.get(cell, cell))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -126,6 +126,42 @@ def number_of(text: str) -> float | None:
     """Return a number with a decimal point or comma; None for anything else, and for one that may group thousands."""
     found = re.fullmatch(r"[-+]?\d+(?:[.,]\d+)?", text.strip())
     return float(text.strip().replace(",", ".")) if found else None
+
+
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,])\d{3}")
+"""Thousands, or three decimals: only the other cells of a column say which."""
+
+
+def numbers_of(cells: Iterable[str]) -> dict[str, float]:
+    """Return cell -> number, as the cells together show which of point and comma groups thousands.
+
+    A cell that may be read in two ways has no number; percent signs are passed over if all cells have one.
+
+    Example:
+        >>> numbers_of(["2.345", "12,5"]), numbers_of(["2.345", "0.5"]), numbers_of(["2.345", "7"]), numbers_of(["5 %"])
+        ({'2.345': 2345.0, '12,5': 12.5}, {'2.345': 2.345, '0.5': 0.5}, {'7': 7.0}, {'5 %': 5.0})
+    """
+    texts = {cell: cell.strip() for cell in cells}
+    if all(text.endswith("%") for text in texts.values()):
+        texts = {cell: text[:-1].strip() for cell, text in texts.items()}
+    points = {sign for text in texts.values() if not _GROUPED.fullmatch(text) for sign in _decimal_signs(text)}
+    if len(points) == 1:
+        (point,) = points
+        group = "," if point == "." else "."
+        grouped = re.compile(rf"[-+]?[1-9]\d{{0,2}}(?:\{group}\d{{3}})+(?:\{point}\d+)?")
+        texts = {cell: text.replace(group, "") if grouped.fullmatch(text) else text for cell, text in texts.items()}
+    unclear = _GROUPED.fullmatch if len(points) != 1 else lambda _: None
+    read = {cell: number_of(text) for cell, text in texts.items() if not unclear(text)}
+    return {cell: number for cell, number in read.items() if number is not None}
+
+
+def _decimal_signs(text: str) -> set[str]:
+    """Return the sign that is the decimal point of a number, if it shows that: ``0,5``, ``1.234,5``, ``1.234.567``."""
+    grouped = re.fullmatch(r"[-+]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?", text)
+    if grouped:
+        return {"," if grouped[1] == "." else "."}
+    plain_number = re.fullmatch(r"[-+]?\d+([.,])\d+", text)
+    return {plain_number[1]} if plain_number else set()
 
 
 @dataclass(frozen=True, slots=True)
