@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -241,11 +242,13 @@ def _understood(
     """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
-    from lmod_train.data.table.columns import understand
+    from lmod_train.data.table.columns import understand, with_images
     from lmod_train.data.table.images import Folder, folder_of
+    from lmod_train.data.table.meanings import option_of, typed
     from lmod_train.data.table.places import check_images, meant
-    from lmod_train.data.table.plan import with_options
+    from lmod_train.data.table.plan import typed_words, with_options
     from lmod_train.data.table.questions import answering, asked_of
+    from lmod_train.data.table.words import check_typed
 
     _check_exists(plan.table)
     try:
@@ -261,16 +264,19 @@ def _understood(
         cure = meant("--images", plan.images, None, "name the folder of the photographs")
         raise BadArgument("--images", str(plan.images), "an existing folder", cure)
     folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
-    whole = with_options(plan, column, value)
-    unknown = [name for name in whole.answers.columns if name not in grid.header]
-    if unknown:
-        raise BadArgument(
-            "--column", unknown[0], f"a column of the table: {', '.join(grid.header)}", "name one of them"
-        )
+    whole = with_options(plan, column, value, grid.header)
+    for name in whole.answers.columns:
+        if name not in grid.header:
+            meaning = whole.answers.columns[name]
+            near = get_close_matches(name, grid.header, n=1)
+            cure = f"did you mean `{typed(option_of(meaning, near[0]))}`?" if near else "name one of them"
+            raise BadArgument("--column", name, f"a column of the table: {', '.join(grid.header)}", cure)
     columns = understand(grid, folder, whole.answers)
     check_images(grid, columns, folder, plan.images is not None)
+    check_typed(grid, columns, typed_words(value, grid.header))
     known = {column.name for question in whole.questions for column in answering(question, columns)}
-    new = [q for q in asked_of(grid, columns, whole.modality, ask, whole.language) if q["column"] not in known]
+    kept = with_images(grid, columns, folder)
+    new = [q for q in asked_of(kept, columns, whole.modality, ask, whole.language) if q["column"] not in known]
     return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
 
 

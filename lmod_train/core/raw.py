@@ -155,10 +155,11 @@ def whole_number(text: str) -> int | float:
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file in UTF-8 or UTF-16 (with or without a mark), GB18030, cp1252 or ISO 8859-15.
+    """Return the text of a file in UTF-8 or UTF-16 (with or without a mark), GB18030, Mac Roman, cp1252 or ISO 8859-15.
 
     Without a mark, UTF-16 is known by its zero bytes, and GB18030 by several Chinese characters in a row, as in cp1252
-    most letters outside ASCII stand alone. A text that could be either is refused.
+    most letters outside ASCII stand alone, and Mac Roman by words that make no sense in cp1252. A text that could be
+    either is refused.
 
     Raises:
         UnicodeError: It is none of these, or it is not clear which.
@@ -213,12 +214,37 @@ _CHINESE = re.compile(rb"(?:[\xa1-\xf7][\xa1-\xfe])+")
 _LATIN_9 = re.compile(rb"[a-zA-Z\xc0-\xff][\xbc-\xbe]|[\xbc-\xbe][a-z\xdf-\xff]")
 """One of the letters Œ, œ and Ÿ of ISO 8859-15 within a word, where cp1252 has fractions."""
 
+_GB_SIGNS = re.compile(rb"[\x81-\xfe][0-9][\x81-\xfe][0-9]|[\x81-\xfe][\x40-\x7e\x80-\xfe]|[\x80-\xff]")
+"""A character of GB18030 outside ASCII, or a byte that is none."""
+
+_WORDS = re.compile(rb"[a-zA-Z\x80-\xff]+")
+_CAPITAL = "[\xc0-\xd6\xd8-\xde\u0152\u0160\u0178\u017d]"
+_ODD = re.compile(
+    rf"(?<=[a-z\xdf-\xf6\xf8-\xff]){_CAPITAL}|(?<=[^\W\d_]){_CAPITAL}(?=[a-z])"
+    r"|[\x80-\x9f\ufffd\u02c6-\u02dd\uf8ff-\ufb02]"
+    r"|(?<=[^\W\d_])[^\w\s\x00-\x7f\xb7\u2019\u2013\u2014](?=[^\W\d_])"
+    r"|(?<![^\W\d_])[^\w\s\x00-\x7f\xa1\xab\xb0\xbf\u2018\u2019\u201a-\u201e\u2039\u2022\u2013\u2014](?=[a-z])"
+)
+"""A capital after a small letter, a sign within or before a word, and what no text has, such as \u02c6 and \ufb02."""
+
+_EITHER = re.compile(rb"[a-z][\x96\x97\x9a\x9c\x9e](?=[a-z])")
+"""Two dashes, s and z with caron and the ligature oe of cp1252 within a word; all are letters of Mac Roman."""
+
+_NAMES = re.compile(
+    rb"(?<![a-zA-Z\x80-\xff])(?:[\x81-\xfe][0-9][\x81-\xfe][0-9]|[\x81-\xfe][\x40-\x7e\x80-\xfe]){2,4}"
+    rb"(?![a-zA-Z\x80-\xff])"
+)
+"""Two to four characters of GB18030 that stand alone."""
+
+_QUOTES = re.compile(rb"(?<![a-z])[\x85\x91-\x94]|[\x85\x91-\x94](?![a-z])")
+"""Signs of cp1252 that word processors write beside dashes."""
+
 _ALONE = re.compile(rb"[\xb0-\xd7][\xa1-\xfe]")
 """A frequent Chinese character; few words in cp1252 have two such letters in a row (Portuguese CORAÇÃO, OPÇÕES)."""
 
 
 def _narrow_encoding(data: bytes) -> str:
-    """Return GB18030, cp1252 or ISO 8859-15 for a text that is not UTF-8.
+    """Return GB18030, Mac Roman, cp1252 or ISO 8859-15 for a text that is not UTF-8.
 
     Raises:
         UnicodeError: It could be either, or it is UTF-8 with damaged characters.
@@ -226,14 +252,49 @@ def _narrow_encoding(data: bytes) -> str:
     runs = _HIGH.findall(data)
     if sum(_UTF_8.fullmatch(run) is not None for run in runs) * 2 > len(runs):
         raise UnicodeError("text in UTF-8 with damaged characters; save it as UTF-8 again")
+    if _is_gb18030(data):
+        return "gb18030"
+    if found := _mac_or_windows(data):
+        return found
     chinese = [run for run in runs if _CHINESE.fullmatch(run)]
     is_long = any(len(run) > 2 for run in chinese)
-    if is_long and len(chinese) * 10 >= len(runs) * 9 and _decodes(data, "gb18030"):
-        return "gb18030"
     alone = any(_ALONE.fullmatch(run) and run not in (b"\xc7\xc3", b"\xc7\xd5") for run in chinese)
     if len(chinese) * 2 <= len(runs) or not (is_long or alone):
         return "iso8859-15" if _LATIN_9.search(data) else "cp1252"
     raise UnicodeError("text that may be GB18030 or cp1252; save it as UTF-8")
+
+
+def _is_gb18030(data: bytes) -> bool:
+    """Return whether a text is one of Chinese characters, some in a row, most of them frequent ones.
+
+    Rare ones, such as \u5f35, have other bytes, also ASCII ones; of cp1252, most pairs of bytes would be rare ones.
+    """
+    signs = _GB_SIGNS.findall(data)
+    common = [sign for sign in signs if _CHINESE.fullmatch(sign)]
+    is_long = re.search(rb"(?:[\xa1-\xf7][\xa1-\xfe]){2}", data) is not None
+    return is_long and len(common) * 10 >= len(signs) * 7 and _decodes(data, "gb18030")
+
+
+def _odd(words: bytes, encoding: str) -> int:
+    """Return the number of characters in words that no word has there, if they are in an encoding."""
+    return len(_ODD.findall(words.decode(encoding, "replace")))
+
+
+def _mac_or_windows(data: bytes) -> str:
+    """Return Mac Roman for a text whose words make sense in it and not in cp1252; empty for another.
+
+    Raises:
+        UnicodeError: They make sense in both, or may be Chinese names of rare characters.
+    """
+    words = b" ".join({word for word in _WORDS.findall(data) if not word.isascii()})
+    windows, mac = _odd(words, "cp1252"), _odd(words, "mac-roman")
+    if windows and _NAMES.search(data) and _decodes(data, "gb18030"):
+        raise UnicodeError("text that may be GB18030, Mac Roman or cp1252; save it as UTF-8")
+    if windows > 2 * mac:
+        return "mac-roman"
+    if not windows and not mac and _EITHER.search(words) and not _QUOTES.search(data):
+        raise UnicodeError("text that may be Mac Roman or cp1252; save it as UTF-8")
+    return ""
 
 
 def _decodes(data: bytes, encoding: str) -> bool:

@@ -15,7 +15,6 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.phantom import contact_sheet
 from lmod_train.phantom.contact_sheet import Tile
-from lmod_train.phantom.folders import clinic
 
 N, SEED = 8, 3
 
@@ -86,20 +85,6 @@ def test_phantoms_that_cannot_be_drawn_are_refused(
     assert status == 2
     assert part in capsys.readouterr().err
     assert not (tmp_path / "raw").exists()
-
-
-def test_the_clinic_s_table_is_curated_with_its_truth_and_as_phantoms(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    clinic.write(tmp_path / "D", 12, 3, workers=0)
-    table = ["curate", "--table", "D/clinic/patients.xlsx", "--modality", "CFP", "--name", "clinic"]
-    cli.main([*table, "--images", "D/clinic/photos", "--out", "C"])
-    records = {record.key: record for record in read_records(Path("C/records")) if record.task == "four_way"}
-    truths = {one.key: one for one in clinic.truths(12, 3)}
-    assert {key: record.answer.removeprefix("DISEASE: ") for key, record in records.items()} == {
-        key: one.labels["diagnosis"] for key, one in truths.items()
-    }
-    assert all(record.phantom and record.patient == truths[key].patient for key, record in records.items())
-    assert len({record.group for record in records.values()}) == len({one.group for one in truths.values()}) == 6
 
 
 @pytest.mark.parametrize("note", ["phantom.json", "photos/drawn/phantom.json"])

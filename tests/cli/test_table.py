@@ -341,6 +341,11 @@ def test_only_a_stated_licence_lets_images_leave(tmp_path: Path):
         (["--column", "patient=Nobody"], "a column of the table"),
         (["--column", "shoe=Foto"], "one of image, patient"),
         (["--value", "sex=1"], "COLUMN:CELL=WORD"),
+        (["--value", "sex:m=boy"], "a word for sex: female, male"),
+        (["--value", "sex:x=male"], "a cell that occurs in sex"),
+        (["--value", "Augen:L=left"], "did you mean `--value Auge:L=left`"),
+        (["--column", "patien=Patient"], "did you mean `--column patient=Patient`"),
+        (["--column", "patient=Pateint"], "did you mean `--column patient=Patient`"),
         (["--ask", "shoes"], "a column of the table"),
         (["--name", "my clinic"], "letters, digits and underscores"),
         (["--sheet", "2"], "as the file is no workbook"),
@@ -683,7 +688,7 @@ def test_a_category_of_a_table_without_questions_is_none_of_a_question(tmp_path:
 
 def test_questions_of_a_table_are_chinese_on_request(tmp_path: Path):
     values = [f"--value=clarity:{cell}={word}" for cell, word in (("good", "清晰"), ("poor", "模糊"))]
-    command = rows(tmp_path, "dx;retinal detachment;clarity", "good;yes;good", "npdr;no;poor")
+    command = rows(tmp_path, "dx;retinal detachment;clarity", "good;no;good", "npdr;yes;poor")
     given = [*values, "--value=dx:npdr=非增殖性", "--value=dx:good=正常", "--ask", "clarity", "--language", "zh"]
     assert cli.main([*command, *given]) == 0
     tasks = by_task(tmp_path / "OUT")
@@ -716,3 +721,42 @@ def test_ready_questions_are_chinese_on_request(tmp_path: Path):
     )
     assert "请基于图片用中文回答问题" in tasks["open_question"][0].messages[0].parts[-1].text
     assert {r.language for r in (*tasks["question"], *tasks["open_question"])} == {"zh"}
+
+
+@pytest.mark.parametrize("name", ["glaucoma", "AMD"])
+def test_the_printed_command_makes_ticks_a_question(tmp_path: Path, capsys, name: str):
+    assert cli.main(rows(tmp_path, f"patient;{name}", "#;x", "#;")) == 2
+    printed = shlex.split(re.findall(r"Next: run `([^`]+)`", capsys.readouterr().err)[0])
+    assert cli.main(printed[3:]) == 0
+    asked = list(read_records(tmp_path / "OUT" / "records"))
+    assert len(asked) == 12 and len({r.answer for r in asked}) == 2
+
+
+def test_contradicting_values_are_counted_on_the_screen(tmp_path: Path, capsys):
+    assert cli.main(clinic(tmp_path, Geschlecht1="m", Geschlecht4="m", Geschlecht5="w")) == 0
+    assert re.search(r"4 .*contradictory values", capsys.readouterr().out)
+    assert len(by_task(tmp_path / "OUT")["sex"]) == 20 and len(by_task(tmp_path / "OUT")["four_way"]) == 24
+
+
+@pytest.mark.parametrize("column", ["clarity", "dx", "stage"])
+def test_choices_are_those_of_rows_with_an_image(tmp_path: Path, column: str):
+    command = rows(tmp_path, "patient;clarity;dx;stage", "#;good;AMD;1", "#;poor;glaucoma;2", "#;fair;Keratokonus;0")
+    more = ["none.jpg;p;blurred;uveitis;3", "file;patient;clarity;dx;stage", ";n = 12;3 kinds;4 kinds;7"]
+    with (tmp_path / "t.csv").open("a", encoding="utf-8") as file:
+        file.write("\n" + "\n".join(more))
+    assert cli.main([*command, "--ask", column]) == 0
+    (asked,) = [records for task, records in by_task(tmp_path / "OUT").items() if task in (column, "diagnosis")][:1]
+    given = {r.answer.partition(": ")[2] for r in asked}
+    assert len(asked) == 12 and {choice.casefold() for choice in asked[0].choices} == {g.casefold() for g in given}
+    lost = {d.key: d.detail for d in read_dropped(tmp_path / "OUT" / "dropped.csv") if d.extent == "gone"}
+    assert set(lost) == {"line 14", "line 15", "line 16"} and "header again" in lost["line 15"]
+
+
+def test_images_of_a_second_number_of_the_patient_stay_together(tmp_path: Path, capsys):
+    command = rows(tmp_path, "patient_id;MRN;dx", "#;7;glaucoma", "#;8;normal", "#;9;AMD")
+    assert cli.main(command) == 2
+    error = capsys.readouterr().err
+    assert "share either of patient_id and MRN" in error
+    printed = shlex.split(re.findall(r"Next: run `([^`]+)`", error)[0])
+    assert cli.main(printed[3:]) == 0
+    assert len({r.group for r in read_records(tmp_path / "OUT" / "records")}) == 1

@@ -133,3 +133,39 @@ def test_national_encodings_are_told_apart_or_refused():
     for unclear in ("id,sex\n1,男\n2,女\n".encode("gb18030"), CHINESE.encode()[:-8] + b"\xe6\n"):
         with pytest.raises(UnicodeError, match="save it as UTF-8"):
             decoded(unclear)
+
+
+LATIN = {
+    "de": "Datei,Diagnose\n1.jpg,Netzhautabl\u00f6sung\n2.jpg,unauff\u00e4llig\n3.jpg,Gr\u00fcner Star\n",
+    "de, once": "f,d\n1,M\u00fcller\n",
+    "fr": "fichier,diagnostic\n1.jpg,d\u00e9collement de r\u00e9tine\n2.jpg,li\u00e9 \u00e0 l\u2019\u00e2ge\n",
+    "fr, once": "f,c\u00f4t\u00e9\n1,gauche\n",
+    "pt": "arquivo,diagn\u00f3stico\n1.jpg,degenera\u00e7\u00e3o macular\n2.jpg,n\u00e3o\n",
+    "it": "a,b\n1,et\u00e0\n2,pi\u00f9\n",
+    "en": "file,note\n1.jpg,patient\u2019s eye \u2013 blurry\u2026\n2.jpg,\u201cgood\u201d\n",
+    "capitals": "A,B\nGR\u00d6SSE,\u00c4RZTE\n",
+}
+UNCLEAR = {"de": "f,d\n1,Netzhautabl\u00f6sung\n", "es": "a,diagn\u00f3stico\n1,degeneraci\u00f3n\n2,ni\u00f1o\n"}
+
+
+@pytest.mark.parametrize("encoding", ["mac-roman", "cp1252"])
+@pytest.mark.parametrize("language", LATIN)
+def test_mac_roman_and_cp1252_are_told_apart(language, encoding):
+    text = LATIN[language]
+    assert raw.text_of(text.encode(encoding)) == (text, encoding)
+
+
+@pytest.mark.parametrize("language", UNCLEAR)
+def test_words_that_make_sense_in_both_are_refused(language):
+    with pytest.raises(UnicodeError, match="save it as UTF-8"):
+        decoded(UNCLEAR[language].encode("mac-roman"))
+    assert decoded(UNCLEAR[language].encode("cp1252")) == UNCLEAR[language]
+
+
+@pytest.mark.parametrize("names", ["\u5f35\u5049", "\u5f35", "\u9673\u6771", "\U00020087\u5f35"])
+def test_rare_chinese_characters_do_not_change_the_encoding(names):
+    rows = "".join(f"{n}.jpg,{names},\u7cd6\u5c3f\u75c5\u89c6\u7f51\u819c\u75c5\u53d8\n" for n in range(4))
+    text = f"\u6587\u4ef6,\u59d3\u540d,\u8bca\u65ad\n{rows}"
+    assert raw.text_of(text.encode("gb18030")) == (text, "gb18030")
+    with pytest.raises(UnicodeError):
+        decoded(f"patient,name\n1,{names}\u5049\n2,{names}\u5f35\n".encode("gb18030"))

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,8 @@ MOST_NAME = 1000
 
 TITLES = 20
 """Rows above which the header may stand."""
+
+_AGAIN = "the header again, no row of the table"
 
 DELIMITERS = ",;\t|"
 
@@ -136,6 +139,10 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
 
 def _checked(grid: Grid) -> Grid:
     """Return a grid of a size that the rest of the program can take; one text can stand in all its cells."""
+    again = {row.line for row in grid.rows if _is_header_again(row.cells, grid.header)}
+    if again:
+        rows = tuple(row for row in grid.rows if row.line not in again)
+        grid = replace(grid, rows=rows, lost=(*grid.lost, *((line, _AGAIN) for line in sorted(again))))
     _check_size(len(grid.rows), len(grid.header))
     if max(map(len, grid.header), default=0) > MOST_NAME:
         raise UnreadableSheet(f"the name of a column has more than {MOST_NAME:,} characters")
@@ -176,11 +183,12 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
         left.append(f"line {body[-1][0]} is a total and left out: {_shown(body[-1][1])}")
         body = body[:-1]
     rows, lost, again = [], [], ""
-    names = sorted(plain_header(cell) for cell in header)
+    names = [lines[at][1], *([lines[at - 1][1]] if above is not None else [])]
     for number, given in body:
-        if len(header) > 1 and sorted(plain_header(cell) for cell in given if cell) == names:
-            again = f"another table begins in line {number}" if [*given] != [*cells] else again
-            left.append(f"line {number} is a header again and left out")
+        if any(_is_header_again(given, one) for one in names):
+            moved = not any(_in_place(given, one) for one in names)
+            again = f"another table begins in line {number}" if moved else again
+            lost.append((number, _AGAIN))
             continue
         if again:
             lost.append((number, again))
@@ -193,6 +201,19 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
         else:
             rows.append(Row(number, tuple([*given, *[""] * (len(header) - len(given))][: len(header)])))
     return Grid(path, tuple(header), tuple(rows), kind, line, tuple(left), tuple(lost))
+
+
+def _is_header_again(cells: Sequence[str], header: Sequence[str]) -> bool:
+    """Return whether a row holds most names of the header in their places, or all in any order: sheets were stacked."""
+    names = [sorted(plain_header(cell) for cell in row if cell) for row in (cells, header)]
+    many = len(names[0]) > 1 and len(names[0]) * 2 >= len(names[1])
+    return many and (names[0] == names[1] or _in_place(cells, header))
+
+
+def _in_place(cells: Sequence[str], header: Sequence[str]) -> bool:
+    """Return whether every cell that is not empty is the name of its own column."""
+    pairs = [(cell, name) for cell, name in zip_longest(cells, header, fillvalue="") if cell]
+    return all(plain_header(cell) == plain_header(name) for cell, name in pairs)
 
 
 def _header_at(lines: Lines, merged: Mapping[int, Sequence[str]]) -> int:
@@ -362,7 +383,10 @@ def _sheet(path: Path, sheets: Iterable[Sheet], kind: str, wanted: str) -> Grid:
     notes = [f"sheet {chosen.title!r} is read; not read: {', '.join(map(repr, others))}"] if others else []
     if chosen.hidden:
         notes.append(f"hidden rows, as of a filter, are read too: {chosen.hidden} in sheet {chosen.title!r}")
-    return _table(path, chosen.lines, f"{kind}, sheet {chosen.title!r}", chosen.merged, notes)
+    grid = _table(path, chosen.lines, f"{kind}, sheet {chosen.title!r}", chosen.merged, notes)
+    why = "formulas have no stored value and are empty here; open the file in a spreadsheet program and save it"
+    unstored = {name: chosen.unstored.get(place, 0) for place, name in enumerate(grid.header)}
+    return replace(grid, notes=(*grid.notes, *(f"{name[:60]}: {n} {why}" for name, n in unstored.items() if n)))
 
 
 def _jsonl(path: Path, text: str, encoding: str) -> Grid:
@@ -381,12 +405,14 @@ def _jsonl(path: Path, text: str, encoding: str) -> Grid:
                 objects.append((number, value))
             else:
                 lost.append((number, "not a JSON object"))
+    refused: Counter[str] = Counter()
     keys = list(dict.fromkeys(key for _, value in objects for key in value))
     if not keys:
         raise UnreadableSheet("no JSON object was found")
     _check_size(len(objects), len(keys))
-    rows = tuple(Row(n, tuple(_json_text(value.get(key)) for key in keys)) for n, value in objects)
-    return Grid(path, _names(keys), rows, f"JSON lines, {encoding}", lost=tuple(lost))
+    rows = tuple(Row(n, tuple(_cell(key, value.get(key), refused) for key in keys)) for n, value in objects)
+    kind = f"JSON lines, {encoding}"
+    return Grid(path, _names(keys), rows, kind, notes=_refusals(refused), lost=tuple(lost))
 
 
 def _names(keys: Sequence[str]) -> tuple[str, ...]:
@@ -394,13 +420,20 @@ def _names(keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(_unique([_whole(key) or f"[column {place}]" for place, key in enumerate(keys, 1)]))
 
 
-def _json_text(value: Any) -> str:
-    """Return a value as the text of a cell; one that is nested too deeply has none."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else None
-    except RecursionError:
+def _cell(name: str, value: Any, refused: Counter[str]) -> str:
+    """Return a value as the text of a cell: of a list its values with ``; ``; of an object or nested list none."""
+    if isinstance(value, list) and not any(isinstance(one, dict | list) for one in value):
+        return _whole("; ".join(filter(None, map(cell_text, value))))
+    if isinstance(value, dict | list):
+        refused[name] += bool(value)
         return ""
-    return _whole(cell_text(value) if text is None else text)
+    return _whole(cell_text(value))
+
+
+def _refusals(refused: Mapping[str, int]) -> tuple[str, ...]:
+    """Return a note for each column with values that are no text of a cell."""
+    why = "cells are objects or nested lists and have no value; write each of their members as a column of its own"
+    return tuple(f"{' '.join(_whole(name).split())[:60]}: {n} {why}" for name, n in refused.items() if n)[:TITLES]
 
 
 def _whole(text: str) -> str:
@@ -421,7 +454,9 @@ def _parquet(path: Path, content: bytes) -> Grid:
             raise UnreadableSheet("two columns of one name, or a line break in the name of that with images")
         paths = [f"{images}.path"] if images else []
         parts = list(batches(file, AT_ONCE, [*plain, *paths]))
-        columns = {name: [_json_text(value) for part in parts for value in part[name].to_pylist()] for name in plain}
+        refused: Counter[str] = Counter()
+        values = {name: [value for part in parts for value in part[name].to_pylist()] for name in plain}
+        columns = {name: [_cell(name, value, refused) for value in column] for name, column in values.items()}
         held = [part[images].to_pylist() for part in parts if images in part.schema.names]
     except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
         raise UnreadableSheet(f"not a readable Parquet file ({error})") from error
@@ -432,7 +467,8 @@ def _parquet(path: Path, content: bytes) -> Grid:
     header = tuple(names[name] for name in schema.names if name in columns)
     cells = zip(*(columns[name] for name in schema.names if name in columns), strict=True)
     rows = tuple(Row(n, row) for n, row in enumerate(cells, 1))
-    return Grid(path, header, rows, "Parquet", images=images, classes=_class_labels(schema, names))
+    classes = _class_labels(schema, names)
+    return Grid(path, header, rows, "Parquet", notes=_refusals(refused), images=images, classes=classes)
 
 
 def _is_image(kind: pa.DataType) -> bool:

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -15,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from openpyxl import load_workbook
-from openpyxl.utils.cell import range_boundaries
+from openpyxl.utils.cell import column_index_from_string, range_boundaries
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
 from lmod_train.core.processes import spawning
+from lmod_train.core.raw import open_zip
 from lmod_train.data.sources.sheets import (
     MOST_CELLS,
     MOST_LINES,
@@ -41,12 +43,14 @@ class Sheet:
         lines: Its rows, merged cells below each other filled.
         merged: Number of a row -> its cells with those merged beside each other filled, for a header of two rows.
         hidden: Number of its hidden rows, where the format states it; they are read too.
+        unstored: Number of a column, from 0 -> formulas in it whose value is not stored.
     """
 
     title: str
     lines: Lines
     merged: Mapping[int, Sequence[str]] = field(default_factory=dict)
     hidden: int = 0
+    unstored: Mapping[int, int] = field(default_factory=dict)
 
 
 def sheets_by_openpyxl(content: bytes) -> Iterator[Sheet]:
@@ -70,12 +74,26 @@ def sheets_by_openpyxl(content: bytes) -> Iterator[Sheet]:
                     cells_of[number] = cells
             part = sheet._worksheet_path  # type: ignore[attr-defined]
             merged = _with_merged(lines, map(_edges, merged_ranges(content, part)))
-            yield Sheet(sheet.title, *merged, hidden_rows(content, part))
+            yield Sheet(sheet.title, *merged, hidden_rows(content, part), _unstored(content, part))
         book.close()
     except UnreadableSheet:
         raise
     except Exception as error:  # openpyxl raises errors of many types on damaged files
         raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
+
+
+_CELL = re.compile(
+    rb"<c\b(?![^<>]*\bt=\"str\")[^<>]*?\br=\"([A-Z]{1,3})\d+\"[^<>]*>\s*<f\b[^<>]*?(?:/>|>[^<]*</f>)"
+    rb"\s*(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
+)
+"""A cell with a formula and without a value, as programs write it that do not calculate."""
+
+
+def _unstored(content: bytes, path: str) -> Counter[int]:
+    """Return number of a column, from 0 -> formulas in it whose value is not stored."""
+    with open_zip(io.BytesIO(content)) as held:
+        found = _CELL.findall(held.read(path))
+    return Counter(column_index_from_string(column.decode()) - 1 for column in found)
 
 
 def _edges(reference: str) -> tuple[int, int, int, int]:

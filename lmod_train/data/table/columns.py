@@ -10,35 +10,46 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
-from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.core.vocabulary.table_words import HEADERS, WEAK, plain
+from lmod_train.core.connected_components import join
+from lmod_train.core.vocabulary.table_words import HEADERS, plain
 from lmod_train.data.sources.grid import Grid
 from lmod_train.data.table.boxes import structure_of, with_boxes
 from lmod_train.data.table.images import Folder
-from lmod_train.data.table.looks import levels_of, look_at, pieces_of
-from lmod_train.data.table.meanings import Answers, Column, Seen, option_of
-from lmod_train.data.table.values import (
-    Values,
-    age_of,
-    condition_of,
-    findings_of,
-    flag_of,
-    sex_of,
-    side_of,
-    split_of,
-    values_of,
-)
+from lmod_train.data.table.looks import levels_of, look_at, own_words, pieces_of
+from lmod_train.data.table.meanings import Answers, Column, Seen, option_of, typed
+from lmod_train.data.table.values import findings_of, is_missing, same_person, side_of, values_of
+from lmod_train.data.table.words import reader_of, takes_words, with_words
 
 
 def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
-    """Return what every column means, in their order.
+    """Return what every column means, in their order; rows without an image say nothing of the others.
 
     Args:
         grid: The table.
         folder: The images.
         answers: What the user said; it is believed before anything else.
     """
+    columns = _understood(grid, folder, answers)
+    kept = with_images(grid, columns, folder)
+    if len(kept.rows) == len(grid.rows):
+        return columns
+    again = _understood(kept, folder, answers)
+    return [first if first.meaning == "image" else second for first, second in zip(columns, again, strict=True)]
+
+
+def with_images(grid: Grid, columns: Sequence[Column], folder: Folder) -> Grid:
+    """Return a table without the rows that name no image, such as subtotals; the whole table if none names one."""
+    images = [(grid.column(c.name), c.stated) for c in columns if c.meaning == "image"]
+    if grid.images or not folder.files:
+        return grid
+    there = [any(folder.find(cells[n], numbers=stated)[0] for cells, stated in images) for n in range(len(grid.rows))]
+    rows = tuple(row for row, is_there in zip(grid.rows, there, strict=True) if is_there)
+    return replace(grid, rows=rows) if rows else grid
+
+
+def _understood(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
     eyes = _eyes(grid.header)
     found = []
     for name in grid.header:
@@ -48,9 +59,9 @@ def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
         if name == grid.images:
             found.append(Column(name, "image", "the files are inside the table", eye=eye))
         elif name in answers.columns:
-            found.append(_as_stated(seen, answers.columns[name], answers))
+            found.append(with_words(_as_stated(seen, answers.columns[name]), cells, answers))
         else:
-            found.append(replace(_with_values(look_at(seen), seen.values, answers), eye=eye))
+            found.append(replace(with_words(look_at(seen), cells, answers), eye=eye))
     return _settled(grid, found)
 
 
@@ -72,47 +83,21 @@ def _eyes(header: Sequence[str]) -> dict[str, tuple[str, str]]:
     return {name: (rest, side) for name, (rest, side) in found.items() if rests[rest] == 2}
 
 
-def _as_stated(seen: Seen, meaning: str, answers: Answers) -> Column:
+def _as_stated(seen: Seen, meaning: str) -> Column:
     """Return a column as the user says it is; cells that do not fit are bad, each by itself."""
-    given = answers.words(seen.name, meaning)
     levels = levels_of(seen.values)[0]
-    scale = next((scale for scale in SCALES if scale.name == meaning), None)
-    read: dict[str, Callable[[str], str | None]] = {
-        "laterality": side_of,
-        "sex": lambda cell: sex_of(cell, frozenset(map(plain, seen.values.count))),
-        "split": split_of,
-        "age": lambda cell: f"{age:g}" if (age := age_of(cell)) is not None else None,
+    free: dict[str, Callable[[str], str | None]] = {
         "diagnosis": lambda cell: findings_of(cell).words,
         "structure": structure_of,
         "grade": lambda cell: levels.get(cell, None if cell[:1].isdigit() else cell),
     }
-    if scale is not None:
-        read[meaning] = lambda cell: cell if cell in scale.levels else None
-    finite = read.get(meaning, flag_of if condition_of(meaning) else None)
-    if finite is None:
-        return Column(seen.name, meaning, "as you say", given, seen.eye, stated=True)
-    words = {cell: word for cell in seen.values.count if (word := given.get(cell) or finite(cell))}
+    read = free.get(meaning) or reader_of(meaning, frozenset(map(plain, seen.values.count)))
+    if read is None:
+        words, bad = own_words(seen.values) if takes_words(meaning) else ({}, {})
+        return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
+    words = {cell: word for cell in seen.values.count if (word := read(cell))}
     bad = {cell: f"no {meaning}" for cell in seen.values.count if cell not in words}
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
-
-
-def _with_values(column: Column, values: Values, answers: Answers) -> Column:
-    """Return a column with the words that the user gave to its cells, which may settle its doubt."""
-    meanings = [column.meaning, *(m for m in ("sex", "laterality", "diagnosis", "split") if _option_names(column, m))]
-    given = {cell: word for m in meanings for cell, word in answers.words(column.name, m).items()}
-    if not given:
-        return column
-    meaning = next((m for m in meanings if answers.words(column.name, m) and m != "ignore"), column.meaning)
-    words = {**column.words, **given}
-    bad = {cell: f"no word for {meaning} was given" for cell in values.count if cell not in words}
-    settled = replace(column, meaning=meaning, why="as you say", words=words, bad=bad, doubt="", options=())
-    return replace(settled, stated=True)
-
-
-def _option_names(column: Column, meaning: str) -> bool:
-    """Return whether the doubt about a column is about words of a meaning."""
-    name = _bare(column.name)
-    return bool(column.doubt) and (name in HEADERS[meaning] or name in WEAK.get(meaning, ()))
 
 
 def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
@@ -184,18 +169,29 @@ def _apart(grid: Grid, first: Column, second: Column) -> int:
 
 
 def _one_patient(grid: Grid, columns: list[Column]) -> list[Column]:
-    """Return the columns with one of the patient; a doubt about one that is empty in many rows."""
+    """Return the columns with those of the patient; a doubt about empty cells, and about two that do not agree."""
     found = [c for c in columns if c.meaning == "patient"]
-    if not found:
+    if not found or found[0].doubt:
         return columns
-    kept = next((c for c in found if c.stated), found[0])
-    empty = values_of(grid.column(kept.name)).empty
-    changed = {c.name: replace(c, meaning="own", why=f"{kept.name} is the patient") for c in found if c is not kept}
-    if not kept.stated and empty * 5 > len(grid.rows):
+    stated = [c for c in found if c.stated]
+    if stated:
+        rest = {c.name: replace(c, meaning="own", why=f"{stated[0].name} is the patient") for c in found}
+        return [c if c in stated else rest.get(c.name, c) for c in columns]
+    numbers = [[(c.name, same_person(n)) for c, n in zip(found, row, strict=True) if not is_missing(n)]
+               for row in zip(*(grid.column(c.name) for c in found), strict=True)]  # fmt: skip
+    empty = numbers.count([])
+    groups = len(join((row[0], number) for row in numbers for number in row))
+    doubt, options = "", tuple(option_of("patient", c.name) for c in found)
+    if empty * 5 > len(grid.rows):
         doubt = f"whose images those are of the {empty} rows in which it is empty; each would be a patient of its own"
-        option = option_of("patient", kept.name)
-        changed[kept.name] = replace(kept, meaning="ignore", doubt=doubt, options=(option,))
-    return [changed.get(c.name, c) for c in columns]
+    elif any(len({n for row in numbers for n in row if n[0] == c.name}) > groups for c in found):
+        named = " and ".join(c.name for c in found)
+        ignored = typed(option_of("ignore", found[-1].name))
+        doubt = f"whether rows that share either of {named} are of one patient; `{ignored}` if only the other counts"
+    if not doubt:
+        return columns
+    first = replace(found[0], meaning="ignore", doubt=doubt, options=options)
+    return [first if c is found[0] else c for c in columns]
 
 
 def _without_eyes(columns: list[Column]) -> list[Column]:
@@ -204,7 +200,7 @@ def _without_eyes(columns: list[Column]) -> list[Column]:
         return columns
     doubt = "of which eye the images are, as it is of one eye"
     return [
-        replace(c, meaning="ignore", doubt=doubt, options=(option_of("ignore", c.name),))
+        replace(c, meaning="ignore", doubt=doubt, options=(option_of("ignore", c.name),), about=c.meaning)
         if c.eye and c.is_used and c.meaning != "own" and not c.doubt
         else c
         for c in columns
@@ -229,4 +225,29 @@ def _ids(grid: Grid, columns: list[Column], has_patient: bool) -> list[Column]:
             settled.append(replace(column, meaning="index", why="an id of its own in each row"))
         else:
             settled.append(column)
-    return settled
+    is_asked = any(c.meaning == "question" for c in columns)
+    return settled if has_patient or is_asked else _unnamed_patient(grid, settled)
+
+
+def _unnamed_patient(grid: Grid, columns: list[Column]) -> list[Column]:
+    """Return the columns with a doubt about the first that holds numbers of something which several rows share."""
+    for at, column in enumerate(columns):
+        cells = [cell for cell in grid.column(column.name) if not is_missing(cell)]
+        if column.meaning == "own" and not (column.stated or column.eye or column.about) and _is_shared_id(cells):
+            options = (option_of("patient", column.name),)
+            no = typed(option_of("ignore", column.name))
+            doubt = f"whether it is the patient, whose images must stay in one split; `{no}` if it is not"
+            return [*columns[:at], replace(column, meaning="ignore", doubt=doubt, options=options), *columns[at + 1 :]]
+    return columns
+
+
+def _is_shared_id(cells: Sequence[str]) -> bool:
+    """Return whether cells are like numbers of patients with several rows each: codes, or whole numbers in blocks."""
+    different = len(set(cells))
+    if different < 5 or different * 10 < len(cells) or different == len(cells):
+        return False
+    codes = sum(bool(re.fullmatch(r"(?=.*\d)(?=.*[^\W\d_])[\w-]+|\d{5,}", cell)) for cell in cells)
+    blocks = 1 + sum(one != other for one, other in pairwise(cells))
+    shared = len(cells) - sum(n == 1 for n in Counter(cells).values())
+    numbered = all(map(str.isdecimal, cells)) and blocks == different and shared * 2 > len(cells)
+    return codes >= 0.9 * len(cells) or numbered

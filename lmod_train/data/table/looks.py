@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.table_words import HEADERS, WEAK, plain
 from lmod_train.data.table.images import is_embedded
-from lmod_train.data.table.meanings import OPTIONS, Column, Seen, option_of
+from lmod_train.data.table.meanings import OPTIONS, Column, Seen, option_of, typed, value_of
 from lmod_train.data.table.values import (
     Values,
     age_of,
@@ -20,6 +21,7 @@ from lmod_train.data.table.values import (
     flag_of,
     in_one_spelling,
     number_of,
+    numbers_of,
     sex_of,
     side_of,
     split_of,
@@ -35,8 +37,26 @@ def look_at(seen: Seen) -> Column:
         column = look(seen)
         if column is not None:
             return column
-    words = in_one_spelling({cell: cell for cell in seen.values.count}, seen.values)
-    return Column(seen.name, "own", _kind_in_words(seen.values), words if kind_of(seen.values) == "choice" else {})
+    return _own(seen)
+
+
+def _own(seen: Seen) -> Column:
+    words, bad = own_words(seen.values)
+    return Column(seen.name, "own", _kind_in_words(seen.values), words, bad=bad)
+
+
+def own_words(values: Values) -> tuple[dict[str, str], dict[str, str]]:
+    """Return cell -> word of a column that is the table's own, and cells without one.
+
+    One spelling of each choice; numbers whose sign groups thousands, without it.
+    """
+    kind = kind_of(values)
+    if kind == "number":
+        numbers = numbers_of(values.count)
+        words = {cell: f"{n:.15g}" for cell, n in numbers.items() if number_of(cell) != n}
+        unclear = "a number with thousands or decimals, which no other cell of the column shows"
+        return words, {c: unclear for c in values.count if c not in numbers and number_of(c) is not None}
+    return (in_one_spelling({c: c for c in values.count}, values), {}) if kind == "choice" else ({}, {})
 
 
 def _named(seen: Seen, meaning: str) -> bool:
@@ -113,14 +133,37 @@ def _of_words(
     words = {cell: word for cell in seen.values.count if (word := read(cell, all_words))}
     bad = {cell: f"expected {expected}" for cell in seen.values.count if cell not in words}
     if seen.values.rows and seen.values.share(words) >= 0.5:
+        if codes := _mixed_codes(bad, seen):
+            return _codes_in_doubt(seen, meaning, words, codes)
         return Column(seen.name, meaning, "by its name and its cells", words, bad=bad)
     if not words and seen.values.rows and len(seen.values.count) <= 4:
         codes = sorted(seen.values.count)
         said = f"`--value {meaning}:{codes[0]}={expected.partition(' ')[0]}` says so of {codes[0]}"
         doubt = f"which words {listed(codes)} stand for ({expected}); {said}"
         options = _sexes(codes) if meaning == "sex" else (option_of("ignore", seen.name),)
-        return Column(seen.name, "ignore", "", doubt=doubt, options=options)
+        return Column(seen.name, "ignore", "", doubt=doubt, options=options, about=meaning)
     return None
+
+
+_CODED = re.compile(r"(\d{1,2})(?:\.0)?(?:\s*[=:]\s*(\S.*))?")
+"""A code, alone or with the word that it stands for: ``1``, ``1 = mild``."""
+
+
+def _mixed_codes(cells: Iterable[str], seen: Seen) -> list[str]:
+    """Return the codes among cells if they are too many to be errors of typing, so that their words must be asked."""
+    codes = [cell for cell in cells if _CODED.fullmatch(cell)]
+    return codes if seen.values.share(dict.fromkeys(codes)) > 1 - _AGREED else []
+
+
+def _codes_in_doubt(seen: Seen, meaning: str, words: Mapping[str, str], codes: Sequence[str]) -> Column:
+    """Return a column of words among which codes stand, with the words that cells such as ``1 = mild`` state."""
+    named = {found[1]: found[2] for cell in seen.values.count if (found := _CODED.fullmatch(cell)) and found[2]}
+    stated = {cell: named[found[1]] for cell in codes if (found := _CODED.fullmatch(cell)) and found[1] in named}
+    said = typed(value_of(seen.name, codes[0], stated.get(codes[0], "WORD")))
+    doubt = f"which words the codes {listed(sorted(codes))} stand for, beside words; `{said}` says so"
+    options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(codes) else []
+    options = options or [option_of("ignore", seen.name)]
+    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=meaning)
 
 
 def _sexes(codes: Sequence[str]) -> tuple[str, ...]:
@@ -150,12 +193,39 @@ def _flag(seen: Seen) -> Column | None:
     if condition is None or not seen.values.rows:
         return None
     words = {cell: word for cell in seen.values.count if (word := flag_of(cell))}
+    if _is_ticked(seen, words):
+        return _ticks(seen, condition, words)
     if seen.values.share(words) >= _AGREED:
         bad = {cell: "expected yes or no" for cell in seen.values.count if cell not in words}
         return Column(seen.name, condition, "named like a disease, with yes or no", words, bad=bad)
     if all(number_of(cell) is not None for cell in seen.values.count) and len(seen.values.count) <= 8:
         return _coded_flag(seen, condition)
-    return None
+    if seen.values.share(words) >= 0.5:
+        other = sorted(cell for cell in seen.values.count if cell not in words)
+        doubt = f"whether {listed(other)} are yes or no; `{typed(value_of(seen.name, other[0], 'yes'))}` says so"
+        options = (option_of("ignore", seen.name),)
+        return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about=condition)
+    return replace(_own(seen), about=condition)
+
+
+def _is_ticked(seen: Seen, words: Mapping[str, str]) -> bool:
+    """Return whether one word, which is not no, stands in some rows and nothing in the others."""
+    return (
+        len(set(map(str.casefold, seen.values.count))) == 1 and bool(seen.values.blank) and "no" not in words.values()
+    )
+
+
+def _ticks(seen: Seen, condition: str, words: Mapping[str, str]) -> Column:
+    """Return a column of ticks with the doubt whether an empty cell is no: the eye may not have been examined."""
+    ticked, blank = (
+        listed(seen.values.count),
+        " and ".join(repr(cell) if cell else "empty" for cell in seen.values.blank),
+    )
+    options = [value_of(seen.name, cell, "yes") for cell in seen.values.count if cell not in words]
+    options += [value_of(seen.name, cell, "no") for cell in seen.values.blank]
+    unknown = typed(value_of(seen.name, seen.values.blank[0], "unknown"))
+    doubt = f"whether {ticked} is yes, and whether {blank} cells are no; `{unknown}` if they may not be examined"
+    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=condition)
 
 
 def _coded_flag(seen: Seen, condition: str) -> Column:
@@ -171,7 +241,8 @@ def _coded_flag(seen: Seen, condition: str) -> Column:
     can_be_grades = not levels_of(seen.values)[1]
     doubt += f", or grades of it (`{shlex.join(graded.split(' ', 1))}`)" if can_be_grades else ""
     options = (graded,) if can_be_grades and len(codes) > 2 else values
-    return Column(seen.name, condition, "", doubt=doubt, options=options)
+    known = {code: word for code in codes if (word := flag_of(code))}
+    return Column(seen.name, "ignore", "", known, doubt=doubt, options=options, about=condition)
 
 
 def _grade(seen: Seen) -> Column | None:
@@ -179,24 +250,42 @@ def _grade(seen: Seen) -> Column | None:
     scale = next((scale for scale in SCALES if plain(scale.name) in seen.bare), None)
     numbers = {cell: cell for cell in seen.values.count if re.fullmatch(r"\d(?:\.0)?", cell)}
     share = seen.values.share(numbers)
+    coded = seen.values.share(dict.fromkeys(filter(_CODED.fullmatch, seen.values.count)))
+    if (scale is not None or strong) and coded > 1 - _AGREED and share < _AGREED and not seen.classes:
+        return _levels_in_doubt(seen, scale.name if scale is not None else "grade", numbers)
     if scale is not None and share >= _AGREED:
         words = {cell: level for cell in numbers if (level := cell[0]) in scale.levels}
         if len(words) < len(numbers) or set(words.values()) <= {"0", "1"}:
             levels = ", ".join(scale.levels)
             doubt = f"whether {listed(sorted(seen.values.count))} are levels of {scale.name} ({levels})"
-            return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("grade", seen.name),))
+            options = (option_of("grade", seen.name),)
+            return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about=scale.name)
         bad = {c: f"expected one of {', '.join(scale.levels)}" for c in seen.values.count if c not in words}
         return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
-    coded = plain(seen.name) in HEADERS["diagnosis"] and share >= _AGREED
-    if seen.classes or not (strong or weak or coded) or share < 0.5 or not seen.values.rows:
+    is_coded = plain(seen.name) in HEADERS["diagnosis"] and share >= _AGREED
+    if seen.classes or not (strong or weak or is_coded) or share < 0.5 or not seen.values.rows:
         return None
     few = {cell[0] for cell in numbers} <= {"0", "1"}
     if not strong or few:
         kind = "yes or no, or a grade" if few else "a grade, or a class"
         doubt = f"whether {listed(sorted(seen.values.count))} are {kind}"
-        return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("grade", seen.name),))
+        about = "diagnosis" if _named(seen, "diagnosis") or seen.bare in WEAK["diagnosis"] else "grade"
+        options = (option_of("grade", seen.name),)
+        return Column(seen.name, "ignore", "", doubt=doubt, options=options, about=about)
     words, bad = levels_of(seen.values)
     return Column(seen.name, "grade", "by its name and its cells", words, bad=bad)
+
+
+def _levels_in_doubt(seen: Seen, meaning: str, numbers: Mapping[str, str]) -> Column:
+    """Return a column of levels as numbers and as words, whose numbers are asked unless ``1 = mild`` states them."""
+    others = sorted(cell for cell in seen.values.count if cell not in numbers)
+    stated = {cell: found[1] for cell in others if (found := _CODED.fullmatch(cell))}
+    said = typed(value_of(seen.name, others[0], stated.get(others[0], "1")))
+    doubt = f"which levels {listed(others)} are, beside numbers; `{said}` says so"
+    options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(others) else []
+    words = {cell: level[0] for cell, level in numbers.items()}
+    options = options or [option_of("ignore", seen.name)]
+    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=meaning)
 
 
 def levels_of(values: Values) -> tuple[dict[str, str], dict[str, str]]:
@@ -233,10 +322,15 @@ def _diagnosis(seen: Seen) -> Column | None:
         code = next(iter(seen.values.count))
         doubt = f"which diagnoses the codes {listed(sorted(seen.values.count))} stand for"
         own = f"--value 'diagnosis:{code}=NAME' for each; `--column grade={seen.name}` if they are grades"
-        return Column(seen.name, "ignore", "", doubt=f"{doubt} ({own})", options=(option_of("ignore", seen.name),))
+        options = (option_of("ignore", seen.name),)
+        return Column(seen.name, "ignore", "", doubt=f"{doubt} ({own})", options=options, about="diagnosis")
     if strong or share >= 0.3:
-        words = in_one_spelling({cell: findings_of(cell).words for cell in seen.values.count}, seen.values)
-        return Column(seen.name, "diagnosis", "by its name" if strong else "by its cells", words)
+        bad = {cell: "a code among words" for cell in seen.values.count if _CODED.fullmatch(cell)}
+        stated = {cell: findings_of(cell).words for cell in seen.values.count if cell not in bad}
+        words = in_one_spelling(stated, seen.values)
+        if codes := _mixed_codes(bad, seen):
+            return _codes_in_doubt(seen, "diagnosis", words, codes)
+        return Column(seen.name, "diagnosis", "by its name" if strong else "by its cells", words, bad=bad)
     return None
 
 
@@ -249,7 +343,8 @@ def _split(seen: Seen) -> Column | None:
         codes = sorted(seen.values.count)
         said = f"`--value split:{codes[0]}=test` says so of {codes[0]}"
         doubt = f"which of train, val and test {listed(codes)} are; {said}"
-        return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("ignore", seen.name),))
+        options = (option_of("ignore", seen.name),)
+        return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about="split")
     if words and seen.values.share(words) == 1 and (len(set(words.values())) > 1 or _named(seen, "split")):
         return Column(seen.name, "split", "by its cells", words)
     return None
@@ -291,7 +386,8 @@ def _unnamed_side(seen: Seen) -> Column | None:
     if not seen.values.rows or len(words) < len(seen.values.count) or len(set(words.values())) < 2:
         return None
     doubt = f"whether {listed(sorted(seen.values.count))} are sides of the eye"
-    return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("laterality", seen.name),))
+    options = (option_of("laterality", seen.name),)
+    return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about="laterality")
 
 
 _LOOKS: tuple[Callable[[Seen], Column | None], ...] = (
@@ -321,11 +417,12 @@ def _kind_in_words(values: Values) -> str:
 
 def kind_of(values: Values) -> str:
     """Return the kind of question that a column can be: yes_no, number, choice or open."""
+    numbers = numbers_of(values.count)
     if values.rows and all(flag_of(cell) for cell in values.count) and not set(values.count) <= {"0", "1"}:
         return "yes_no"
     if (
         values.rows
-        and sum(n for cell, n in values.count.items() if number_of(cell) is not None) >= _AGREED * values.rows
+        and sum(n for c, n in values.count.items() if c in numbers or number_of(c) is not None) >= _AGREED * values.rows
     ):
         return "number"
     return "choice" if len(values.count) <= 12 and values.rows >= 2 * len(values.count) else "open"

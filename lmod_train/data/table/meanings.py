@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -56,6 +57,7 @@ class Column:
         words: Cell -> word of the vocabulary or of the table, of what is finite.
         eye: ``left`` or ``right`` if the column is of one eye of a row that has both.
         doubt: What the user must say; empty if nothing.
+        about: Meaning that the column gets if the user gives words to its cells; empty for the one it has.
         options: Options that would answer the doubt, of which one reading is shown.
         bad: Cell -> why it has no value.
         stated: Whether the user says so.
@@ -67,6 +69,7 @@ class Column:
     words: Mapping[str, str] = field(default_factory=dict)
     eye: str = ""
     doubt: str = ""
+    about: str = ""
     options: tuple[str, ...] = ()
     bad: Mapping[str, str] = field(default_factory=dict)
     stated: bool = False
@@ -118,3 +121,19 @@ class Seen:
 def option_of(meaning: str, name: str) -> str:
     """Return the option that gives a column a meaning."""
     return f"--column {meaning}={name}"
+
+
+def value_of(name: str, cell: str, word: str) -> str:
+    """Return the option that gives a cell of a column a word."""
+    return f"--value {name}:{cell}={word}"
+
+
+def typed(option: str) -> str:
+    """Return an option as it is typed in a shell.
+
+    Example:
+        >>> typed(value_of("eye side", "1", "left"))
+        "--value 'eye side:1=left'"
+    """
+    flag, _, rest = option.partition(" ")
+    return f"{flag} {shlex.quote(rest)}"

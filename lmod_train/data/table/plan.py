@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import yaml
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_beside
 from lmod_train.core.raw import read_yaml
+from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.table.meanings import MEANINGS, Answers, Column
 from lmod_train.data.table.values import condition_of
@@ -85,7 +87,10 @@ class Plan:
         for column, meaning in self.answers.columns.items():
             if meaning not in MEANINGS and condition_of(meaning) is None and meaning not in _scales():
                 expected = f"one of {', '.join(MEANINGS)}, a disease, or a scale ({', '.join(_scales())})"
-                raise BadArgument(f"--column {meaning}={column}", meaning, expected, f"`--column ignore={column}`")
+                known = [*MEANINGS, *_scales(), *(term.name for term in CONDITIONS)]
+                near = get_close_matches(meaning.casefold(), known, n=1)
+                cure = f"did you mean `--column {near[0]}={column}`?" if near else f"`--column ignore={column}`"
+                raise BadArgument(f"--column {meaning}={column}", meaning, expected, cure)
 
 
 def _scales() -> tuple[str, ...]:
@@ -229,8 +234,14 @@ def write_plan(out: Path, plan: Plan, columns: Sequence[Column], notes: Sequence
     return out / FILE
 
 
-def with_options(plan: Plan, columns: Sequence[str], values: Sequence[str]) -> Plan:
+def with_options(plan: Plan, columns: Sequence[str], values: Sequence[str], header: Sequence[str] = ()) -> Plan:
     """Return a plan with what the options ``--column MEANING=NAME`` and ``--value COLUMN:CELL=WORD`` say.
+
+    Args:
+        plan: The plan.
+        columns: Options ``--column``.
+        values: Options ``--value``.
+        header: Names of the columns of the table.
 
     Raises:
         BadArgument: One has another form.
@@ -241,10 +252,27 @@ def with_options(plan: Plan, columns: Sequence[str], values: Sequence[str]) -> P
         if not (meaning and equals and name):
             raise BadArgument("--column", text, "MEANING=NAME, such as patient=ID", "`--column patient=ID`")
         meanings[name] = meaning
+    for place, typed in typed_words(values, header).items():
+        words[place] = words.get(place, {}) | typed
+    return replace(plan, answers=Answers(meanings, words))
+
+
+def typed_words(values: Sequence[str], header: Sequence[str] = ()) -> dict[str, dict[str, str]]:
+    """Return (name of a column, or meaning) -> cell -> word of options ``--value COLUMN:CELL=WORD``.
+
+    Args:
+        values: The options.
+        header: Names of the columns, which may hold a colon.
+
+    Raises:
+        BadArgument: One has another form, or no word.
+    """
+    words: dict[str, dict[str, str]] = {}
     for text in values:
-        place, colon, rest = text.partition(":")
+        named = max((name for name in header if text.startswith(f"{name}:")), key=len, default="")
+        place, colon, rest = (named, ":", text[len(named) + 1 :]) if named else text.partition(":")
         cell, equals, word = rest.rpartition("=")
-        if not (place and colon and equals):
+        if not (place and colon and equals and word):
             raise BadArgument("--value", text, "COLUMN:CELL=WORD, such as sex:1=male", "`--value sex:1=male`")
         words.setdefault(place, {})[cell] = word
-    return replace(plan, answers=Answers(meanings, words))
+    return words

@@ -151,8 +151,8 @@ def own_word(column: Column, cell: str, kind: str) -> str | None:
     if kind == "yes_no":
         return {"yes": "yes", "no": "no"}.get(column.words.get(cell) or flag_of(cell) or "")
     if kind == "number":
-        number = number_of(cell.removesuffix("%").strip())
-        return None if number is None else f"{number:g}"
+        number = number_of(column.words.get(cell, cell).removesuffix("%").strip())
+        return None if number is None else f"{number:.15g}"
     return sayable(column.words.get(cell, cell))
 
 
@@ -168,13 +168,16 @@ def sayable(word: str) -> str | None:
 
 def _question(grid: Grid, column: Column, language: str) -> dict[str, Any]:
     values = values_of(grid.column(column.name))
+    stated = values_of([word if (word := column.words.get(cell)) else cell for cell in grid.column(column.name)])
     name = label_of(column).removeprefix("table/")
     question: dict[str, Any] = {"name": name, "words": _words(column, language), "column": column.name}
     question |= {"language": language} if language != "en" else {}
-    kind = {"grade": "grade", "diagnosis": "choice"}.get(column.meaning) or kind_of(values)
+    kind = {"grade": "grade", "diagnosis": "choice"}.get(column.meaning) or kind_of(stated)
     if kind not in ("grade", "choice"):
         return question | {"kind": kind}
-    words = sorted({word for cell in values.count if (word := own_word(column, cell, kind))}, key=_order)
+    words = sorted(
+        {word for cell in {*values.count, *column.words} if (word := own_word(column, cell, kind))}, key=_order
+    )
     if column.meaning == "diagnosis" and any(SEPARATOR in word for word in words):
         question["words"], kind = WORDS[language]["several"], "several"
         words = sorted({part for word in words for part in word.split(SEPARATOR)})

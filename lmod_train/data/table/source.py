@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,22 +15,23 @@ from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.core.vocabulary.table_words import plain
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.data.sources.picture import size_of
 from lmod_train.data.table.asking import copies_in, question_in
 from lmod_train.data.table.boxes import boxes_in, is_filled
+from lmod_train.data.table.contradictions import ONE_FACT, in_a_row, of_patients
 from lmod_train.data.table.images import Folder, listed_in
 from lmod_train.data.table.meanings import Column
 from lmod_train.data.table.plan import Plan
 from lmod_train.data.table.questions import answering, own_word
-from lmod_train.data.table.values import condition_of, findings_of, is_missing
+from lmod_train.data.table.values import condition_of, findings_of, is_missing, same_person
 from lmod_train.tasks.base import Task
 
 Eye = Literal["", "left", "right"]
 
 _SCALES = frozenset(scale.name for scale in SCALES)
+_FACTS = ONE_FACT | {"camera", "quality"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,14 @@ class Place:
 
 @dataclass
 class Entry:
-    """One image of a row, with what the row states of it."""
+    """One image of a row, with what the row states of it, and the numbers of its patient."""
 
     row: Row
     eye: Eye
     place: Place
+    stated: dict[str, tuple[Column, str, str]] = field(default_factory=dict)
+    people: list[str] = field(default_factory=list)
+    date: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     patient: Patient = field(default_factory=Patient)
     person: str = ""
@@ -102,6 +105,8 @@ class OwnTable(Source):
         self._plan, self._grid, self._columns, self._folder = plan, grid, columns, folder
         self._tasks, self._rows = tasks, rows
         self._regions, self._size = boxes_in(columns), lru_cache(maxsize=1)(size_of)
+        names = [c.name for c in columns if c.meaning == "patient"]
+        self._patients = {name: f"{name}: " if n else "patient " for n, name in enumerate(names)}
         self._at = {name: place for place, name in enumerate(grid.header)}
         self._questions: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)  # of a column, by its name
         for question in plan.questions:
@@ -158,6 +163,7 @@ class OwnTable(Source):
                     yield item
                 else:
                     entries.append(item)
+        yield from self._fill(entries)
         _as_one_person(entries)
         if asking:
             yield from (self._asking(entry) for entry in entries)
@@ -211,45 +217,47 @@ class OwnTable(Source):
         return (path if len(twins) > 1 else path.with_suffix("")).as_posix().replace("\\", "_")
 
     def _cells(self, entry: Entry, both: bool) -> Iterator[Dropped]:
-        """Fill an entry from the cells of its row, and yield a line for each cell that has no value."""
-        person, facts = "", {}
+        """Take from the cells of a row what they state of an image, and yield a line for each that has no value."""
         for column in self._columns:
             cell = entry.row.cells[self._at[column.name]]
-            if column.eye and entry.eye and column.eye != entry.eye:
+            if column.meaning == "date":
+                entry.date = entry.date or ("" if is_missing(cell) else cell)
+            if column.eye and column.eye != (entry.eye or self._side(entry.row)):
                 continue
             if not column.is_used or column.meaning == "image" or (is_missing(cell) and cell not in column.words):
-                continue
-            if column.eye and not entry.eye and column.eye != self._side(entry.row):
                 continue
             if cell in column.bad:
                 detail = f"{column.name}: {cell[:80]!r}: {column.bad[cell]}"
                 yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
-                continue
-            word = column.words.get(cell, cell)
-            if column.meaning == "patient":
-                person = same_person(cell)
-            elif column.meaning in ("age", "sex", "laterality", "camera", "quality", "split", "modality"):
-                facts[column.meaning] = word
-                entry.labels |= self._labels(column, cell, word)
-            elif not (both and not column.eye):  # a diagnosis of a row with two eyes is of neither
-                entry.labels |= self._labels(column, cell, word)
-            for question in self._questions[column.name]:
-                if _is_choice(question, entry.labels.get(f"table/{question['name']}")):
-                    continue
-                detail = f"{column.name}: {cell[:80]!r} is no answer to the question {question['name']}"
-                yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
-        if self.states_patients and not person:
+            elif column.meaning == "patient":
+                entry.people.append(f"{self._patients[column.name]}{same_person(cell)}")
+            elif not (both and not column.eye and column.meaning not in _FACTS):  # one of both eyes is of neither
+                entry.stated[column.name] = (column, cell, column.words.get(cell, cell))
+        if self._patients and not entry.people:
             detail = "the patient is not stated; the image counts as one of its own"
             yield self._line(entry.row.line, "no patient", detail, "part", entry.eye)
-        if entry.eye:
-            facts["laterality"] = entry.eye
-        entry.person = f"patient {person}" if person else f"row {entry.row.line}" if both else ""
-        entry.split = facts.get("split", "")  # type: ignore[assignment]
-        entry.modality = facts.get("modality", self.modality)
-        age = float(facts["age"]) if "age" in facts else None
-        entry.patient = Patient(
-            age, facts.get("sex"), facts.get("laterality"), facts.get("camera"), facts.get("quality")
-        )
+        if both and not entry.people:
+            entry.people.append(f"row {entry.row.line}")
+
+    def _fill(self, entries: Sequence[Entry]) -> Iterator[Dropped]:
+        """Give images the labels and facts that are stated of them, and yield a line for each value that is lost."""
+        apart = of_patients([(entry.people, entry.date, entry.stated) for entry in entries])
+        for entry, others in zip(entries, apart, strict=True):
+            for name, other in (in_a_row(entry.stated) | others).items():
+                detail = f"{name}: {entry.stated.pop(name)[1][:80]!r} is contradicted by {other}, so neither is used"
+                yield self._line(entry.row.line, "contradictory values", detail, "part", entry.eye)
+            facts = {c.meaning: word for c, _, word in reversed(entry.stated.values()) if c.meaning in _FACTS}
+            for column, cell, word in entry.stated.values():
+                entry.labels |= self._labels(column, cell, word)
+                for question in self._questions[column.name]:
+                    if not _is_choice(question, entry.labels.get(f"table/{question['name']}")):
+                        detail = f"{column.name}: {cell[:80]!r} is no answer to the question {question['name']}"
+                        yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
+            entry.split = facts.get("split", "")  # type: ignore[assignment]
+            entry.modality = facts.get("modality", self.modality)
+            age, side = facts.get("age"), entry.eye or facts.get("laterality")
+            named = (facts.get("sex"), side, facts.get("camera"), facts.get("quality"))
+            entry.patient = Patient(None if age is None else float(age), *named)
 
     def _boxes(self, entry: Entry) -> Iterator[Dropped]:
         """Add the boxes of its row to an entry, and yield a line for each that cannot be used."""
@@ -363,17 +371,6 @@ def _replace_key(entry: Entry, key: str) -> Entry:
     return replace(entry, place=replace(entry.place, key=key), person=entry.person or entry.place.key)
 
 
-def same_person(cell: str) -> str:
-    """Return the number or code of a patient without case, signs and leading zeros, in which one person's may differ.
-
-    Example:
-        >>> [same_person(cell) for cell in ("A-1", "a 1", "0012", "12.0", "Nr. 12")]
-        ['a1', 'a1', '12', '12', 'nr12']
-    """
-    code = plain(re.sub(r"\.0$", "", cell.strip()))
-    return (code.lstrip("0") or code) if code.isdecimal() else code or cell.strip()
-
-
 def _is_drawn(folder: Path, root: Path) -> bool:
     """Return whether phantoms were drawn into a folder or one above it, up to a root."""
     above = [folder, *folder.parents]
@@ -381,13 +378,13 @@ def _is_drawn(folder: Path, root: Path) -> bool:
 
 
 def _as_one_person(entries: Sequence[Entry]) -> None:
-    """Give patients that share an image one name, as copies of the row state it under two numbers."""
+    """Give patients one name that share an image or a row, as tables state one person under two numbers."""
     first: dict[str, str] = {}
-    people = [entry for entry in entries if entry.person]
-    pairs = ((first.setdefault(entry.place.key, entry.person), entry.person) for entry in people)
+    pairs = [(first.setdefault(one.place.key, one.people[0]), who) for one in entries for who in one.people]
+    pairs += [(one.people[0], who) for one in entries for who in one.people]
     named = {person: group[0] for group in join(pairs) for person in group}
-    for entry in people:
-        entry.person = named[entry.person]
+    for entry in entries:
+        entry.person = named[entry.people[0]] if entry.people else ""
 
 
 def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -80,6 +80,17 @@ def sex_of(text: str, words: frozenset[str] = frozenset()) -> str | None:
     return "male" if word == "h" and "f" in words else _one_of(word, SEX_WORDS)
 
 
+def same_person(cell: str) -> str:
+    """Return the number or code of a patient without case, signs and leading zeros, in which one person's may differ.
+
+    Example:
+        >>> [same_person(cell) for cell in ("A-1", "a 1", "0012", "12.0", "Nr. 12")]
+        ['a1', 'a1', '12', '12', 'nr12']
+    """
+    code = plain(re.sub(r"\.0$", "", cell.strip()))
+    return (code.lstrip("0") or code) if code.isdecimal() else code or cell.strip()
+
+
 def split_of(text: str) -> str | None:
     """Return train, val or test."""
     return _one_of(plain(text), SPLITS)
@@ -115,6 +126,42 @@ def number_of(text: str) -> float | None:
     """Return a number with a decimal point or comma; None for anything else, and for one that may group thousands."""
     found = re.fullmatch(r"[-+]?\d+(?:[.,]\d+)?", text.strip())
     return float(text.strip().replace(",", ".")) if found else None
+
+
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,])\d{3}")
+"""Thousands, or three decimals: only the other cells of a column say which."""
+
+
+def numbers_of(cells: Iterable[str]) -> dict[str, float]:
+    """Return cell -> number, as the cells together show which of point and comma groups thousands.
+
+    A cell that may be read in two ways has no number; percent signs are passed over if all cells have one.
+
+    Example:
+        >>> numbers_of(["2.345", "12,5"]), numbers_of(["2.345", "0.5"]), numbers_of(["2.345", "7"]), numbers_of(["5 %"])
+        ({'2.345': 2345.0, '12,5': 12.5}, {'2.345': 2.345, '0.5': 0.5}, {'7': 7.0}, {'5 %': 5.0})
+    """
+    texts = {cell: cell.strip() for cell in cells}
+    if all(text.endswith("%") for text in texts.values()):
+        texts = {cell: text[:-1].strip() for cell, text in texts.items()}
+    points = {sign for text in texts.values() if not _GROUPED.fullmatch(text) for sign in _decimal_signs(text)}
+    if len(points) == 1:
+        (point,) = points
+        group = "," if point == "." else "."
+        grouped = re.compile(rf"[-+]?[1-9]\d{{0,2}}(?:\{group}\d{{3}})+(?:\{point}\d+)?")
+        texts = {cell: text.replace(group, "") if grouped.fullmatch(text) else text for cell, text in texts.items()}
+    unclear = _GROUPED.fullmatch if len(points) != 1 else lambda _: None
+    read = {cell: number_of(text) for cell, text in texts.items() if not unclear(text)}
+    return {cell: number for cell, number in read.items() if number is not None}
+
+
+def _decimal_signs(text: str) -> set[str]:
+    """Return the sign that is the decimal point of a number, if it shows that: ``0,5``, ``1.234,5``, ``1.234.567``."""
+    grouped = re.fullmatch(r"[-+]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?", text)
+    if grouped:
+        return {"," if grouped[1] == "." else "."}
+    plain_number = re.fullmatch(r"[-+]?\d+([.,])\d+", text)
+    return {plain_number[1]} if plain_number else set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +298,13 @@ class Values:
         count: Cell -> number of rows, without missing ones, the most frequent first.
         rows: Number of rows with a value.
         empty: Number of rows without.
+        blank: Missing cells that are empty or signs; unlike ``unknown``, they may mean no.
     """
 
     count: Mapping[str, int] = field(default_factory=dict)
     rows: int = 0
     empty: int = 0
+    blank: tuple[str, ...] = ()
 
     def share(self, known: Mapping[str, object]) -> float:
         """Return the share of rows whose cell is a key of a mapping; 0 for an empty column."""
@@ -270,7 +319,8 @@ def values_of(cells: list[str]) -> Values:
         if cell in signs or not is_missing(cell):
             count[cell] = count.get(cell, 0) + 1
     rows = sum(count.values())
-    return Values(dict(sorted(count.items(), key=lambda item: (-item[1], item[0]))), rows, len(cells) - rows)
+    blank = tuple(sorted(cell for cell in set(cells) - count.keys() if not plain(cell)))
+    return Values(dict(sorted(count.items(), key=lambda item: (-item[1], item[0]))), rows, len(cells) - rows, blank)
 
 
 def in_one_spelling(words: Mapping[str, str], values: Values) -> dict[str, str]:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import json
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -95,6 +96,80 @@ def test_titles_empty_rows_and_a_total_are_no_rows(tmp_path: Path, kind: str):
         "1 lines above the header are left out",
         "line 17 is a total and left out",
     ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("again", [TABLE[0], ["", *TABLE[0][1:]], [cell.upper() for cell in TABLE[0]]])
+def test_a_header_in_the_middle_is_listed_and_no_row(tmp_path: Path, kind: str, again: list[str]):
+    KINDS[kind](tmp_path / "t", [*TABLE[:5], again, *TABLE[5:9], TABLE[0], *TABLE[9:]])
+    grid = read_grid(tmp_path / "t")
+    assert cells(grid) == [list(row) for row in TABLE] and len(grid.lost) == 2
+    assert all("header again" in why for _, why in grid.lost)
+
+
+def test_a_header_of_two_rows_again_is_no_row(tmp_path: Path):
+    book = Workbook()
+    for _ in range(2):
+        book.active.append(["ID", "OD", None, "OS", None])
+        book.active.append([None, "Image", "Dx", "Image", "Dx"])
+        for n in range(5):
+            book.active.append([f"p{n}", f"{n}r.jpg", "AMD", f"{n}l.jpg", "glaucoma"])
+    book.save(tmp_path / "t.xlsx")
+    grid = read_grid(tmp_path / "t.xlsx")
+    assert len(grid.rows) == 10 and [line for line, _ in grid.lost] == [8, 9] and grid.header[1] == "OD / Image"
+
+
+NESTED: dict[str, tuple[object, str]] = {
+    "a list": (["glaucoma", "AMD", 3, None], "glaucoma; AMD; 3"),
+    "an empty list": ([], ""),
+    "an object": ({"quality": "good"}, ""),
+    "a list of lists": ([[1, 2]], ""),
+    "a list of objects": ([{"x": 1}], ""),
+    "a deep list": (json.loads("[" * 40 + "]" * 40), ""),
+}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize("name", NESTED)
+def test_a_nested_value_is_a_list_of_words_or_none_with_a_note(tmp_path: Path, kind: str, name: str):
+    value, expected = NESTED[name]
+    rows = [{"image": f"{n}.jpg", "x": value} for n in range(3)]
+    if kind == "jsonl":
+        (tmp_path / "t").write_text("\n".join(map(json.dumps, rows)))
+    elif any(isinstance(one, int) for one in value):  # Parquet has lists of one type
+        return
+    else:
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t")
+    grid = read_grid(tmp_path / "t")
+    assert grid.column("x") == [expected] * 3
+    assert len(grid.notes) == (bool(value) and not expected)
+    assert all(note.startswith("x: 3 cells are objects or nested lists") for note in grid.notes)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_formulas_without_a_stored_value_are_told(tmp_path: Path, stored: bool):
+    book = Workbook()
+    for row in (["image", "Alter", "note"], *([f"{n}.jpg", "=2+3" if n % 2 else 60, "a"] for n in range(6))):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    if stored:
+        edit_sheet(tmp_path / "t.xlsx", b"<v />", b"<v>5</v>", b"<v></v>", b"<v>5</v>", b"<v/>", b"<v>5</v>")
+    grid = read_grid(tmp_path / "t.xlsx")
+    assert grid.column("Alter") == ["60", "5" if stored else ""] * 3
+    said = [note for note in grid.notes if note.startswith("Alter: 3 formulas have no stored value")]
+    assert len(said) == (not stored) == len(grid.notes)
+    assert all("spreadsheet program" in note for note in said)
+
+
+def edit_sheet(path: Path, *changes: bytes) -> None:
+    with zipfile.ZipFile(path) as held:
+        members = {name: held.read(name) for name in held.namelist()}
+    sheet = members["xl/worksheets/sheet1.xml"]
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        sheet = sheet.replace(old, new)
+    with zipfile.ZipFile(path, "w") as written:
+        for name, content in (members | {"xl/worksheets/sheet1.xml": sheet}).items():
+            written.writestr(name, content)
 
 
 def test_a_patient_called_total_stays(tmp_path: Path):

@@ -6,7 +6,7 @@ import pytest
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.table_words import DIAGNOSES, DOUBTS, NEGATIONS, PASTS, SEX_WORDS, SIDES
-from lmod_train.data.table.values import age_of, findings_of, flag_of, number_of, sex_of, side_of, split_of
+from lmod_train.data.table.values import age_of, findings_of, flag_of, number_of, numbers_of, sex_of, side_of, split_of
 
 NAMES = [(term.name, word) for term in CONDITIONS for word in (term.name, *term.english, *term.chinese)]
 NAMES += [(name, word) for name, words in DIAGNOSES.items() for word in sorted(words)]
@@ -118,3 +118,18 @@ def test_a_degree_stands_before_or_behind_its_disease():
 def test_mujer_and_varon_are_told_from_male():
     assert [sex_of(cell, frozenset("mv")) for cell in "MV"] == ["female", "male"]
     assert age_of("45m") is None and age_of("45M") is None
+
+
+@pytest.mark.parametrize("swap", [str, lambda text: text.translate(str.maketrans(".,", ",."))])
+@pytest.mark.parametrize("beside", ["12,5", "0,125", "1.234,5", "1.234.567", "1234,567"])
+def test_other_cells_show_which_sign_groups_thousands(swap, beside: str):
+    read = numbers_of(map(swap, ["2.345", "7", beside]))
+    assert read[swap("2.345")] == 2345 and read["7"] == 7
+    assert read[swap(beside)] == float(beside.replace(".", "").replace(",", "."))
+    assert numbers_of(map(swap, ["2,345", beside]))[swap("2,345")] == 2.345
+
+
+def test_a_number_that_may_be_two_is_none():
+    assert numbers_of(["2.345", "23.451", "7"]) == {"7": 7} and not numbers_of(["2,345"])
+    assert numbers_of(["1,5", "1.5", "2.345"]) == {"1,5": 1.5, "1.5": 1.5}
+    assert numbers_of(["12,5 %", "3%"]) == {"12,5 %": 12.5, "3%": 3} and numbers_of(["5 %", "5"]) == {"5": 5}
