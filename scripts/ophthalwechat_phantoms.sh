@@ -4,6 +4,19 @@
 # cores.
 #
 #   bash scripts/ophthalwechat_phantoms.sh [DIR]   DIR is ophthalwechat_phantoms/ by default; the same DIR again continues
+#
+# One epoch of each (263 steps twice, 50 minutes), test split, accuracy (exact match of open answers):
+#
+#   subset               n  untuned  frozen  trained  95 % interval
+#   Binary_CN        1,200    0.000   0.714    0.772  0.747-0.797
+#   Binary_EN        1,200    0.001   0.703    0.769  0.746-0.791
+#   Single-choice_CN   600    0.000   0.725    0.717  0.687-0.745
+#   Single-choice_EN   600    0.000   0.723    0.732  0.702-0.760
+#   Open-ended_CN      600    0.000   0.810    0.817  0.787-0.843
+#   Open-ended_EN      600    0.000   0.797    0.822  0.792-0.848
+#
+# Chinese minus English over close-ended pairs: -0.003 (-0.015 to 0.009). Single-choice questions: 0.988 of single
+# photographs (n 600), 0.661 of OCT scans (298), 0.261 of composite images of both side by side (302), which is chance.
 set -euo pipefail
 
 target="${1:-ophthalwechat_phantoms}"

@@ -10,6 +10,10 @@ planted, found for its own reason, and missed. A wrong translation of a finding 
 judge compares the languages of a `--share` of the questions that are left, with a known sensitivity and specificity,
 and its verdicts must be recovered exactly. Then the shares of True and of the letters, and the blind baseline of
 `audit` on the result.
+
+Of 500 captions: of 27 wrong translations of a finding the checks find none, and 25 are among the 1,254 questions that
+are left. The judge finds 23 of them with ``--share 1`` (and calls 18 right ones different), and 5 with the default
+share, which contains 5.
 """
 
 from __future__ import annotations

@@ -10,6 +10,17 @@ distribution of a latent variable. The accuracy of all data sets of a cell is co
 which a test compares with `compute_scores`; the other measures are computed by `compute_scores`, one set after another.
 The oracle is the estimate +- 1.96 times its true standard deviation. Rows are written after each cell, and cells that
 are in the file already are not computed again.
+
+Accuracy with 20 to 500 patients, 1 to 40 items each, correlations up to 0.7 and true shares from 0.03 to 0.97: the
+intervals contain the true value in 93.0 % of 4,000 simulations or more in each of 1,155 cells (Monte Carlo error at
+most 0.4 points). At shares from 0.1 to 0.9 it is above 97 % in 84 cells: 42 of them have 20 patients and a share of
+0.1 or 0.9, 35 have 20 to 100 patients with 1 to 40 items each, most of them 1 or 2, and 7 are at most 97.4 %. The
+width is 1.015 times the oracle's in the median cell, and 2.6 times with 20 patients of 1 to 40 independent items.
+
+Balanced accuracy and macro F1 over four classes, the mean F1 of images and a paired difference: 94 % of 2,500
+simulations or more, in 36 cells each, but for a macro F1 of 0.9 with 1 to 40 items a patient: 91.9 % with 20 patients,
+92.9 % with 200. With 20 patients they are 0.9 to 5 times as wide as the oracle's, with 200 patients of 2 items 1.0 to
+1.1 times.
 """
 
 from __future__ import annotations

@@ -36,7 +36,12 @@ class Backend(ABC):
 
 
 class StreamBackend(Backend):
-    """A backend with concurrent requests, e.g. to a server, which reads batches before earlier replies arrive."""
+    """A backend with concurrent requests, e.g. to a server, which reads batches before earlier replies arrive.
+
+    The batches come from Lightning's own evaluation loader, and each answered record goes back to its loop
+    (`lmod_train.data.datamodules.ahead`), so that its reply is on the disk before the next one is fetched. A backend
+    that sends another request only then loses at most those in flight if the command is killed.
+    """
 
     @abstractmethod
     def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
