@@ -33,7 +33,7 @@ def test_validate_leaves_a_whole_run_folder(command, tmp_path):
     run = tmp_path / "here"
     written = yaml.safe_load((run / "config.yaml").read_text())
     assert written["model"]["class_path"] == "lmod_train.models.modules.frozen.Frozen"
-    assert [t["class_path"].rpartition(".")[2] for t in written["data"]["tasks"]] == ["Anatomy", "Glaucoma", "FourWay"]
+    assert [t["class_path"].rpartition(".")[2] for t in written["data"]["tasks"]] == ["Anatomy", "FourWay", "Glaucoma"]
     predictions = read_predictions(run / "predictions.parquet")
     assert predictions and {p.record.split for p in predictions} == {"val"}
     assert {p.record.id for p in predictions} == {i for i, *_ in read_replies(run / "replies")}

@@ -53,7 +53,7 @@ def test_without_tasks_those_of_the_folder_are_used(two: Path, said: list[str]):
 
 
 def test_tasks_of_a_config_that_the_folder_lacks_are_printed_recorded_and_reported(two: Path, said: list[str]):
-    assert main([*ASK, str(two), "--config", "zero_shot", "--model", "scripted"]) == 0
+    assert main([*ASK, str(two), "--config", "quickstart", "--model", "scripted"]) == 0
     assert said == ["two lacks tasks of the config, which are left out: anatomy; used: glaucoma, four_way"]
     assert asked() == {"four_way", "glaucoma"}
     assert Run(Path("run")).read_config()["provenance"][NOT_ASKED] == ["anatomy"]
@@ -63,7 +63,7 @@ def test_tasks_of_a_config_that_the_folder_lacks_are_printed_recorded_and_report
 
 def test_a_command_with_all_tasks_of_its_config_reports_none(curated: Path, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main([*ASK, str(curated), "--config", "zero_shot", "--model", "scripted"]) == 0
+    assert main([*ASK, str(curated), "--config", "quickstart", "--model", "scripted"]) == 0
     assert NOT_ASKED not in Run(Path("run")).read_config()["provenance"]
 
 
