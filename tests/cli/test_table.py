@@ -20,9 +20,10 @@ from lmod_train import cli
 from lmod_train.cli.table import precision
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.types import Record
+from lmod_train.core.types import Record, Reply
 from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
+from lmod_train.tasks.own import Own
 
 HEADER = ["Foto", "Patient", "Auge", "Diagnose", "Alter", "Geschlecht", "Augendruck"]
 DIAGNOSES = ("Glaukom", "gesund", "Katarakt", "DR")
@@ -760,3 +761,21 @@ def test_images_of_a_second_number_of_the_patient_stay_together(tmp_path: Path, 
     printed = shlex.split(re.findall(r"Next: run `([^`]+)`", error)[0])
     assert cli.main(printed[3:]) == 0
     assert len({r.group for r in read_records(tmp_path / "OUT" / "records")}) == 1
+
+
+def test_a_column_that_is_left_out_takes_its_questions_with_it(tmp_path: Path):
+    assert cli.main([*clinic(tmp_path), "--plan", "--ask", "Augendruck"]) == 0
+    command = edited(tmp_path, lambda plan: None)
+    assert cli.main([*command, "--column", "ignore=Augendruck"]) == 0
+    assert sorted(by_task(tmp_path / "OUT")) == ["age_group", "four_way", "sex"]
+    assert "augendruck" not in read_manifest(tmp_path / "OUT")["counts"]
+
+
+def test_a_reply_may_name_a_choice_by_a_synonym_of_the_plan(tmp_path: Path):
+    command = rows(tmp_path, "dx", "good", "npdr")
+    assert cli.main([*command, "--value=dx:npdr=非增殖性", "--value=dx:good=正常", "--language", "zh", "--plan"]) == 0
+    assert cli.main(edited(tmp_path, lambda plan: plan["questions"][0].update(synonyms={"非增殖性": ["背景期"]}))) == 0
+    record = by_task(tmp_path / "OUT")["diagnosis"][0]
+    (stated,) = yaml.safe_load((tmp_path / "OUT" / "table.yaml").read_text(encoding="utf-8"))["questions"]
+    task = Own(**{key: value for key, value in stated.items() if key != "column"})
+    assert task.parse(Reply(record.id, "答案: 背景期"), record) == "非增殖性"

@@ -45,8 +45,9 @@ _HEAD = """\
 # columns: means is one of {meanings},
 #   the name of a disease (a column of yes and no) or of a scale ({scales}); `?` is still to be said.
 #   words: cell -> word that it stands for; other cells are read as without the file.
-# questions: name, words (the question as it is asked), column, kind (choice, yes_no, grade, number, several, open),
-#   choices in their order, unit, language (en, zh), synonyms (choice -> other words of replies), paraphrases.
+# questions: name, words (the question as it is asked), column (whose cells are the answers),
+#   kind (choice, yes_no, grade, number, several, open), choices in their order, unit, language (en, zh),
+#   synonyms (choice -> other words of replies), paraphrases.
 # notes: what was left out of the table or is hidden in it, as it was printed; nothing is read from them.
 """
 
