@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from lmod_train.core.artifacts.model_facts import PAPERS, ModelFacts, known_models
 
-COLUMNS = ("model", "papers", "hub", "licence", "parameters", "image", "memory", "route", "state", "tried")
+COLUMNS = ("model", "papers", "hub", "licence", "parameters", "memory", "route", "state", "tried")
 
 
 def markdown(models: Iterable[ModelFacts] | None = None) -> str:
@@ -18,7 +18,7 @@ def markdown(models: Iterable[ModelFacts] | None = None) -> str:
         models: Rows; default: all models of the shipped configs.
     """
     rows = list(known_models() if models is None else models)
-    head = [f"| {' | '.join(COLUMNS)} |", "|---|---|---|---|--:|---|--:|---|---|---|"]
+    head = [f"| {' | '.join(COLUMNS)} |", "|---|---|---|---|--:|--:|---|---|---|"]
     return "\n".join([*head, *(f"| {' | '.join(row(model))} |" for model in rows), "", *map(notes, rows)])
 
 
@@ -32,7 +32,6 @@ def row(model: ModelFacts) -> tuple[str, ...]:
         model.hub,
         model.licence,
         f"{model.parameters:g}{active}" if model.parameters else "-",
-        model.image or "-",
         f"{memory:.0f}" if memory else "-",
         model.route,
         _states(model),
@@ -54,8 +53,8 @@ def notes(model: ModelFacts) -> str:
     """Return a Markdown item: description, route, eye images in training, and the published rows with their scores."""
     rows = [f"  - {_row(paper, model)}" for paper in model.published]
     text = (
-        f"- `{model.name}`: {model.about} Revision: {model.revision}. Route {model.route}: {model.why}. Eye images in "
-        f"training: {model.contamination}."
+        f"- `{model.name}`: {model.about} Revision: {model.revision}. Image: {model.image or 'unknown'}. Route "
+        f"{model.route}: {model.why}. Eye images in training: {model.contamination}."
     )
     return "\n".join([text, *rows])
 

@@ -38,11 +38,11 @@ def test_a_row_and_its_notes_are_written():
     head, _, row, _, *notes = markdown([MODEL]).splitlines()
     assert head == f"| {' | '.join(COLUMNS)} |"
     assert row == (
-        "| `tiny` | X-PCR, LMOD+ | a/tiny | MIT | 30 (3 active) | 336 px | 61 | N "
+        "| `tiny` | X-PCR, LMOD+ | a/tiny | MIT | 30 (3 active) | 61 | N "
         "| retired (X-PCR); reproducible (LMOD+) | all |"
     )
     assert notes == [
-        "- `tiny`: A tiny one. Revision: unknown. Route N: a class. Eye images in training: none.",
+        "- `tiny`: A tiny one. Revision: unknown. Image: 336 px. Route N: a class. Eye images in training: none.",
         "  - X-PCR, printed T, t: retired (gone); four way 0.25",
         "  - LMOD+, printed T: reproducible",
     ]
