@@ -46,9 +46,9 @@ def metric_name(metric: str) -> str:
 
     Example:
         >>> metric_name("accuracy_strict"), metric_name("macro_f1")
-        ('strict accuracy', 'macro f1')
+        ('strict accuracy', 'macro F1')
     """
-    return METRICS.get(metric) or _in_words(metric)
+    return METRICS.get(metric) or _in_words(metric).replace("f1", "F1")
 
 
 def _in_words(identifier: str) -> str:
