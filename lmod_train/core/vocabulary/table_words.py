@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 
 
 def plain(text: str) -> str:
@@ -18,6 +19,15 @@ def plain(text: str) -> str:
         >>> plain("N\u00b0 Dossier"), plain("\u0152il"), plain("Patienten-ID"), plain("\u6027\u522b")
         ('nodossier', 'oeil', 'patientenid', '性别')
     """
+    return _plain(text) if len(text) <= _SHORT else _plain.__wrapped__(text)
+
+
+_SHORT = 80
+"""Characters of a text that is kept: cells of a table repeat, and each is looked at in several ways."""
+
+
+@lru_cache(maxsize=65_536)
+def _plain(text: str) -> str:
     ligatures = text.replace("\u0153", "oe").replace("\u0152", "oe").replace("\u00b0", "o")
     parts = unicodedata.normalize("NFKD", ligatures.casefold())
     return "".join(c for c in parts if c.isalnum() and not unicodedata.combining(c))

@@ -85,9 +85,10 @@ def with_boxes(grid: Grid, columns: Sequence[Column]) -> list[Column]:
     A box whose structure neither its name nor a column states is not used.
     """
     free = [c for c in columns if c.meaning not in ("image", "patient") and (not c.stated or c.meaning == "region")]
-    named = _named_boxes([c.name for c in free if values_of(grid.column(c.name)).share(_numbers(grid, c)) >= 0.5])
+    sides = [c for c in free if any(_read(c.name))]
+    named = _named_boxes([c.name for c in sides if values_of(grid.column(c.name)).share(_numbers(grid, c)) >= 0.5])
     inside = {name for one in named for name in one.names}
-    structure = _structure(grid, [c for c in columns if c.name not in inside])
+    structure = _structure(grid, [c for c in columns if c.name not in inside]) if named else None
     used = [one for one in named if one.structure or structure is not None]
     changed = {name: "a side of a box" for one in used for name in one.names}
     found = [
