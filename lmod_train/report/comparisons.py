@@ -341,21 +341,6 @@ def _compared(
     return ComparedRuns(task, first, second, test, p, difference, detectable, alone, subset)
 
 
-def not_worse(runs: Runs) -> dict[str, list[str]]:
-    """Return task -> labels of the runs that are not significantly worse than the best one, which is first.
-
-    A task that fewer than two runs are ranked in is absent.
-    """
-    ranked: dict[str, list[Place]] = {}
-    for place in letter_display(runs, fewest=2)[0]:
-        if place.letters != NOT_COMPARED:
-            ranked.setdefault(place.task, []).append(place)
-    return {
-        task: [place.run for place in places if set(place.letters) & set(places[0].letters)]
-        for task, places in ranked.items()
-    }
-
-
 def letter_display(runs: Runs, least: float = LEAST_SHARE, fewest: int = 3) -> tuple[list[Place], int]:
     """Return the runs of each task that `fewest` or more runs have, with their letters, and the number of tested pairs.
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lmod_train.report.comparisons import NOT_COMPARED, Place
 from lmod_train.report.display_names import metric_name, task_name
 from lmod_train.report.headline import Row
-from lmod_train.report.warnings import INCOMPLETE
+from lmod_train.report.warnings import INCOMPLETE, OTHER_REPLIES
 
-SHARES = ("accuracy_strict", "exact_match")
-"""Metrics that are the share of questions that are answered correctly."""
+SHARE, EXACT = "accuracy_strict", "exact_match"
+"""Metrics that are a share of the questions: answered correctly, and in the exact words of the reference."""
+BASELINED = (SHARE, EXACT, "f1_lmod_plus")
+"""Metrics between 0 and 1, of which chance and majority are in the same unit; others have no baseline."""
 WIDE = 0.3
 """Width of an interval from which a score is called uncertain."""
 NAMED = 2
 """Number of other models that a sentence names."""
+LONGEST = 60
+"""Characters of a model's name in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,116 +31,161 @@ class Finding:
     best: str
 
 
-def findings(scores: Mapping[str, Sequence[Row]], alike: Mapping[str, Sequence[str]] | None = None) -> list[Finding]:
-    """Return a sentence a task, those that most models were asked first, of these those scored by a share.
+def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) -> list[Finding]:
+    """Return a sentence a task, those that most models were asked first, of these those scored by accuracy.
 
-    Nothing is claimed that the scores do not show: a score whose interval includes that of random answers, or of the
-    most frequent answer, is said to be no better; models that were not found to differ are not ranked.
+    Nothing is claimed that the scores do not show. A model is better than a baseline if its interval is above the score
+    of random answers and above that of always giving one answer, on its own records. Models are compared on the records
+    that all have a reply to, and the best is only called better than those that do not share its letter.
 
     Args:
         scores: Label of each model -> its rows of the headline table.
-        alike: Task -> labels of the models that share the first letter of the comparison of all pairs, the best
-            included (`lmod_train.report.comparisons.letter_display`); a task without entry was not compared.
+        places: The comparison of all pairs (`lmod_train.report.comparisons.letter_display`); models of a task without
+            places were not compared.
 
     Example:
         >>> row = Row("four_way", "r", "m", "accuracy_strict", 216, 0.986, 0.96, 0.997, 0.25, 0.25, 0.0)
         >>> findings({"tuned": [row]})[0].text.partition("; ")[0]
-        'Four-way diagnosis: tuned answers 98.6 % of 216 questions correctly (95 % interval 96.0-99.7 %)'
+        'Four-way diagnosis: tuned answers 98.6 % of 216 questions correctly (95 % interval 96.0-99.7 %'
     """
     tasks = dict.fromkeys(row.task for rows in scores.values() for row in rows)
     asked = {task: {label: row for label, rows in scores.items() for row in rows if row.task == task} for task in tasks}
-    order = sorted(
-        tasks, key=lambda task: (-len(asked[task]), all(r.metric not in SHARES for r in asked[task].values()))
-    )
-    return [_finding(task, asked[task], (alike or {}).get(task)) for task in order]
+    order = sorted(tasks, key=lambda task: (-len(asked[task]), all(r.metric != SHARE for r in asked[task].values())))
+    return [_finding(task, asked[task], [p for p in places if p.task == task]) for task in order]
 
 
-def _finding(task: str, rows: Mapping[str, Row], alike: Sequence[str] | None) -> Finding:
-    ranked = sorted((label for label in rows if rows[label].value is not None), key=lambda label: -_value(rows[label]))
-    if not ranked:
-        return Finding(task, f"{task_name(task)}: nothing can be said, as there is no score.", "")
-    sentences = (*_claims(ranked, rows, alike), *_cautions(ranked[0], rows))
-    return Finding(task, f"{task_name(task)}: {' '.join(sentences)}", ranked[0])
+def _finding(task: str, rows: Mapping[str, Row], places: Sequence[Place]) -> Finding:
+    scored = {label: row for label, row in rows.items() if row.value is not None}
+    stale = [label for label, row in scored.items() if OTHER_REPLIES in row.warnings]
+    kept = {label: row for label, row in scored.items() if label not in stale}
+    if not kept:
+        why = "the scores are not those of the replies" if stale else "there is no score"
+        return Finding(task, f"{task_name(task)}: nothing can be said, as {why}.", "")
+    ranked = [p for p in places if p.letters != NOT_COMPARED and p.run in kept]
+    best, said = _compared(kept, ranked) if len(ranked) > 1 else _alone(kept)
+    cautions = [*_cautions(best, kept), *([f"Not the scores of their replies: {_few(stale)}."] if stale else [])]
+    return Finding(task, f"{task_name(task)}: {' '.join([*said, *cautions])}", best)
 
 
-def _claims(ranked: Sequence[str], rows: Mapping[str, Row], alike: Sequence[str] | None) -> Iterator[str]:
+def _alone(rows: Mapping[str, Row]) -> tuple[str, list[str]]:
+    """Return the best of models that were not compared, and what is said of them."""
+    metrics = {row.metric for row in rows.values()}
+    best, *others = sorted(rows, key=lambda label: -_value(rows[label]))
+    if len(metrics) > 1:
+        return best, [f"the models are scored by different metrics: {_listed([metric_name(m) for m in metrics])}."]
+    said = [f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."]
+    return best, said + (["These differences were not tested here."] if others else [])
+
+
+def _compared(rows: Mapping[str, Row], ranked: Sequence[Place]) -> tuple[str, list[str]]:
+    """Return the best of the models that were compared, and what is said of them."""
     best, *others = ranked
-    if alike is not None and best not in alike:
-        yield "the models have replies to different records; the comparisons below are on those they share."
-        alike = None
-    level, source = _baseline(rows[best])
-    low = rows[best].low
-    if level is not None and low is not None and low <= level:
-        highest = "the highest, " if others else ""
-        who = "no model is" if others else f"{best} is not"
-        yield (
-            f"{who} shown to be better than {source} ({_shown(rows[best], level)}); "
-            f"{highest}{best}{',' if others else ''} {_stated(rows[best])}."
-        )
-        return
-    tied = [label for label in others if label in (alike or ())]
-    if tied:
-        who = _listed([best, *tied]) if len(tied) <= NAMED else f"{len(tied) + 1} models"
-        yield f"{who} are not shown to differ; {best} {_stated(rows[best])}."
-        others = [label for label in others if label not in tied]
-        if others:
-            yield f"Lower: {_others(others, rows)}."
-        return
-    against = f"; {_others(others, rows)}" if others else ""
-    worth = f"; {source} would give {_shown(rows[best], level)}" if level is not None else ""
-    yield f"{best} {_stated(rows[best])}{against}{worth}."
-    if others and alike is None:
-        yield "These differences were not tested."
+    alike = [p.run for p in others if set(p.letters) & set(best.letters)]
+    lower = [p.run for p in others if p.run not in alike]
+    values = {p.run: p.score for p in ranked}
+    said = [_first(best, rows) + _against(lower, values, rows) + "."]
+    if alike:
+        who = _listed([_with(run, values, rows) for run in alike]) if len(alike) <= NAMED else f"{len(alike)} models"
+        said.append(f"{who} {'are' if len(alike) > 1 else 'is'} not shown to differ from it.")
+    if left := [label for label in rows if label not in values]:
+        said.append(f"Not compared, as the records differ: {_few(left)}.")
+    return best.run, said
+
+
+def _first(best: Place, rows: Mapping[str, Row]) -> str:
+    """Return what is said of the best model: on its own records if these are those that were compared."""
+    row = rows[best.run]
+    if best.n == row.n or not set(rows) - {best.run}:
+        return f"{_named(best.run)} {_stated(row)}"
+    return f"of the {best.n:,} questions that all have a reply to, {_named(best.run)} {_predicate(row, best.score)}"
+
+
+def _against(others: Sequence[str], values: Mapping[str, float], rows: Mapping[str, Row]) -> str:
+    named = [_with(label, values, rows) for label in others[:NAMED]]
+    rest = len(others) - len(named)
+    if not named:
+        return ""
+    return f"; {_listed(named)}" if not rest else f"; {', '.join(named)}, and {rest} more below"
+
+
+def _with(label: str, values: Mapping[str, float], rows: Mapping[str, Row]) -> str:
+    return f"{_named(label)} {_shown(rows[label], values[label])}"
 
 
 def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
     row = rows[best]
-    if row.low is not None and row.high is not None and row.high - row.low > WIDE:
-        yield f"{row.n} questions are too few to say more."
-    missing = [label for label, other in rows.items() if other.account and not other.account.complete]
-    if missing:
-        yield f"Not all questions have a reply: {_listed(missing)}."
-    if warnings := [phrase for phrase in row.warnings if phrase != INCOMPLETE]:
-        yield f"Warnings about {best}: {', '.join(warnings)}."
+    unsure = [label for label, other in rows.items() if not _is_shown(other)]
+    baselined = row.metric in BASELINED and _baseline(row)[0] is not None
+    if baselined and len(unsure) == len(rows):
+        yield "No model is shown to be better than that." if len(rows) > 1 else "That is not shown to be better."
+    elif baselined and best in unsure:
+        yield f"{_named(best)} is not shown to be better than that."
+    if row.low is None or row.high is None:
+        yield "There are too few patients for an interval."
+    elif row.metric in BASELINED and row.high - row.low > WIDE:
+        yield f"{row.n:,} questions are too few to say more."
+    if missing := [label for label, other in rows.items() if other.account and not other.account.complete]:
+        yield f"Not all questions have a reply: {_few(missing)}."
+    warned = {
+        label: [p for p in other.warnings if p not in (INCOMPLETE, "below chance")] for label, other in rows.items()
+    }
+    if listed := [f"{_named(label)} ({', '.join(own)})" for label, own in warned.items() if own]:
+        yield f"Warnings: {_listed(listed) if len(listed) <= NAMED else f'{len(listed)} models, see below'}."
+
+
+def _is_shown(row: Row) -> bool:
+    """Return whether a score is shown to be above its baselines: an interval that is above both."""
+    level, _ = _baseline(row)
+    return level is None or (row.low is not None and row.low > level)
 
 
 def _baseline(row: Row) -> tuple[float | None, str]:
     """Return the higher one of the scores of random answers and of the most frequent answer, and its name."""
-    known = [(row.majority, "always giving one answer"), (row.chance, "guessing")]
+    known = [(row.majority, "always giving one answer"), (row.chance, "guessing")] if row.metric in BASELINED else []
     return max(((v, name) for v, name in known if v is not None), key=lambda one: one[0], default=(None, ""))
 
 
 def _stated(row: Row) -> str:
-    """Return the predicate with score and interval."""
-    interval = ""
-    if row.low is not None and row.high is not None:
-        interval = f" (95 % interval {_bounds(row)})"
-    if row.metric in SHARES:
-        return f"answers {_shown(row, _value(row))} of {row.n:,} questions correctly{interval}"
-    return f"reaches {_shown(row, _value(row))} {metric_name(row.metric)}{interval} on {row.n:,} questions"
+    """Return the predicate with score, interval and baseline."""
+    level, source = _baseline(row)
+    beside = [f"95 % interval {_bounds(row)}"] if row.low is not None and row.high is not None else []
+    beside += [f"{source} would give {_shown(row, level)}"] if level is not None else []
+    return _predicate(row, _value(row)) + (f" ({'; '.join(beside)})" if beside else "")
 
 
-def _others(labels: Sequence[str], rows: Mapping[str, Row]) -> str:
-    named = [f"{label} {_shown(rows[label], _value(rows[label]))}" for label in labels[:NAMED]]
-    rest = labels[NAMED:]
-    return _listed(named) if not rest else f"{', '.join(named)}, and {len(rest)} more below"
+def _predicate(row: Row, value: float) -> str:
+    many = f"{row.n:,} question{'s' * (row.n != 1)}"
+    if row.metric == SHARE:
+        return f"answers {_shown(row, value)} of {many} correctly"
+    if row.metric == EXACT:
+        return f"gives exactly the reference in {_shown(row, value)} of {many}"
+    return f"reaches {_shown(row, value)} {metric_name(row.metric)} on {many}"
 
 
 def _shown(row: Row, value: float) -> str:
-    return f"{100 * value:.1f} %" if row.metric in SHARES else f"{value:.3f}"
+    return f"{100 * value:.1f} %" if row.metric in (SHARE, EXACT) else f"{value:.3f}"
 
 
 def _bounds(row: Row) -> str:
     assert row.low is not None
     assert row.high is not None
-    if row.metric in SHARES:
+    if row.metric in (SHARE, EXACT):
         return f"{100 * row.low:.1f}-{100 * row.high:.1f} %"
-    return f"{row.low:.3f}-{row.high:.3f}"
+    return f"{row.low:.3f}{'-' if row.low >= 0 else ' to '}{row.high:.3f}"
 
 
 def _value(row: Row) -> float:
     assert row.value is not None
     return row.value
+
+
+def _named(label: str) -> str:
+    shown = label or "a model without a name"
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
+
+
+def _few(labels: Sequence[str]) -> str:
+    return _listed([_named(label) for label in labels]) if len(labels) <= NAMED else f"{len(labels)} models"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import runs_of
 from lmod_train.core.types import Score
 from lmod_train.report.contents import Cell, Column, Heads, Table, table
-from lmod_train.report.headline import Row, headline_rows
+from lmod_train.report.headline import Row
 from lmod_train.report.results import Results, RunScores, read_results
 from lmod_train.report.writers.markdown import markdown
 from lmod_train.scoring.headline import headline_metric
@@ -72,25 +72,35 @@ def _means(results: Results, task: str, headline: str, names: list[str]) -> list
     return mean_scores(task, headline, items, results.choices.get(task, ()))
 
 
-def mean_rows(results: Results) -> dict[str, list[Row]]:
+def mean_rows(results: Results, rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """Return name of each series of seeds -> a row of the headline table a task: the mean score over the seeds.
 
-    Its interval is that of the mean over patients; baselines are those of the first seed.
+    Its interval is that of the mean over patients; there is none if the seeds have replies to different records.
+    Baselines are those of the first seed, warnings and missing replies those of any.
+
+    Args:
+        results: The runs.
+        rows: Label of each run -> its rows of the headline table.
     """
-    return {
-        f"{Run(folder).name} (mean of {len(runs)} seeds)": [_mean_row(results, task, runs) for task in _tasks(runs)]
-        for folder, runs in by_series(results).items()
-    }
+    found = {}
+    for folder, runs in by_series(results).items():
+        own = {task: [(n, row) for n, _ in runs for row in rows[n] if row.task == task] for task in _tasks(runs)}
+        found[f"{Run(folder).name} (mean of {len(runs)} seeds)"] = [_mean_row(results, *one) for one in own.items()]
+    return found
 
 
-def _mean_row(results: Results, task: str, runs: list[tuple[str, RunScores]]) -> Row:
-    own = [(name, run) for name, run in runs if task in run.tasks()]
-    (first,) = (row for row in headline_rows([own[0][1]]) if row.task == task)
-    means = {s.metric: s for s in _means(results, task, first.metric, [name for name, _ in own])}
-    mean = means.get(first.metric)
+def _mean_row(results: Results, task: str, seeds: list[tuple[str, Row]]) -> Row:
+    first, values = seeds[0][1], [row.value for _, row in seeds if row.value is not None]
+    mean = next(
+        (s for s in _means(results, task, first.metric, [n for n, _ in seeds]) if s.metric == first.metric), None
+    )
+    warnings = tuple(dict.fromkeys(phrase for _, row in seeds for phrase in row.warnings))
+    account = next((r.account for _, r in seeds if r.account and not r.account.complete), first.account)
+    shared = replace(first, warnings=warnings, account=account)
     if mean is None:
-        return replace(first, value=None, low=None, high=None)
-    return replace(first, n=mean.n, value=mean.value, low=mean.low, high=mean.high)
+        value = float(np.mean(values)) if len(values) == len(seeds) else None
+        return replace(shared, value=value, low=None, high=None)
+    return replace(shared, n=mean.n, value=mean.value, low=mean.low, high=mean.high)
 
 
 def _tasks(runs: list[tuple[str, RunScores]]) -> list[str]:

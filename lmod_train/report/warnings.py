@@ -28,6 +28,9 @@ MOSTLY_READ, MOSTLY_UNREAD = 0.8, 0.5
 INCOMPLETE = "incomplete"
 """Phrase of a run in which records have no reply."""
 
+OTHER_REPLIES = "scores of other replies"
+"""Phrase of a run whose ``scores.csv`` is older than its replies, or was changed."""
+
 SAME = 2e-6
 """Maximum difference of equal scores; ``scores.csv`` has six decimals."""
 
@@ -266,7 +269,7 @@ def balanced_twice(case: TaskOfRun) -> str:
 
 CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     INCOMPLETE: incomplete,
-    "scores of other replies": other_replies,
+    OTHER_REPLIES: other_replies,
     "one class only": one_class_only,
     "one patient behind a class": one_patient_behind_a_class,
     "interval includes chance": interval_includes_chance,

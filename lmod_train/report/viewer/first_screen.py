@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from lmod_train.core.types import Prediction
-from lmod_train.report.comparisons import comparable, not_worse
+from lmod_train.report.comparisons import Place, comparable, letter_display
 from lmod_train.report.finding import Finding, findings
 from lmod_train.report.headline import Row, headline_rows
 from lmod_train.report.results import Results
@@ -81,13 +81,13 @@ def first_screen(results: Results) -> FirstScreen:
 
 def _compared(
     results: Results, scores: Mapping[str, Sequence[Row]]
-) -> tuple[Mapping[str, Sequence[Row]], Mapping[str, Sequence[str]]]:
-    """Return what the sentences compare: runs, in the place of seeds their mean, and which of them share a letter."""
-    means = mean_rows(results)
+) -> tuple[Mapping[str, Sequence[Row]], Sequence[Place]]:
+    """Return what the sentences compare: runs with their letters, or, of seeds, their mean, which has none."""
+    means = mean_rows(results, scores)
     if not means:
-        return scores, not_worse(comparable(results))
+        return scores, letter_display(comparable(results), fewest=2)[0]
     seeds = {name for runs in by_series(results).values() for name, _ in runs}
-    return {**means, **{name: rows for name, rows in scores.items() if name not in seeds}}, {}
+    return {**means, **{name: rows for name, rows in scores.items() if name not in seeds}}, ()
 
 
 def _title(results: Results) -> str:
@@ -103,9 +103,8 @@ def _title(results: Results) -> str:
 def _examples(results: Results, found: Sequence[Finding]) -> Iterator[Example]:
     """Yield wrong and right answers to the first task with images: those of its best model, then of the others."""
     for finding in found:
-        best = [name for name in results.names if name == finding.best]  # none if it is a mean of seeds
-        names = [*best, *(name for name in results.names if name != finding.best)]
-        wrong, right = _chosen(results, names, finding.task, False), _chosen(results, names[:1], finding.task, True)
+        names = sorted(results.names, key=lambda name: name != finding.best)
+        wrong, right = (_chosen(results, names, finding.task, one) for one in (False, True))
         shown = [*islice(wrong, EACH), *islice(right, EACH)]
         if shown:
             yield from shown
