@@ -64,7 +64,11 @@ class Own(Task):
         name: What records and scores call the question: letters, digits and underscores.
         words: The question, in any language.
         kind: ``choice``, one of `choices`; ``yes_no``; ``grade``, one of `choices` with the least first; ``number``, a
-            decimal number; ``several``, any of `choices`, or none; ``open``, free text.
+            decimal number; ``several``, any of `choices`, or none; ``open``, free text. ``choice`` is scored by
+            accuracies, macro F1 and kappa, beside chance and majority; ``yes_no`` by sensitivity and specificity too;
+            ``grade`` by quadratic kappa and mean absolute error too; ``number`` by exact match and mean absolute error,
+            beside that of the median; ``several`` by exact match, micro and macro F1, beside the most frequent set;
+            ``open`` by exact match, containment, token F1 and BLEU-1.
         choices: What the labels may be, word for word; of ``choice``, ``grade`` and ``several`` alone.
         label: Name of the label that is the truth; empty for ``table/<name>``. Labels of ``yes_no`` are yes or no;
             those of ``several`` are choices joined by ``; ``, empty for none of them. A sample without the label, or
