@@ -4,7 +4,8 @@ Each grade of a defect changes the image more than the grade below. Lengths are 
 the illuminated field, so that an image and the same image at half its size look alike. There are two exceptions: JPEG
 works on blocks of 8 pixels, and low resolution is a share of the pixels that an image has. The grades are chosen by eye
 on fundus photographs of 1,024 pixels: 1 is barely visible, 3 disturbs reading, 5 hides most of what a reader needs.
-Images keep their size, and structures their coordinates.
+Images keep their size, and structures their coordinates. Without a black surround, as in OCT, the field is the whole
+image.
 """
 
 from __future__ import annotations
