@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lmod_train.report.comparisons import NOT_COMPARED, Place
 from lmod_train.report.display_names import metric_name, task_name
@@ -97,7 +97,8 @@ def _first(best: Place, rows: Mapping[str, Row]) -> str:
     row = rows[best.run]
     if best.n == row.n or not set(rows) - {best.run}:
         return f"{_named(best.run)} {_stated(row)}"
-    return f"of the {best.n:,} questions that all have a reply to, {_named(best.run)} {_predicate(row, best.score)}"
+    told = _predicate(replace(row, n=best.n), best.score)
+    return f"on the records that all have a reply to, {_named(best.run)} {told}"
 
 
 def _against(others: Sequence[str], values: Mapping[str, float], rows: Mapping[str, Row]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.report.comparisons import comparable, not_worse
+from lmod_train.report.comparisons import NOT_COMPARED, Place, comparable, letter_display
 from lmod_train.report.finding import findings
 from lmod_train.report.headline import Row, headline_rows
 from lmod_train.report.results import read_results
@@ -15,62 +15,101 @@ from tests.report.make import run
 ROW = Row("four_way", "r", "m", "accuracy_strict", 216, 0.9, 0.85, 0.94, 0.25, 0.3, 0.0)
 
 
-def text(rows, alike=None):
-    (found,) = findings({label: [row] for label, row in rows.items()}, None if alike is None else {"four_way": alike})
+def text(rows, letters=None, n=216):
+    """What is said of rows by label; `letters` by label, the best first, with the rows' own scores."""
+    places = [Place("four_way", name, n, rows[name].value, own) for name, own in (letters or {}).items()]
+    (found,) = findings({label: [row] for label, row in rows.items()}, places)
     return found.text
 
 
 def test_the_best_model_is_named_first_with_share_interval_and_the_higher_baseline():
-    said = text({"b": replace(ROW, value=0.5, low=0.45, high=0.55), "a": ROW}, ["a"])
+    said = text({"b": replace(ROW, value=0.5, low=0.45, high=0.55), "a": ROW}, {"a": "a", "b": "b"})
     assert said == (
-        "Four-way diagnosis: a answers 90.0 % of 216 questions correctly (95 % interval 85.0-94.0 %); b 50.0 %; "
-        "always giving one answer would give 30.0 %."
+        "Four-way diagnosis: a answers 90.0 % of 216 questions correctly (95 % interval 85.0-94.0 %; always giving one "
+        "answer would give 30.0 %); b 50.0 %."
     )
     assert "guessing would give 40.0 %" in text({"a": replace(ROW, chance=0.4)})
 
 
 @pytest.mark.parametrize("level", ["chance", "majority"])
 @pytest.mark.parametrize("seed", range(20))
-def test_better_is_claimed_if_and_only_if_the_interval_is_above_both_baselines(level, seed):
+def test_better_is_denied_if_and_only_if_the_interval_is_not_above_both_baselines(level, seed):
     rng = random.Random(seed)
     value, base = rng.random(), rng.random()
     low = value * rng.random()
     row = replace(ROW, value=value, low=low, high=1.0, chance=0.0, majority=0.0)
     said = text({"a": replace(row, **{level: base})})
-    assert ("is not shown to be better than" in said) == (low <= base), said
-    assert "no model is shown" in text(
-        {"a": replace(row, **{level: 1.0}), "b": replace(row, value=0.0, low=0.0)}, ["a"]
-    )
+    assert ("is not shown to be better" in said) == (low <= base), said
+
+
+def test_each_model_is_held_against_its_own_baseline():
+    """A few questions answered luckily do not hide a model that is shown to be better on many."""
+    lucky = replace(ROW, n=6, value=1.0, low=0.05, high=1.0, majority=0.5)
+    said = text({"lucky": lucky, "big": replace(ROW, value=0.8, low=0.75, high=0.85)}, {})
+    assert "lucky is not shown to be better than that." in said and "No model" not in said
+    both = {"lucky": lucky, "big": replace(ROW, value=0.3, low=0.2, high=0.4)}
+    assert "No model is shown to be better than that." in text(both)
 
 
 def test_models_that_were_not_found_to_differ_are_not_ranked():
     rows = {"a": ROW, "b": replace(ROW, value=0.89), "c": replace(ROW, value=0.4, low=0.35, high=0.45)}
-    said = text(rows, ["a", "b"])
-    assert "a and b are not shown to differ; a answers 90.0 %" in said and "Lower: c 40.0 %." in said
-    assert "not shown to differ" not in text(rows, ["a"])
-    assert "These differences were not tested." in text(rows) and "not tested" not in text({"a": ROW})
-    assert "replies to different records" in text(rows, ["b"])
+    said = text(rows, {"a": "a", "b": "a", "c": "b"})
+    assert "; c 40.0 %. b 89.0 % is not shown to differ from it." in said
+    assert "not shown to differ" not in text(rows, {"a": "a", "b": "b", "c": "c"})
+    assert "b 89.0 % and c 40.0 % are not shown to differ from it." in text(rows, {"a": "ab", "b": "a", "c": "b"})
+    assert "These differences were not tested here." in text(rows) and "not tested" not in text({"a": ROW})
+    many = {f"m{k}": replace(ROW, value=0.9 - k / 100) for k in range(9)}
+    assert "m1 89.0 %, m2 88.0 %, and 6 more below" in text(many, {"m0": "a"} | {f"m{k}": "b" for k in range(1, 9)})
+    assert "4 models are not shown to differ from it." in text(many, {f"m{k}": "a" if k < 5 else "b" for k in range(9)})
 
 
-def test_many_models_are_counted():
-    rows = {f"m{k}": replace(ROW, value=0.9 - k / 100) for k in range(9)}
-    assert "m1 89.0 %, m2 88.0 %, and 6 more below" in text(rows, ["m0"])
-    assert "5 models are not shown to differ; m0 answers" in text(rows, list(rows)[:5])
+def test_models_are_ranked_on_the_records_that_they_share():
+    rows = {
+        "few": replace(ROW, n=40, value=0.8),
+        "big": replace(ROW, n=400, value=0.75),
+        "other": replace(ROW, value=0.99),
+    }
+    places = [Place("four_way", "big", 40, 1.0, "a"), Place("four_way", "few", 40, 0.8, "b"),
+              Place("four_way", "other", 216, 0.99, NOT_COMPARED)]  # fmt: skip
+    (found,) = findings({label: [row] for label, row in rows.items()}, places)
+    assert found.best == "big"
+    shared = "on the records that all have a reply to, big answers 100.0 % of 40 questions correctly; few 80.0 %."
+    assert shared in found.text
+    assert "Not compared, as the records differ: other." in found.text
 
 
 def test_what_limits_a_score_is_said():
     assert "10 questions are too few to say more." in text({"a": replace(ROW, n=10, low=0.55, high=0.99)})
+    assert "too few patients for an interval" in text({"a": replace(ROW, n=1, low=None, high=None)})
+    assert "90.0 % of 1 question correctly" in text({"a": replace(ROW, n=1, low=None, high=None)})
     assert "Not all questions have a reply: a." in text({"a": replace(ROW, account=Account(200, 16))})
     assert "Not all" not in text({"a": replace(ROW, account=Account(216))})
-    assert "Warnings about a: leak between splits." in text(
-        {"a": replace(ROW, warnings=("incomplete", "leak between splits"))}
-    )
+    warned = replace(ROW, value=0.5, warnings=("incomplete", "leak between splits"))
+    assert "Warnings: b (leak between splits)." in text({"a": ROW, "b": warned})
     assert "nothing can be said" in text({"a": replace(ROW, value=None, low=None, high=None)})
 
 
-def test_a_metric_that_is_no_share_is_not_a_percentage():
-    said = text({"a": replace(ROW, metric="kappa", value=0.61, low=0.5, high=0.7)})
-    assert "a reaches 0.610 quadratic kappa (95 % interval 0.500-0.700) on 216 questions" in said
+def test_scores_of_other_replies_are_not_ranked():
+    stale = replace(ROW, value=1.0, warnings=("scores of other replies",))
+    said = text({"stale": stale, "a": ROW}, {"a": "a", "stale": "b"})
+    assert ": a answers" in said and "Not the scores of their replies: stale." in said and "100.0 %" not in said
+    assert "nothing can be said, as the scores are not those of the replies" in text({"stale": stale})
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("exact_match", "a gives exactly the reference in 61.0 % of 216 questions (95 % interval 50.0-70.0 %;"),
+        ("kappa", "a reaches 0.610 quadratic kappa on 216 questions (95 % interval 0.500-0.700)."),
+        ("share_refused", "a reaches 0.610 share refused on 216 questions (95 % interval 0.500-0.700)."),
+    ],
+)
+def test_only_a_share_of_right_answers_is_called_correct_and_only_metrics_with_a_baseline_have_one(metric, said):
+    found = text({"a": replace(ROW, metric=metric, value=0.61, low=0.5, high=0.7)})
+    assert said in found and ("would give" in found) == (metric == "exact_match")
+    assert "too few to say more" not in text({"a": replace(ROW, metric="uas", value=62.0, low=55.0, high=70.0)})
+    mixed = {"a": ROW, "b": replace(ROW, metric=metric)}
+    assert "scored by different metrics" in text(mixed)
 
 
 def test_the_first_sentence_is_of_the_task_that_most_models_were_asked():
@@ -85,7 +124,6 @@ def test_runs_of_planted_skill_are_told_apart_and_copies_are_not(tmp_path):
     made.append(run(tmp_path / "same", 0.95, n=60, seed=3))
     results = read_results(made)
     rows = {name: headline_rows([own]) for name, own in zip(results.names, results.runs, strict=True)}
-    alike = not_worse(comparable(results))
-    assert all("base (bad)" not in names and len(names) == 2 for names in alike.values()), alike
-    for found in findings(rows, alike):
-        assert "not shown to differ" in found.text and "Lower: base (bad)" in found.text
+    for found in findings(rows, letter_display(comparable(results), fewest=2)[0]):
+        assert "is not shown to differ from it." in found.text and "; base (bad)" in found.text
+        assert found.best != "base (bad)"
