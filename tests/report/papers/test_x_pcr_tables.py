@@ -94,3 +94,14 @@ def test_it_prints_a_line_for_each_relation(script, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert "no constant times EP: consistent in 2 of 21 rows" in printed
     assert "    Specialists: 90.63, recomputed 89.01" in printed
+
+
+def test_what_is_said_of_rows_times_a_constant_is_what_is_counted(script, monkeypatch):
+    every, others = script.proportional(), script.proportional(list(script.MODALITIES)[1:])
+    assert (every, others) == ((97, 126), (76, 105))
+    said = state_of(next(iter(find("xpcr", "Table 4")))).why
+    assert said.startswith("{} of {} rows".format(*every)) and said.endswith("{} of {} without Table 3".format(*others))
+    assert "{} of {} rows".format(*every) in (SCRIPT.parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(script, "SAME_RATIO", 0.001)
+    assert script.proportional() == (93, 126)
+    assert not script.is_proportional(script.np.arange(1.0, 7.0), script.np.array([1, 2, 3, 4, 5, 6.1]))
