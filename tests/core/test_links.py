@@ -181,4 +181,4 @@ def test_the_folder_of_a_series_is_a_root_of_its_runs(outside: Path, tmp_path: P
 
     monkeypatch.setattr(cli, "_late", run)
     with pytest.raises(LinkInFolder):
-        cli._each(Series(tmp_path / "series", (["fit", "seed_0"],)))
+        cli._each(Series(tmp_path / "series", (["fit", "seed_0"],)), ["fit"])
