@@ -24,11 +24,24 @@ LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the scores of one task say, and the label of the best model; empty without a score."""
+    """What the scores of one task say.
+
+    Attributes:
+        task: Name of the task.
+        claim: Which model is best, and what it is worth.
+        cautions: What a reader must know of the claim: missing replies, few questions, warnings.
+        best: Label of the best model; empty without a score.
+    """
 
     task: str
-    text: str
+    claim: str
+    cautions: str
     best: str
+
+    @property
+    def text(self) -> str:
+        """All of it, in one line."""
+        return " ".join(filter(None, (self.claim, self.cautions)))
 
 
 def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) -> list[Finding]:
@@ -60,11 +73,12 @@ def _finding(task: str, rows: Mapping[str, Row], places: Sequence[Place]) -> Fin
     kept = {label: row for label, row in scored.items() if label not in stale}
     if not kept:
         why = "the scores are not those of the replies" if stale else "there is no score"
-        return Finding(task, f"{task_name(task)}: nothing can be said, as {why}.", "")
+        return Finding(task, f"{task_name(task)}: nothing can be said, as {why}.", "", "")
     ranked = [p for p in places if p.letters != NOT_COMPARED and p.run in kept]
     best, said = _compared(kept, ranked) if len(ranked) > 1 else _alone(kept)
     cautions = [*_cautions(best, kept), *([f"Not the scores of their replies: {_few(stale)}."] if stale else [])]
-    return Finding(task, f"{task_name(task)}: {' '.join([*said, *cautions])}", best)
+    said += _worth(best, kept)
+    return Finding(task, f"{task_name(task)}: {' '.join(said)}", " ".join(cautions), best)
 
 
 def _alone(rows: Mapping[str, Row]) -> tuple[str, list[str]]:
@@ -113,7 +127,8 @@ def _with(label: str, values: Mapping[str, float], rows: Mapping[str, Row]) -> s
     return f"{_named(label)} {_shown(rows[label], values[label])}"
 
 
-def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
+def _worth(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
+    """Yield a sentence if the best model, or any, is not shown to be better than its baselines."""
     row = rows[best]
     unsure = [label for label, other in rows.items() if not _is_shown(other)]
     baselined = row.metric in BASELINED and _baseline(row)[0] is not None
@@ -121,6 +136,10 @@ def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
         yield "No model is shown to be better than that." if len(rows) > 1 else "That is not shown to be better."
     elif baselined and best in unsure:
         yield f"{_named(best)} is not shown to be better than that."
+
+
+def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
+    row = rows[best]
     if row.low is None or row.high is None:
         yield "There are too few patients for an interval."
     elif row.metric in BASELINED and row.high - row.low > WIDE:
