@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from lmod_train.report.comparisons import NOT_COMPARED, Place
 from lmod_train.report.display_names import metric_name, task_name
 from lmod_train.report.headline import Row
-from lmod_train.report.warnings import INCOMPLETE, OTHER_REPLIES
+from lmod_train.report.warnings import BELOW_CHANCE, INCOMPLETE, OTHER_REPLIES
 
 SHARE, EXACT = "accuracy_strict", "exact_match"
 """Metrics that are a share of the questions: answered correctly, and in the exact words of the reference."""
-BASELINED = (SHARE, EXACT, "f1_lmod_plus")
+SHARES = (SHARE, EXACT)
+BASELINED = (*SHARES, "f1_lmod_plus")
 """Metrics between 0 and 1, of which chance and majority are in the same unit; others have no baseline."""
 WIDE = 0.3
 """Width of an interval from which a score is called uncertain."""
@@ -109,7 +110,7 @@ def _compared(rows: Mapping[str, Row], ranked: Sequence[Place]) -> tuple[str, li
 def _first(best: Place, rows: Mapping[str, Row]) -> str:
     """Return what is said of the best model: on its own records if these are those that were compared."""
     row = rows[best.run]
-    if best.n == row.n or not set(rows) - {best.run}:
+    if best.n == row.n:
         return f"{_named(best.run)} {_stated(row)}"
     told = _predicate(replace(row, n=best.n), best.score)
     return f"on the records that all have a reply to, {_named(best.run)} {told}"
@@ -147,7 +148,7 @@ def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
     if missing := [label for label, other in rows.items() if other.account and not other.account.complete]:
         yield f"Not all questions have a reply: {_few(missing)}."
     warned = {
-        label: [p for p in other.warnings if p not in (INCOMPLETE, "below chance")] for label, other in rows.items()
+        label: [p for p in other.warnings if p not in (INCOMPLETE, BELOW_CHANCE)] for label, other in rows.items()
     }
     if listed := [f"{_named(label)} ({', '.join(own)})" for label, own in warned.items() if own]:
         yield f"Warnings: {_listed(listed) if len(listed) <= NAMED else f'{len(listed)} models, see below'}."
@@ -183,13 +184,13 @@ def _predicate(row: Row, value: float) -> str:
 
 
 def _shown(row: Row, value: float) -> str:
-    return f"{100 * value:.1f} %" if row.metric in (SHARE, EXACT) else f"{value:.3f}"
+    return f"{100 * value:.1f} %" if row.metric in SHARES else f"{value:.3f}"
 
 
 def _bounds(row: Row) -> str:
     assert row.low is not None
     assert row.high is not None
-    if row.metric in (SHARE, EXACT):
+    if row.metric in SHARES:
         return f"{100 * row.low:.1f}-{100 * row.high:.1f} %"
     return f"{row.low:.3f}{'-' if row.low >= 0 else ' to '}{row.high:.3f}"
 

@@ -28,6 +28,9 @@ MOSTLY_READ, MOSTLY_UNREAD = 0.8, 0.5
 INCOMPLETE = "incomplete"
 """Phrase of a run in which records have no reply."""
 
+BELOW_CHANCE = "below chance"
+"""Phrase of a score that is worse than that of random answers."""
+
 OTHER_REPLIES = "scores of other replies"
 """Phrase of a run whose ``scores.csv`` is older than its replies, or was changed."""
 
@@ -273,7 +276,7 @@ CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     "one class only": one_class_only,
     "one patient behind a class": one_patient_behind_a_class,
     "interval includes chance": interval_includes_chance,
-    "below chance": below_chance,
+    BELOW_CHANCE: below_chance,
     "one answer to all": one_answer,
     NOTHING_LEARNED: nothing_learned,
     BALANCED_TWICE: balanced_twice,

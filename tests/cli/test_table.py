@@ -432,15 +432,7 @@ def test_hidden_rows_and_other_sheets_are_told_in_the_plan_too(tmp_path: Path, c
     assert bool(hidden) is ("hidden rows, as of a filter, are read too: 3 in sheet 'Sheet'" in written)
     printed = capsys.readouterr().out
     assert all(note in printed for note in written)
-    again = [
-        "curate",
-        "--table",
-        str(tmp_path / "OUT" / "table.yaml"),
-        "--out",
-        str(tmp_path / "OUT"),
-        "--follow_links",
-    ]
-    assert cli.main([*again, "--workers", "1"]) == 0, "notes are no part of the plan"
+    assert cli.main(by_plan(tmp_path)) == 0, "notes are no part of the plan"
 
 
 def rows(folder: Path, header: str, *cells: str, n: int = 12) -> list[str]:
@@ -583,7 +575,13 @@ def edited(folder: Path, change: Callable[[dict[str, Any]], None]) -> list[str]:
     plan = yaml.safe_load(file.read_text(encoding="utf-8"))
     change(plan)
     file.write_text(yaml.safe_dump(plan, allow_unicode=True), encoding="utf-8")
-    return ["curate", "--table", str(file), "--out", str(folder / "OUT"), "--workers", "1", "--follow_links"]
+    return by_plan(folder)
+
+
+def by_plan(folder: Path, out: str = "OUT") -> list[str]:
+    """Return the command that curates by the plan in OUT."""
+    file = folder / "OUT" / "table.yaml"
+    return ["curate", "--table", str(file), "--out", str(folder / out), "--workers", "1", "--follow_links"]
 
 
 @pytest.mark.parametrize(
@@ -700,16 +698,7 @@ def test_questions_of_a_table_are_chinese_on_request(tmp_path: Path):
     assert words["diagnosis"].startswith("这张图像显示的是哪种诊断？ 请从")
     assert {r.answer for r in tasks["diagnosis"]} == {"答案: 正常", "答案: 非增殖性"}
     assert {r.answer for r in tasks["clarity"]} == {"答案: 模糊", "答案: 清晰"}
-    again = [
-        "curate",
-        "--table",
-        str(tmp_path / "OUT" / "table.yaml"),
-        "--out",
-        str(tmp_path / "NEW"),
-        "--workers",
-        "1",
-    ]
-    assert cli.main([*again, "--follow_links"]) == 0
+    assert cli.main(by_plan(tmp_path, "NEW")) == 0
     assert by_task(tmp_path / "NEW")["clarity"][0].messages == tasks["clarity"][0].messages
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,11 @@ def truths(n: int, seed: int) -> list[Truth]:
         >>> [(t.key, t.group, t.labels["diagnosis"]) for t in truths(2, seed=0)]
         [('IMG_0001', 'P001', 'cataract'), ('IMG_0002', 'P001', 'diabetic retinopathy')]
     """
+    return _truths(_eyes(n, seed), seed)
+
+
+def _truths(eyes: Sequence[Eye], seed: int) -> list[Truth]:
+    n = len(eyes)
     people = np.random.default_rng([seed, n])
     ages, sexes = people.integers(31, 88, size=n), people.integers(0, 2, size=n)
     return [
@@ -40,7 +46,7 @@ def truths(n: int, seed: int) -> list[Truth]:
                 quality="good" if i % 5 else "poor",
             ),
         )
-        for i, eye in enumerate(_eyes(n, seed))
+        for i, eye in enumerate(eyes)
     ]
 
 
@@ -59,7 +65,8 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     """
     root = Path(out) / _SOURCE
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
-    drawn = truths(n, seed)
+    eyes = _eyes(n, seed)
+    drawn = _truths(eyes, seed)
     book = Workbook(write_only=True)
     sheet = book.create_sheet("patients")
     sheet.append(HEADER)
@@ -70,8 +77,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     with write_durably(root / "patients.xlsx") as part:
         book.save(part)
     shots = [
-        Shot(eye.seed, eye.diagnosis, root / "photos" / f"{t.key}.jpg")
-        for t, eye in zip(drawn, _eyes(n, seed), strict=True)
+        Shot(eye.seed, eye.diagnosis, root / "photos" / f"{t.key}.jpg") for t, eye in zip(drawn, eyes, strict=True)
     ]
     take(shots, size, _SOURCE, workers)
 
