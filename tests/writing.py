@@ -247,7 +247,7 @@ WAYS = (
     Way("apply-delta", ("weights", "apply-delta", "--delta", "delta", "--base", "base", "--out", "OUT"),
         delta, "OUT", True),
 )  # fmt: skip
-"""`collapse-lab` trains six models; its writers are those of `fit` and `apply-delta`."""
+"""`collapse-lab` trains models; its writers are those of `fit` and `apply-delta`."""
 
 
 def type_in(folder: Path, typed: tuple[str, ...]) -> int:

@@ -10,8 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from lmod_train.core.types import Reply, Unparsed
+import numpy as np
+
+from lmod_train.core.types import Reply, Score, Unparsed
+from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.seeds import mean_over_runs
 
 NGRAM = 4
 LONGEST_WORD = 24
@@ -129,6 +133,24 @@ def signs_of(
         right_shuffled=right_shuffled,
         lost_without_picture=_mean(_right(item) for item in items if item.id in exchanged) - right_shuffled,
     )
+
+
+def mean_right(task: str, runs: Sequence[Sequence[Item]]) -> Score:
+    """Return the mean correctness over runs on the same records, with an interval clustered by patient.
+
+    Args:
+        task: Name of the task.
+        runs: Items of each run, with the same ids in the same order; without an item, the score has no value.
+
+    Example:
+        >>> runs = [[Item(str(i), "answered", "A", "A" if i else "B", group=str(i)) for i in range(20)]] * 2
+        >>> (score := mean_right("glaucoma", runs)).value, round(score.low, 2), round(score.high, 2)
+        (0.95, 0.75, 1.0)
+    """
+    groups = [item.group for item in runs[0]]
+    columns = {"items": np.ones((len(groups), len(runs))), "right": np.array([[_right(i) for i in r] for r in runs]).T}
+    measure = Measure("right", lambda sums: ratio(sums["right"], sums["items"]), items_in)
+    return compute_scores(task, "all", columns, groups, [mean_over_runs(measure, len(runs))])[0]
 
 
 def tripped(signs: Signs, limits: Limits, *, late: bool) -> list[str]:

@@ -8,106 +8,113 @@ from statistics import fmean
 from typing import Any
 
 from lmod_train.report.canvas import COLOURS, canvas
-from lmod_train.training.lab.collapse import ANSWERS, STARTS, Answers, Outcome
+from lmod_train.training.lab.collapse import ANSWERS, Answers, Result
+from lmod_train.training.lab.remains import percent, remains
 
 SMOOTH = 10
 """Number of steps that are averaged for one point of the loss curve."""
 
 HEAD = (
-    "start", "answers", "strings", "seeds", "loss", "right", "empty", "repetitive", "cut off", "distinct", "doctor",
-    "example reply",
+    "start", "answers", "rate", "steps", "strings", "seeds", "loss", "right", "by seed", "empty", "repetitive",
+    "cut off", "distinct", "doctor", "example reply",
 )  # fmt: skip
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
-    """Return the outcomes as a Markdown table, one row for all seeds, with an example reply and the limitations below.
+def table(results: Sequence[Result]) -> str:
+    """Return a Markdown table with a row for each arm, and below it what the controls leave of the claim, and limits.
 
-    Example:
-        >>> merged = Outcome(0, "merged", "short", 8, 2, 33.0, 0.1, 1.0, 0.0, 0.0, 0.0, 0.5, "passes", "NORMAL")
-        >>> print(table([merged]).splitlines()[2])
-        | merged | short | 2 | 1 | 0.10 | 100 % | 0 % | 0 % | 0 % | 0.50 | passes | `NORMAL` |
+    ``right`` is the mean over the seeds with its 95 % interval over patients; ``by seed`` the range of the seeds.
     """
-    rows = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD))]
-    for answers in ANSWERS:
-        for start in STARTS:
-            own = [o for o in outcomes if (o.start, o.answers) == (start, answers)]
-            if own:
-                shares = [_percent([getattr(o, s) for o in own]) for s in ("right", "empty", "repetitive", "at_limit")]
-                loss, distinct = fmean(o.loss for o in own), fmean(o.distinct for o in own)
-                example = own[0].example.replace("|", "\\|").replace("\n", " ")[:70]
-                cells = [
-                    start,
-                    answers,
-                    str(own[0].strings),
-                    str(len(own)),
-                    f"{loss:.2f}",
-                    *shares,
-                    f"{distinct:.2f}",
-                    own[0].doctor,
-                ]
-                rows.append(" | ".join([*cells, f"`{example}`" if example else "(empty)"]))
-    return "\n".join(f"| {row} |" for row in rows) + f"\n\n{limits(outcomes)}\n"
+    rows = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD)), *map(_row, results)]
+    text = "\n".join(f"| {row} |" for row in rows)
+    return "\n\n".join(filter(None, (text, remains(results), limits(results)))) + "\n"
 
 
-def limits(outcomes: Sequence[Outcome]) -> str:
-    """Return the limitations of the experiment as text: choice of the learning rate, and what is not known."""
-    strings = {answers: _strings(outcomes, answers) for answers in ANSWERS}
+def _row(result: Result) -> str:
+    own, recipe = result.outcomes, result.arm.recipe
+    example = own[0].example.replace("|", "\\|").replace("\n", " ")[:70]
+    cells = [
+        result.arm.start,
+        result.arm.answers,
+        f"{recipe.lr:g}",
+        str(recipe.steps),
+        str(own[0].strings),
+        str(len(own)),
+        f"{fmean(o.loss for o in own):.2f}",
+        percent(result.right),
+        *(_range([getattr(o, share) for o in own]) for share in ("right", "empty", "repetitive", "at_limit")),
+        f"{fmean(o.distinct for o in own):.2f}",
+        own[0].doctor,
+        f"`{example}`" if example else "(empty)",
+    ]
+    return " | ".join(cells)
+
+
+def limits(results: Sequence[Result]) -> str:
+    """Return the limitations of the experiment as text: what was chosen, and what is not known."""
+    strings = {answers: _strings(results, answers) for answers in ANSWERS}
+    outcomes = [o for result in results for o in result.outcomes]
     minutes = sum(o.seconds for o in outcomes) / 60 / max(len({o.seed for o in outcomes}), 1)
     return (
-        "Limitations: one small model on drawn eyes (phantoms). The learning rate was chosen such that both published "
-        "symptoms appear; at 1e-3 long replies are empty too. The training records have "
+        "Limitations: one small model on drawn eyes (phantoms). Without controls, the learning rate is one at which "
+        "both published symptoms appear; at 1e-3 long replies are empty too. The training records have "
         f"{strings['long']} distinct long answers and {strings['varied']} distinct varied ones. The content of the "
         "authors' weight files is not known: the published command is consistent with a start from delta weights, and "
         f"these replies with its outcome. Training and evaluation took {minutes:.1f} minutes per seed here."
     )
 
 
-def _strings(outcomes: Sequence[Outcome], answers: Answers) -> str:
-    return next((str(o.strings) for o in outcomes if o.answers == answers), "0 (not run)")
+def _strings(results: Sequence[Result], answers: Answers) -> str:
+    return next((str(r.outcomes[0].strings) for r in results if r.arm.answers == answers), "0 (not run)")
 
 
-def _percent(values: Sequence[float]) -> str:
+def _range(values: Sequence[float]) -> str:
     low, high = (f"{100 * v:.0f}" for v in (min(values), max(values)))
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-def draw(outcomes: Sequence[Outcome], losses: Sequence[Sequence[float]], out: Path) -> Path:
+def draw(results: Sequence[Result], out: Path) -> Path:
     """Draw ``collapse.png`` (and .svg) with loss curves above and shares of replies below; return the PNG's path.
 
     Args:
-        outcomes: Outcome of every training.
-        losses: Loss of every step, for each outcome.
+        results: Result of every arm.
         out: Folder to write to.
     """
+    names = list(dict.fromkeys(_name(r) for r in results))
     with canvas(out, "collapse", 2, len(ANSWERS), (15, 7)) as axes:
         for column, answers in enumerate(ANSWERS):
-            own = [(o, v) for o, v in zip(outcomes, losses, strict=True) if o.answers == answers]
-            _curves(axes[0, column], own, f"{answers} answers")
-            _endings(axes[1, column], [o for o, _ in own])
+            own = [r for r in results if r.arm.answers == answers]
+            _curves(axes[0, column], own, names, f"{answers} answers")
+            _endings(axes[1, column], own, names)
     return out / "collapse.png"
 
 
-def _curves(axis: Any, own: Sequence[tuple[Outcome, Sequence[float]]], title: str) -> None:
-    shown = set()
-    for outcome, values in own:
-        points = [fmean(values[i : i + SMOOTH]) for i in range(0, len(values), SMOOTH)]
-        colour = COLOURS[STARTS.index(outcome.start)]
-        label = None if outcome.start in shown else f"from {outcome.start} weights"
-        shown.add(outcome.start)
-        axis.plot([i * SMOOTH for i in range(len(points))], points, color=colour, label=label, linewidth=1.4)
+def _name(result: Result) -> str:
+    return f"{result.arm.start}, {result.arm.recipe.steps} steps"
+
+
+def _curves(axis: Any, own: Sequence[Result], names: Sequence[str], title: str) -> None:
+    for result in own:
+        colour, label = COLOURS[names.index(_name(result))], f"{_name(result)}, rate {result.arm.recipe.lr:g}"
+        for seed, values in enumerate(result.losses):
+            points = [fmean(values[i : i + SMOOTH]) for i in range(0, len(values), SMOOTH)]
+            places = [i * SMOOTH for i in range(len(points))]
+            axis.plot(places, points, color=colour, label=None if seed else label, linewidth=1.2)
     axis.set(title=title, xlabel="optimiser step", ylabel="loss (nats per token)", ylim=(0, None))
-    axis.legend(frameon=False)
+    if own:
+        axis.legend(frameon=False)
 
 
-def _endings(axis: Any, own: Sequence[Outcome]) -> None:
-    """Draw the shares of both starts side by side: the mean over seeds as a bar, each seed as a dot."""
-    names = ("right", "empty", "repetitive", "at_limit")
-    for i, start in enumerate(STARTS):
-        seeds = [o for o in own if o.start == start]
-        for j, name in enumerate(names if seeds else ()):
-            values = [getattr(o, name) for o in seeds]
-            place = j + (i - 0.5) * 0.38
-            axis.bar(place, fmean(values), 0.36, color=COLOURS[i])
+def _endings(axis: Any, own: Sequence[Result], names: Sequence[str]) -> None:
+    """Draw the shares of all arms side by side: the mean over seeds as a bar, each seed as a dot."""
+    shares = ("right", "empty", "repetitive", "at_limit")
+    width = 0.8 / len(names)
+    for result in own:
+        i = names.index(_name(result))
+        for j, share in enumerate(shares):
+            values = [getattr(o, share) for o in result.outcomes]
+            place = j + (i - (len(names) - 1) / 2) * width
+            axis.bar(place, fmean(values), 0.95 * width, color=COLOURS[i])
             axis.plot([place] * len(values), values, "o", color="black", markersize=3)
-    axis.set_xticks(range(len(names)), ["right", "empty", "repetitive", "cut off"])
+    axis.set_xticks(range(len(shares)), ["right", "empty", "repetitive", "cut off"])
     axis.set(ylim=(0, 1.05), ylabel="share of held-out replies")
