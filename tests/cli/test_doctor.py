@@ -3,12 +3,20 @@
 import json
 import re
 import shlex
+from collections import Counter
+from pathlib import Path
 
+import pytest
 import torch
+import yaml
 
 from lmod_train.cli import doctor, main
 from lmod_train.core.shipped import configs_folder
+from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.chat.delta import make_delta
+from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.staging import Staging
 from tests import published
 
 CONFIGS = configs_folder()
@@ -66,3 +74,26 @@ def test_weights_in_the_layout_of_their_own_code_are_refused_with_the_command_th
     assert "load_report" not in failed(shlex.split(typed)[-1])
     make_delta(tmp_path / "llava-med", tmp_path / "llava-med", tmp_path / "llava-med-7b")
     assert "apply-delta --delta llava-med-7b" in failed("llava-med-7b")["delta"]
+
+
+@pytest.mark.slow
+def test_the_published_training_draws_oct_and_cfp_equally_and_asks_about_macular_holes(tmp_path, monkeypatch):
+    """Of a folder of LMOD, the sources of other modalities are left out, and OCT is as frequent as CFP."""
+    monkeypatch.chdir(tmp_path)
+    drawn = "cataract_1k,oimhs,fairseg,cau001,cataract_detection_2,refuge,idrid,origa,g1020"
+    assert main(["phantom", "--out", "raw", "--n", "16", "--sources", drawn]) == 0
+    published = (CONFIGS / "llava_med_published.yaml").read_text()
+    protocol = re.search(r"curated: curated/(\w+)", published)[1]
+    assert main(["curate", "--config", protocol, "--raw", "raw", "--out", "folder"]) == 0
+    written = yaml.safe_load(published)["data"]
+    tasks = [Anatomy(), Glaucoma(), Staging()]
+    data = RecordsDataModule(
+        Path("folder"), tasks, batch_size=1, sources=written["sources"], balance=written["balance"]
+    )
+    data.setup("fit")
+    records, draw = data._draw()
+    counted = Counter((records[i].modality, records[i].task) for group in draw(0) for i in group)
+    by_modality = {m: sum(n for (own, _), n in counted.items() if own == m) for m, _ in counted}
+    assert by_modality.keys() == {"OCT", "CFP"}
+    assert abs(by_modality["OCT"] - by_modality["CFP"]) <= 1
+    assert {task for _, task in counted} == {"anatomy", "glaucoma", "macular_hole_stage"}
