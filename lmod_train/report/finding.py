@@ -9,6 +9,7 @@ from lmod_train.report.comparisons import NOT_COMPARED, Place
 from lmod_train.report.display_names import metric_name, task_name
 from lmod_train.report.headline import Row
 from lmod_train.report.warnings import BELOW_CHANCE, INCOMPLETE, OTHER_REPLIES
+from lmod_train.scoring.headline import direction
 
 SHARE, EXACT = "accuracy_strict", "exact_match"
 """Metrics that are a share of the questions: answered correctly, and in the exact words of the reference."""
@@ -31,7 +32,7 @@ class Finding:
         task: Name of the task.
         claim: Which model is best, and what it is worth.
         cautions: What a reader must know of the claim: missing replies, few questions, warnings.
-        best: Label of the best model; empty without a score.
+        best: Label of the best model; empty without a score, or if no model can be called better.
     """
 
     task: str
@@ -78,16 +79,19 @@ def _finding(task: str, rows: Mapping[str, Row], places: Sequence[Place]) -> Fin
     ranked = [p for p in places if p.letters != NOT_COMPARED and p.run in kept]
     best, said = _compared(kept, ranked) if len(ranked) > 1 else _alone(kept)
     cautions = [*_cautions(best, kept), *([f"Not the scores of their replies: {_few(stale)}."] if stale else [])]
-    said += _worth(best, kept)
+    said += _worth(best, kept) if best else ()
     return Finding(task, f"{task_name(task)}: {' '.join(said)}", " ".join(cautions), best)
 
 
 def _alone(rows: Mapping[str, Row]) -> tuple[str, list[str]]:
     """Return the best of models that were not compared, and what is said of them."""
-    metrics = {row.metric for row in rows.values()}
-    best, *others = sorted(rows, key=lambda label: -_value(rows[label]))
+    metrics = dict.fromkeys(row.metric for row in rows.values())
+    best, *others = sorted(rows, key=lambda label: -direction(rows[label].metric) * _value(rows[label]))
     if len(metrics) > 1:
         return best, [f"the models are scored by different metrics: {_listed([metric_name(m) for m in metrics])}."]
+    if others and not direction(rows[best].metric):
+        said = f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."
+        return "", [said, "Which of these values is better is not known of this metric."]
     said = [f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."]
     return best, said + (["These differences were not tested here."] if others else [])
 
@@ -140,7 +144,7 @@ def _worth(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
 
 
 def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
-    row = rows[best]
+    row = rows.get(best) or next(iter(rows.values()))
     if row.low is None or row.high is None:
         yield "There are too few patients for an interval."
     elif row.metric in BASELINED and row.high - row.low > WIDE:
@@ -150,8 +154,14 @@ def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
     warned = {
         label: [p for p in other.warnings if p not in (INCOMPLETE, BELOW_CHANCE)] for label, other in rows.items()
     }
-    if listed := [f"{_named(label)} ({', '.join(own)})" for label, own in warned.items() if own]:
-        yield f"Warnings: {_listed(listed) if len(listed) <= NAMED else f'{len(listed)} models, see below'}."
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for label, own in warned.items():
+        if own:
+            alike.setdefault(tuple(own), []).append(label)
+    if len(alike) <= NAMED and (listed := [f"{_few(labels)} ({', '.join(own)})" for own, labels in alike.items()]):
+        yield f"Warnings: {_listed(listed)}."
+    elif alike:
+        yield f"Warnings: {sum(map(len, alike.values()))} models, see below."
 
 
 def _is_shown(row: Row) -> bool:
@@ -170,12 +180,13 @@ def _stated(row: Row) -> str:
     """Return the predicate with score, interval and baseline."""
     level, source = _baseline(row)
     beside = [f"95 % interval {_bounds(row)}"] if row.low is not None and row.high is not None else []
+    beside += [f"each question is asked in {row.ways} ways"] if row.ways > 1 else []
     beside += [f"{source} would give {_shown(row, level)}"] if level is not None else []
     return _predicate(row, _value(row)) + (f" ({'; '.join(beside)})" if beside else "")
 
 
 def _predicate(row: Row, value: float) -> str:
-    many = f"{row.n:,} question{'s' * (row.n != 1)}"
+    many = f"{row.n:,} {'request' if row.ways > 1 else 'question'}{'s' * (row.n != 1)}"
     if row.metric == SHARE:
         return f"answers {_shown(row, value)} of {many} correctly"
     if row.metric == EXACT:

@@ -11,11 +11,15 @@ from lmod_train.report.results import RunScores, read_run_scores
 from lmod_train.report.warnings import Warned
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.ways import ways_in
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the headline table; None if a run does not have a value."""
+    """One row of the headline table; None if a run does not have a value.
+
+    `ways` is the number of ways in which each question was asked; `n` counts each of them.
+    """
 
     task: str
     run: str
@@ -30,6 +34,7 @@ class Row:
     unparsed: float | None
     account: Account | None = None
     warnings: tuple[str, ...] = ()
+    ways: int = 1
 
 
 def headline(runs: Sequence[Path]) -> list[Row]:
@@ -63,7 +68,8 @@ def headline_rows(
             chance, majority, unparsed = (b.value if b else None for b in beside)
             numbers = (score.n, score.value, score.low, score.high, chance, majority, unparsed)
             phrases = tuple(w.phrase for w in (warned or {}).get((run.path, task), ()))
-            rows.append(Row(task, run.run, run.called, metric, *numbers, run.account(task), phrases))
+            ways = ways_in(s.subset for s in run.scores if s.task == task)
+            rows.append(Row(task, run.run, run.called, metric, *numbers, run.account(task), phrases, ways))
     return rows
 
 

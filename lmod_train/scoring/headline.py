@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from lmod_train.core.types import Score
 
 HEADLINES = ("accuracy_strict", "f1_lmod_plus")
 """The headline metric of a task is the first of these that it has, otherwise its first metric."""
+
+ERRORS = frozenset({"mean_absolute_error", "mean_absolute_error_median", "brier", "ece"})
+"""Metrics of this package of which a smaller value is better."""
+SCORES = frozenset(
+    {
+        *HEADLINES, "accuracy", "accuracy_answered", "accuracy_overall", "agreement", "balanced_accuracy",
+        "bleu1_corpus", "bleu1_sentence_mean", "ccr_product", "exact_match", "f1", "f1_lmod_v1", "f1_macro", "f1_micro",
+        "hr", "kappa", "kappa_quadratic", "macro_f1", "precision", "recall", "score", "sensitivity", "specificity",
+        "swa_mean",
+    }
+)  # fmt: skip
+"""Metrics of this package of which a larger value is better."""
+
+
+def direction(metric: str) -> Literal[-1, 0, 1]:
+    """Return 1 if a larger value is better, -1 if a smaller one is, and 0 if that is not known of a metric.
+
+    Example:
+        >>> direction("accuracy_strict"), direction("mean_absolute_error"), direction("my_metric")
+        (1, -1, 0)
+    """
+    return 1 if metric in SCORES else -1 if metric in ERRORS else 0
 
 
 def headline_metric(scores: Sequence[Score], task: str) -> str:

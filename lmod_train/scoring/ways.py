@@ -7,6 +7,8 @@ out of the id, so that the question as curated has the same id in every run.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 PLAIN = {"wording": "0", "order": "0", "system": "none", "shots": "0", "repeat": "1"}
@@ -15,6 +17,17 @@ FACTORS = tuple(PLAIN)
 
 Known = tuple[str, Mapping[str, str]]
 """Record id and tags of an item."""
+
+
+def ways_in(subsets: Iterable[str]) -> int:
+    """Return in how many ways each question was asked, from the names of the subsets of its scores.
+
+    Example:
+        >>> ways_in(["all", "sex=male", "wording=0", "wording=1", "order=0", "order=1", "order=2"]), ways_in(["all"])
+        (6, 1)
+    """
+    named = {subset for subset in subsets if subset.partition("=")[0] in FACTORS}
+    return math.prod(Counter(subset.partition("=")[0] for subset in named).values())
 
 
 def asked_id(question: str, way: Mapping[str, str]) -> str:

@@ -63,6 +63,35 @@ def test_models_that_were_not_found_to_differ_are_not_ranked():
     assert "4 models are not shown to differ from it." in text(many, {f"m{k}": "a" if k < 5 else "b" for k in range(9)})
 
 
+def test_ways_of_asking_are_no_further_questions():
+    said = text({"a": replace(ROW, n=648, ways=3)})
+    assert (
+        "a answers 90.0 % of 648 requests correctly (95 % interval 85.0-94.0 %; each question is asked in 3 ways;"
+        in said
+    )
+    assert "questions" not in said
+
+
+@pytest.mark.parametrize(("metric", "best"), [("exact_match", "high"), ("mean_absolute_error", "low"), ("my_own", "")])
+def test_a_model_is_only_called_the_best_by_a_metric_whose_direction_is_known(metric, best):
+    rows = {name: replace(ROW, metric=metric, value=value) for name, value in (("low", 0.2), ("high", 0.9))}
+    (found,) = findings({label: [row] for label, row in rows.items()})
+    assert found.best == best
+    assert ("is not known of this metric" in found.text) == (best == "")
+    assert "low" in found.text and "high" in found.text, "both are told"
+
+
+def test_the_same_warnings_of_several_models_are_told_once():
+    same = replace(ROW, warnings=("few patients", "copies"))
+    assert "Warnings: a and b (few patients, copies)." in text({"a": same, "b": same}, {})
+    other = replace(ROW, warnings=("copies",))
+    assert "Warnings: 3 models (few patients, copies) and d (copies)." in text(
+        {"a": same, "b": same, "c": same, "d": other}
+    )
+    third = {"e": replace(ROW, warnings=("third",))}
+    assert "Warnings: 3 models, see below." in text({"a": same, "d": other} | third)
+
+
 def test_models_are_ranked_on_the_records_that_they_share():
     rows = {
         "few": replace(ROW, n=40, value=0.8),

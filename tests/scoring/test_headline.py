@@ -1,10 +1,16 @@
 """The headline metric of a task follows from the metrics it has."""
 
 from lmod_train.core.types import Score
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline import ERRORS, HEADLINES, SCORES, direction, headline_metric
 
 
 def test_the_headline_follows_from_the_figures_a_task_has():
     scores = [Score("a", "all", m, 1, 0.5) for m in ("precision", "f1_lmod_plus")] + [Score("b", "all", "bleu", 1, 0.1)]
     scores += [Score("c", "sex=male", "accuracy_strict", 1, 0.5), Score("c", "all", "accuracy_strict", 1, 0.5)]
     assert [headline_metric(scores, task) for task in "abc"] == ["f1_lmod_plus", "bleu", "accuracy_strict"]
+
+
+def test_the_direction_of_every_metric_of_this_package_is_known_and_of_another_one_is_not():
+    assert {direction(m) for m in (*HEADLINES, "exact_match", "kappa")} == {1}
+    assert direction("brier") == -1 and direction("rmse") == 0
+    assert not ERRORS & SCORES

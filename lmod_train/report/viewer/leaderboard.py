@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from lmod_train.report.display_names import metric_name, task_name
 from lmod_train.report.headline import Row
+from lmod_train.scoring.headline import direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,9 @@ class Leaderboard:
 
 
 def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Leaderboard:
-    """Return the leaderboard of runs, from the highest score of the first task, or of the next one, to the lowest.
+    """Return the leaderboard of runs, the best score of the first task, or of the next one, on top.
+
+    By a metric of which it is not known whether a larger value is better, runs keep their order.
 
     Args:
         scores: Label of each run -> its rows of the headline table.
@@ -77,8 +80,8 @@ def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Le
 
 def _order(line: Line, task: str) -> float:
     """Return what sorts the lines by the score of a task; those without it are last."""
-    value = line.scores[task].row.value if task in line.scores else None
-    return float("inf") if value is None else -value
+    row = line.scores[task].row if task in line.scores else None
+    return float("inf") if row is None or row.value is None else -direction(row.metric) * row.value
 
 
 def _place(row: Row) -> Place:
