@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import transformers
 
-from tests.families import GROUPED, NARROW, SIDE, SQUARE, STATISTICS, TURNS, Qwen3VL, Tiny, save_tiny
+from tests.families import GROUPED, NARROW, SIDE, SQUARE, STATISTICS, TURNS, Llava, Qwen3VL, Tiny, save_tiny
 
 EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
 HEADERS = """{{ bos_token }}{% for message in messages %}<|start_header_id|>{{ message.role }}<|end_header_id|>
@@ -189,6 +189,15 @@ class DeepseekVL(Tiny):
         return values | {"image_token_id": ids("<image_placeholder>")}
 
 
+class VipLlava(Llava):
+    """Like ViP-LLaVA: its processor crops the centre of a picture."""
+
+    def values(self, ids, text):
+        values = super().values(ids, text)
+        del values["vision_feature_layer"]
+        return values | {"vision_feature_layers": [-1, -2]}
+
+
 OTHERS: dict[str, Tiny] = {
     "deepseek_vl": DeepseekVL(),
     "gemma4": Gemma4(),
@@ -196,6 +205,7 @@ OTHERS: dict[str, Tiny] = {
     "mllama": Mllama(),
     "paligemma": PaliGemma(),
     "qwen3_vl_moe": Qwen3VLMoe(),
+    "vipllava": VipLlava(),
 }
 
 

@@ -60,6 +60,7 @@ COARSE = {
     "mllama": ((96, 72), 1),  # four tiles; its images enter by cross-attention
     "paligemma": ((48, 48), 16),  # stretched to a square; it has no chat template
     "qwen3_vl_moe": ((128, 96), 48),
+    "vipllava": ((64, 48), 16),  # of which it sees 48 x 48
 }
 """Class -> resolution of an image of 120 x 90, and image tokens."""
 
@@ -69,4 +70,10 @@ def test_other_classes_are_measured_too(model_type: str, tmp_path: Path):
     resolution, tokens = COARSE[model_type]
     view = measure(look_of(write_other(tmp_path, model_type), Pictures()), 120, 90)
     assert view.resolution == pytest.approx(resolution, rel=0.01)
-    assert (view.kept, view.tokens) == (1.0, tokens)
+    kept = 0.75 if model_type == "vipllava" else 1.0
+    assert (view.kept, view.tokens) == (pytest.approx(kept, abs=0.02), tokens)
+
+
+def test_a_class_that_crops_is_padded_if_asked(tmp_path: Path):
+    view = measure(look_of(write_other(tmp_path, "vipllava"), Pictures(fit="pad")), 120, 90)
+    assert view.kept == 1.0 and view.resolution == pytest.approx((48, 36), rel=0.01)
