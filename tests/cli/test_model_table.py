@@ -66,7 +66,7 @@ def test_the_documentation_has_the_table_of_the_papers_models_and_names_the_othe
     models = list(known_models())
     printed = markdown(m for m in models if m.published).partition("\n\n- ")[0] + "\n"
     assert shown == printed, (
-        "replace the table in docs/models.md by the lines of `list models --table` of models of papers"
+        "docs/models.md should have the lines that `list models --table` prints of the papers' models"
     )
     newer = [m.name for m in models if not m.published]
     named = re.findall(r"`(\w+)`", page.partition("<!-- newer -->\n")[2].partition("<!-- end of newer -->")[0])

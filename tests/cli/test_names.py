@@ -27,7 +27,7 @@ from lmod_train.core.shipped import configs_folder
         ("--data.curatd x", r"--data.curatd'.*\nNext: did you mean `--data.curated`"),
         (
             "--model llava-1.5-7b",
-            r"--model='llava-1.5-7b'.*\nNext: did you mean `--model llava_1_5_7b`\? Others near it: ",
+            r"--model='llava-1.5-7b'.*\nNext: did you mean `--model llava_1_5_7b`\? Others near",
         ),
         ("--model Qwen/Qwen3-VL-8B-Instruct", r"--model=.*\nNext: did you mean `--model qwen3_vl_8b`"),
         ("--model gpt4o", r"--model='gpt4o'.*\nNext: did you mean `--model gpt_4o`"),

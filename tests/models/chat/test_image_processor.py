@@ -56,9 +56,13 @@ def test_a_look_has_the_values_and_tokens_of_the_dialect(model_type: str, tmp_pa
 COARSE = {
     "deepseek_vl": ((48, 36), 16),  # padded to a square
     "gemma4": ((108, 84), 63),  # patches of 4, three a side are a token
-    "glm4v_moe": ((128, 96), 48),  # sides are multiples of 16
+    "glm46v": ((128, 96), 48),  # sides are multiples of 16
+    "glm4v_moe": ((128, 96), 48),
+    "janus": ((48, 36), 16),  # padded to a square
+    "llama4": ((96, 72), 20),  # four tiles and an overview
     "mllama": ((96, 72), 1),  # four tiles; its images enter by cross-attention
     "paligemma": ((48, 48), 16),  # stretched to a square; it has no chat template
+    "qwen3_5": ((128, 96), 48),
     "qwen3_vl_moe": ((128, 96), 48),
     "vipllava": ((64, 48), 16),  # of which it sees 48 x 48
 }
