@@ -7,9 +7,18 @@ from typing import Any, ClassVar
 
 import transformers
 
-from tests.families import GROUPED, NARROW, SIDE, SQUARE, STATISTICS, TURNS, Llava, Qwen3VL, Tiny, save_tiny
+from tests.families import GROUPED, MARKED, NARROW, SIDE, SQUARE, STATISTICS, TURNS, Llava, Qwen3VL, Tiny, save_tiny
 
 EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+LINEAR: dict[str, Any] = {
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+    "linear_num_key_heads": 1,
+    "linear_num_value_heads": 2,
+    "layer_types": ["linear_attention", "full_attention"],
+    "head_dim": 16,
+}
+"""A layer of linear attention before one of full attention, as in the language models of Qwen3.5."""
 HEADERS = """{{ bos_token }}{% for message in messages %}<|start_header_id|>{{ message.role }}<|end_header_id|>
 
 {% for part in message.content %}{% if part.type == 'image' %}<|image|>{% else %}{{ part.text }}{% endif %}{% endfor %}
@@ -279,14 +288,45 @@ class Llama4(Tiny):
         return {"text_config": text, "vision_config": vision, "image_token_index": ids("<|patch|>"), **marks}
 
 
+class MiniCPMV46(Tiny):
+    """Like MiniCPM-V 4.6: a picture as an overview and slices, before the language model of Qwen3.5."""
+
+    template = MARKED.replace("IMAGE", "<|image_pad|>")
+    begins = False
+    added: ClassVar = {
+        "eos_token": "<|im_end|>",
+        "turn": "<|im_start|>",
+        "image_token": "<|image_pad|>",
+        "video_token": "<|video_pad|>",
+        "image_start_token": "<image>",
+        "image_end_token": "</image>",
+        "slice_start_token": "<slice>",
+        "slice_end_token": "</slice>",
+        "image_id_start_token": "<image_id>",
+        "image_id_end_token": "</image_id>",
+    }
+
+    def images(self):
+        values = {"patch_size": 8, "scale_resolution": 64, "max_slice_nums": 4}
+        return transformers.MiniCPMV4_6ImageProcessor(**STATISTICS, **values)
+
+    def processor(self, images, tokenizer, template):
+        video = transformers.MiniCPMV4_6VideoProcessor()
+        return transformers.MiniCPMV4_6Processor(images, video, tokenizer, **template)
+
+    def values(self, ids, text):
+        vision = {**SQUARE, "image_size": 64, "patch_size": 8, "insert_layer_id": 0, "num_channels": 3}
+        text = {"model_type": "qwen3_5_text", **GROUPED, **LINEAR, **text}
+        values = {"text_config": text, "vision_config": vision, "insert_layer_id": 0, "image_size": 64}
+        return values | {"image_token_id": ids("<|image_pad|>"), "video_token_id": ids("<|video_pad|>")}
+
+
 class Qwen35(Qwen3VL):
     """Like Qwen3.5 and 3.6: layers of linear attention between those of full attention."""
 
     def values(self, ids, text):
         values = super().values(ids, text)
-        linear = {"linear_key_head_dim": 16, "linear_value_head_dim": 16, "linear_num_key_heads": 1}
-        linear |= {"linear_num_value_heads": 2, "layer_types": ["linear_attention", "full_attention"], "head_dim": 16}
-        values["text_config"] |= linear
+        values["text_config"] |= LINEAR
         values["vision_config"].pop("deepstack_visual_indexes", None)
         return values
 
@@ -298,6 +338,7 @@ OTHERS: dict[str, Tiny] = {
     "glm4v_moe": Glm4vMoe(),
     "janus": Janus(),
     "llama4": Llama4(),
+    "minicpmv4_6": MiniCPMV46(),
     "mllama": Mllama(),
     "paligemma": PaliGemma(),
     "qwen3_5": Qwen35(),

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.core.artifacts.model_facts import known_models
+from lmod_train.core.errors import BadArgument
 from lmod_train.data.audit.view import measure
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.image_processor import look_of
@@ -32,7 +33,7 @@ MODELS = {
 
 
 def test_every_family_and_class_is_tried():
-    assert set(OTHERS) == {*COARSE}
+    assert set(OTHERS) == {*COARSE, "minicpmv4_6"}
     assert set(REAL) == set(MODELS) == set(MODEL_TYPES) - {"qwen2_vl"}  # which no model of the table has
 
 
@@ -76,6 +77,11 @@ def test_other_classes_are_measured_too(model_type: str, tmp_path: Path):
     assert view.resolution == pytest.approx(resolution, rel=0.01)
     kept = 0.75 if model_type == "vipllava" else 1.0
     assert (view.kept, view.tokens) == (pytest.approx(kept, abs=0.02), tokens)
+
+
+def test_slices_of_several_sizes_are_refused_and_not_measured_wrongly(tmp_path: Path):
+    with pytest.raises(BadArgument, match=r"output of the image processor='slices of several sizes"):
+        measure(look_of(write_other(tmp_path, "minicpmv4_6"), Pictures()), 120, 90)
 
 
 def test_a_class_that_crops_is_padded_if_asked(tmp_path: Path):

@@ -70,6 +70,7 @@ CLOSING = {
     "glm4v_moe": "<|endoftext|>",
     "glm46v": "<|endoftext|>",
     "llama4": "<|eot_id|>",
+    "minicpmv4_6": "<|im_end|>",
     "qwen3_5": "<|im_end|>",
 }
 
