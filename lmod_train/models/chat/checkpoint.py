@@ -123,8 +123,8 @@ def _general_cure(checkpoint: str) -> str:
     return (
         f"download one in transformers layout: `hf download OWNER/NAME --local-dir {place}` on a machine with access "
         "to the hub; `python -m lmod_train list models --table` shows OWNER/NAME. Weights of its route K are in "
-        "another layout: download them to another folder, and convert that: `python -m lmod_train weights convert FOLDER --out "
-        f"{place}`"
+        "another layout: download them to another folder, and convert that: "
+        f"`python -m lmod_train weights convert FOLDER --out {place}`"
     )
 
 
