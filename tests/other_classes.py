@@ -7,9 +7,18 @@ from typing import Any, ClassVar
 
 import transformers
 
-from tests.families import GROUPED, NARROW, SIDE, SQUARE, STATISTICS, TURNS, Qwen3VL, Tiny, save_tiny
+from tests.families import GROUPED, MARKED, NARROW, SIDE, SQUARE, STATISTICS, TURNS, Llava, Qwen3VL, Tiny, save_tiny
 
 EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+LINEAR: dict[str, Any] = {
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+    "linear_num_key_heads": 1,
+    "linear_num_value_heads": 2,
+    "layer_types": ["linear_attention", "full_attention"],
+    "head_dim": 16,
+}
+"""A layer of linear attention before one of full attention, as in the language models of Qwen3.5."""
 HEADERS = """{{ bos_token }}{% for message in messages %}<|start_header_id|>{{ message.role }}<|end_header_id|>
 
 {% for part in message.content %}{% if part.type == 'image' %}<|image|>{% else %}{{ part.text }}{% endif %}{% endfor %}
@@ -189,13 +198,152 @@ class DeepseekVL(Tiny):
         return values | {"image_token_id": ids("<image_placeholder>")}
 
 
+class VipLlava(Llava):
+    """Like ViP-LLaVA: its processor crops the centre of a picture."""
+
+    def values(self, ids, text):
+        values = super().values(ids, text)
+        del values["vision_feature_layer"]
+        return values | {"vision_feature_layers": [-1, -2]}
+
+
+class Glm46V(Glm4vMoe):
+    """Like GLM-4.6V-Flash."""
+
+    def images(self):
+        values = {"patch_size": 8, "merge_size": 2, "temporal_patch_size": 2}
+        values["size"] = {"shortest_edge": 32 * 32 * 2, "longest_edge": 128 * 128 * 2}
+        return transformers.Glm46VImageProcessor(**STATISTICS, **values)
+
+    def processor(self, images, tokenizer, template):
+        return transformers.Glm46VProcessor(images, tokenizer, transformers.Glm46VVideoProcessor(), **template)
+
+    def values(self, ids, text):
+        values = super().values(ids, text)
+        values["vision_config"]["model_type"] = "glm4v_vision"
+        axes = {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3], "partial_rotary_factor": 1.0}
+        return values | {"text_config": {"model_type": "glm4v_text", **GROUPED, "rope_parameters": axes, **text}}
+
+
+class Janus(Tiny):
+    """Like Janus-Pro: it also draws pictures, which nothing here asks for."""
+
+    template = NAMED
+    end = "</s>"
+    added: ClassVar = {
+        "image_token": "<image_placeholder>",
+        "boi_token": "<begin_of_image>",
+        "eoi_token": "<end_of_image>",
+    }
+
+    def images(self):
+        return transformers.JanusImageProcessor(**STATISTICS, size=SIDE)
+
+    def processor(self, images, tokenizer, template):
+        return transformers.JanusProcessor(images, tokenizer, num_image_tokens=16, **template)
+
+    def values(self, ids, text):
+        vision = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "mlp_ratio": 2.0}
+        vision |= {"image_size": 48, "patch_size": 12, "projection_dim": 32, "num_image_tokens": 16}
+        drawing = {"embed_dim": 8, "num_embeddings": 16, "latent_channels": 32, "base_channels": 32}
+        drawing |= {
+            "channel_multiplier": [1, 1],
+            "num_res_blocks": 1,
+            "projection_dim": 32,
+            "image_token_embed_dim": 32,
+        }
+        values = {"text_config": {"model_type": "llama", **text}, "vision_config": vision, "vq_config": drawing}
+        return values | {"image_token_id": ids("<image_placeholder>")}
+
+
+class Llama4(Tiny):
+    """Like Llama 4 Scout: a mixture of experts that sees a picture in tiles and as an overview."""
+
+    template = HEADERS
+    end = "<|eot_id|>"
+    added: ClassVar = {
+        "image_token": "<|image|>",
+        "turn_end": "<|eot_id|>",
+        "turn_start": "<|start_header_id|>",
+        "turn_header": "<|end_header_id|>",
+        "turn_image": "<|image_start|>",
+        "turn_image_end": "<|image_end|>",
+        "turn_patch": "<|patch|>",
+        "turn_x": "<|tile_x_separator|>",
+        "turn_y": "<|tile_y_separator|>",
+    }
+
+    def images(self):
+        return transformers.Llama4ImageProcessor(**STATISTICS, size=SIDE, max_patches=4, resize_to_max_canvas=False)
+
+    def processor(self, images, tokenizer, template):
+        return transformers.Llama4Processor(images, tokenizer, patch_size=12, **template)
+
+    def values(self, ids, text):
+        vision = {**NARROW, "image_size": 48, "patch_size": 12, "vision_output_dim": 64, "projector_input_dim": 64}
+        vision |= {"projector_output_dim": 64, "intermediate_size": 128}
+        experts = {"num_local_experts": 4, "num_experts_per_tok": 1, "intermediate_size_mlp": 64, "head_dim": 16}
+        marks = {"boi_token_index": ids("<|image_start|>"), "eoi_token_index": ids("<|image_end|>")}
+        text = {**GROUPED, **experts, **text}
+        return {"text_config": text, "vision_config": vision, "image_token_index": ids("<|patch|>"), **marks}
+
+
+class MiniCPMV46(Tiny):
+    """Like MiniCPM-V 4.6: a picture as an overview and slices, before the language model of Qwen3.5."""
+
+    template = MARKED.replace("IMAGE", "<|image_pad|>")
+    begins = False
+    added: ClassVar = {
+        "eos_token": "<|im_end|>",
+        "turn": "<|im_start|>",
+        "image_token": "<|image_pad|>",
+        "video_token": "<|video_pad|>",
+        "image_start_token": "<image>",
+        "image_end_token": "</image>",
+        "slice_start_token": "<slice>",
+        "slice_end_token": "</slice>",
+        "image_id_start_token": "<image_id>",
+        "image_id_end_token": "</image_id>",
+    }
+
+    def images(self):
+        values = {"patch_size": 8, "scale_resolution": 64, "max_slice_nums": 4}
+        return transformers.MiniCPMV4_6ImageProcessor(**STATISTICS, **values)
+
+    def processor(self, images, tokenizer, template):
+        video = transformers.MiniCPMV4_6VideoProcessor()
+        return transformers.MiniCPMV4_6Processor(images, video, tokenizer, **template)
+
+    def values(self, ids, text):
+        vision = {**SQUARE, "image_size": 64, "patch_size": 8, "insert_layer_id": 0, "num_channels": 3}
+        text = {"model_type": "qwen3_5_text", **GROUPED, **LINEAR, **text}
+        values = {"text_config": text, "vision_config": vision, "insert_layer_id": 0, "image_size": 64}
+        return values | {"image_token_id": ids("<|image_pad|>"), "video_token_id": ids("<|video_pad|>")}
+
+
+class Qwen35(Qwen3VL):
+    """Like Qwen3.5 and 3.6: layers of linear attention between those of full attention."""
+
+    def values(self, ids, text):
+        values = super().values(ids, text)
+        values["text_config"] |= LINEAR
+        values["vision_config"].pop("deepstack_visual_indexes", None)
+        return values
+
+
 OTHERS: dict[str, Tiny] = {
     "deepseek_vl": DeepseekVL(),
     "gemma4": Gemma4(),
+    "glm46v": Glm46V(),
     "glm4v_moe": Glm4vMoe(),
+    "janus": Janus(),
+    "llama4": Llama4(),
+    "minicpmv4_6": MiniCPMV46(),
     "mllama": Mllama(),
     "paligemma": PaliGemma(),
+    "qwen3_5": Qwen35(),
     "qwen3_vl_moe": Qwen3VLMoe(),
+    "vipllava": VipLlava(),
 }
 
 

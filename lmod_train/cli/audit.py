@@ -9,6 +9,7 @@ from typing import Any, Literal
 import yaml
 from jsonargparse.typing import PositiveInt
 
+from lmod_train.core.artifacts.model_facts import download, nearest
 from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import configs_folder
@@ -83,7 +84,9 @@ def _checkpoint(model: str) -> tuple[Path, dict[str, Any]]:
         if (folder := Path(model)).is_dir() and (folder / "config.json").is_file():
             return folder, {}
         expected = "the name of a model config, a YAML file of one, or a checkpoint folder with a config.json"
-        raise BadArgument("model", model, expected, "`python -m lmod_train list models` lists the configs")
+        near = nearest(model)
+        cure = f"did you mean `python -m lmod_train audit {near[0]} CURATED`?" if near else CURE
+        raise BadArgument("model", model, expected, cure)
     chosen = _local(model, _content(model, file))
     return _folder(str(chosen["checkpoint"])), dict(chosen.get("images") or {})
 
@@ -120,5 +123,8 @@ def _local(model: str, config: dict[str, Any]) -> dict[str, Any]:
 def _folder(checkpoint: str) -> Path:
     from lmod_train.models.chat.checkpoint import folder_of
 
-    small = f"download its small files: `hf download OWNER/NAME --exclude '*.safetensors' --local-dir {checkpoint}`"
-    return folder_of(checkpoint, f"{small}; `python -m lmod_train list models --table` shows OWNER/NAME")
+    small = download(checkpoint, small=True) or (
+        f"`hf download OWNER/NAME --exclude '*.safetensors' --local-dir {checkpoint}`; `python -m lmod_train list "
+        "models --table` shows OWNER/NAME"
+    )
+    return folder_of(checkpoint, f"download its files: {small}")

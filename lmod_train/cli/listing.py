@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from difflib import get_close_matches
 from typing import Literal
 
@@ -14,6 +15,7 @@ import yaml
 from lmod_train.cli.catalogue import Option, class_in, class_names, known_classes, options_of
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.names import GROUPS
+from lmod_train.core.artifacts.model_facts import known_models
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import configs_folder
 
@@ -79,13 +81,19 @@ def tasks() -> str:
 
 
 def models() -> str:
-    """Return a paragraph per model config: its option, class path, and the comment at the top of the file."""
+    """Return a paragraph per model config: its option, class path, and the comment at the top of the file.
+
+    A service whose provider has announced its end has a line with the day.
+    """
     folder = configs_folder() / "model"
+    ends = {model.name: model.ending(date.today()) for model in known_models()}
     paragraphs = []
     for file in sorted(folder.rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")
         comment = re.match(r"(?:#.*\n)*", text)
         described = re.sub("^#:? ?", "", comment[0].rstrip(), flags=re.M) if comment else ""
+        if said := ends.get(file.stem):
+            described += f"\n{said[0].upper()}{said[1:]}."
         chosen = yaml.safe_load(text) or {}
         paragraphs.append(f"{file.stem}  (--model {file})\n  {chosen.get('class_path', '?')}\n" + _indented(described))
     return "\n\n".join(paragraphs)

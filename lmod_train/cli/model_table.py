@@ -29,7 +29,7 @@ def row(model: ModelFacts) -> tuple[str, ...]:
     return (
         f"`{model.name}`",
         ", ".join(PAPERS[paper] for paper in model.published) or "-",
-        model.hub,
+        f"{model.hub} (end: {model.ends})" if model.ends else model.hub,
         model.licence,
         f"{model.parameters:g}{active}" if model.parameters else "-",
         f"{memory:.0f}" if memory else "-",
@@ -50,12 +50,19 @@ def _states(model: ModelFacts) -> str:
 
 
 def notes(model: ModelFacts) -> str:
-    """Return a Markdown item: description, route, eye images in training, and the published rows with their scores."""
+    """Return a Markdown item: description, route, eye images in training, and the published rows with their scores.
+
+    Also the announced end of a service, and the day on which the facts were compared with public pages.
+    """
     rows = [f"  - {_row(paper, model)}" for paper in model.published]
     text = (
         f"- `{model.name}`: {model.about} Revision: {model.revision}. Image: {model.image or 'unknown'}. Route "
         f"{model.route}: {model.why}. Eye images in training: {model.contamination}."
     )
+    if model.ends:
+        text += f" End of the service: {model.ends}{f'; {model.replaced}' if model.replaced else ''}."
+    if model.looked_up:
+        text += f" Compared with public pages on {model.looked_up}."
     return "\n".join([text, *rows])
 
 
@@ -75,12 +82,14 @@ def comma_separated(models: Iterable[ModelFacts] | None = None) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     head = ("model", "hub", "revision", "licence", "parameters", "active", "image", "tokens", "memory", "route", "why")
-    writer.writerow([*head, "contamination", "tried", "paper", "printed", "state", "note", "scores"])
+    writer.writerow(
+        [*head, "contamination", "tried", "ends", "looked_up", "paper", "printed", "state", "note", "scores"]
+    )
     for model in known_models() if models is None else models:
         memory = gpu_memory(model)
         facts = [model.name, *(getattr(model, name) for name in ("hub", "revision", "licence", "parameters", "active"))]
         facts += [model.image, model.tokens, f"{memory:.1f}" if memory else "", model.route, model.why]
-        facts += [model.contamination, model.tried]
+        facts += [model.contamination, model.tried, model.ends or "", model.looked_up or ""]
         for paper, row in model.published.items():
             scores = " ".join(f"{task}={score}" for task, score in row.scores.items())
             writer.writerow([*facts, PAPERS[paper], "; ".join(row.rows), row.state, row.note, scores])

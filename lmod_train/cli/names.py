@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
@@ -14,6 +15,7 @@ import yaml
 
 from lmod_train.cli.catalogue import class_names, module_file, options_of, parameters_of
 from lmod_train.cli.own import check_trusted
+from lmod_train.core.artifacts.model_facts import nearest
 from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument, did_you_mean
@@ -43,6 +45,9 @@ CHECKPOINTS = ("meta.pt", "latest")
 
 _PATHS = re.compile(r"(?<![\w./])lmod_train(?:\.[a-z_]\w*)+\.[A-Z]\w*")
 """Class paths of this package in a typed value."""
+
+_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+"""A class path: two or more names between dots."""
 
 FEW = 12
 """Maximum number of valid names that an error lists in full."""
@@ -241,12 +246,23 @@ def _check_class(path: str) -> None:
 def _check_part(part: str, values: Sequence[str]) -> None:
     """Refuse the name of a shipped model or trainer that does not exist; files and class paths are checked later."""
     for name in values:
-        if not re.fullmatch(r"[\w-]+", name) or name == "null":
+        if name == "null" or name.startswith("{") or name.endswith((".yaml", ".yml")) or _PATH.fullmatch(name):
             continue
-        known = sorted(file.stem for file in (configs_folder() / part).glob("*.yaml"))
-        listed = "`python -m lmod_train list models` lists them" if part == "model" else f"one of {', '.join(known)}"
-        cure = did_you_mean(f"--{part}", [name], known, listed)
+        cure = _nearest_models(name) if part == "model" else _nearest_part(part, name)
         raise BadArgument(f"--{part}", name, f"the name of a shipped {part}, a YAML file or a class path", cure)
+
+
+def _nearest_models(name: str) -> str:
+    if Path(name).is_dir():
+        return f"add the folder to a local model: `--model llava_1_5_7b --model.backend.checkpoint {shlex.quote(name)}`"
+    near = nearest(name)
+    others = f" Others near it: {', '.join(near[1:])}" if near[1:] else ""
+    return f"did you mean `--model {near[0]}`?{others}" if near else "`python -m lmod_train list models` lists them"
+
+
+def _nearest_part(part: str, name: str) -> str:
+    known = sorted(file.stem for file in (configs_folder() / part).glob("*.yaml"))
+    return did_you_mean(f"--{part}", [name], known, f"one of {', '.join(known)}")
 
 
 def _check_model(models: Sequence[str], names: Sequence[str]) -> None:

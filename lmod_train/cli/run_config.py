@@ -44,6 +44,9 @@ ASKING = "data.asking"
 """Key of the ways in which questions are asked. They may change, as each reply is stored with what was asked, but not
 while other processes write to the run."""
 
+FORMER = {"images.fit": "pad"}
+"""End of a key -> its default in earlier versions, which is no difference from that of today."""
+
 WAIT = 600.0
 """Seconds that a shard waits for one that computes the scores of the run."""
 
@@ -120,7 +123,8 @@ def compare(
 ) -> None:
     """Compare a configuration with the ``config.yaml`` of a run.
 
-    An option that an earlier version did not have is no difference where it has its default.
+    An option that an earlier version did not have, or that had another default there, is no difference where it has its
+    default.
 
     Args:
         run: Folder of the run.
@@ -134,9 +138,11 @@ def compare(
     """
     was, now = dict(_flat(Run(run).read_config())), dict(_flat(resolved))
     free = (*VOLATILE, *may_change) if command == "fit" else (*VOLATILE, *PLACEMENT, *may_change)
-    changed = (k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _is_below(k, free))
+    changed = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _is_below(k, free)]
     usual = dict(_flat(defaults or {}))
-    differing = [k for k in changed if k in was or not (usual[k] == now[k] if k in usual else _is_default(k, now))]
+    new = {k for k in changed if k not in was or (".".join(k.split(".")[-2:]), was[k]) in FORMER.items()}
+    same = {k for k in new if (usual[k] == now.get(k) if k in usual else _is_default(k, now))}
+    differing = [k for k in changed if k not in same]
     if differing:
         raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
 
@@ -166,7 +172,7 @@ def _is_default(key: str, values: Mapping[str, Any]) -> bool:
     """Return whether an option of a chosen class has its default, as one that an earlier version did not have."""
     owner, _, name = key.rpartition(".init_args.")
     path = values.get(f"{owner}.class_path")
-    return path is not None and values[key] in list(_defaults(resolve_name(path), name.split(".")))
+    return path is not None and key in values and values[key] in list(_defaults(resolve_name(path), name.split(".")))
 
 
 def _defaults(kind: Any, names: list[str]) -> Iterator[Any]:

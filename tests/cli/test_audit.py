@@ -59,8 +59,12 @@ def test_a_shipped_config_is_found_by_its_name(curated: Path, capsys: pytest.Cap
     ("arguments", "said"),
     [
         (["nothing", "curated"], "list models"),
+        (["llava-1.5-7b", "curated"], "did you mean `python -m lmod_train audit llava_1_5_7b CURATED`?"),
         (["gpt_4o", "curated"], "a model with a local checkpoint"),
-        (["llava_1_5_7b", "curated"], "hf download"),
+        (
+            ["llava_1_5_7b", "curated"],
+            "llava-hf/llava-1.5-7b-hf --exclude '*.safetensors' --local-dir checkp",
+        ),
         (["small_base", "nowhere"], "nowhere"),
         (["small_base", "curated", "--fit", "crop", "--limit", "0"], "limit"),
     ],

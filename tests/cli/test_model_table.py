@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -57,14 +60,37 @@ def test_the_csv_has_a_line_for_each_model_and_paper():
     assert (line["printed"], line["memory"], line["scores"]) == ("T; t", "60.8", "four_way=0.25")
 
 
-def test_the_documentation_has_the_table_that_is_printed(capsys: pytest.CaptureFixture[str]):
-    assert main(["list", "models", "--table"]) == 0
+def test_the_documentation_has_the_table_of_the_papers_models_and_names_the_others():
     page = (DOCS / "models.md").read_text(encoding="utf-8")
     shown = page.partition("<!-- table -->\n")[2].partition("<!-- end of table -->")[0]
-    expected = capsys.readouterr().out.partition("\n\n- ")[0] + "\n"
-    assert shown == expected, "replace the table in docs/models.md by the output of `list models --table`"
+    models = list(known_models())
+    printed = markdown(m for m in models if m.published).partition("\n\n- ")[0] + "\n"
+    assert shown == printed, (
+        "docs/models.md should have the lines that `list models --table` prints of the papers' models"
+    )
+    newer = [m.name for m in models if not m.published]
+    named = re.findall(r"`(\w+)`", page.partition("<!-- newer -->\n")[2].partition("<!-- end of newer -->")[0])
+    assert named == newer, f"docs/models.md should name, in this order: {', '.join(f'`{name}`' for name in newer)}"
 
 
 def test_a_table_of_anything_else_is_refused(capsys: pytest.CaptureFixture[str]):
     assert main(["list", "tasks", "--table"]) == 2
     assert "list models --table" in capsys.readouterr().err
+
+
+def test_the_announced_end_and_the_day_of_the_look_up_are_shown():
+    ending = replace(MODEL, ends=date(2026, 12, 11), looked_up=date(2026, 11, 27), replaced="b answers")
+    _, _, row, _, note, *_ = markdown([ending]).splitlines()
+    assert "| a/tiny (end: 2026-12-11) |" in row
+    assert note.endswith("End of the service: 2026-12-11; b answers. Compared with public pages on 2026-11-27.")
+    (line, _) = csv.DictReader(io.StringIO(comma_separated([ending])))
+    assert (line["ends"], line["looked_up"], line["tried"]) == ("2026-12-11", "2026-11-27", "all")
+
+
+def test_the_list_of_models_says_which_services_end(capsys: pytest.CaptureFixture[str]):
+    assert main(["list", "models"]) == 0
+    shown = {p.partition(" ")[0]: p for p in capsys.readouterr().out.split("\n\n")}
+    ending = {model.name for model in known_models() if model.ends}
+    assert {"gpt_5", "gpt_5_nano", "gpt_4o", "gemini_2_5_pro", "gemini_2_0_flash"} <= ending
+    for name, paragraph in shown.items():
+        assert ("end on 2" in paragraph or "ends on 2" in paragraph) == (name in ending)

@@ -25,6 +25,14 @@ from lmod_train.core.shipped import configs_folder
         ("--trainer.max_epoch 3", r"--trainer.max_epoch'.*\nNext: did you mean `--trainer.max_epochs`"),
         ("--trainr.max_epochs 3", r"--trainr.max_epochs'.*\nNext: did you mean `--trainer.max_epochs`"),
         ("--data.curatd x", r"--data.curatd'.*\nNext: did you mean `--data.curated`"),
+        (
+            "--model llava-1.5-7b",
+            r"--model='llava-1.5-7b'.*\nNext: did you mean `--model llava_1_5_7b`\? Others near",
+        ),
+        ("--model Qwen/Qwen3-VL-8B-Instruct", r"--model=.*\nNext: did you mean `--model qwen3_vl_8b`"),
+        ("--model gpt4o", r"--model='gpt4o'.*\nNext: did you mean `--model gpt_4o`"),
+        ("--model xyzzy", r"--model='xyzzy'.*\nNext: `python -m lmod_train list models` lists them"),
+        ("--model .", r"--model='.'.*\nNext: .*`--model llava_1_5_7b --model.backend.checkpoint .`"),
         ("--config quickstrt", r"--config='quickstrt'.*\nNext: did you mean `--config quickstart`"),
         ("quickstart.yaml", r"'quickstart.yaml'.*\nNext: .*`--config quickstart.yaml`"),
         (

@@ -68,8 +68,10 @@ GIVEN = {
 }  # fmt: skip
 """Command -> arguments with which an option of it can be parsed."""
 
-MODELS = {"--model.backend": "openai", "--model.init_args": "small_base_lora"}
-"""Options of a model -> a model that has them."""
+MODELS = {
+    "--model.backend": "openai", "--model.backend.images.fit": "llava_1_5_7b", "--model.init_args": "small_base_lora",
+}  # fmt: skip
+"""Beginning of the options of a model -> a model that has them; the last one that fits counts."""
 
 MENTIONED = {"--include_path", "--data_path", "--image_folder", "--scheduler", "--max-model-len", "--reasoning-parser"}
 """Options of other programs, which an error or an export explains."""

@@ -212,7 +212,7 @@ ARGS, TASK = ("model", "init_args"), ("data", "tasks", 0, "init_args")
     ("path", "default", "other"),
     [
         pytest.param((*ARGS, "max_tokens"), 2048, 1024, id="option"),
-        pytest.param((*ARGS, "images"), {"fit": "pad", "tiles": None}, {"fit": "crop"}, id="nested options"),
+        pytest.param((*ARGS, "images"), {"fit": None, "tiles": None}, {"fit": "crop"}, id="nested options"),
         pytest.param((*ARGS, "optimisation", "betas"), [0.9, 0.999], [0.9, 0.95], id="one of nested options"),
         pytest.param((*ARGS, "lora"), {"rank": 128, "dropout": 0.05}, {"rank": 8}, id="optional nested options"),
         pytest.param((*TASK, "options"), None, {"CFP": ["optic disc"]}, id="option of a class in a list"),
@@ -226,6 +226,19 @@ def test_a_run_of_an_earlier_version_goes_on_where_new_options_have_their_defaul
     compare(tmp_path, changed(path, default), "fit", defaults=defaults)
     with pytest.raises(RunConflict, match=re.escape(".".join(map(str, path)))):
         compare(tmp_path, changed(path, other), "fit", defaults=defaults)
+
+
+def test_a_run_with_a_former_default_goes_on_under_the_default_of_today(tmp_path):
+    images = (*ARGS, "images", "fit")
+    Run(tmp_path).write_config(changed(images, "pad"))
+    compare(tmp_path, changed(images, None), "fit")
+    for was, now in (("pad", "crop"), ("crop", None)):
+        Run(tmp_path).write_config(changed(images, was))
+        with pytest.raises(RunConflict, match=r"images\.fit"):
+            compare(tmp_path, changed(images, now), "fit")
+    Run(tmp_path).write_config(changed(images, "pad"))
+    with pytest.raises(RunConflict, match=r"images\.fit"):
+        compare(tmp_path, OLD, "fit")
 
 
 def test_a_value_that_a_run_has_does_not_change_to_its_default(tmp_path):

@@ -7,8 +7,11 @@ describe the model in sentences. A config without facts (for tuning, for trials)
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +94,9 @@ class ModelFacts:
         image: Size and division of images.
         tokens: Number of image tokens of a picture of 1024 x 1024 pixels.
         cache: Shape of the key-value cache.
+        ends: Day on which its provider ends the service, as announced; None if no end is announced.
+        replaced: What is said of requests after that day; empty if nothing.
+        looked_up: Day on which these facts were compared with public pages; None if they are from papers and memory.
         published: Rows by paper, a key of `PAPERS`.
     """
 
@@ -108,7 +114,28 @@ class ModelFacts:
     image: str = ""
     tokens: int | None = None
     cache: Cache | None = None
+    ends: date | None = None
+    replaced: str = ""
+    looked_up: date | None = None
     published: Mapping[str, PublishedRow] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder of its local weights, as configs name it; empty without local weights."""
+        name = self.hub.rpartition("/")[2]
+        return {"N": name, "C": name, "K": f"{name}-hf"}.get(self.route, "")
+
+    def ending(self, today: date) -> str:
+        """Return a sentence on the announced end of its service; empty if none is announced.
+
+        The provider may have put it off, so that the sentence is no reason to refuse a request.
+        """
+        if self.ends is None:
+            return ""
+        verb = "ends" if today < self.ends else "was to end"
+        read = f", read on {self.looked_up}" if self.looked_up else ""
+        after = f"; {self.replaced}" if self.replaced else ""
+        return f"the service {self.hub.partition(': ')[2]} {verb} on {self.ends} (the provider's notice{read}){after}"
 
 
 def known_models(folder: Path | None = None) -> Iterator[ModelFacts]:
@@ -137,3 +164,67 @@ def _facts(name: str, text: str, facts: dict[str, Any]) -> ModelFacts:
     why = facts.pop("why", "") or yaml.safe_load(text)["init_args"].get("why", "")
     published = {paper: PublishedRow(**{**row, "rows": tuple(row["rows"])}) for paper, row in rows.items()}
     return ModelFacts(name, about, why=why, cache=Cache(**cache) if cache else None, published=published, **facts)
+
+
+def download(checkpoint: str, small: bool = False) -> str:
+    """Return the commands between backticks that fetch the weights of a shipped config; empty if it is none of them.
+
+    Args:
+        checkpoint: Folder as a config names it, e.g. ``checkpoints/llava-1.5-7b-hf``.
+        small: Whether the weights are left out; a checkpoint that must be converted is fetched whole.
+
+    Example:
+        >>> download("checkpoints/llava-1.5-7b-hf")
+        '`hf download llava-hf/llava-1.5-7b-hf --local-dir checkpoints/llava-1.5-7b-hf`'
+    """
+    place = Path(checkpoint)
+    model = next((m for m in known_models() if m.folder and m.folder == place.name), None)
+    if model is None:
+        return ""
+    target = place.with_name(model.hub.rpartition("/")[2])
+    revision = "" if model.revision == "unknown" else f" --revision {shlex.quote(model.revision)}"
+    left_out = " --exclude '*.safetensors'" if small and model.route != "K" else ""
+    fetch = f"`hf download {model.hub}{revision}{left_out} --local-dir {shlex.quote(str(target))}`"
+    if model.route != "K":
+        return fetch
+    convert = f"weights convert {shlex.quote(str(target))} --out {shlex.quote(checkpoint)}"
+    return f"{fetch}, then `python -m lmod_train {convert}`"
+
+
+def nearest(name: str, most: int = 3) -> list[str]:
+    """Return the names of the model configs nearest to a typed name, nearest first; [] if none is near.
+
+    Args:
+        name: A name of a model as typed: of a config, on the hub, or at a service.
+        most: Maximum number of names.
+
+    Example:
+        >>> nearest("Qwen/Qwen3-VL-8B-Instruct")[0], nearest("gpt4o")[0]
+        ('qwen3_vl_8b', 'gpt_4o')
+    """
+    known = {_bare(file.stem): file.stem for file in sorted((configs_folder() / "model").glob("*.yaml"))}
+    known |= {_bare(model.hub): model.name for model in known_models() if "none" not in model.hub}
+    near = get_close_matches(_bare(name), known, n=4 * most)
+    return list(dict.fromkeys(known[key] for key in near))[:most]
+
+
+def _bare(name: str) -> str:
+    """Return the letters and digits of a name in small letters, without the owner or provider before it."""
+    return re.sub(r"[^a-z0-9]", "", re.split("/|: ", name.lower())[-1])
+
+
+DATED = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8})$")
+"""Date at the end of the name of a service's snapshot."""
+
+
+def of_service(model: str) -> ModelFacts | None:
+    """Return the facts of a service's model by its name there, with or without the date of its snapshot.
+
+    Example:
+        >>> of_service("gpt-4o").name, of_service("gpt-4o-2024-11-20").name, of_service("other")
+        ('gpt_4o', 'gpt_4o', None)
+    """
+    services = [m for m in known_models() if m.route == "A"]
+    named = {DATED.sub("", m.hub.partition(": ")[2]): m for m in services}
+    exact = {m.hub.partition(": ")[2]: m for m in services}
+    return exact.get(model) or named.get(DATED.sub("", model))

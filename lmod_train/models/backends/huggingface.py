@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -102,6 +103,12 @@ class HuggingFace(Backend):
             self._together = not obstacle
             how = f"one record at a time, as {obstacle}" if obstacle else "records in batches, padded on the left"
             rank_zero_info(f"{self._name} ({self._dialect.model_type}): `generate` of transformers, {how}")
+            if self._dialect.pictures.fit == "crop":
+                rank_zero_info(
+                    f"{self._name}: its processor crops the centre of pictures, as in transformers alone. "
+                    "`--model.backend.images.fit pad` shows whole pictures; "
+                    f"`python -m lmod_train audit {shlex.quote(str(self._folder))} CURATED` measures what is lost"
+                )
 
     def _obstacle(self, model: PreTrainedModel, dialect: PlainDialect) -> str:
         if self._decoding.method == "model":
@@ -111,7 +118,8 @@ class HuggingFace(Backend):
     def identity(self) -> Identity:
         """Return the checkpoint's files, the decoding settings, and those options that differ from their defaults."""
         decoding, dtype = str(self._decoding), str(self._dtype)
-        return identity_of(self._folder, self._prompt, self._images, self._attention, decoding=decoding, dtype=dtype)
+        images = self._dialect.pictures  # a class that is no family crops by default, as its processor does
+        return identity_of(self._folder, self._prompt, images, self._attention, decoding=decoding, dtype=dtype)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply per record."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import date
 from queue import SimpleQueue
 from typing import Any
 
+from lmod_train.core.artifacts.model_facts import of_service
 from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.backends.base import StreamBackend
 from lmod_train.models.backends.endpoint.address import check_encrypted, checked, is_own
@@ -48,7 +50,7 @@ class OpenAI(StreamBackend):
         temperature: Sampling temperature; 0 for greedy decoding. Never sent to reasoning models.
         rules: Fields of a request: ``classic`` (``max_tokens`` and temperature), ``no_temperature`` (``max_tokens``),
             ``reasoning`` (``max_completion_tokens``), or ``auto`` to choose by the model's name (``reasoning`` for
-            GPT-5 and the o series, else ``classic``).
+            GPT-5, later ones and the o series, else ``classic``). State it for a model whose name says nothing.
         system_prompt: Text of a system message before the record's own; empty for none.
         likelihoods: Log-likelihood of every choice in the requested format to store with the replies: ``sum`` over its
             tokens, their ``mean``, or ``none``. By ``prompt_logprobs`` (vLLM), else for ``sum`` by the top ``logprobs``
@@ -131,6 +133,16 @@ class OpenAI(StreamBackend):
             lines.append(f"the replies are of {len(asking.models)} models: {', '.join(sorted(asking.models))}")
         return "\n".join(lines)
 
+    def ending(self, today: date) -> str:
+        """Return a note on the announced end of a commercial service that the model table knows; else empty.
+
+        Args:
+            today: Day from which the end is seen.
+        """
+        facts = None if is_own(self._urls[0]) else of_service(self._decoding.model)
+        said = facts.ending(today) if facts else ""
+        return f"note: {said}. Replies name the model that wrote them" if said else ""
+
     def respond_stream(self, batches: Iterator[Batch]) -> Iterator[Reply]:
         """Yield replies as they arrive; batches are read until twice as many requests wait as may be in flight.
 
@@ -192,6 +204,8 @@ class OpenAI(StreamBackend):
             clients = [Client(url, self._key, self._pace.timeout, self._ending_stated) for url in self._urls]
             fleet = Fleet([Replica(client, self._pace.concurrency) for client in clients])
             asking = Asking(fleet, self._decoding, self._pace, spending, self._settings())
+            if note := self.ending(date.today()):
+                rank_zero_info(note)
             support = background.run(probe(asking, clients[0], self._decoding, self._key, self._likelihoods))
             rank_zero_info(support.summary(self._urls[0]))
             self._opened = _Open(background, asking, spending, support.method)

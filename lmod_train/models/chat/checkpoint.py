@@ -15,6 +15,7 @@ from transformers import AutoModelForImageTextToText, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 from transformers.utils import logging as transformers_logging
 
+from lmod_train.core.artifacts.model_facts import download
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
 from lmod_train.core.weight_values import known_by
 from lmod_train.models.chat import timm_tower
@@ -93,12 +94,8 @@ def model_type_of(folder: Path) -> str:
 
 def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
     """Return the folder of a checkpoint and its model_type, after checking its files."""
-    cure = (
-        f"download one in transformers layout: `hf download OWNER/NAME --local-dir {shlex.quote(checkpoint)}` on a "
-        "machine with access to the hub; `python -m lmod_train list models --table` shows OWNER/NAME. Weights of "
-        "its route K are in another layout: download them to another folder, and convert that: "
-        f"`python -m lmod_train weights convert FOLDER --out {shlex.quote(checkpoint)}`"
-    )
+    fetch = download(checkpoint)
+    cure = f"on a machine with access to the hub: {fetch}" if fetch else _general_cure(checkpoint)
     folder = folder_of(checkpoint, cure)
     check_settings(checkpoint, folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -109,7 +106,8 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
             "checkpoint",
             checkpoint,
             f"{folder} holds a configuration but no *.safetensors",
-            "fetch the weights too; pickled *.bin files are not loaded (they can execute code)",
+            f"fetch the weights too{f', e.g. {fetch}' if fetch else ''}; pickled *.bin files are not loaded (they can "
+            "execute code)",
         )
     check_weights(checkpoint, folder)
     check_loaded(checkpoint, folder, config)
@@ -118,6 +116,16 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
         expected = f"a class whose model_type is {model_type!r}, as {folder / 'config.json'} says"
         raise BadArgument("family", f"{family.__module__}.{family.__name__}", expected, "set its model_type")
     return folder, model_type
+
+
+def _general_cure(checkpoint: str) -> str:
+    place = shlex.quote(checkpoint)
+    return (
+        f"download one in transformers layout: `hf download OWNER/NAME --local-dir {place}` on a machine with access "
+        "to the hub; `python -m lmod_train list models --table` shows OWNER/NAME. Weights of its route K are in "
+        "another layout: download them to another folder, and convert that: "
+        f"`python -m lmod_train weights convert FOLDER --out {place}`"
+    )
 
 
 def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:

@@ -40,6 +40,7 @@ class Dialect:
         BadArgument: Its family is unknown, or an option does not apply to it.
 
     Attributes:
+        pictures: Options of pictures, with what is done by default.
         end: Text that ends an answer: the special token that the template writes there, else the tokenizer's.
         end_id: Id of its token, at which generation stops.
     """
@@ -49,8 +50,9 @@ class Dialect:
         self.family = family_of(self.config)
         self.processor: Any = processor_of(folder)
         prepare(self.family, self.processor, folder)
-        pictures.apply(self.processor)
-        self.family.fit = pictures.fit
+        self.pictures = pictures.resolved(self.processor, known=True)
+        self.pictures.apply(self.processor)
+        self.family.fit = self.pictures.fit or "pad"
         self.prompting, self.tokenizer = prompting, self.processor.tokenizer
         self._folder, self._changed = folder, bool(prompting.template or pictures.settings())
         self._rendering = Rendering(self.processor, prompting, folder)

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from lmod_train.core.errors import WeightsMismatch
+from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.models.chat.checkpoint_files import config_of
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.plain_dialect import PlainDialect
 from lmod_train.models.chat.prompting import Prompting
+
+UNMEASURED = "evaluate the model without this measure: its replies are those of transformers alone"
 
 
 def look_of(folder: Path, pictures: Pictures) -> Callable[[Image.Image], tuple[npt.NDArray[np.float32], int]]:
@@ -26,7 +28,7 @@ def look_of(folder: Path, pictures: Pictures) -> Callable[[Image.Image], tuple[n
 
     Raises:
         WeightsMismatch: It has no processor.
-        BadArgument: An option does not apply to it.
+        BadArgument: An option does not apply to it, or its output cannot be measured.
     """
     dialect = _dialect(folder, pictures)
     config = config_of(folder)
@@ -36,6 +38,9 @@ def look_of(folder: Path, pictures: Pictures) -> Callable[[Image.Image], tuple[n
         made = dialect.inputs(dialect.probes(["?"], picture), [0])
         if "pixel_values" not in made:
             raise WeightsMismatch(str(folder), ["pixel_values"], sorted(made), "use the processor published with it")
+        if "target_sizes" in made:  # MiniCPM-V: overview and slices of several sizes in one row of patches
+            what = "slices of several sizes in one row of patches"
+            raise BadArgument("output of the image processor", what, "pictures or patches of one size", UNMEASURED)
         return made["pixel_values"].float().numpy(), int((made["input_ids"] == marker).sum())
 
     return look

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 from PIL import Image
@@ -18,15 +18,16 @@ class Pictures:
     """How pictures become the input of a model. What is left out is as its processor's files state it.
 
     Attributes:
-        fit: What is done with a picture that is no square if the processor would crop its centre (LLaVA): ``pad`` it to
-            a square, or ``crop`` it, which loses a quarter of a 4:3 fundus photograph and half of an OCT.
+        fit: What is done with a picture that is no square if the processor would crop its centre: ``pad`` it to a
+            square, or ``crop`` it, which loses a quarter of a 4:3 fundus photograph and half of an OCT. Default: pad
+            for LLaVA, which was trained so; crop, as its processor does, for a class that is no family of this package.
         min_pixels: Least number of pixels to which a picture is enlarged, for models with such a limit (Qwen-VL, GLM).
         max_pixels: Greatest number of pixels to which a picture is reduced, for the same models.
         tiles: Greatest number of tiles of a picture, without the overview, for models with such a limit (InternVL,
             Llama 3.2 Vision).
     """
 
-    fit: Fit = "pad"
+    fit: Fit | None = None
     min_pixels: int | None = None
     max_pixels: int | None = None
     tiles: int | None = None
@@ -37,8 +38,9 @@ class Pictures:
         Raises:
             BadArgument: The shape is unknown, a number is no whole one from 1, or `min_pixels` above `max_pixels`.
         """
-        if self.fit not in get_args(Fit):
-            raise BadArgument("images.fit", self.fit, f"one of {', '.join(get_args(Fit))}", "leave it out for pad")
+        if self.fit not in (None, *get_args(Fit)):
+            cure = "leave it out for that of the model"
+            raise BadArgument("images.fit", self.fit, f"one of {', '.join(get_args(Fit))}", cure)
         for name in ("min_pixels", "max_pixels", "tiles"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int) and value >= 1):
@@ -48,8 +50,19 @@ class Pictures:
             expected = f"at most max_pixels, {self.max_pixels}"
             raise BadArgument("images.min_pixels", self.min_pixels, expected, "lower it, or leave it out")
 
+    def resolved(self, processor: Any, known: bool) -> Pictures:
+        """Return these options with what `fit` is by default.
+
+        Args:
+            processor: Processor of a checkpoint.
+            known: Whether its class is a family of this package.
+        """
+        if self.fit is not None or not (known or crops(processor.image_processor)):
+            return self
+        return replace(self, fit="pad" if known else "crop")
+
     def settings(self) -> dict[str, Any]:
-        """Return the settings that differ from their defaults."""
+        """Return the settings that differ from those of a known family; of options as `resolved` returns them."""
         return {name: value for name, value in asdict(self).items() if value not in (None, "pad")}
 
     def apply(self, processor: Any) -> None:

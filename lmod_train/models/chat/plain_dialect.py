@@ -55,13 +55,14 @@ class PlainDialect:
         BadArgument: An option does not apply to it.
 
     Attributes:
+        pictures: Options of pictures, with what is done by default.
         end: Text that ends an answer: the special token that the template writes there, else the tokenizer's.
         end_id: Id of its token, at which generation stops.
     """
 
     def __init__(self, folder: Path, prompting: Prompting = Prompting(), pictures: Pictures = Pictures()) -> None:
         config = config_of(folder)
-        self.model_type, self.prompting, self._pictures = config.model_type, prompting, pictures
+        self.model_type, self.prompting = config.model_type, prompting
         self.processor: Any = processor_of(folder)
         if not all(hasattr(self.processor, part) for part in ("tokenizer", "image_processor")):
             cure = "add the processor files that were published with these weights"
@@ -69,8 +70,10 @@ class PlainDialect:
         self._family = family_of(config) if is_known(self.model_type) else None
         if self._family:
             prepare(self._family, self.processor, folder)
-            self._family.fit = pictures.fit
-        pictures.apply(self.processor)
+        self.pictures = pictures.resolved(self.processor, known=self._family is not None)
+        self.pictures.apply(self.processor)
+        if self._family:
+            self._family.fit = self.pictures.fit or "pad"
         self.rendering = Rendering(self.processor, prompting, folder)
         self.tokenizer = self.processor.tokenizer
         self.tokenizer.padding_side = "left"
@@ -109,7 +112,7 @@ class PlainDialect:
     def _shaped(self, picture: Image.Image) -> Image.Image:
         if self._family:
             return self._family.shaped(picture, self.processor)
-        return self._pictures.shaped(picture, self.processor)
+        return self.pictures.shaped(picture, self.processor)
 
     def inputs(self, batch: PlainBatch, rows: Sequence[int]) -> Any:
         """Return the processor's result for rows of a batch, padded on the left to the longest.

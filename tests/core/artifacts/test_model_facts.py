@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import csv
+import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from huggingface_hub.cli import download as hub_download
+from huggingface_hub.cli.hf import app as hub_cli
 
-from lmod_train.core.artifacts.model_facts import PAPERS, STATES, Cache, ModelFacts, PublishedRow, known_models
+from lmod_train.core.artifacts.model_facts import (
+    PAPERS,
+    STATES,
+    Cache,
+    ModelFacts,
+    PublishedRow,
+    download,
+    known_models,
+    nearest,
+    of_service,
+)
 from lmod_train.core.shipped import configs_folder
+from tests.parsed import parse
 from tests.tabled import tabled
 
 PRINTED = Path(__file__).parents[3] / "lmod_train" / "report" / "papers" / "model_aliases.csv"
@@ -96,7 +113,9 @@ def test_facts_are_complete(model: ModelFacts):
     assert all({row.state, row.otherwise} <= STATES.keys() and row.rows for row in model.published.values())
     assert all(row.note for row in model.published.values() if row.state != "reproducible")
     if "/" in model.hub and "none" not in model.hub:  # weights on the hub
-        assert model.parameters and model.cache and model.tokens and model.image
+        assert model.parameters and model.image
+        # what public pages did not say of a newer model stays unknown
+        assert (model.cache and model.tokens) or model.looked_up
 
 
 @EVERY
@@ -117,6 +136,87 @@ def test_the_config_names_the_model_of_the_facts(model: ModelFacts):
         assert model.hub.endswith(f": {chosen['model']}") and chosen["base_url"].startswith("https://")
     elif model.route == "S":
         assert chosen["model"].rpartition("/")[2].lower() == name.lower() and "localhost" in chosen["base_url"]
+
+
+@EVERY
+def test_facts_of_time_are_days_in_order(model: ModelFacts):
+    for day in (model.ends, model.looked_up):
+        assert day is None or isinstance(day, date)
+    assert model.ends is None or model.looked_up is not None, "an announced end has the day on which it was read"
+    assert bool(model.ends) >= bool(model.replaced)
+    assert model.ends is None or model.route in "AX"
+
+
+def test_an_announced_end_is_said_before_and_after_it():
+    model = replace(models()[0], hub="P: m-1", ends=date(2026, 12, 11), looked_up=date(2026, 11, 27), replaced="gone")
+    assert model.ending(date(2026, 12, 10)) == (
+        "the service m-1 ends on 2026-12-11 (the provider's notice, read on 2026-11-27); gone"
+    )
+    assert model.ending(date(2026, 12, 11)).startswith("the service m-1 was to end on 2026-12-11 (")
+    assert replace(model, ends=None).ending(date(2026, 12, 11)) == ""
+
+
+@tabled(("name", "found"), [
+    ("gpt-4o-2024-11-20", "gpt_4o"), ("gpt-4o", "gpt_4o"), ("gpt-4o-2024-08-06", "gpt_4o"), ("gpt-4o-mini", None),
+    ("gemini-2.5-pro", "gemini_2_5_pro"), ("claude-haiku-4-5", "claude_haiku_4_5"), ("Qwen/Qwen3-VL-8B-Instruct", None),
+])  # fmt: skip
+def test_a_service_is_known_by_its_name_with_or_without_a_date(name: str, found: str | None):
+    facts = of_service(name)
+    assert (facts.name if facts else None) == found
+
+
+@tabled(("typed", "first"), [
+    ("llava-1.5-7b", "llava_1_5_7b"), ("Qwen/Qwen3-VL-8B-Instruct", "qwen3_vl_8b"), ("qwen3vl8b", "qwen3_vl_8b"),
+    ("GPT4o", "gpt_4o"), ("google/medgemma-4b-it", "medgemma_4b"), ("gpt-5", "gpt_5"), ("smal_base", "small_base"),
+])  # fmt: skip
+def test_the_nearest_name_comes_first(typed: str, first: str):
+    found = nearest(typed)
+    assert found[0] == first and len(set(found)) == len(found) <= 3
+
+
+def test_what_is_like_no_name_has_no_neighbour():
+    assert nearest("xyzzy") == []
+
+
+MADE_HERE = {"checkpoints/eyes_vlm", "checkpoints/smollm2_vlm"}
+"""Checkpoints that scripts of this project make."""
+
+
+def checkpoints() -> dict[str, str]:
+    """Return config -> folder of its checkpoint, of all configs with one outside the package."""
+    found = {}
+    for file in (configs_folder() / "model").glob("*.yaml"):
+        named = re.search(r"^ +checkpoint: (checkpoints/\S+)", file.read_text(encoding="utf-8"), re.M)
+        if named and named[1] not in MADE_HERE:
+            found[file.stem] = named[1]
+    return found
+
+
+@tabled("config", lambda: sorted(checkpoints()))
+def test_the_command_that_is_printed_fetches_what_the_config_names(config: str, monkeypatch: pytest.MonkeyPatch):
+    """Executed by the program that it names, with the last function before the network put aside."""
+    place = checkpoints()[config]
+    fetch, *convert = re.findall(r"`([^`]+)`", download(place))
+    asked: dict[str, Any] = {}
+    monkeypatch.setattr(hub_download, "snapshot_download", lambda **given: asked.update(given) or place)
+    hub_cli.main(shlex.split(fetch)[1:], standalone_mode=False)
+    facts = next(m for m in models() if m.hub == asked["repo_id"])
+    assert asked["revision"] == (None if facts.revision == "unknown" else facts.revision)
+    assert not asked["ignore_patterns"]
+    if facts.route == "K":
+        parse(shlex.split(convert[0])[3:])
+        assert convert[0].endswith(f"weights convert {asked['local_dir']} --out {place}")
+    else:
+        assert asked["local_dir"] == place and not convert
+
+
+def test_small_files_are_fetched_without_weights_and_a_revision_is_named(tmp_path: Path):
+    assert "--exclude '*.safetensors' --local-dir checkpoints/llava-1.5-7b-hf`" in download(
+        "checkpoints/llava-1.5-7b-hf", small=True
+    )
+    assert "--exclude" not in download("checkpoints/InternVL2-2B-hf", small=True), "it is converted, weights too"
+    assert download("elsewhere/llava-1.5-7b-hf").endswith("--local-dir elsewhere/llava-1.5-7b-hf`")
+    assert download("checkpoints/other") == ""
 
 
 def test_no_other_config_of_a_model_repeats_a_hub_id_as_a_fact():

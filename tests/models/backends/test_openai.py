@@ -1,6 +1,7 @@
 """An endpoint through the one evaluation path, against a server that fails in every known way."""
 
 import json
+import logging
 import pickle
 import re
 import socket
@@ -9,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager, suppress
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -505,3 +507,29 @@ def transformers_serving(folder, log):
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             up.kill()
+
+
+@pytest.mark.parametrize(
+    ("url", "model", "day", "said"),
+    [
+        ("https://api.openai.com/v1", "gpt-5-2025-08-07", date(2026, 12, 10), "gpt-5-2025-08-07 ends on 2026-12-11"),
+        ("https://api.openai.com/v1", "gpt-5", date(2027, 1, 1), "was to end on 2026-12-11"),
+        ("https://api.openai.com/v1", "gpt-4o", date(2026, 11, 27), "ends on 2027-01-14"),
+        ("https://api.openai.com/v1", "unheard-of", date(2026, 11, 27), ""),
+        (NOBODY, "gpt-5", date(2026, 11, 27), ""),
+    ],
+)
+def test_the_announced_end_of_a_service_is_noted_and_never_refused(url, model, day, said):
+    note = OpenAI(url, model).ending(day)
+    assert said in note and bool(note) == bool(said)
+    assert not note or note.startswith("note: the service ")
+
+
+def test_a_run_notes_the_end_before_its_first_request(monkeypatch, caplog, tmp_path):
+    """The request is sent all the same, and its own error follows the note."""
+    backend = OpenAI(NOBODY, "gpt-5", pace=Pace(attempts=1, timeout=2))
+    monkeypatch.setattr(backend, "ending", lambda today: f"note: ended before {today}")
+    batch = backend.collate([record(image=())], write_curated(tmp_path, [record(image=())]))
+    with caplog.at_level(logging.INFO), pytest.raises(LmodError, match="the test question failed"):
+        list(backend.respond_stream(iter([batch])))
+    assert f"note: ended before {date.today()}" in caplog.messages

@@ -32,9 +32,16 @@ def plain_inputs(processor, eyes, one, *, pad=False, system="", **options):
     return made
 
 
+def of_type(network, inputs):
+    """Inputs with pixels of the network's type: Llama 4's processor makes bfloat16."""
+    if "pixel_values" in inputs:
+        inputs["pixel_values"] = inputs["pixel_values"].to(network.dtype)
+    return inputs
+
+
 def plain_reply(network, processor, eyes, one, new, **options):
     """Prompt length and new ids, at most `new`, as transformers' own greedy `generate` gives them."""
-    inputs = plain_inputs(processor, eyes, one, **options)
+    inputs = of_type(network, plain_inputs(processor, eyes, one, **options))
     inputs.pop("labels", None)
     with torch.no_grad():
         out = network.generate(**inputs, max_new_tokens=new, do_sample=False)

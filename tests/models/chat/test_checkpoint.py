@@ -67,6 +67,19 @@ def test_a_missing_folder_says_what_to_fetch():
         find("nowhere/llava")
 
 
+def test_missing_weights_of_a_shipped_config_are_fetched_by_one_whole_command(tmp_path):
+    with pytest.raises(WeightsNotFound) as raised:
+        find("checkpoints/llava-1.5-7b-hf")
+    fetch = "`hf download llava-hf/llava-1.5-7b-hf --local-dir checkpoints/llava-1.5-7b-hf`"
+    assert str(raised.value).endswith(f"Next: on a machine with access to the hub: {fetch}")
+    place = tmp_path / "InternVL2-2B-hf"
+    with pytest.raises(WeightsNotFound) as raised:
+        find(str(place))
+    original = tmp_path / "InternVL2-2B"
+    convert = f"`python -m lmod_train weights convert {original} --out {place}`"
+    assert str(raised.value).endswith(f"`hf download OpenGVLab/InternVL2-2B --local-dir {original}`, then {convert}")
+
+
 def test_a_folder_without_safetensors_is_refused(copy):
     (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
     with pytest.raises(WeightsNotFound, match=r"no \*\.safetensors"):

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.core.artifacts.model_facts import known_models
+from lmod_train.core.errors import BadArgument
 from lmod_train.data.audit.view import measure
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.image_processor import look_of
@@ -32,7 +33,7 @@ MODELS = {
 
 
 def test_every_family_and_class_is_tried():
-    assert set(OTHERS) == {*COARSE}
+    assert set(OTHERS) == {*COARSE, "minicpmv4_6"}
     assert set(REAL) == set(MODELS) == set(MODEL_TYPES) - {"qwen2_vl"}  # which no model of the table has
 
 
@@ -56,10 +57,15 @@ def test_a_look_has_the_values_and_tokens_of_the_dialect(model_type: str, tmp_pa
 COARSE = {
     "deepseek_vl": ((48, 36), 16),  # padded to a square
     "gemma4": ((108, 84), 63),  # patches of 4, three a side are a token
-    "glm4v_moe": ((128, 96), 48),  # sides are multiples of 16
+    "glm46v": ((128, 96), 48),  # sides are multiples of 16
+    "glm4v_moe": ((128, 96), 48),
+    "janus": ((48, 36), 16),  # padded to a square
+    "llama4": ((96, 72), 20),  # four tiles and an overview
     "mllama": ((96, 72), 1),  # four tiles; its images enter by cross-attention
     "paligemma": ((48, 48), 16),  # stretched to a square; it has no chat template
+    "qwen3_5": ((128, 96), 48),
     "qwen3_vl_moe": ((128, 96), 48),
+    "vipllava": ((64, 48), 16),  # of which it sees 48 x 48
 }
 """Class -> resolution of an image of 120 x 90, and image tokens."""
 
@@ -69,4 +75,15 @@ def test_other_classes_are_measured_too(model_type: str, tmp_path: Path):
     resolution, tokens = COARSE[model_type]
     view = measure(look_of(write_other(tmp_path, model_type), Pictures()), 120, 90)
     assert view.resolution == pytest.approx(resolution, rel=0.01)
-    assert (view.kept, view.tokens) == (1.0, tokens)
+    kept = 0.75 if model_type == "vipllava" else 1.0
+    assert (view.kept, view.tokens) == (pytest.approx(kept, abs=0.02), tokens)
+
+
+def test_slices_of_several_sizes_are_refused_and_not_measured_wrongly(tmp_path: Path):
+    with pytest.raises(BadArgument, match=r"output of the image processor='slices of several sizes"):
+        measure(look_of(write_other(tmp_path, "minicpmv4_6"), Pictures()), 120, 90)
+
+
+def test_a_class_that_crops_is_padded_if_asked(tmp_path: Path):
+    view = measure(look_of(write_other(tmp_path, "vipllava"), Pictures(fit="pad")), 120, 90)
+    assert view.kept == 1.0 and view.resolution == pytest.approx((48, 36), rel=0.01)

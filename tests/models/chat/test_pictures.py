@@ -32,14 +32,27 @@ def test_a_llava_is_shown_the_edge_unless_it_is_cropped(tmp_path):
     assert torch.equal(pixels(folder, fit="pad"), padded)
 
 
-def test_a_class_of_its_own_is_padded_too_where_it_would_be_cropped(tmp_path):
-    folder = write_other(tmp_path, "deepseek_vl")
-    for fit in ("pad", "crop"):
-        dialect = PlainDialect(folder)
-        dialect.processor.image_processor.do_center_crop = True
-        shaped = Pictures(fit=fit).shaped(WIDE, dialect.processor)
-        assert shaped.size == ((192, 192) if fit == "pad" else WIDE.size)
-    assert Pictures().shaped(WIDE, PlainDialect(folder).processor).size == WIDE.size
+def test_a_class_that_is_no_family_is_shown_what_its_own_processor_shows(tmp_path):
+    folder = write_other(tmp_path, "vipllava")
+    own = AutoProcessor.from_pretrained(folder).image_processor([WIDE], return_tensors="pt")["pixel_values"]
+    made = {}
+    for fit in (None, "crop", "pad"):
+        dialect = PlainDialect(folder, pictures=Pictures(fit=fit))
+        made[fit] = dialect.inputs(dialect.probes(["?"], WIDE), [0])["pixel_values"]
+    assert torch.equal(made[None], own) and torch.equal(made["crop"], own)
+    assert made["pad"].std() > 0.1 > made[None].std(dim=(-1, -2)).max(), "padded, it is shown the edge"
+
+
+def test_the_default_is_stated_where_it_differs_from_that_of_a_family(tmp_path):
+    for name in ("vipllava", "deepseek_vl", "llava"):
+        (tmp_path / name).mkdir()
+    crops_, pads = write_other(tmp_path / "vipllava", "vipllava"), write_other(tmp_path / "deepseek_vl", "deepseek_vl")
+    assert PlainDialect(crops_).pictures.settings() == {"fit": "crop"}
+    assert PlainDialect(crops_, pictures=Pictures(fit="pad")).pictures.settings() == {}
+    assert PlainDialect(pads).pictures.settings() == {}
+    known = write_tiny(tmp_path / "llava", "llava")
+    assert Dialect(known).pictures.settings() == PlainDialect(known).pictures.settings() == {}
+    assert PlainDialect(known).pictures.fit == "pad"
 
 
 @pytest.mark.parametrize("model_type", ["qwen2_5_vl", "qwen3_vl"])
@@ -95,8 +108,8 @@ def test_cropping_is_refused_where_nothing_is_cropped(model_type, tmp_path):
 
 
 def test_numbers_are_checked_and_defaults_state_nothing():
-    assert Pictures().settings() == {}
+    assert Pictures().settings() == {} == Pictures(fit="pad").settings()
     assert Pictures(fit="crop", tiles=2).settings() == {"fit": "crop", "tiles": 2}
-    for options in ({"tiles": 0}, {"max_pixels": -1}, {"min_pixels": 9, "max_pixels": 8}):
+    for options in ({"tiles": 0}, {"max_pixels": -1}, {"min_pixels": 9, "max_pixels": 8}, {"fit": "cut"}):
         with pytest.raises(BadArgument, match=r"images\."):
             Pictures(**options)

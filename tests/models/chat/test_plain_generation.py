@@ -13,6 +13,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Message, Part
 from lmod_train.models.backends.huggingface import HuggingFace
 from lmod_train.models.chat import plain_generation
+from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
 from lmod_train.models.chat.reply_text import StopWords
 from lmod_train.tasks.parsing.thinking import strip_thinking
@@ -73,6 +74,23 @@ def test_replies_of_a_batch_are_those_of_each_record_alone(other, eyes):
     assert [(r.tokens_in, r.reply) for r in replies] == expected(other, eyes, records)
     assert len({r.reply for r in replies}) >= len(records) - 1, "replies that depend on nothing prove nothing"
     assert [r.id for r in replies] == [r.id for r in records]
+
+
+def test_a_class_that_crops_says_so_and_replies_as_transformers_alone_or_padded_if_asked(tmp_path, eyes, caplog):
+    folder = write_other(tmp_path, "vipllava")
+    network, processor = AutoModelForImageTextToText.from_pretrained(folder), AutoProcessor.from_pretrained(folder)
+    other = SimpleNamespace(network=network, processor=processor)
+    with caplog.at_level(logging.INFO):
+        backend, replies = asked(folder, RECORDS, eyes)
+    assert [(r.tokens_in, r.reply) for r in replies] == expected(other, eyes, RECORDS)
+    (said,) = [m for m in caplog.messages if "crops the centre" in m]
+    assert "`--model.backend.images.fit pad`" in said and f"audit {folder} " in said
+    caplog.clear()
+    padding, padded = asked(folder, RECORDS, eyes, images=Pictures(fit="pad"))
+    assert [(r.tokens_in, r.reply) for r in padded] == expected(other, eyes, RECORDS, pad=True)
+    assert all(mine.reply != theirs.reply for mine, theirs in zip(replies, padded, strict=True))
+    assert backend.identity() != padding.identity(), "replies to cropped pictures are no replies to padded ones"
+    assert not [m for m in caplog.messages if "crops the centre" in m]
 
 
 @pytest.mark.parametrize("other", few(("gemma4", "mllama"), OTHERS), indirect=True)

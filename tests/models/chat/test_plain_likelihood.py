@@ -11,7 +11,7 @@ from lmod_train.core.types import Box, Region
 from lmod_train.models.chat.plain_dialect import PlainDialect
 from lmod_train.models.chat.plain_generation import choice_likelihoods
 from lmod_train.models.chat.prompting import Prompting
-from tests.models.chat.plain_reference import plain_inputs
+from tests.models.chat.plain_reference import of_type, plain_inputs
 from tests.models.chat.written_once import write_other
 from tests.other_classes import OTHERS
 from tests.tiny import record
@@ -45,7 +45,7 @@ def loss_of_transformers(other, eyes, one, answer, closing):
         answered = other.processor.tokenizer(answer + closing, add_special_tokens=False, return_tensors="pt").input_ids
         inputs, labels = continued(dict(inputs), answered)
     with torch.no_grad():
-        loss = other.network(**inputs, labels=labels).loss.item()
+        loss = other.network(**of_type(other.network, inputs), labels=labels).loss.item()
     return loss, int((labels >= 0).sum())
 
 
@@ -68,13 +68,17 @@ CLOSING = {
     "mllama": "<|eot_id|>",
     "qwen3_vl_moe": "<|im_end|>",
     "glm4v_moe": "<|endoftext|>",
+    "glm46v": "<|endoftext|>",
+    "llama4": "<|eot_id|>",
+    "minicpmv4_6": "<|im_end|>",
+    "qwen3_5": "<|im_end|>",
 }
 
 
 @pytest.mark.parametrize(("row", "kind"), [(0, "mean"), (1, "sum")])
 def test_they_are_those_of_transformers_own_loss(other, eyes, row, kind):
     one = RECORDS[row]
-    lead = " " if other.model_type == "deepseek_vl" else ""  # its template ends prompts before the space
+    lead = " " if other.model_type in ("deepseek_vl", "janus") else ""  # their template ends prompts before the space
     found = choice_likelihoods(other.network, other.dialect, other.dialect(RECORDS, eyes), row, kind)
     assert list(found) == list(one.choices)
     label = one.answer.partition(" ")[0]

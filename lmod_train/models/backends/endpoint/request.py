@@ -14,8 +14,9 @@ from lmod_train.models.backends.endpoint.images import Detail, described
 
 Rules = Literal["auto", "classic", "no_temperature", "reasoning"]
 
-_REASONING = re.compile(r"(?:.*/)?(?:gpt-5|o[1-9])(?![a-z0-9])", re.IGNORECASE)
-"""Names of models that refuse ``max_tokens`` and ``temperature``: GPT-5 and the o series."""
+_REASONING = re.compile(r"(?:.*/)?(?:gpt-[5-9]|o[1-9])(?![a-z0-9])", re.IGNORECASE)
+"""Names of models that refuse ``max_tokens`` and ``temperature``: GPT-5 to 9 with all their variants, and the o series.
+Models of other names that do so are stated by the option ``rules``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class Decoding:
         temperature: Sampling temperature; 0 for greedy decoding, None for the server's default. Never sent to reasoning
             models.
         rules: ``classic`` sends ``max_tokens`` and the temperature, ``no_temperature`` only the former, ``reasoning``
-            ``max_completion_tokens`` and no temperature; ``auto`` selects ``reasoning`` for names of GPT-5 and the o
-            series, else ``classic``.
+            ``max_completion_tokens`` and no temperature; ``auto`` selects ``reasoning`` for names of GPT-5 and later
+            and of the o series, else ``classic``.
         system_prompt: Text of a system message before the record's own messages; empty for none.
         extra: Further fields of the request body, such as ``reasoning_effort`` or ``seed``.
     """

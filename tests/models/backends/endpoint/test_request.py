@@ -52,11 +52,13 @@ def test_an_image_without_a_place_is_refused():
     ("name", "reasoning"),
     [
         ("gpt-5", True), ("gpt-5-nano", True), ("gpt-5.1-2026-01-01", True), ("openai/gpt-5", True), ("o3-mini", True),
+        ("gpt-6", True), ("gpt-6-luna", True), ("gpt-6.1-sol", True), ("openai/gpt-6.2-astra-2026-11-01", True),
+        ("gpt-7", True), ("gpt-oss-120b", False), ("gpt-4.1", False),
         ("o1", True), ("gpt-4o", False), ("Qwen/Qwen3-VL-8B-Instruct", False), ("gpt-50", False), ("o1x", False),
         ("olmo-7b", False),
     ],
 )  # fmt: skip
-def test_gpt_5_has_rules_of_its_own(name, reasoning):
+def test_gpt_5_and_later_have_rules_of_their_own(name, reasoning):
     fields = Decoding(name, 64).fields()
     classic = {"model": name, "max_tokens": 64, "temperature": 0.0}
     assert fields == ({"model": name, "max_completion_tokens": 64} if reasoning else classic)
