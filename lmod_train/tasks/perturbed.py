@@ -31,8 +31,8 @@ class Perturbed(Task):
     Args:
         of: The task; its questions are about the sample's own image.
         kinds: Kinds of `lmod_train.core.perturbations`: blur, underexposure, overexposure, shadow, crop, jpeg,
-        resolution. grades: Grades from 1 (barely visible) to 5 (severe). The unchanged image, grade 0, is always asked
-        about.
+            resolution.
+        grades: Grades from 1 (barely visible) to 5 (severe). The unchanged image, grade 0, is always asked about.
 
     Example:
         >>> from lmod_train.tasks.glaucoma import Glaucoma
