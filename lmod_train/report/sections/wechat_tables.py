@@ -8,14 +8,12 @@ from typing import ClassVar
 
 from lmod_train.report.contents import Cell, Estimate, Part, Table, Text
 from lmod_train.report.languages import KINDS, OPEN, SHORT, SUBSETS, Verdicts, kinds_of, verdicts
-from lmod_train.report.origin import not_as_published, phantom_tasks
+from lmod_train.report.origin import not_as_published
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sections.paper_tables import HERE, PaperTables
 
 TABLES = [*(f"ophthalwechat_table_1{panel}" for panel in "abcd"), "ophthalwechat_journal"]
-DRAWN = """The printed rows are not shown: the questions of these runs are of phantoms. `report --published` shows
-them."""
 NOT_JUDGED = """A run has accuracies of open answers, and so overall, only by a judge, whose name stands with the run:
 `judge RUN`. Overall needs all six subsets, and a language its three."""
 
@@ -27,13 +25,14 @@ class WechatTables(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables; a sentence instead beside phantoms, and nothing without such questions."""
-        tasks = {task for outcomes in results.outcomes.values() for task in kinds_of(outcomes.items)}
-        if tasks & phantom_tasks(results.outcomes):
-            yield Text(DRAWN)
-        elif tasks:
-            yield Text(NOT_JUDGED)
-            for part in PaperTables(TABLES).parts(results):
-                yield _with_judged(part, results) if isinstance(part, Table) and part.name in TABLES else part
+        if not any(kinds_of(outcomes.items) for outcomes in results.outcomes.values()):
+            return
+        parts = [
+            _with_judged(part, results) if isinstance(part, Table) and part.name in TABLES else part
+            for part in PaperTables(TABLES).parts(results)
+        ]
+        yield from [Text(NOT_JUDGED)] if any(isinstance(part, Table) for part in parts) else []
+        yield from parts
 
 
 def _with_judged(printed: Table, results: Results) -> Table:
