@@ -29,7 +29,7 @@ MODES_NOTE = """LMOD's six failure modes (section 4.4). Misclassification and fa
 and from what was shown, the others from rules. Shares are of all replies that were read."""
 TYPES_NOTE = """LMOD+'s five error types (Table 8), one a reply, of replies with a wrong answer or none. No rule finds
 misinterpreted visual features: `judge RUN --prompt error_types` lets a model or people decide what rules do not."""
-PUBLISHED = "Published: shares of 100 wrong replies about glaucoma by 23 models (Table 9), sorted by GPT-4o and by hand."
+PUBLISHED = "Published: shares of 100 wrong replies about glaucoma of 23 models (Table 9), sorted by GPT-4o and people."
 RULES_NOTE = """Precision and recall of the rules on replies that were labelled by hand before the rules were written;
 the rules were not changed after they had been applied to the held-out half."""
 _TEXT = 160
