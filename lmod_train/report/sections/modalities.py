@@ -31,7 +31,7 @@ class Modalities(Section):
         rows = across_modalities(results.runs, results.names, results.items)
         if rows:
             printed = [p for p in published_beside(results, kind="supervised", by_modality=True) if p.modality]
-            yield Text(f"{NOTE} {PUBLISHED}" if printed else NOTE)
+            yield from [Text(NOTE), Text(PUBLISHED)] if printed else [Text(NOTE)]
             yield _table(results, rows, printed)
         yield from _figures(results)
 

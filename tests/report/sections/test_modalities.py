@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.report.contents import Figure
+from lmod_train.report.contents import Figure, Table, Text
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.modalities import Modalities
 from tests.report.make import run
@@ -14,9 +14,11 @@ def test_figures_by_the_number_of_modalities(tmp_path, three):
 
 
 def table_of(results):
-    (text, found, *_) = Modalities().parts(results)
+    parts = list(Modalities().parts(results))
+    (found,) = (p for p in parts if isinstance(p, Table))
     heads = [c.head for c in found.columns]
-    return text.text, {row[1]: dict(zip(heads, row, strict=True)) for row in found.rows}
+    text = " ".join(p.text for p in parts if isinstance(p, Text))
+    return text, {row[1]: dict(zip(heads, row, strict=True)) for row in found.rows}
 
 
 def test_the_printed_classifier_stands_beside_real_eyes_with_the_metrics_of_both_papers(tmp_path):
