@@ -16,8 +16,8 @@ from lmod_train.scoring.headline import headline_metric
 NOTE = """The mean gives every modality the same weight. A model with one run per modality has a single row for all
 its runs. If each box is given exactly one structure, as by a classifier,
 precision, recall and F1 of an image are all equal to the share of its boxes named correctly."""
-PUBLISHED = """In comparison with the published CNN, note that our classifiers choose among the options of the
-question, which is easier than among all classes of a modality."""
+PUBLISHED = """In comparison with the published CNN, note that
+our classifiers choose among the options of the question, which is easier than among all classes of a modality."""
 _ALT = "Score of each task and run by modality; radar charts, or bars with intervals and chance."
 
 
