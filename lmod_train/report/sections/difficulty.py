@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lmod_train.core.artifacts.run import READER
-from lmod_train.report.contents import INTERVAL, Cell, Column, N, Part, Text, table
+from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, table
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.expertise import ENVELOPES, in_envelope, level_of
@@ -21,6 +21,10 @@ level; it leaves out questions that are not answered so. Answers of several read
 intervals are over patients."""
 OUTSIDE = """Share of the readers of each group who answer the question correctly, where it is outside the expected
 one. With few readers a share says little: X-PCR had 25 residents, 18 attendings and 12 fellows."""
+
+_GROUPS: Heads = ["group", "level", Column("readers", "count"), N, Column("accuracy", "percent"), INTERVAL, "expected",
+                  "as expected"]  # fmt: skip
+_QUESTIONS: Heads = ["question", "level", "group", Column("answers", "count"), Column("right", "percent"), "expected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +58,12 @@ class Difficulty(Section):
         if not found:
             return
         yield Text(NOTE)
-        heads = ["group", "level", Column("readers", "count"), N, Column("accuracy", "percent"), INTERVAL]
-        yield table("difficulty", [*heads, "expected", "as expected"], list(map(_group_row, found)))
+        yield table("difficulty", _GROUPS, list(map(_group_row, found)))
         rows = [row for answers in found for row in _outside(answers)]
         asked = {item.id for answers in found for item in answers.items}
         yield Text(f"{len({row[0] for row in rows})} of {len(asked)} questions are outside.")
         if rows:
-            columns = ["question", "level", "group", Column("answers", "count"), Column("right", "percent"), "expected"]
-            yield table("difficulty_outside", columns, rows, "Questions outside", OUTSIDE)
+            yield table("difficulty_outside", _QUESTIONS, rows, "Questions outside", OUTSIDE)
 
 
 def _answers(results: Results) -> Iterator[_Answers]:
