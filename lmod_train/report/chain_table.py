@@ -28,6 +28,7 @@ WHOLE = {
     "uas_unit": "UAS, unit scales, points",
     "uas_flat": "UAS, equal weights, points",
     "uas_worst": "UAS, no confidence as the worst, points",
+    "uas_sum": "UAS, plain sum of equation 6",
     "ece_4": "ECE, 4 bins",
     "ece_4_debiased": "ECE, 4 bins, debiased",
     "ece_10": "ECE, 10 bins",

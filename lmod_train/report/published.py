@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
+from typing import Literal
 
+from lmod_train.core.vocabulary.error_types import type_called
+from lmod_train.report.origin import not_as_published
 from lmod_train.report.papers.printed import NO_MODEL, Printed, find
-from lmod_train.report.results import RunScores
+from lmod_train.report.results import Results
+
+Kind = Literal["supervised", "zero-shot", "error type"]
+
+
+def published_beside(results: Results, *, kind: Kind | None = None, by_modality: bool = False) -> list[Published]:
+    """Return the published scores that may stand beside those of runs: the only way of a printed score into a section.
+
+    Left out are those of tasks that a run asks of phantoms, or that all runs ask in other ways than published, as
+    published scores are of real eyes; and those over other choices than the runs have.
+
+    Args:
+        results: The runs.
+        kind: Only those of this kind; None returns the scores over all items, not the shares of error types.
+        by_modality: Whether to return those of single modalities too.
+    """
+    barred = not_as_published(results.outcomes)
+    found = []
+    asked = (task for outcomes in results.outcomes.values() for task in outcomes.items)
+    for task in (task for task in dict.fromkeys((*results.tasks, *asked)) if task not in barred):
+        chances = [s.value for run in results.runs for s in [run.find(task, "chance")] if s and s.value is not None]
+        for p in published():
+            wanted = p.kind == kind if kind else p.kind != "error type"
+            fits = p.chance is None or any(abs(p.chance - chance) < 1e-6 for chance in chances)
+            if p.task == task and wanted and fits and (by_modality or p.modality in ("", "macro")):
+                found.append(p)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +48,9 @@ class Published:
         task: Name of the task in this package.
         chance: Accuracy of guessing, if the paper's choices differ from the task's; otherwise None.
         modality: Modality of the score, ``macro`` for the mean of modalities, empty for all together.
-        kind: ``supervised`` or ``zero-shot``.
+        kind: ``supervised`` or ``zero-shot``; ``error type`` for a share of wrong replies.
         model: Model in the paper, or the kind of mean over models.
-        metric: Metric in the paper.
+        metric: Metric in the paper, or the error type.
         ours: Most similar metric of this package.
         value: Score in [0, 1].
         where: Paper and table.
@@ -31,7 +60,7 @@ class Published:
     task: str
     chance: float | None
     modality: str
-    kind: str
+    kind: Kind
     model: str
     metric: str
     ours: str
@@ -59,24 +88,22 @@ class _Supervised:
     task: str
     target: str
     model: str
-    metric: str
     ours: str
     note: str
 
 
-_OPTIONS = "ours answers among the record's own options"
 _SUPERVISED = (
-    _Supervised("anatomy", "anatomical_recognition", "CNN", "F1", "f1_lmod_plus", _OPTIONS),
-    _Supervised("glaucoma", "glaucoma_diagnosis", "RETFound (CFP weights)", "accuracy", "accuracy_strict",
+    _Supervised("anatomy", "anatomical_recognition", "CNN", "f1_lmod_plus",
+                "ours answers among the record's own options"),
+    _Supervised("glaucoma", "glaucoma_diagnosis", "RETFound (CFP weights)", "accuracy_strict",
                 "the table names it CNN and the text RETFound; the accuracy that its program prints is, with two "
                 "classes, the share of right answers"),
-    _Supervised("macular_hole_stage", "mh_staging", "RETFound (OCT weights)", "accuracy", "retfound_accuracy",
+    _Supervised("macular_hole_stage", "mh_staging", "RETFound (OCT weights)", "retfound_accuracy",
                 "the table names it CNN and the text RETFound; probably the one accuracy that its program prints after "
                 "a test: the mean over stages 2 to 4 of the share put rightly on either side of the stage, never below "
                 "the share of right answers; no paper says which, and a test split of 5 % (about 193 of 3,859 scans) "
                 "can give 0.9817 by neither"),
 )  # fmt: skip
-_MACRO = "mean over the five modalities; LMOD+ prints the same numbers as accuracies; "
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,25 +141,39 @@ _ZERO_SHOT = (
 
 @cache
 def published() -> tuple[Published, ...]:
-    """Return the published scores that stand beside those of runs: supervised models, best and median zero-shot."""
+    """Return all published scores: supervised models, best and median zero-shot, and the shares of error types."""
     supervised = [score for of in _SUPERVISED for score in _supervised(of)]
-    return (*supervised, *(score for column in _ZERO_SHOT for score in _best_and_median(column)))
+    zero_shot = [score for column in _ZERO_SHOT for score in _best_and_median(column)]
+    return (*supervised, *zero_shot, *_error_types())
 
 
 def _supervised(of: _Supervised) -> Iterator[Published]:
     for cell in find("lmod_plus", "Table 7", dataset_or_subset=of.target):
-        anatomy = of.target == "anatomical_recognition"
-        modality = cell.modality.replace("macro_avg", "macro") if anatomy else ""
-        note = _MACRO + of.note if modality == "macro" else of.note
+        (first,) = find("lmod_naacl", "Table 4", dataset_or_subset=of.target, modality=cell.modality)
+        macro = cell.modality == "macro_avg"
+        metric = _metric(cell) if first.metric == cell.metric else f"{_metric(first)} (LMOD), {_metric(cell)} (LMOD+)"
+        modality = ("macro" if macro else cell.modality) if of.task == "anatomy" else ""
+        note = f"mean over the five modalities; {of.note}" if macro else of.note
         where = "LMOD, Table 4; LMOD+, Table 7"
-        yield Published(of.task, None, modality, "supervised", of.model, of.metric, of.ours, _number(cell), where, note)
+        yield Published(of.task, None, modality, "supervised", of.model, metric, of.ours, _number(cell), where, note)
+
+
+def _metric(cell: Printed) -> str:
+    return cell.metric.replace("f1", "F1")
+
+
+def _error_types() -> Iterator[Published]:
+    note = "of 100 wrong replies of 23 models, sorted by GPT-4o and by hand"
+    for cell in find("lmod_plus", "Table 9", metric="proportion"):
+        kind = type_called(cell.stage_or_class) or cell.stage_or_class
+        yield Published("glaucoma", None, "", "error type", "", kind, "", _number(cell), "LMOD+, Table 9", note)
 
 
 def _best_and_median(column: _ZeroShot) -> Iterator[Published]:
-    cells = find(column.paper, column.table, task=column.target, metric=column.metric)
+    cells = list(find(column.paper, column.table, task=column.target, metric=column.metric))
     scores = {cell.model: _number(cell) for cell in cells if cell.value and cell.model not in NO_MODEL}
     best = max(scores, key=scores.__getitem__)
-    metric = column.metric.replace("f1", "F1")
+    metric = _metric(cells[0])
     for model, value, note in (
         (f"{best.replace('LLaVa', 'LLaVA')} (best)", scores[best], column.of_best),
         (f"median of {len(scores)} models", median(scores.values()), column.of_median),
@@ -147,20 +188,3 @@ def _number(cell: Printed) -> float:
     number = cell.number
     assert number is not None, cell
     return number
-
-
-def published_beside(runs: Sequence[RunScores], drawn: Collection[str] = ()) -> list[Published]:
-    """Return the published scores for the tasks of runs, without those of a single modality.
-
-    Args:
-        runs: The runs.
-        drawn: Tasks with records of phantoms, which are left out, as published scores are of real eyes.
-    """
-    found = []
-    for task in dict.fromkeys(task for run in runs for task in run.tasks() if task not in drawn):
-        chances = [s.value for run in runs for s in [run.find(task, "chance")] if s and s.value is not None]
-        for p in published():
-            fits = p.chance is None or any(abs(p.chance - chance) < 1e-6 for chance in chances)
-            if p.task == task and fits and p.modality in ("", "macro"):
-                found.append(p)
-    return found

@@ -256,13 +256,14 @@ def weights_of(item: Item) -> tuple[float, float, float]:
 
 
 def uncertainty_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
-    """Return ``uas`` in three weightings, ``uas_worst``, and the share of each category.
+    """Return ``uas`` in three weightings, ``uas_worst``, ``uas_sum``, and the share of each category.
 
     ``uas`` is 100 times the weighted mean of the scores of `CATEGORIES`, from -50 to 100, with the weights 0.6
     difficulty + 0.4 impact of X-PCR (supplement, equations 1, 5 and 6), difficulty 1 to 3 by level and impact 1 to 5.
     ``uas_unit`` scales difficulty and impact to [0, 1] first, ``uas_flat`` has equal weights. They leave out items
     whose reply states no confidence, and all but ``uas_flat`` items without a level. ``uas_worst`` is ``uas`` with the
     former counted as the worst: a wrong one as confident, a right one as uncertain. A missing answer is wrong.
+    ``uas_sum`` is the sum of equation 6 as it is printed, over the items of ``uas``: it grows with their number.
 
     ``share_cc``, ``share_cu``, ``share_iu`` and ``share_ic`` are the shares of the categories among the items with a
     confidence.
@@ -276,7 +277,7 @@ def uncertainty_scores(task: str, subset: str, items: Sequence[Item]) -> list[Sc
         BadArgument: A level or an impact is out of range.
     """
     scores = compute_scores(task, subset, uncertainty_columns(items), [item.group for item in items], MEASURES)
-    return [_percent(score) if score.metric.startswith("uas") else score for score in scores]
+    return [_percent(score) if score.metric in _MEANS else score for score in scores]
 
 
 def uncertainty_columns(items: Sequence[Item]) -> dict[str, Floats]:
@@ -328,8 +329,15 @@ def _percent(score: Score) -> Score:
     return replace(score, value=value, low=low, high=high)
 
 
+def _sum(sums: Columns) -> Floats:
+    return np.where(sums["uas_items"] > 0, sums["uas"], np.nan)
+
+
+_MEANS = ("uas", "uas_unit", "uas_flat", "uas_worst")
+
 MEASURES = (
-    *map(_weighted, ("uas", "uas_unit", "uas_flat", "uas_worst")),
+    *map(_weighted, _MEANS),
+    Measure("uas_sum", _sum, lambda c: c["uas_items"], interval=False),
     *(_share_of_category(place, name) for place, name in enumerate(CATEGORIES)),
 )
-"""``uas`` and its variants as fractions, in [-0.5, 1], and the shares of the categories."""
+"""``uas`` and its variants as fractions, in [-0.5, 1], its plain sum, and the shares of the categories."""

@@ -13,6 +13,27 @@ from lmod_train.scoring.items import Item
 LEVELS = ("R", "A", "S")
 """Resident, attending, specialist, as in X-PCR."""
 
+ENVELOPES = {
+    ("resident", "R"): (0.7, 1.0),
+    ("resident", "A"): (0.4, 0.6),
+    ("resident", "S"): (0.0, 0.4),
+    ("attending", "A"): (0.7, 1.0),
+    ("attending", "S"): (0.5, 0.7),
+    ("fellow", "S"): (0.8, 1.0),
+}
+"""Group of readers and level -> accuracy that X-PCR expects of the group (supplement, section 4.1)."""
+
+
+def in_envelope(accuracy: float, least: float, largest: float) -> bool:
+    """Return whether an accuracy lies in an envelope of `ENVELOPES`; "above 70 %" and "below 40 %" leave out the bound.
+
+    Example:
+        >>> in_envelope(0.7, 0.7, 1.0), in_envelope(0.6, 0.4, 0.6), in_envelope(0.4, 0.0, 0.4)
+        (False, True, False)
+    """
+    above = accuracy > least if largest == 1 else accuracy >= least
+    return above and (accuracy < largest if least == 0 else accuracy <= largest)
+
 
 def level_of(item: Item) -> str:
     """Return the level of expertise in an item's tag ``level``, empty without the tag.

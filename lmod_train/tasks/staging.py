@@ -30,9 +30,15 @@ PROMPTS = {
         "This is <IMAGE TYPE>. Based on the image, please tell me the stage of the <DISEASE>, then give "
         "justifications. Follow the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>."
     ),
+    "lmod_naacl_example": (
+        "This is <IMAGE TYPE>. Based on the image, please tell me the stage of <DISEASE> decision. Then, give a "
+        "detailed justification and explanation for your answer. Follow the format: {Stage: <AN INTEGER>; "
+        "Justification: <EXPLANATION>}."
+    ),
 }
 """LMOD+, Ophthalmologic Disease Staging Assessment, with its "an ophthalmology OCT image" made a placeholder; LMOD v1,
-section 3.1.2, and LMOD NAACL, appendix A.2 prompt 2, with their "macular hole" made one."""
+section 3.1.2, LMOD NAACL, appendix A.2 prompt 2, and its example of an input in appendix G, with their "macular hole"
+made one."""
 
 PARAPHRASES = {
     "lmod_plus": (
@@ -59,6 +65,15 @@ PARAPHRASES = {
         "Please examine this image, which is <IMAGE TYPE>. State the stage of the <DISEASE>, followed by "
         "justifications. Your reply must follow the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
     ),
+    "lmod_naacl_example": (
+        "You see <IMAGE TYPE>. Judging from the image, what is the stage of <DISEASE>? Answer first, then justify and "
+        "explain your answer in detail. Use the format: {Stage: <AN INTEGER>; Justification: <EXPLANATION>}.",
+        "The picture is <IMAGE TYPE>. Please decide from the image on the stage of <DISEASE>, and give a detailed "
+        "justification and explanation. Answer in the format: {Stage: <AN INTEGER>; Justification: <EXPLANATION>}.",
+        "Please examine this image, which is <IMAGE TYPE>. State your decision on the stage of <DISEASE>, followed by "
+        "a detailed justification and explanation. Your reply must follow the format: {Stage: <AN INTEGER>; "
+        "Justification: <EXPLANATION>}.",
+    ),
 }
 """Ours."""
 
@@ -72,7 +87,7 @@ class Staging(Task):
 
     Args:
         scale: Name of a row of `SCALES`; what a sample's label is called.
-        wording: ``lmod_plus``, ``lmod_v1`` or ``lmod_naacl``.
+        wording: ``lmod_plus``, ``lmod_v1``, ``lmod_naacl``, or ``lmod_naacl_example`` for LMOD's printed example.
         disease: Fills ``<DISEASE>``; None takes the scale's. Two scales of one disease have the same prompt but for
             this, and no paper states how it distinguished them.
         sources: Names of the sources to ask about; None asks about every sample that carries a level.
@@ -85,7 +100,7 @@ class Staging(Task):
     def __init__(
         self,
         scale: str = "macular_hole_stage",
-        wording: Literal["lmod_plus", "lmod_v1", "lmod_naacl"] = "lmod_plus",
+        wording: Literal["lmod_plus", "lmod_v1", "lmod_naacl", "lmod_naacl_example"] = "lmod_plus",
         disease: str | None = None,
         sources: list[str] | None = None,
     ) -> None:

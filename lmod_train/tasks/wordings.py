@@ -6,6 +6,7 @@ stands in the placeholders is read from the curated prompt, which is number 0 an
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,31 @@ _PLACE = re.compile(r" ?(<[^<>]+>)")
 def count_wordings(record: Record, wordings: Wordings) -> int:
     """Return the number of wordings of a record, its own included: 1 if it was not asked with any of the templates."""
     return max((len(several) for _, several, _ in _read(record, wordings)), default=1)
+
+
+def digests_of(record: Record, wordings: Wordings) -> frozenset[str]:
+    """Return the digest of the template of each text of the user; an empty text for one made from no template.
+
+    Args:
+        record: A record, as curated or reworded.
+        wordings: Those of its task.
+    """
+    return frozenset(
+        next((digest_of(t) for several in wordings for t in several if filling(t, part.text) is not None), "")
+        for message in record.messages
+        for part in message.parts
+        if message.role == "user" and part.type == "text"
+    )
+
+
+def digest_of(template: str) -> str:
+    """Return the first twelve digits of a template's SHA-256.
+
+    Example:
+        >>> digest_of("This is <IMAGE TYPE>.") == digest_of("This is an OCT image.")
+        False
+    """
+    return hashlib.sha256(template.encode()).hexdigest()[:12]
 
 
 def reworded(record: Record, wordings: Wordings, number: int) -> Record:

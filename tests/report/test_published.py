@@ -7,13 +7,13 @@ import pytest
 
 from lmod_train.core.types import Score
 from lmod_train.report.published import published, published_beside
-from lmod_train.report.results import RunScores
+from lmod_train.report.results import Results, RunScores
 from lmod_train.scoring.retfound import retfound_accuracy
 
 
 def run(*tasks, chance=0.5):
     scores = [Score(t, "all", m, 9, v) for t in tasks for m, v in (("accuracy_strict", 0.4), ("chance", chance))]
-    return RunScores(Path("r"), "r", "base", tuple(scores))
+    return Results((RunScores(Path("r"), "r", "base", tuple(scores)),), {}, {})
 
 
 def of(task, model):
@@ -45,8 +45,9 @@ def test_the_macro_figure_is_the_mean_of_the_five():
 
 def test_every_row_names_its_place_and_one_of_our_figures():
     for p in published():
-        assert 0 <= p.value <= 1 and "Table" in p.where and p.kind in ("supervised", "zero-shot")
-        assert p.ours in ("accuracy_strict", "accuracy_answered", "f1_lmod_plus", "retfound_accuracy")
+        assert 0 <= p.value <= 1 and "Table" in p.where
+        ours = ("accuracy_strict", "accuracy_answered", "f1_lmod_plus", "retfound_accuracy")
+        assert p.ours in (("",) if p.kind == "error type" else ours)
 
 
 def test_the_retfound_accuracy_of_several_stages_stands_beside_what_its_program_prints():
@@ -85,27 +86,43 @@ def test_one_number_for_each_of_the_24_places():
         ("age_group", "LLaVA-v1.6-13B (best)", "0.2236"),
         ("age_group", "median of 13 models", "0.1250"),
     ]
-    assert len(published()) == 24
+    assert len([p for p in published() if p.kind != "error type"]) == 24
 
 
 def test_only_what_belongs_to_the_tasks_asked_stands_beside_them():
-    assert {p.task for p in published_beside([run("glaucoma"), run("four_way")])} == {"glaucoma", "four_way"}
-    assert published_beside([run("icdr")]) == []
-    assert all(p.modality in ("", "macro") for p in published_beside([run("anatomy")]))
+    assert {p.task for p in published_beside(run("glaucoma", "four_way"))} == {"glaucoma", "four_way"}
+    assert published_beside(run("icdr")) == []
+    assert all(p.modality in ("", "macro") for p in published_beside(run("anatomy")))
+
+
+def test_modalities_and_error_types_are_asked_for():
+    cnn = published_beside(run("anatomy"), kind="supervised", by_modality=True)
+    assert [p.modality for p in cnn] == ["macro", "SS", "OCT", "SLO", "LP", "CFP"]
+    assert {p.metric for p in cnn} == {"F1 (LMOD), accuracy (LMOD+)"}
+    assert [p.metric for p in published_beside(run("glaucoma"), kind="supervised")] == ["accuracy"]
+    shares = {p.metric: p.value for p in published_beside(run("glaucoma"), kind="error type")}
+    assert shares == {
+        "misinterpreted visual features": 0.5,
+        "inconsistent reasoning": 0.21,
+        "absent visual processing": 0.15,
+        "text generation failure": 0.08,
+        "medical knowledge error": 0.06,
+    }
+    assert published_beside(run("anatomy"), kind="error type") == []
 
 
 @pytest.mark.parametrize(("chance", "first"), [(0.25, "Qwen-VL-Chat"), (0.125, "LLaVA-v1.6-13B")])
 def test_age_groups_by_how_many_they_are(chance, first):
-    found = published_beside([run("age_group", chance=chance)])
+    found = published_beside(run("age_group", chance=chance))
     assert len(found) == 2 and found[0].model.startswith(first)
 
 
 def test_it_is_said_that_they_are_not_ours(three):
-    line = published_beside([run("glaucoma")])[0].line
+    line = published_beside(run("glaucoma"))[0].line
     assert line.startswith("published (LMOD, Table 4; LMOD+, Table 7), on real data: RETFound")
     page, tables = ((three[1] / name).read_text() for name in ("index.html", "tables.md"))
     assert "None was measured here" in tables and "None was measured here" in page
-    (row,) = [line for line in tables.splitlines() if "| macro F1" in line]
+    (row,) = [line for line in tables.splitlines() if "| macro F1 (LMOD)" in line]
     (shown,) = [line for line in page.splitlines() if "macro F1" in line]
     for place in (row, shown.replace("&#39;", "'")):
         assert "CNN" in place and "0.9436" in place and "ours answers among the record's own options" in place

@@ -3,7 +3,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.chain import SWA_MEAN, chain_scores
-from lmod_train.scoring.expertise import ESA, ESA_MEAN
+from lmod_train.scoring.expertise import ENVELOPES, ESA, ESA_MEAN, LEVELS, in_envelope
 from tests.scoring.chains import mean, random_items, step_item
 from tests.scoring.make import by_metric, values
 from tests.tabled import tabled
@@ -53,3 +53,12 @@ def test_without_levels_there_is_no_accuracy_by_level():
 def test_an_unknown_level_is_an_error_that_names_the_record():
     with pytest.raises(BadArgument, match=r"level of a/IQA/0.*'resident'.*R, A, S"):
         chain_scores("chain", [step_item("a", "IQA", True, level="resident")])
+
+
+def test_every_level_has_an_envelope_and_bounds_belong_as_printed():
+    assert {level for _, level in ENVELOPES} == set(LEVELS)
+    for least, largest in ENVELOPES.values():
+        assert in_envelope((least + largest) / 2, least, largest)
+        assert in_envelope(least, least, largest) == (largest < 1)
+        assert in_envelope(largest, least, largest) == (least > 0)
+        assert not in_envelope(largest + 0.01, least, largest) and not in_envelope(least - 0.01, least, largest)

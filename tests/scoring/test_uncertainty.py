@@ -9,6 +9,7 @@ from tests.scoring.chains import chain_items, random_items, step_item
 from tests.scoring.make import by_metric, values
 from tests.tabled import tabled
 
+SHARES = ("uas", "uas_unit", "uas_flat", "uas_worst")
 SCORES = {"cc": 1.0, "cu": 0.7, "iu": 0.3, "ic": -0.5}
 
 
@@ -44,6 +45,22 @@ def test_all_weightings_as_by_hand(seed):
     stated = [i for i in items if i.confidence is not None]
     assert got["uas_flat"].n == len(stated) == got["share_cc"].n and got["uas"].n == len(stated) - 5
     assert got["uas_worst"].n == len(items) - 5
+
+
+@tabled("seed", range(4))
+def test_the_plain_sum_is_that_of_equation_6(seed):
+    items = random_items(seed, confident=0.7)
+    total = sum(
+        (0.6 * (1 + "RAS".find(i.tags["level"])) + 0.4 * float(i.tags.get("impact", 3)))
+        * SCORES[category(i.answer == i.truth, i.confidence)]
+        for i in items
+        if i.confidence is not None
+    )
+    got = by_metric(uncertainty_scores("chain", "all", items))
+    assert got["uas_sum"].value == pytest.approx(total) and got["uas_sum"].n == got["uas"].n
+    assert (got["uas_sum"].low, got["uas_sum"].high) == (None, None)
+    twice = by_metric(uncertainty_scores("chain", "all", [*items, *items]))
+    assert twice["uas_sum"].value == pytest.approx(2 * total) and twice["uas"].value == pytest.approx(got["uas"].value)
 
 
 def category(right, confidence):
@@ -86,7 +103,7 @@ def test_the_range_on_10_000_random_chains():
         raw, unit = 0.6 * difficulty + 0.4 * impact, 0.6 * (difficulty - 1) / 2 + 0.4 * (impact - 1) / 4
         columns = columns_of(right, confidence, np.stack([raw, unit * (rng.random() < 0.9), np.ones(300)], axis=1))
         sums = {name: column.sum(axis=0) for name, column in columns.items()}
-        found.append([float(m.value(sums)) for m in MEASURES if m.name.startswith("uas")])
+        found.append([float(m.value(sums)) for m in MEASURES if m.name in SHARES])
     values = np.array(found)
     empty = np.isnan(values)
     assert empty[:, 1].any() and not empty[:, [0, 2, 3]].any(), "only weights of 0 give no value"

@@ -39,6 +39,10 @@ class TestContractOfTheSecondVersion(TestContract):
     task = Staging(wording="lmod_naacl")
 
 
+class TestContractOfItsExample(TestContract):
+    task = Staging(wording="lmod_naacl_example")
+
+
 class TestContractOfRetinopathy(TaskContract):
     task = Staging("icdr", wording="lmod_v1")
     asked_of = tuple(graded("icdr", level) for level in "01234")
@@ -62,6 +66,12 @@ class TestContractOfRetinopathy(TaskContract):
             "lmod_naacl",
             "This is an ophthalmology OCT image. Based on the image, please tell me the stage of the macular hole, "
             "then give justifications. Follow the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
+        ),
+        (  # LMOD NAACL, appendix G, input of the example, whole
+            "lmod_naacl_example",
+            "This is an ophthalmology OCT image. Based on the image, please tell me the stage of macular hole "
+            "decision. Then, give a detailed justification and explanation for your answer. Follow the format: {Stage: "
+            "<AN INTEGER>; Justification: <EXPLANATION>}.",
         ),
     ],
 )

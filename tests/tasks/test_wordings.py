@@ -17,7 +17,7 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
-from lmod_train.tasks.wordings import count_wordings, filling, reworded
+from lmod_train.tasks.wordings import count_wordings, digest_of, digests_of, filling, reworded
 from tests.tiny import record
 
 TASKS = [AgeGroup(), Anatomy(), Conditions(), FourWay(), Glaucoma(), Sex(), Staging(), Probe(Glaucoma())]
@@ -73,6 +73,19 @@ def test_what_stands_in_the_placeholders_is_kept():
         "Cup-to-Disc Ratio? Answer first, then give explanations. Use the format: INCREASED CUP-TO-DISC RATIO "
         "<TRUE/FALSE>; Explanations: <EXPLANATIONS>."
     )
+
+
+def test_the_digest_of_a_question_is_that_of_its_template_whatever_fills_it():
+    wordings = [["This is <WHAT>. Which?", "You see <WHAT>. Which?"], ["This is <WHAT>. Why?"]]
+    for text, template in (
+        ("This is an eye. Which?", "This is <WHAT>. Which?"),
+        ("This is a lens. Which?", "This is <WHAT>. Which?"),
+        ("You see an eye. Which?", "You see <WHAT>. Which?"),
+        ("This is an eye. Why?", "This is <WHAT>. Why?"),
+    ):
+        assert digests_of(asked(text), wordings) == {digest_of(template)}
+    assert digests_of(asked("This is an eye! Which?"), wordings) == {""}
+    assert len({digest_of(t) for several in wordings for t in several}) == 3
 
 
 def test_an_empty_placeholder_goes_with_its_blank():

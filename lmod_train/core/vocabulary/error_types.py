@@ -29,13 +29,11 @@ class ErrorType:
         name: Name in the paper.
         definition: The paper's definition, shortened.
         rules: Rules whose failures belong to it; the first type whose rule fires counts where a reply has one type.
-        published: Number of replies of the type in the paper's sample; None if it gives none.
     """
 
     name: str
     definition: str
     rules: tuple[str, ...] = ()
-    published: int | None = None
 
 
 LMOD_MODES = (
@@ -52,17 +50,17 @@ from the answer and from what was shown, not from the words."""
 
 LMOD_PLUS_TYPES = (
     ErrorType("text generation failure", "a breakdown of text generation: repetition, visible special tokens, no text",
-              ("empty", "loop", "special_tokens"), 8),
+              ("empty", "loop", "special_tokens")),
     ErrorType("inconsistent reasoning", "the prediction contradicts its evidence, or statements contradict each other",
-              ("contradiction",), 21),
+              ("contradiction",)),
     ErrorType("medical knowledge error", "features of another disease, misused terms, wrong anatomy",
-              ("unknown_stage", "foreign_structure", "unknown_region"), 6),
+              ("unknown_stage", "foreign_structure", "unknown_region")),
     ErrorType("absent visual processing", "no description of the image: textbook text, avoidance, referral",
-              ("template", "generic", "abstention"), 15),
-    ErrorType("misinterpreted visual features", "features of the image are described and wrongly interpreted", (), 50),
+              ("template", "generic", "abstention")),
+    ErrorType("misinterpreted visual features", "features of the image are described and wrongly interpreted"),
 )  # fmt: skip
-"""The five error types of LMOD+ (its Table 8) with the counts of its Table 9, 100 wrong replies about glaucoma. A reply
-has one; where several rules fire, the first type counts. No rule finds the last: a judge or people do."""
+"""The five error types of LMOD+ (its Table 8). A reply has one; where several rules fire, the first type counts. No
+rule finds the last: a judge or people do."""
 
 NO_ERROR = "no error"
 ERROR_LABELS = (NO_ERROR, *(kind.name for kind in LMOD_PLUS_TYPES))

@@ -101,3 +101,44 @@ def in_order(modalities: Iterable[str]) -> list[str]:
         ['CFP', 'CFP+OCT', 'OCT']
     """
     return sorted(set(modalities), key=lambda m: ([_PLACES.get(w, len(_PLACES)) for w in words_of(m)], m))
+
+
+_PICTURE = r"(?:photograph(?:y|s)?|photos?|images?|pictures?)"
+_EYE = r"(?:a|an|the|one|someone's) (?:(?:human|person's|patient's|left|right|single|open) ){0,2}eyes?"
+_OF_EYE = rf"(?:(?:close-?up )?(?:view|shot|{_PICTURE})|close-?up) of {_EYE}"
+_SURGERY = r"(?:surgery|operation|surgical procedure)"
+
+SEEN: dict[str, tuple[str, ...]] = {
+    "surgical scene": (
+        rf"{_OF_EYE} (?:during|undergoing) (?:an? )?(?:(?:cataract|eye) )?{_SURGERY}",
+        r"surgical (?:scene|field|view|procedure)s?",
+        rf"(?:scene of (?:an? )?)?(?:cataract|eye|ophthalmic|ocular|intraocular) {_SURGERY}",
+    ),
+    "scanning laser ophthalmoscopy": (
+        rf"(?:(?:confocal )?scanning laser ophthalmoscop(?:y|e|ic)|c?slo)(?: \(c?slo\))?(?: (?:fundus )?{_PICTURE})?",
+    ),
+    "optical coherence tomography": (
+        rf"(?:optical coherence tomograph(?:y|ic)|oct)(?: \(oct\))?(?: (?:b-?)?scans?| {_PICTURE})?",
+    ),
+    "colour fundus photograph": (
+        rf"(?:colou?r(?:ed)? )?(?:retinal )?fundus {_PICTURE}(?: \(cfp\))?",
+        r"retinal photo(?:graph(?:y|s)?|s)?",
+        r"photo(?:graph)?s? of (?:a|an|the) (?:human )?(?:retina|(?:ocular )?fundus)",
+        "cfp",
+    ),
+    "photograph of an eye": (
+        rf"(?:slit[- ]lamp|external eye|anterior segment|lens|eye) {_PICTURE}(?: of {_EYE})?",
+        _OF_EYE,
+    ),
+}
+"""Kind of image of an eye -> patterns of its names in lower case, in the order in which they are looked for."""
+
+KIND_SEEN = {
+    "SS": "surgical scene",
+    "SLO": "scanning laser ophthalmoscopy",
+    "OCT": "optical coherence tomography",
+    "CFP": "colour fundus photograph",
+    "LP": "photograph of an eye",
+    "EP": "photograph of an eye",
+}
+"""Modality -> its kind in `SEEN`."""

@@ -97,6 +97,7 @@ class Idrid(Source):
             then encloses all lesions of a kind, and a label states whether it has a mask. The task anatomy has their
             words by default; if its `options` are set, they must contain ``lesions: [microaneurysms, haemorrhages, hard
             exudates, soft exudates]`` too.
+        part_a: Whether the 81 photographs of part A are used. LMOD counts 516, those of B and C.
 
     Raises:
         BadArgument: A length is not above 0.
@@ -118,6 +119,7 @@ class Idrid(Source):
         fovea_side: int = 200,
         disc_size: tuple[int, int] | None = (600, 500),
         lesions: bool = False,
+        part_a: bool = True,
     ) -> None:
         super().__init__(root)
         if fovea_side <= 0:
@@ -127,6 +129,7 @@ class Idrid(Source):
         self.fovea_side = fovea_side
         self.disc_size = disc_size
         self.lesions = lesions
+        self.part_a = part_a
 
     @classmethod
     def found_in(cls, folder: Path) -> bool:
@@ -157,7 +160,7 @@ class Idrid(Source):
         for place, _ in _ordered(found.photographs["C"] | found.photographs["B"]):
             yield from self._graded(place, found)
         yield from found.dropped
-        for part in "ABC":
+        for part in "ABC" if self.part_a else "BC":
             yield from self._split_gaps(part, found)
         yield from self._mask_gaps(found)
         yield from self._table_gaps(found)
@@ -264,6 +267,8 @@ class Idrid(Source):
             folders = [_plain(name) for name in file.relative_to(self.root).parts[:-1]]
             part = next((_PARTS[name] for name in reversed(folders) if name in _PARTS), None)
             split = next((_SPLITS[name] for name in reversed(folders) if name in _SPLITS), None)
+            if part == "A" and not self.part_a:
+                continue
             found.parts |= {part} if part else set()
             if part is not None and file.suffix.lower() in (".csv", ".xlsx"):
                 tables.append(file)

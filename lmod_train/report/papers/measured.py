@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from lmod_train.report.papers.relations import Measured
 from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import question_of
+from lmod_train.tasks.wordings import digests_of
 
 _KEYS: Mapping[str, Callable[[Item], str]] = {
     "modality": lambda item: item.modality,
@@ -68,7 +70,16 @@ def conditions(outcomes: Outcomes, manifest: Mapping[str, Any], protocol: Protoc
     items = items_of_part(outcomes.items[protocol.task], protocol.asked)
     balanced = bool((manifest.get("balance") or {}).get(protocol.task)) if "protocol" in manifest else None
     split, changed = _split(outcomes, items), _changed(outcomes, protocol.task)
-    return Measured(None, None, None, len(items), split, balanced, str(manifest.get("protocol") or ""), changed)
+    name, sources = str(manifest.get("protocol") or ""), Counter(item.source for item in items)
+    words = _words(outcomes, protocol.task, {item.id for item in items})
+    return Measured(None, None, None, len(items), split, balanced, name, changed, words, sources)
+
+
+def _words(outcomes: Outcomes, task: str, ids: Set[str]) -> frozenset[str]:
+    """Return the digests of the templates with which some records of a task were asked."""
+    wordings = outcomes.tasks[task].wordings
+    asked = {p.record.messages: p.record for p in outcomes.predictions if p.record.id in ids}
+    return frozenset().union(*(digests_of(record, wordings) for record in asked.values()))
 
 
 def manifest_of(curated: Path | None) -> Mapping[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.report.papers.patterns import first_match
-from lmod_train.report.papers.printed import Printed, read_table
+from lmod_train.report.papers.printed import Printed, printed, read_table
 from lmod_train.tasks.conditions import variant_of
 
 _LEVELS = {"resident": "R", "attending": "A", "specialist": "S"}
@@ -26,7 +28,9 @@ class Protocol:
         metric: Metric of this package with the same definition.
         subset: Subset of the scores, as in ``scores.csv``.
         asked: Part of `subset` that chooses which items are asked, without a stage or level; ``all`` for all.
-        name: Protocol of the curated folder.
+        names: Protocols whose curated folders ask the same questions of the same sources; empty if not stated.
+        words: Digests of the printed templates, see `lmod_train.tasks.wordings.digest_of`; empty if none is printed.
+        sources: Source -> number of its images among the items, where the paper states it.
         n: Number of items asked; None if it is neither printed nor follows from printed numbers.
         split: Split of the items: ``all`` or ``test``.
         balanced: Whether all classes have equally many items; None if not stated.
@@ -38,7 +42,9 @@ class Protocol:
     metric: str
     subset: str
     asked: str
-    name: str
+    names: tuple[str, ...]
+    words: frozenset[str]
+    sources: Mapping[str, int]
     n: int | None
     split: str
     balanced: bool | None
@@ -60,8 +66,44 @@ def protocol_of(cell: Printed) -> Protocol | None:
         return None
     n, balanced = row["n"], {"yes": True, "no": False, "": None}[row["balanced"]]
     asked = _subset(row["by"], cell) if row["by"] not in ("stage", "level") else "all"
-    known = (row["our_task"], row["our_metric"], _subset(row["by"], cell), asked, row["protocol"])
-    return Protocol(*known, int(n) if n else None, row["split"], balanced, row["unknown"], row["remark"])
+    return Protocol(
+        row["our_task"],
+        row["our_metric"],
+        _subset(row["by"], cell),
+        asked,
+        tuple(filter(None, row["protocol"].split("|"))),
+        frozenset(filter(None, row["words"].split("|"))),
+        _sources(cell) if row["our_task"] == "anatomy" and n else {},
+        int(n) if n else None,
+        row["split"],
+        balanced,
+        row["unknown"],
+        row["remark"],
+    )
+
+
+def _sources(cell: Printed) -> dict[str, int]:
+    """Return the printed number of images of each source that a cell about regions is over."""
+    found = {source_of(c): c for c in images_of_sources(cell.paper)}
+    own = {source_of(cell)} & found.keys()
+    return {s: int(c.value) for s, c in found.items() if s in (own or found) and cell.modality in ("all", c.modality)}
+
+
+def images_of_sources(paper: str) -> Iterator[Printed]:
+    """Yield the printed numbers of images of single sources."""
+    for cell in printed(paper):
+        if cell.metric == "num_images" and cell.modality not in ("", "all") and "+" not in cell.dataset_or_subset:
+            yield cell
+
+
+def source_of(cell: Printed) -> str:
+    """Return what a cell is over as the name of a source in this package.
+
+    Example:
+        >>> source_of(Printed("lmod_plus", "text", dataset_or_subset="Harvard FairSeg"))
+        'fairseg'
+    """
+    return re.sub("[^a-z0-9]", "_", cell.dataset_or_subset.lower().removeprefix("harvard "))
 
 
 def _subset(by: str, cell: Printed) -> str:

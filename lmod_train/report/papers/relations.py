@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from lmod_train.report.papers.printed import Printed
@@ -27,6 +27,8 @@ class Measured:
         balanced: Whether the classes were balanced; None if not recorded.
         protocol: Protocol of the curated folder; empty if not recorded.
         changed: What else differs from the printed model or question, e.g. trained weights; empty if nothing.
+        words: Digests of the templates of the questions, with an empty text for other questions.
+        sources: Source -> number of items.
     """
 
     value: float | None
@@ -37,6 +39,8 @@ class Measured:
     balanced: bool | None
     protocol: str
     changed: str = ""
+    words: frozenset[str] = frozenset()
+    sources: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +87,25 @@ def _differences(state: State, protocol: Protocol, measured: Measured) -> Iterat
         yield f"definition ({state.why})"
     if measured.changed:
         yield measured.changed
-    if protocol.n is not None and protocol.n != measured.n:
-        yield f"n ({protocol.n:,} in the paper, {measured.n:,} here)"
+    if protocol.words and not measured.words <= protocol.words:
+        yield "words (asked in other words)"
+    others = ", ".join(_other_counts(protocol.sources, measured.sources)) if protocol.sources else ""
+    if others or (protocol.n is not None and protocol.n != measured.n):
+        yield f"n ({protocol.n:,} in the paper, {measured.n:,} here{': ' if others else ''}{others})"
     if protocol.split != measured.split:
         yield f"split ({protocol.split} in the paper, {measured.split} here)"
     if None not in (protocol.balanced, measured.balanced) and protocol.balanced != measured.balanced:
         yield f"balance ({_words(protocol.balanced)} in the paper, {_words(measured.balanced)} here)"
-    if protocol.name and measured.protocol and protocol.name != measured.protocol:
-        yield f"protocol ({protocol.name} in the paper, {measured.protocol} here)"
+    if protocol.names and measured.protocol and measured.protocol not in protocol.names:
+        yield f"protocol ({protocol.names[0]} in the paper, {measured.protocol} here)"
+
+
+def _other_counts(printed: Mapping[str, int], here: Mapping[str, int]) -> Iterator[str]:
+    """Yield the sources that have another number of images than printed, and by how many."""
+    for source in dict.fromkeys((*printed, *here)):
+        more = here.get(source, 0) - printed.get(source, 0)
+        if more:
+            yield f"{source} {abs(more):,} {'more' if more > 0 else 'fewer'}"
 
 
 def _words(balanced: bool | None) -> str:

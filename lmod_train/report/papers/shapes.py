@@ -156,11 +156,12 @@ _XPCR = {
     "levels, mean": _of("chain", "esa_mean"),
     **{metric.upper(): _of("chain", metric) for metric in ("ccr", "ece", "uas")},
 }
-_CHAINS = """In percent, UAS in points of -50 to 100, ECE as a fraction. The table was read from a picture, and its
+_CHAINS = """In percent, UAS in points of -50 to 100, ECE as a fraction. UAS of a run is the sum of X-PCR's equation 6
+over the sum of its weights, as the plain sum has no largest value. The table was read from a picture, and its
 numbers contradict one another, so that none of them is a number to reach. CCR of a run is over chains that have all
 six stages; ECE has four bins, as in the paper's example."""
-_WECHAT_P = """P of a model against the best of a column: McNemar's test; Chinese against English: chi-square test of
-all questions, which takes a question and its translation as independent."""
+_WECHAT_P = """P of a model against the best of a column, of a run against the best run: McNemar's test; Chinese against
+English: chi-square test of all questions, which takes a question and its translation as independent."""
 _WECHAT_OPEN = """Accuracy is by the verdicts of one model, compared with those of a reader on 100 pairs; that of
 runs is by the judge that stands with its name. How BLEU-1 and BERTScore were computed is not stated, so that rows of
 runs are not comparable."""

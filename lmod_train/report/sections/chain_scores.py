@@ -19,7 +19,8 @@ NOTE = """SWA: share of right answers at a stage, a missing answer wrong. CCR: s
 a question at every stage, with every stage right; beside it the product of the SWA of these chains, which CCR would be
 if errors at different stages were independent. ESA: share of right answers at a level of expertise. UAS: mean of 100
 (right, stated confidence at least 0.70), 70 (right, below), 30 (wrong, below 0.50) and -50 (wrong, 0.50 or more),
-weighted by 0.6 level + 0.4 impact. Intervals are clustered by patient. A calibration error of few answers is too large
+weighted by 0.6 level + 0.4 impact; X-PCR prints the plain sum (equation 6), which grows with the number of
+questions. Intervals are clustered by patient. A calibration error of few answers is too large
 by chance, so that it has no interval."""
 ALT = "Staircases of the share of right answers at each stage for {}, a line per run with 95 % intervals, and chance."
 _MANY = f" (a heat map, as staircases of more than {MOST} runs could not be told apart)"

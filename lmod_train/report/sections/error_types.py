@@ -12,6 +12,7 @@ from lmod_train.report.contents import INTERVAL, Cell, Column, Figure, Heads, N,
 from lmod_train.report.figures.lines import distinct, lines
 from lmod_train.report.figures.stacked import COLUMNS as STACKED
 from lmod_train.report.figures.stacked import draw_stacked
+from lmod_train.report.published import Published, published_beside
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import Sorted, compared, sort_errors
@@ -27,8 +28,8 @@ the SHA-256 of their record ids, and of a reply the first {longest} characters. 
 MODES_NOTE = """LMOD's six failure modes (section 4.4). Misclassification and failure to abstain follow from the answer
 and from what was shown, the others from rules. Shares are of all replies that were read."""
 TYPES_NOTE = """LMOD+'s five error types (Table 8), one a reply, of replies with a wrong answer or none. No rule finds
-misinterpreted visual features: `judge RUN --prompt error_types` lets a model or people decide what rules do not.
-Published: shares of 100 wrong replies about glaucoma by 23 models (Table 9), sorted by GPT-4o and by hand."""
+misinterpreted visual features: `judge RUN --prompt error_types` lets a model or people decide what rules do not."""
+PUBLISHED = "Published: shares of 100 wrong replies about glaucoma of 23 models (Table 9), sorted by GPT-4o and people."
 RULES_NOTE = """Precision and recall of the rules on replies that were labelled by hand before the rules were written;
 the rules were not changed after they had been applied to the held-out half."""
 _TEXT = 160
@@ -63,7 +64,7 @@ class ErrorTypes(Section):
         yield table(
             "error_modes_lmod", _heads("failure mode"), modes, "Failure modes of LMOD", " ".join(MODES_NOTE.split())
         )
-        types = _types(rows)
+        types = _types(rows, published_beside(results, kind="error type"))
         if types.rows:
             yield types
             yield _figure(runs)
@@ -109,17 +110,17 @@ def _share(held: Sequence[bool], groups: Sequence[str]) -> list[Cell]:
     return [sum(held), score.n, score.value, (score.low, score.high)]
 
 
-def _types(rows: Rows) -> Table:
-    """Return the table of error types of wrong replies, with the published shares."""
-    published = {kind.name: (kind.published or 0) / 100 for kind in LMOD_PLUS_TYPES}
+def _types(rows: Rows, published: Sequence[Published]) -> Table:
+    """Return the table of error types of wrong replies, with the published shares, if any may stand beside them."""
+    shares = {(p.task, p.metric): p.value for p in published}
     found: list[list[Cell]] = []
     for (task, name), replies in sorted(rows.items()):
         wrong = [reply for reply in replies if reply.wrong]
         kinds = [reply.kind or UNDECIDED for reply in wrong]
-        for kind in (*published, UNDECIDED) if wrong else ():
+        for kind in (*(kind.name for kind in LMOD_PLUS_TYPES), UNDECIDED) if wrong else ():
             judged = sum(reply.by_judge for reply, own in zip(wrong, kinds, strict=True) if own == kind)
             cells = _share([own == kind for own in kinds], [reply.item.group for reply in wrong])
-            found.append([task, name, kind, *cells, judged, published.get(kind) if task == "glaucoma" else None])
+            found.append([task, name, kind, *cells, judged, *([shares.get((task, kind))] if shares else [])])
     heads: list[str | Column] = [
         "task",
         "model",
@@ -129,8 +130,8 @@ def _types(rows: Rows) -> Table:
         SHARE,
         INTERVAL,
     ]
-    heads += [Column("by a judge", "count"), Column("published share", "percent")]
-    note = " ".join(TYPES_NOTE.split())
+    heads += [Column("by a judge", "count"), *([Column("published share", "percent")] if shares else [])]
+    note = " ".join(f"{TYPES_NOTE} {PUBLISHED if shares else ''}".split())
     return table("error_types_lmod_plus", heads, found, "Error types of LMOD+", note)
 
 

@@ -21,8 +21,8 @@ NOTE = """A score is compared with a printed number of the same model only if bo
 `same`: equal in the printed digits, rounded or cut off. `different within interval`: the printed number lies in the
 95 % interval of the score, which covers the draw of items, not the differences in prompts, decoding and versions that
 the papers leave open. `different`: it lies outside. `cannot be told`: the paper or the run does not record what a
-comparison needs. `refused`: number of items, split, balance, protocol, definition or weights differ. A cell that
-contradicts other printed numbers has a remark."""
+comparison needs. `refused`: words, number of items, split, balance, protocol, definition or weights differ. Words are
+those of the prompt's template. A cell that contradicts other printed numbers has a remark."""
 
 
 class Ledger(Section):

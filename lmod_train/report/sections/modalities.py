@@ -8,15 +8,16 @@ from typing import ClassVar
 from lmod_train.report.contents import INTERVAL, MISSING, Cell, Column, Figure, Part, Table, Text, table
 from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.modalities import AcrossModalities, across_modalities
-from lmod_train.report.published import Published, published
+from lmod_train.report.published import Published, published_beside
 from lmod_train.report.results import Results, RunScores
 from lmod_train.report.section import Section
 from lmod_train.scoring.headline import headline_metric
 
 NOTE = """The mean gives every modality the same weight. A model with one run per modality has a single row for all
-its runs. In comparison with the published CNN, note that our classifiers choose among the options of the question,
-which is easier than among all classes of a modality. If each box is given exactly one structure, as by a classifier,
+its runs. If each box is given exactly one structure, as by a classifier,
 precision, recall and F1 of an image are all equal to the share of its boxes named correctly."""
+PUBLISHED = """In comparison with the published CNN, note that
+our classifiers choose among the options of the question, which is easier than among all classes of a modality."""
 _ALT = "Score of each task and run by modality; radar charts, or bars with intervals and chance."
 
 
@@ -29,8 +30,9 @@ class Modalities(Section):
         """Yield the table of means, if a run or model has several modalities, and the figures."""
         rows = across_modalities(results.runs, results.names, results.items)
         if rows:
-            yield Text(NOTE)
-            yield _table(results, rows)
+            printed = [p for p in published_beside(results, kind="supervised", by_modality=True) if p.modality]
+            yield from [Text(NOTE), Text(PUBLISHED)] if printed else [Text(NOTE)]
+            yield _table(results, rows, printed)
         yield from _figures(results)
 
 
@@ -58,8 +60,7 @@ def _groups(results: Results, task: str, name: str, run: RunScores) -> Iterator[
         yield [f"{task} ({metric})", name, *cells]
 
 
-def _table(results: Results, rows: Sequence[AcrossModalities]) -> Table:
-    printed = [p for p in published() if p.kind == "supervised" and p.modality and p.task in {r.task for r in rows}]
+def _table(results: Results, rows: Sequence[AcrossModalities], printed: Sequence[Published]) -> Table:
     modalities = sorted({m for r in rows for m in r.values} | {p.modality for p in printed} - {"macro"})
     lines = []
     for task in dict.fromkeys(r.task for r in rows):

@@ -9,9 +9,9 @@ from typing import ClassVar
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
 from lmod_train.report.contents import Cell, Column, Estimate, Part, Table, Text, table
-from lmod_train.report.origin import not_as_published
+from lmod_train.report.origin import not_as_published, phantom_tasks
 from lmod_train.report.papers.measured import find_score, items_of_part
-from lmod_train.report.papers.printed import Printed
+from lmod_train.report.papers.printed import Printed, printed
 from lmod_train.report.papers.protocols import protocol_of
 from lmod_train.report.papers.shapes import SHAPES, Line, Shape
 from lmod_train.report.papers.states import STATES, state_of
@@ -32,10 +32,12 @@ MARKS = {
     "reproducible": "=",
 }
 HERE = "measured here"
+DRAWN = """Not shown, as runs of this report have records of phantoms for them: {tables}. `report --published` shows
+them."""
 
 
 class PaperTables(Section):
-    """Tables of the papers, each with the printed rows and a row per run.
+    """Tables of the papers, each with the printed rows and a row per run; none of a task that a run asks of phantoms.
 
     Args:
         tables: Names of the tables, in this order (see `SHAPES`); None shows all.
@@ -51,14 +53,27 @@ class PaperTables(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield each table, and the states of single cells that differ from the state of their row."""
-        yield Text(NOTE + "; ".join(f"{mark} {state} ({STATES[state]})" for state, mark in MARKS.items()) + ".")
+        drawn = phantom_tasks(results.outcomes)
+        beside = [shape for shape in self.shapes if drawn.isdisjoint(_tasks(shape))]
+        if hidden := [shape.title for shape in self.shapes if shape not in beside]:
+            yield Text(DRAWN.format(tables="; ".join(hidden)))
+        if beside:
+            yield Text(NOTE + "; ".join(f"{mark} {state} ({STATES[state]})" for state, mark in MARKS.items()) + ".")
         left_out = not_as_published(results.outcomes)
-        for shape in self.shapes:
+        for shape in beside:
             found = _table(shape, results, left_out)
             yield found if found.rows else Text(f"{shape.title}. {shape.note}")
             states = list(_states(shape))
             if states:
                 yield table(f"{shape.name}_states", ["state", "why", "columns", "rows"], states)
+
+
+def _tasks(shape: Shape) -> set[str]:
+    """Return the tasks of this package that a table is about; all of its paper where a column has none of its own."""
+    cells = [shape.at(place, line) for place in shape.places for line in shape.lines]
+    if not all(map(protocol_of, cells)):
+        cells = list(printed(cells[0].paper))
+    return {protocol.task for cell in cells if (protocol := protocol_of(cell))}
 
 
 def _table(shape: Shape, results: Results, left_out: set[str]) -> Table:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from lmod_train.report.contents import Column, Heads, Part, Text, table
-from lmod_train.report.origin import not_as_published
 from lmod_train.report.published import published_beside
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
@@ -23,7 +22,7 @@ class PublishedScores(Section):
         """Yield the table; nothing if there are none for the tasks of the runs, or the runs are of phantoms."""
         rows = [
             [p.task, p.model, f"{p.modality} {p.metric}".strip(), p.printed, p.ours, p.where, p.note]
-            for p in published_beside(results.runs, not_as_published(results.outcomes))
+            for p in published_beside(results)
         ]
         columns: Heads = ["task", "published model", "metric", Column("score", "number"), "most similar metric here"]
         if rows:

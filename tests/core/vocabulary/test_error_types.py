@@ -16,16 +16,6 @@ def test_there_are_six_modes_and_five_types_with_definitions():
     assert len({*ERROR_LABELS}) == len(ERROR_LABELS) and ERROR_LABELS[0] == NO_ERROR
 
 
-def test_counts_are_those_of_table_9_of_lmod_plus():
-    assert {kind.name: kind.published for kind in LMOD_PLUS_TYPES} == {
-        "misinterpreted visual features": 50,
-        "inconsistent reasoning": 21,
-        "absent visual processing": 15,
-        "text generation failure": 8,
-        "medical knowledge error": 6,
-    }
-
-
 def test_a_title_names_the_type_of_its_rule():
     for kind in LMOD_PLUS_TYPES:
         assert {type_called(TITLES[rule]) for rule in kind.rules} <= {kind.name}

@@ -49,6 +49,22 @@ def test_reading_and_boxing_gives_the_truth_back(tmp_path, flavour, size):
         assert [(r.structure, r.box) for r in boxed.regions] == list(truth.boxes)
 
 
+def test_at_most_so_many_photographs_with_boxes_are_kept_and_the_others_listed(copy):
+    empty = min((copy / "train" / "labels").iterdir())
+    empty.write_text("")  # a photograph without boxes is asked about nowhere and does not count
+    whole = [s.key for s in Cau001(copy).samples()]
+    found = list(Cau001(copy, at_most=5).samples())
+    kept = [s.key for s in found if isinstance(s, Sample)]
+    left = [d for d in found if isinstance(d, Dropped)]
+    assert sorted(kept + [d.key for d in left]) == sorted(whole) and len(kept) == 6 and f"train/{empty.stem}" in kept
+    assert {(d.reason, d.detail, d.extent) for d in left} == {("not counted", "at_most is 5", "gone")}
+    smaller = {s.key for s in Cau001(copy, at_most=2).samples() if isinstance(s, Sample)}
+    assert smaller < set(kept) and len(smaller) == 3
+    assert [s.key for s in Cau001(copy, at_most=99).samples()] == whole
+    with pytest.raises(BadArgument, match="at_most=0"):
+        Cau001(copy, at_most=0)
+
+
 def test_two_eyes_have_six_boxes_and_no_side(root):
     counts = {len(s.outlines): s.patient.laterality for s in Cau001(root).samples()}
     assert counts.keys() == {2, 3, 6} and counts[6] is None and counts[2] is None and counts[3] in ("left", "right")

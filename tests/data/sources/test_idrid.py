@@ -69,6 +69,16 @@ def test_numbers_start_again_in_every_split_and_part(drawn_idrid):
     assert len(keys) == N
 
 
+def test_without_part_a_there_are_the_photographs_that_lmod_counts(drawn_idrid, tmp_path):
+    found = samples(Idrid(drawn_idrid, part_a=False))
+    assert [*found] == [t.key for t in truths(N, SEED, size=SIZE) if t.key.startswith("BC/")]
+    assert drops(Idrid(drawn_idrid, part_a=False)) == {}
+    alone = shutil.copytree(drawn_idrid / "A. Segmentation", tmp_path / "only" / "A. Segmentation").parent
+    assert samples(Idrid(alone))
+    with pytest.raises(SourceNotFound):
+        samples(Idrid(alone, part_a=False))
+
+
 def test_boxes_have_the_published_pixels_at_the_published_width(tmp_path):
     places = {p: tmp_path / "C. Localization" / p for p in ("1. Original Images/a. Training Set", "2. Groundtruths")}
     for place in places.values():

@@ -37,6 +37,8 @@ def test_the_stage_of_macular_holes_in_lmod(tmp_path, model, right, expected):
 def test_accuracy_is_over_the_answered_items_where_the_paper_scores_so(tmp_path):
     run = staged(tmp_path / "run", 16, model="VILA1.5-8b", curated=curated(tmp_path / "c"), refused=5)
     assert relations(run)["VILA-8B"][0] == "same"  # 16 of 71 answered is 22.53 %
+    first = curated(tmp_path / "v1", "lmod_v1")
+    run = staged(tmp_path / "run_v1", 16, model="VILA1.5-8b", curated=first, refused=5, wording="lmod_v1")
     assert relations(run, ("lmod_v1", "Table 4"))["VILA-1.5-8B"][:2] == (
         "cannot be told", "what is counted as a rejection is not stated",
     )  # fmt: skip
@@ -45,11 +47,12 @@ def test_accuracy_is_over_the_answered_items_where_the_paper_scores_so(tmp_path)
 @pytest.mark.parametrize(
     ("changes", "protocol", "balanced", "why"),
     [
-        ({"n": 75}, "lmod_v1", ("macular_hole_stage",), "n (76 in the paper, 75 here)"),
-        ({"split": "test"}, "lmod_v1", ("macular_hole_stage",), "split (all in the paper, test here)"),
-        ({}, "lmod_v1", (), "balance (balanced in the paper, not balanced here)"),
-        ({}, "lmod_plus", ("macular_hole_stage",), "protocol (lmod_v1 in the paper, lmod_plus here)"),
-        ({"step": 40}, "lmod_v1", ("macular_hole_stage",), "weights (trained here for 40 steps)"),
+        ({"n": 75}, "lmod_naacl", ("macular_hole_stage",), "n (76 in the paper, 75 here)"),
+        ({"split": "test"}, "lmod_naacl", ("macular_hole_stage",), "split (all in the paper, test here)"),
+        ({}, "lmod_naacl", (), "balance (balanced in the paper, not balanced here)"),
+        ({}, "lmod_plus", ("macular_hole_stage",), "protocol (lmod_naacl in the paper, lmod_plus here)"),
+        ({"wording": "lmod_v1"}, "lmod_naacl", ("macular_hole_stage",), "words (asked in other words)"),
+        ({"step": 40}, "lmod_naacl", ("macular_hole_stage",), "weights (trained here for 40 steps)"),
     ],
 )
 def test_refused(tmp_path, changes, protocol, balanced, why):
@@ -58,8 +61,15 @@ def test_refused(tmp_path, changes, protocol, balanced, why):
     assert relation(run)[:2] == ("refused", why)
 
 
+def test_both_prompts_that_lmod_prints_for_macular_holes_are_its_words(tmp_path):
+    made = curated(tmp_path / "c")
+    run = staged(tmp_path / "run", 19, model="llava_med_7b", curated=made, wording="lmod_naacl_example")
+    assert relation(run)[0] == "same" and "two prompts are printed" in relation(run)[2]
+
+
 def test_stages_of_lmod_plus_are_refused_on_76_images(tmp_path):
-    run = staged(tmp_path / "run", 19, model="llava_med_7b", curated=curated(tmp_path / "c", "lmod_plus"))
+    run = staged(tmp_path / "run", 19, model="llava_med_7b", curated=curated(tmp_path / "c", "lmod_plus"),
+                 wording="lmod_plus")  # fmt: skip
     found = [e for e in entries(results(run)) if e.cell.table == "Table 5"]
     assert len(found) == 12 and {e.found.relation for e in found} == {"refused"}
     assert {e.found.why for e in found} == {
@@ -69,7 +79,7 @@ def test_stages_of_lmod_plus_are_refused_on_76_images(tmp_path):
 
 def test_icdr_of_lmod_plus_stage_by_stage(tmp_path):
     made = curated(tmp_path / "c", "lmod_plus", ("icdr",))
-    run = staged(tmp_path / "run", 390, n=390, model="InternVL2-8B", curated=made, task="icdr")
+    run = staged(tmp_path / "run", 390, n=390, model="InternVL2-8B", curated=made, task="icdr", wording="lmod_plus")
     found = [e for e in entries(results(run)) if e.cell.table == "Table 5"]
     assert len(found) == 15 and {e.found.relation for e in found} == {"different"}
     assert all("identical" in e.found.remark for e in found)  # the printed row equals another model's
@@ -83,7 +93,8 @@ def test_without_a_curated_folder_it_cannot_be_told(tmp_path):
 
 
 def test_a_suspect_cell_keeps_its_remark(tmp_path):
-    run = staged(tmp_path / "run", 16, n=76, model="VILA1.5-3b", curated=curated(tmp_path / "c"), refused=10)
+    made = curated(tmp_path / "c", "lmod_v1")
+    run = staged(tmp_path / "run", 16, n=76, model="VILA1.5-3b", curated=made, refused=10, wording="lmod_v1")
     found = relation(run, ("lmod_v1", "Table 3"))
     assert found[0] == "same" and "fit only if one of the two columns is swapped" in found[2]  # 16 of 66 is 24.24 %
 

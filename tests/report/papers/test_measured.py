@@ -10,10 +10,14 @@ from lmod_train.report.papers.measured import conditions, find_score, items_of_p
 from lmod_train.report.papers.protocols import Protocol
 from lmod_train.report.results import RunScores
 from lmod_train.scoring.items import Item
+from lmod_train.tasks.staging import PROMPTS
+from lmod_train.tasks.wordings import digest_of
 from tests.report.make import run
 from tests.report.papers.make import curated, results, staged
 
-HOW = Protocol("macular_hole_stage", "accuracy_strict", "all", "all", "lmod_v1", 76, "all", True, "", "")
+HOW = Protocol(
+    "macular_hole_stage", "accuracy_strict", "all", "all", ("lmod_v1",), frozenset(), {}, 76, "all", True, "", ""
+)
 
 
 def facts(made, protocol=HOW):
@@ -25,7 +29,8 @@ def facts(made, protocol=HOW):
 def test_facts_of_a_run_on_a_curated_folder(tmp_path):
     found = facts(staged(tmp_path / "run", 19, model="m", curated=curated(tmp_path / "c")))
     assert (found.value, found.n, found.split, found.balanced) == (None, 76, "all", True)
-    assert (found.protocol, found.changed) == ("lmod_v1", "")
+    assert (found.protocol, found.changed) == ("lmod_naacl", "")
+    assert found.words == {digest_of(PROMPTS["lmod_naacl"])} and found.sources == {"phantoms": 76}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import pytest
 
 from lmod_train.report.papers.printed import PAPERS, Printed, find, printed
 from lmod_train.report.papers.protocols import protocol_of
+from lmod_train.tasks import age_group, anatomy, conditions, four_way, glaucoma, sex, staging
+from lmod_train.tasks.wordings import digest_of
 
 
 @pytest.mark.parametrize(
@@ -41,9 +43,41 @@ def test_what_a_cell_is_compared_with(paper, table, fields, ours):
     assert (found.task, found.metric, found.subset, found.n, found.balanced) == ours and found.split == "all"
 
 
+PRINTED = {
+    ("lmod_naacl", "anatomy"): [anatomy.PROMPTS["lmod_v1"]],
+    ("lmod_naacl", "glaucoma"): [glaucoma.PROMPT],
+    ("lmod_naacl", "macular_hole_stage"): [staging.PROMPTS["lmod_naacl"], staging.PROMPTS["lmod_naacl_example"]],
+    ("lmod_v1", "anatomy"): [anatomy.PROMPTS["lmod_v1"]],
+    ("lmod_v1", "glaucoma"): [glaucoma.PROMPT],
+    ("lmod_v1", "macular_hole_stage"): [staging.PROMPTS["lmod_v1"]],
+    ("lmod_v1", "sex"): [sex.PROMPTS["lmod_v1"]],
+    ("lmod_v1", "age_group"): [age_group.PROMPTS["lmod_v1"]],
+    ("lmod_plus", "anatomy"): [anatomy.PROMPTS["lmod_plus"]],
+    ("lmod_plus", "conditions"): [conditions.PROMPT],
+    ("lmod_plus", "four_way"): [four_way.PROMPT],
+    **{("lmod_plus", scale): [staging.PROMPTS["lmod_plus"]] for scale in ("macular_hole_stage", "icdr", "sdrg")},
+    ("lmod_plus", "sex"): [sex.PROMPTS["lmod_plus"]],
+    ("lmod_plus", "age_group"): [age_group.PROMPTS["lmod_plus"]],
+}
+"""Paper and task -> the prompts that the paper prints, word for word in the test of each task."""
+
+
+def test_the_words_of_a_cell_are_the_prompts_of_its_paper():
+    several = [(c, p) for paper in PAPERS for c in printed(paper) if (p := protocol_of(c)) and p.names]
+    found = {(c.paper, p.task): p.words for c, p in several if c.paper.startswith("lmod") and p.words}
+    assert found == {key: frozenset(map(digest_of, prompts)) for key, prompts in PRINTED.items()}
+    assert all(p.words == found.get((c.paper, p.task), frozenset()) for c, p in several)
+
+
+def test_the_images_of_the_sources_of_a_cell_are_as_many_as_its_items():
+    several = [p for paper in PAPERS[:3] for c in printed(paper) if (p := protocol_of(c)) and p.sources]
+    assert len(several) > 600 and all(sum(p.sources.values()) == p.n for p in several)
+    assert {tuple(p.sources.items()) for p in several if p.n == 516} == {(("idrid", 516),)}
+
+
 def test_a_stage_is_asked_among_all_stages():
     found = protocol_of(Printed("lmod_plus", "Table 5", "x", "icdr_staging", "ICDR", "CFP", "stage 3", "f1"))
-    assert (found.subset, found.asked, found.name) == ("stage=3", "all", "lmod_plus")
+    assert (found.subset, found.asked, found.names) == ("stage=3", "all", ("lmod_plus",))
 
 
 def test_cells_that_no_score_here_is_defined_as():
@@ -87,7 +121,7 @@ def test_subsets_of_ophthalwechat_are_languages_of_a_task(paper, table, subset, 
 
 def test_every_cell_of_the_table_of_chains_is_scored_here_and_the_regime_is_not_stated():
     found = [protocol_of(c) for c in find("xpcr", "Table 2")]
-    assert len(found) == 24 * 14 and {p.name for p in found} == {"xpcr"}
+    assert len(found) == 24 * 14 and {p.names for p in found} == {("xpcr",)}
     assert all("alone or with earlier answers" in p.unknown for p in found)
 
 

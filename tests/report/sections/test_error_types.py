@@ -54,6 +54,12 @@ def test_counts_of_failures_modes_and_types_are_those_known():
 def test_published_shares_stand_beside_glaucoma_only():
     shown = parts(model=outcomes())["error_types_lmod_plus"].rows
     assert [row[-1] for row in shown] == [0.08, 0.21, 0.06, 0.15, 0.5, None]
+    real = outcomes()
+    predictions = [replace(p, record=replace(p.record, phantom=True)) for p in real.predictions]
+    drawn = replace(real, predictions=tuple(predictions))
+    found = parts(model=drawn)["error_types_lmod_plus"]
+    assert "published share" not in [c.head for c in found.columns] and "Published" not in found.note
+    assert [row[:-1] for row in shown] == [*found.rows]
 
 
 def test_a_sample_is_the_same_in_every_run_and_its_size_is_stated():

@@ -71,9 +71,16 @@ def test_a_run_of_one_modality_stands_in_the_column_of_its_modality(tmp_path):
     assert row["OCT"].value == row["overall"].value == ours.value and row["SS"] is row["CFP"] is None
 
 
-def test_phantoms_have_no_row(tmp_path):
-    made = staged(tmp_path / "run", 23, model="somebody", curated=curated(tmp_path / "c"), phantom=True)
-    assert all(cells(t, state=HERE) == [] for name, t in tables(results(made)).items() if not name.endswith("_states"))
+def test_no_printed_number_stands_beside_phantoms_of_its_task(tmp_path):
+    """A table of all questions of a paper, such as its p values, is about each of them."""
+    made = results(staged(tmp_path / "run", 23, model="somebody", curated=curated(tmp_path / "c"), phantom=True))
+    shown = {name for name in tables(made) if not name.endswith("_states")}
+    others = {"lmod_figure_5", "lmod_plus_table_4", "lmod_plus_table_6", "lmod_plus_figure_3", "lmod_plus_figure_6"}
+    assert shown == others | {name for name in SHAPES if name.startswith(("xpcr", "ophthalwechat"))}
+    (hidden, *_) = [p.text for p in PaperTables().parts(made) if isinstance(p, Text)]
+    assert hidden.startswith("Not shown") and "LMOD, Table 2: overall performance; " in hidden
+    (only,) = PaperTables(["lmod_table_2"]).parts(made)
+    assert isinstance(only, Text) and "LMOD, Table 2" in only.text
 
 
 def test_the_marks_are_explained_and_an_unknown_table_is_named():

@@ -1,12 +1,15 @@
 """Table 1 of OphthalWeChat: printed rows with their states, the journal's apart, and rows of runs."""
 
 import pytest
+from scipy.stats import binomtest
+from scipy.stats.contingency import chi2_contingency
 
 from lmod_train.report.contents import Estimate, Text
-from lmod_train.report.results import read_results
+from lmod_train.report.results import Results, read_results
 from lmod_train.report.section import shipped_sections
-from lmod_train.report.sections.wechat_tables import DRAWN, TABLES, WechatTables
-from tests.report.bilingual import judge_of, judged_results
+from lmod_train.report.sections.wechat_tables import TABLES, WechatTables
+from lmod_train.report.writers.cells import p_value
+from tests.report.bilingual import judge_of, judged_results, planted_run
 from tests.report.make import run
 
 PLAN = {
@@ -67,7 +70,7 @@ def test_judged_runs_stand_in_every_part_by_judge(tmp_path):
     ]  # fmt: skip
     assert ada["overall"].value == pytest.approx(0.6) and ada["CN"].value == pytest.approx(0.6)
     assert gpt["overall"].low < gpt["overall"].value < gpt["overall"].high and gpt["state"] == "measured here"
-    assert gpt["overall P"] is gpt["CN against EN P"] is None and "planted" not in overall
+    assert gpt["overall P"] is None and "planted" not in overall
     for panel, values in (("c", (0.25, 0.5)), ("d", (0.75, 0.5))):
         spoken = rows(found[f"ophthalwechat_table_1{panel}"])
         assert tuple(spoken[f"planted, judged by {name}"]["accuracy"].value for name in ("gpt", "ada")) == values
@@ -89,9 +92,57 @@ def test_overall_is_not_that_of_fewer_subsets_nor_before_all_is_judged(tmp_path)
     assert not any("pending" in name for name in rows(found["ophthalwechat_table_1a"]))
 
 
+def shifted(wrong, n=40):
+    """Outcomes of which those at `wrong` are wrong."""
+    return [k not in wrong for k in range(n)]
+
+
+def test_p_of_runs_is_against_the_best_of_the_column_on_the_same_questions(tmp_path):
+    plans = {
+        "best": {("binary_question", "zh"): shifted({0}), ("binary_question", "en"): shifted({*range(8)})},
+        "near": {("binary_question", "zh"): shifted({0, 1, 2}), ("binary_question", "en"): shifted({*range(9)})},
+        "far": {("binary_question", "zh"): shifted({*range(1, 20)}), ("binary_question", "en"): shifted(set(), n=20)},
+    }
+    for name, plan in plans.items():
+        planted_run(tmp_path / name, plan, model=name)
+    found = rows(tables(read_results([tmp_path / name for name in plans]))["ophthalwechat_table_1b"])
+    assert [found[name]["Binary CN P"] for name in plans] == [None, p_value(0.5), p_value(binomtest(1, 20).pvalue)]
+    # all 20 of "far" are right: it is the best of the English column, compared on 20 questions
+    assert [found[name]["Binary EN P"] for name in plans] == [
+        p_value(binomtest(0, 8).pvalue), p_value(binomtest(0, 9).pvalue), None,
+    ]  # fmt: skip
+    assert found["best"]["Single-choice CN P"] is None and found["GPT-4o"]["Binary CN P"] == "<0.001 n"
+
+
+def test_p_of_the_languages_is_the_chi_square_of_all_questions_of_a_judged_run(tmp_path):
+    judges = [judge_of("gpt", {"zh": 10, "en": 30})]
+    overall = rows(tables(judged_results(tmp_path / "planted", FULL, judges))["ophthalwechat_table_1a"])
+    of_run = overall["planted, judged by gpt"]
+    expected = chi2_contingency([[50, 70], [50, 30]], correction=False).pvalue  # 50 and 70 of 100 are right
+    assert of_run["CN against EN P"] == p_value(expected) and of_run["overall P"] is None
+
+
+def test_runs_are_compared_by_the_same_judge_alone(tmp_path):
+    results = [
+        judged_results(tmp_path / name, FULL, [judge_of(judge, {"zh": right, "en": right})], model=name)
+        for name, judge, right in (("a", "gpt", 40), ("b", "gpt", 20), ("c", "ada", 0))
+    ]
+    both = Results(
+        tuple(run for found in results for run in found.runs),
+        {label: outcomes for found in results for label, outcomes in found.outcomes.items()},
+        {},
+    )
+    overall = rows(tables(both)["ophthalwechat_table_1a"])
+    best, other, alone = (overall[f"{run}, judged by {j}"] for run, j in zip("abc", ("gpt", "gpt", "ada"), strict=True))
+    assert other["overall P"] == p_value(binomtest(0, 40).pvalue) == "< 0.001"
+    assert best["overall P"] is alone["overall P"] is None and other["CN P"] == p_value(binomtest(0, 20).pvalue)
+    open_answers = rows(tables(both)["ophthalwechat_table_1c"])
+    assert open_answers["b, judged by gpt"]["P"] == p_value(binomtest(0, 20).pvalue)
+
+
 def test_phantoms_of_a_judged_run_stand_beside_no_printed_row_either(tmp_path):
     judged = judged_results(tmp_path / "planted", FULL, [judge_of("gpt", {"zh": 1, "en": 1})], phantom=True)
-    assert list(WechatTables().parts(judged)) == [Text(DRAWN)]
+    assert_not_shown(judged)
 
 
 def test_the_plain_report_has_the_bilingual_sections_for_such_records_alone(tmp_path):
@@ -108,8 +159,12 @@ def name_of(section):
 
 
 def test_phantoms_stand_beside_no_printed_row(tmp_path):
-    parts = list(WechatTables().parts(judged_results(tmp_path / "planted", PLAN, phantom=True)))
-    assert parts == [Text(DRAWN)]
+    assert_not_shown(judged_results(tmp_path / "planted", PLAN, phantom=True))
+
+
+def assert_not_shown(results):
+    (part,) = WechatTables().parts(results)
+    assert isinstance(part, Text) and part.text.startswith("Not shown") and part.text.count("OphthalWeChat, ") == 5
 
 
 def test_other_tasks_have_no_table(tmp_path):

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.report.contents import Estimate, Table, Text
-from lmod_train.report.sections.paper_tables import HERE
-from lmod_train.report.sections.xpcr_table import DRAWN, XpcrTable
+from lmod_train.report.sections.paper_tables import DRAWN, HERE
+from lmod_train.report.sections.xpcr_table import XpcrTable
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.scored import scored
 
@@ -32,7 +32,9 @@ def test_the_printed_rows_with_their_state_and_a_row_of_the_run():
 
 def test_printed_rows_never_stand_beside_phantoms():
     drawn = [replace(p, record=replace(p.record, phantom=True)) for p in planted(ROWS)]
-    assert list(XpcrTable().parts(results_of(chain_run("ours", drawn)))) == [Text(DRAWN)]
+    assert list(XpcrTable().parts(results_of(chain_run("ours", drawn)))) == [
+        Text(DRAWN.format(tables="X-PCR, Table 2: stages, levels and chains"))
+    ]
 
 
 def test_nothing_without_chains():

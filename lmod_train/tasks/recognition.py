@@ -1,0 +1,60 @@
+"""What kind of image it is, asked without a word about eyes (LMOD, figure 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary.modalities import KIND_SEEN, SEEN
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.items import items_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.parsing.modality import parse_modality
+from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.prompt import prompt
+
+PROMPT = "What is this image?"
+"""LMOD, caption of figure 6: verbatim."""
+
+PARAPHRASES = ("What does this image show?", "Which kind of image is this?", "Please tell me what this image is.")
+"""Ours."""
+
+
+class Recognition(Task):
+    """The kind of image, in free words: one question a sample of one of the modalities of `KIND_SEEN`.
+
+    LMOD shows two replies to a fundus photograph, one that names it and one that sees "a close-up view of a human eye",
+    and calls both recognised. Here the first is right and the second a wrong answer: the share of replies that name any
+    image of an eye is that of the answered ones.
+
+    Args:
+        sources: Names of the sources to ask about; None asks about every sample.
+
+    Example:
+        >>> Recognition().parse(Reply("a", "The image is a close-up view of a human eye."), record=None)
+        'photograph of an eye'
+    """
+
+    name = "recognition"
+    version = 1
+    choices = tuple(SEEN)
+    wordings = ((PROMPT, *PARAPHRASES),)
+
+    def __init__(self, sources: list[str] | None = None) -> None:
+        self.sources = sources
+
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield one question where the sample is of a modality of `KIND_SEEN`, none otherwise."""
+        kind = KIND_SEEN.get(sample.modality)
+        if kind and self.asks_of(sample):
+            answer = f"This is {'an' if kind[0] in 'aeiou' else 'a'} {kind}."
+            yield Question(self.name, prompt(PROMPT), self.choices, answer, stratum=kind)
+
+    def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
+        """Return the kind of image, or why there is none (see `lmod_train.tasks.parsing`)."""
+        return read(reply, parse_modality, self.choices)
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return accuracies, F1, the account and the baselines, each with n and interval."""
+        items = items_of(predictions, lambda p: parse_modality(p.record.answer, self.choices))
+        return classification_scores(self.name, items, self.choices)
