@@ -68,13 +68,25 @@ def write_captions() -> None:
     columns = ("id", "image", "caption", "group", "modality", "text_in_image")
     Path("mine/CAPTIONS.csv").write_bytes(table_bytes(columns, rows))
     Path("mine", NOTE).write_text("{}", encoding="utf-8")
+    _, by_id = requested("model")  # its requests contain those of positions by the seed
+    scripted("model.yaml", by_id)
+
+
+def requested(positions: str = "") -> tuple[list[Record], dict[str, str]]:
+    """Return the requests about the captions of all steps, and record id -> what a model writes.
+
+    Args:
+        positions: Whether letters are balanced by the ``model``; empty for the default.
+    """
+    drawn = eyes(COUNT)
+    captions = {eye.caption.key: eye.caption for eye in drawn}
     texts, _ = replies(drawn, 0.0)
     records, settings = CaptionQuestions().records(captions.values()), Settings(paper_keywords())
     by_id = {record.id: texts[record.key, record.chain_step] for record in records}
     before = prepared(written(predicted(CaptionQuestions(), records, by_id), captions), settings)
-    settings = replace(settings, positions="model")  # its requests contain those of positions by the seed
-    by_id |= rewritten(requests(before, captions, settings), before, settings)
-    scripted("model.yaml", by_id)
+    settings = replace(settings, positions=positions or settings.positions)
+    further = requests(before, captions, settings)
+    return [*records, *further], by_id | rewritten(further, before, settings)
 
 
 def scripted(path: str, texts: Mapping[str, str]) -> None:
