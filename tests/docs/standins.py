@@ -29,10 +29,10 @@ from lmod_train.tasks.judgement_prompt import question_text
 from tests import families, other_classes, published
 from tests.behind_timm import ARCHITECTURE, SIDE
 from tests.cli import test_captions, test_review
-from tests.docs.pages import FILE, ROOT, pages, read
+from tests.docs.pages import FILE, pages, read
 from tests.drafted import curated, drafting_records, good
 from tests.encoder import save_encoder
-from tests.tiny import base, write_tiny
+from tests.tiny import base
 
 SMALL = [
     # hours become seconds: fewer phantoms, seeds, attacks; one epoch of two batches
@@ -50,7 +50,7 @@ SMALL = [
     (r"(.* --config llava_med_\w+.*)",
      r"\1 --trainer.accelerator cpu --trainer.strategy auto --trainer.devices 1 --trainer.precision 32-true"
      r" --data.workers 0 --data.limit 24 --model.init_args.dtype float32 --model.init_args.max_new_tokens 32"),
-    (r"(lmod_train fit .*--config llava_med_.*)", r"\1 --trainer.max_steps 4 --tripwires.n 4"),
+    (r"(lmod_train fit .*--config llava_med_.*)", r"\1 --trainer.max_steps 2 --trainer.accumulate_grad_batches 1 --trainer.limit_val_batches 1 --tripwires.n 4"),
     (r"--trainer.accelerator gpu", "--trainer.accelerator cpu"),
     (r"(.* --config retfound_\w+.*)", r"\1 --trainer.precision 32-true --data.workers 0"),
     # networks are narrow, in the layout of the published file
@@ -71,7 +71,11 @@ def small(command: str, server: str) -> str:
     """Return a command of the pages at a small size, with the address of the test's server."""
     for written, executed in SMALL:
         command = re.sub(written, executed, command)
-    return re.sub(r"--model openai(?: --model.backend.base_url \S+)?", rf"--model openai --model.backend.base_url {server}", command)
+    return re.sub(
+        r"--model openai(?: --model.backend.base_url \S+)?",
+        rf"--model openai --model.backend.base_url {server}",
+        command,
+    )
 
 
 def clinic(folder: Path) -> None:

@@ -195,7 +195,9 @@ def test_the_commands_of_a_page_run_and_print_what_is_shown(page: Path, tmp_path
 
 def test_every_command_can_be_executed_or_is_excused():
     """Nothing is left that neither the reader of these tests can start nor a reason keeps from it."""
-    others = {step.command for step in steps() if not re.match(r"(?:python|export|srun|torchrun|sbatch) ", step.command)}
+    others = {
+        step.command for step in steps() if not re.match(r"(?:python|export|srun|torchrun|sbatch) ", step.command)
+    }
     assert {command for command in others if not excused(command)} == set()
 
 
