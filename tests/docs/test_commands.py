@@ -108,9 +108,6 @@ class Reader:
             self.environment[name] = value
             return ""
         self._bring(step, folder)
-        for name in step.makes():
-            if name in GIVEN:  # a page says how to make what a reader may also have from elsewhere
-                shutil.rmtree(folder / name, ignore_errors=True)
         people(step.command, folder)
         command = small(step.command, self.server)
         program, *words = shlex.split(command)
