@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One model for every task: draws phantoms of all eleven sources, curates them, tunes the small base on all of them with
+# One model for every task: draws phantoms of all sources, curates them, tunes the small base on all of them with
 # a frozen vision tower, continues with a trained tower, and reports both. Takes about an hour on two CPU cores.
 #
 #   bash scripts/all_phantoms.sh [DIR]       DIR is all_phantoms/ by default; the same DIR again continues the run

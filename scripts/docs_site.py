@@ -9,13 +9,12 @@ from griffe import Extension, Object
 
 
 def on_page_markdown(markdown: str, **kwargs: Any) -> str:
-    r"""Return a page with plain headers of code blocks: ``bash run`` becomes bash, ``file=a.py`` the title a.py.
+    r"""Return a page whose code blocks have the name of their file, ``file=a.py``, as their title.
 
     Example:
-        >>> on_page_markdown("```yaml file=a.yaml\n```\n```bash run\n```")
-        '```yaml title="a.yaml"\n```\n```bash\n```'
+        >>> on_page_markdown("```yaml file=a.yaml\n```")
+        '```yaml title="a.yaml"\n```'
     """
-    markdown = re.sub(r"^```(\w+) run$", r"```\1", markdown, flags=re.MULTILINE)
     return re.sub(r"^```(\w+) file=(\S+)$", r'```\1 title="\2"', markdown, flags=re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""The command `list`: sources, tasks, models and configs, and the options of one of them."""
+"""The command `list`: sources, tasks, models and configs, the options of one of them, and the commands of a sweep."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import yaml
 from lmod_train.cli.catalogue import Option, class_in, class_names, known_classes, options_of
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.names import GROUPS
+from lmod_train.cli.sweep import sweep_text
 from lmod_train.core.artifacts.model_facts import known_models
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import configs_folder
@@ -23,13 +24,13 @@ WIDTH = 110
 
 
 def show(
-    kind: Literal["sources", "tasks", "models", "configs", "options"],
+    kind: Literal["sources", "tasks", "models", "configs", "options", "sweep"],
     name: str = "",
     *,
     table: bool = False,
     csv: bool = False,
 ) -> None:
-    """List sources, tasks, models, configs, or the options of one of them.
+    """List sources, tasks, models, configs, the options of one of them, or the commands of a sweep.
 
     Includes your own sources and tasks, defined in modules and packages of the working folder. They are read without
     being imported.
@@ -37,22 +38,24 @@ def show(
     Args:
         kind: What to list.
         name: With `options`: the name of a source, task or model config, a class path, or a group of options of `fit`
-            (data, trainer, tripwires, checkpoint, evaluation, read_back).
+            (data, trainer, tripwires, checkpoint, evaluation, read_back). With `sweep`: the name of a file of
+            `configs/sweep`, or your own YAML file of a grid; prints its commands, which need no wandb.
         table: With `models`: print the models of the papers and newer ones as a Markdown table, with notes: hub id,
             licence, billions of parameters, GB of GPU memory, route, state of the published numbers, what was tried.
         csv: The same as CSV, one line for each model and paper.
     """
     from lmod_train.cli import model_table
 
-    if (kind == "options") != bool(name):
-        expected = "a name after `options`, and none after the others"
+    if (kind in ("options", "sweep")) != bool(name):
+        expected = "a name after `options` and `sweep`, and none after the others"
         raise BadArgument("list", f"{kind} {name}".strip(), expected, "e.g. `python -m lmod_train list options idrid`")
     if (table or csv) and kind != "models":
         raise BadArgument("--table, --csv", kind, "`models`", "`python -m lmod_train list models --table`")
     kinds = {"sources": sources, "tasks": tasks, "models": models, "configs": configs}
     if table or csv:
         kinds["models"] = model_table.comma_separated if csv else model_table.markdown
-    text = options_text(name) if name else kinds[kind]()
+    named = {"options": options_text, "sweep": sweep_text}
+    text = named[kind](name) if name else kinds[kind]()
     print(text or f"no {kind} yet", flush=True)
 
 

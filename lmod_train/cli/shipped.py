@@ -92,13 +92,25 @@ def _config(command: str, option: str, name: str) -> str:
     """Return the path of a shipped config; any other value unchanged."""
     own = option == "--config" and (configs_folder() / command).is_dir()
     folder = command if own else FOLDERS.get(option)
-    return (_shipped(folder, name) if folder is not None else None) or name
+    return (_shipped(folder, name) or _of_checkout(name) if folder is not None else None) or name
 
 
 def _shipped(folder: str, name: str) -> str | None:
     """Return the path of a shipped config; None without one, or if the working folder has a file of that name."""
     file = configs_folder() / folder / f"{name}.yaml"
     return str(file) if _NAME.fullmatch(name) and file.is_file() and not Path(name).is_file() else None
+
+
+def _of_checkout(name: str) -> str | None:
+    """Return the path of a shipped config named as in a checkout, ``configs/task/sex.yaml``, from any folder.
+
+    None for another name, or if the working folder has a file of that name.
+    """
+    place = Path(name)
+    if place.parts[:1] != (configs_folder().name,) or ".." in place.parts or place.is_file():
+        return None
+    file = configs_folder().parent / place
+    return str(file) if file.is_file() else None
 
 
 def _list(command: str, arguments: Sequence[str], option: str, value: str) -> str:
@@ -140,7 +152,7 @@ def _item(option: str, kind: str, name: str, resolve: Resolved) -> str:
         BadArgument: A name is unknown.
     """
     if not _NAME.fullmatch(name) or Path(name).is_file():
-        return name
+        return _of_checkout(name) or name
     found = resolve(name)
     if found is None:
         raise _unknown(option, kind, name, known_names(kind))

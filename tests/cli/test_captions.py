@@ -19,7 +19,7 @@ from lmod_train import cli
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.types import Reply
+from lmod_train.core.types import Record, Reply
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.data.formats.caption_drafts import read_folder
 from lmod_train.data.formats.review_sheet import codes_of
@@ -68,13 +68,25 @@ def write_captions() -> None:
     columns = ("id", "image", "caption", "group", "modality", "text_in_image")
     Path("mine/CAPTIONS.csv").write_bytes(table_bytes(columns, rows))
     Path("mine", NOTE).write_text("{}", encoding="utf-8")
+    _, by_id = requested("model")  # its requests contain those of positions by the seed
+    scripted("model.yaml", by_id)
+
+
+def requested(positions: str = "") -> tuple[list[Record], dict[str, str]]:
+    """Return the requests about the captions of all steps, and record id -> what a model writes.
+
+    Args:
+        positions: Whether letters are balanced by the ``model``; empty for the default.
+    """
+    drawn = eyes(COUNT)
+    captions = {eye.caption.key: eye.caption for eye in drawn}
     texts, _ = replies(drawn, 0.0)
     records, settings = CaptionQuestions().records(captions.values()), Settings(paper_keywords())
     by_id = {record.id: texts[record.key, record.chain_step] for record in records}
     before = prepared(written(predicted(CaptionQuestions(), records, by_id), captions), settings)
-    settings = replace(settings, positions="model")  # its requests contain those of positions by the seed
-    by_id |= rewritten(requests(before, captions, settings), before, settings)
-    scripted("model.yaml", by_id)
+    settings = replace(settings, positions=positions or settings.positions)
+    further = requests(before, captions, settings)
+    return [*records, *further], by_id | rewritten(further, before, settings)
 
 
 def scripted(path: str, texts: Mapping[str, str]) -> None:
@@ -101,14 +113,15 @@ def rows(path: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def fill(path: str, wrong: str = "") -> None:
+def fill(path: str, wrong: str = "", draft: str = "DRAFT") -> None:
     """Fill in a copy of the sheet as a reviewer who agrees with the model.
 
     Args:
         path: File to write.
         wrong: Stage whose questions the reviewer answers with `none`.
+        draft: Folder of the questions.
     """
-    folder = read_folder(Path("DRAFT"))
+    folder = read_folder(Path(draft))
     drafts = to_review(folder.balanced().items, folder.captions)
     codes = codes_of(drafts)
     right = {codes[one.id]: "none" if one.stage == wrong else one.draft.letter for one in drafts}

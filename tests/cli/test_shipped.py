@@ -142,3 +142,29 @@ def test_curation_takes_a_name_from_any_folder(
     (tmp_path / "raw").mkdir()
     assert cli.main(["curate", "--config", "lmod_plus", "--raw", "raw", "--out", "out"]) == 2
     assert "raw" in capsys.readouterr().err, "it is read, and nothing is found in the folder"
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "typed"),
+    [
+        ("fit", "--config", "configs/quickstart.yaml"),
+        ("curate", "--config", "configs/curate/lmod_v1.yaml"),
+        ("fit", "--model", "configs/model/cnn.yaml"),
+        ("fit", "--trainer", "configs/trainer/cpu.yaml"),
+        ("fit", "--data.tasks+", "configs/task/sex.yaml"),
+    ],
+)
+def test_a_path_of_the_checkout_names_the_shipped_config_from_any_folder(
+    command: str, option: str, typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert by_name(command, [option, typed]) == [option, str(configs_folder().parent / typed)]
+    Path(typed).parent.mkdir(parents=True)
+    Path(typed).write_text("a: 1")
+    assert by_name(command, [option, typed]) == [option, typed], "a file of the working folder comes first"
+
+
+def test_a_path_that_leaves_the_configs_stays_as_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    for typed in ("configs/../pyproject.toml", "configs/nothing.yaml", "other/quickstart.yaml"):
+        assert by_name("fit", ["--config", typed]) == ["--config", typed]

@@ -13,4 +13,4 @@ collect_ignore_glob = [] if IS_CHECKOUT else ["*"]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests, the commands of a page, so that no worker is left alone with one."""
-    items.sort(key=lambda item: not item.name.startswith("test_marked_blocks_run_and_print_what_is_shown"))
+    items.sort(key=lambda item: not item.name.startswith("test_the_commands_of_a_page_run"))

@@ -16,16 +16,15 @@ from lmod_train.core.shipped import PACKAGE
 ROOT = PACKAGE.parent
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
-BLOCK = re.compile(
-    r"^```(?P<kind>bash|python) run\n(?P<text>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.M | re.S
-)
+BLOCK = re.compile(r"^```(?P<kind>bash|python)\n(?P<text>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.M | re.S)
 FILE = re.compile(r"^```\w+ file=(?P<name>\S+)\n(?P<text>.*?)^```\n", re.M | re.S)
 FENCE = re.compile(r"^```(?P<head>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
+INLINE = re.compile(r"`(?P<text>(?:bash|python|pip|hf|wandb|mkdocs) [^`\n]+)`")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a page that is run.
+    """A block of a page, or a command in its text.
 
     Attributes:
         page: Name of the page.
@@ -38,6 +37,11 @@ class Block:
     kind: str
     text: str
     shown: str
+
+    @property
+    def steps(self) -> list[str]:
+        """Its commands, or its program."""
+        return [self.text] if self.kind == "python" else [uncommented(line) for line in self.text.splitlines() if line]
 
 
 def pages() -> list[Path]:
@@ -60,26 +64,22 @@ def read(page: Path) -> str:
 
 
 def blocks(page: Path) -> list[Block]:
-    """Return the blocks of a page that are marked ``run``."""
-    return [Block(page.name, m["kind"], m["text"], m["shown"] or "") for m in BLOCK.finditer(read(page))]
+    """Return what a page tells the reader to run, in its order; files that it shows are none of it."""
+    text = read(page)
+    found = {m.start(): Block(page.name, m["kind"], m["text"], m["shown"] or "") for m in BLOCK.finditer(text)}
+    plain = FENCE.sub(lambda m: " " * len(m[0]), text)
+    found |= {m.start(): Block(page.name, "bash", m["text"], "") for m in INLINE.finditer(plain)}
+    return [found[place] for place in sorted(found)]
 
 
-def prerequisites(page: Path) -> dict[str, str]:
-    """Return the folders of earlier pages that the commands of a page read, directly or not: name -> what makes it.
+def uncommented(line: str) -> str:
+    """Return a command without the comment behind it.
 
-    They are in the order in which they must be made.
+    Example:
+        >>> uncommented("bash a.sh 'b #c'   # d")
+        "bash a.sh 'b #c'"
     """
-    steps = [(of, line) for of in pages() for b in blocks(of) if b.kind == "bash" for line in b.text.splitlines()]
-    makers: dict[str, tuple[Path, str]] = {}
-    for of, command in steps:
-        for name in re.findall(r" --(?:out|run) (\S+)", command):
-            makers.setdefault(name, (of, command))
-    needed, left = set[str](), [command for of, command in steps if of == page]
-    while left:
-        read_here = {w for w in re.split(r"[\s/]", left.pop()) if w in makers and makers[w][0] != page} - needed
-        needed |= read_here
-        left += [makers[name][1] for name in read_here]
-    return {name: command for name, (_, command) in makers.items() if name in needed}
+    return re.sub(r"(?<=\s)#\s.*", "", line).rstrip()
 
 
 def prose(text: str) -> str:
@@ -100,7 +100,7 @@ def commands(text: str) -> list[list[str]]:
         [['python', '-m', 'b'], ['pip', 'c'], ['bash', 'e.sh', 'F']]
     """
     lines = [line for m in FENCE.finditer(text) if m["head"].split()[:1] == ["bash"] for line in m["text"].splitlines()]
-    lines += [c for c in code(text) if re.match(r"(?:bash|python|pip|hf|wandb|mkdocs) \S", c)]
+    lines += [m["text"] for m in INLINE.finditer(prose(text))]
     found = []
     for line in lines:
         words: list[str] = []

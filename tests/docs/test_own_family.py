@@ -14,7 +14,7 @@ from transformers.models.pixtral import PixtralImageProcessor, PixtralProcessor
 
 from lmod_train.core.pixels import open_rgb
 from lmod_train.models.backends.huggingface import HuggingFace
-from tests.docs.test_pages import written
+from tests.docs.standins import written
 from tests.families import NARROW
 from tests.tiny import base, record
 

@@ -1,19 +1,16 @@
-"""README and docs/ are true: their commands run, in the order of each page, and print what it shows."""
+"""README and docs/ are true: their commands parse, what they name exists, and what they add can be added."""
 
 from __future__ import annotations
 
 import importlib
 import re
 import shlex
-import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import numpy as np
 import pytest
 import yaml
-from PIL import Image
 
 from lmod_train import cli
 from lmod_train.cli import FOLLOWING
@@ -26,83 +23,27 @@ from lmod_train.scoring.items import Item
 from tests import forks
 from tests.docs.pages import (
     DOCS,
-    FILE,
     README,
     ROOT,
-    blocks,
     code,
     commands,
     ours,
     pages,
-    prerequisites,
     prose,
     read,
 )
+from tests.docs.standins import clinic, written
 from tests.parsed import SERIES, TABLE, lightning_parser, options_of, parse, plain_parser
 from tests.test_architecture import ARROWS
 
-TINY = {
-    "--n 64": "--n 40",
-    "--run FIT": "--run FIT --trainer.max_epochs 1 --trainer.check_val_every_n_epoch 1",
-}
 OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
 """Programs that the pages start beside this package's own command; what is known of their arguments is tested below."""
 
 
-def expected(line: str) -> str:
-    """Return the pattern of a line: its numbers may differ, with the spaces before them, and ``...`` is anything."""
-    loose = re.sub(r"(?:\\ )+", " +", re.escape(line).replace(r"\.\.\.", ".*"))
-    return re.sub(r"\d+", r"\\d+", loose)
-
-
-def missing(shown: str, printed: str) -> list[str]:
-    """List the lines of `shown` that are not printed, in this order; other lines may stand between them.
-
-    A printed table may have further columns, such as the warnings about scores of few records at the small size.
-    """
-    left = iter(printed.splitlines())
-    lines = [(line, expected(line) + (r"(?: [^|]+\|)*" if line.endswith("|") else "")) for line in shown.splitlines()]
-    return [line for line, pattern in lines if not any(re.fullmatch(pattern, real) for real in left)]
-
-
-def tiny(command: str) -> list[str]:
-    """Return the arguments of a command of the pages, at a small size."""
-    for written, small in TINY.items():
-        command = command.replace(written, small)
-    program, *arguments = shlex.split(command)
-    assert program == "python"
-    return arguments
-
-
-def run(command: str, folder: Path) -> str:
-    return python(tiny(command), folder)
-
-
-def python(arguments: list[str], folder: Path) -> str:
+def run(command: str, folder: Path) -> None:
+    arguments = shlex.split(command.removeprefix("python "))
     done = forks.run(arguments, folder)
     assert done.returncode == 0, f"{arguments}\n{done.stderr}"
-    return done.stdout
-
-
-def clinic(folder: Path) -> None:
-    """Write the set that the example of extend.md describes: 20 photographs of 10 patients, half with glaucoma."""
-    (folder / "photos").mkdir(parents=True)
-    rows = ["photo,patient,glaucoma,x0,y0,x1,y1"]
-    for i in range(20):
-        coarse = np.random.default_rng(i).integers(0, 200, (6, 8, 3), dtype=np.uint8)  # no copy of another
-        photo = Image.fromarray(coarse).resize((64, 48))
-        photo.paste((250, 220, 150), (10 + i, 12, 26 + i, 30))
-        photo.save(folder / "photos" / f"eye{i:02}.png")
-        rows.append(f"eye{i:02},p{i // 2},{i // 2 % 2},{10 + i},12,{26 + i},30")
-    (folder / "findings.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-
-
-def written(folder: Path) -> list[str]:
-    """Write the files that the pages show, and return their names."""
-    files = [file for page in pages() for file in FILE.finditer(read(page))]
-    for file in files:
-        (folder / file["name"]).write_text(file["text"], encoding="utf-8")
-    return [file["name"] for file in files]
 
 
 def test_a_dataset_is_added_as_the_page_says(tmp_path: Path):
@@ -176,55 +117,12 @@ def test_the_dataset_that_was_added_survives_what_tables_are_like(tmp_path: Path
     }
 
 
-def prepared(folder: Path) -> Path:
-    """Return a folder with what a reader has: the configs, the files that the pages show, the clinic's photographs."""
-    folder.mkdir()
-    (folder / "configs").symlink_to(configs_folder())
-    written(folder)
-    clinic(folder / "clinic" / "papilla")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for what several pages need, so that it is made once."""
-    return prepared(tmp_path_factory.mktemp("pages") / "earlier")
-
-
-QUICK = ("index.md",)
-"""Pages whose blocks run quickly; commands of the others are tested one by one in tests/cli, what is added above."""
-
-
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(p, marks=[] if p.name in QUICK else pytest.mark.slow) for p in pages() if blocks(p)],
-    ids=lambda p: p.relative_to(ROOT).as_posix(),
-)
-def test_marked_blocks_run_and_print_what_is_shown(page: Path, tmp_path: Path, earlier: Path):
-    """A page is run in a folder of its own, with what commands of earlier pages have made."""
-    folder = prepared(tmp_path / "page")
-    for made, command in prerequisites(page).items():
-        if not (earlier / made).exists():
-            run(command, earlier)
-        shutil.copytree(earlier / made, folder / made)
-    for block in blocks(page):
-        commands = [["-c", block.text]] if block.kind == "python" else map(tiny, block.text.splitlines())
-        printed = "".join(python(arguments, folder) for arguments in commands)
-        assert missing(block.shown, printed) == [], printed
-
-
-def test_every_marked_block_is_found():
-    assert sum(len(blocks(page)) for page in pages()) >= 15
-    assert all(len(blocks(page)) == len(re.findall(r"^```.* run$", read(page), re.M)) for page in pages())
-
-
 @pytest.mark.parametrize(
     "page",
     [pytest.param(p, marks=pytest.mark.slow if p.name == "baselines.md" else []) for p in pages()],
     ids=lambda p: p.relative_to(ROOT).as_posix(),
 )
 def test_every_command_of_ours_parses(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    (tmp_path / "configs").symlink_to(configs_folder())
     written(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -356,18 +254,3 @@ def test_the_table_of_imports_is_that_of_the_architecture():
         for place, (room, allowed) in enumerate(rows)
     }
     assert shown == {room: arrows for room, arrows in ARROWS.items() if room not in {"__main__", ""}}
-
-
-@pytest.mark.parametrize(
-    ("shown", "printed", "left"),
-    [
-        ("a 12 b\n", "x\na 7 b\ny\n", []),
-        ("a (...)\n", "a (z z)\n", []),
-        ("two\none\n", "one\ntwo\n", ["one"]),
-        ("a.b\n", "axb\n", ["a.b"]),
-        ("| 10 | b |\n", "|  4 | b |\n", []),
-        ("a b\n", "ab\n", ["a b"]),
-    ],
-)
-def test_the_comparison_can_fail(shown: str, printed: str, left: list[str]):
-    assert missing(shown, printed) == left
