@@ -53,9 +53,10 @@ def _grid(name: str, file: Path, sweep: Mapping[str, Any]) -> Iterator[dict[str,
     several: dict[str, list[Any]] = {}
     for key in sorted(parameters):
         given = parameters[key] if isinstance(parameters[key], Mapping) else {}
-        several[key] = [given["value"]] if set(given) == {"value"} else given.get("values")
-        if not isinstance(several[key], list) or not several[key]:
+        values = [given["value"]] if set(given) == {"value"} else given.get("values")
+        if not isinstance(values, list) or not values:
             _refuse(name, f"a list of `values` for {key}", file)
+        several[key] = values
     for chosen in itertools.product(*several.values()):
         yield dict(zip(several, chosen, strict=True))
 

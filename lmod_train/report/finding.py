@@ -90,8 +90,8 @@ def _alone(rows: Mapping[str, Row]) -> tuple[str, list[str]]:
     if len(metrics) > 1:
         return best, [f"the models are scored by different metrics: {_listed([metric_name(m) for m in metrics])}."]
     if others and not direction(rows[best].metric):
-        said = f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."
-        return "", [said, "Which of these values is better is not known of this metric."]
+        values = f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."
+        return "", [values, "Which of these values is better is not known of this metric."]
     said = [f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."]
     return best, said + (["These differences were not tested here."] if others else [])
 
