@@ -159,7 +159,9 @@ def collapse_lab(
         arms, numbers = _controlled(lab, recipe), range(CHOOSING + 1, CHOOSING + 1 + seeds)
     else:
         arms, numbers = [Arm(start, a, recipe) for a in ANSWERS for start in COMPARED], range(seeds)
-    results = [lab.result(arm, own) for arm, own in zip(arms, lab.outcomes(arms, numbers), strict=True)]
+    held = {answers: lab.data(answers, CHOOSING, "test") for answers in ANSWERS}
+    outcomes = lab.outcomes(arms, numbers)
+    results = [lab.result(arm, own, held[arm.answers]) for arm, own in zip(arms, outcomes, strict=True)]
     _write(out / "collapse.csv", [o for result in results for o in result.outcomes])
     return results
 
@@ -210,7 +212,11 @@ class Lab:
         if parent_process() is not None:  # trainings of a small model are faster side by side than with two threads
             torch.set_num_threads(1)
         for arm, seed in jobs:
-            folder, data, began = arm.run(self.out, seed, split), self.data(arm, seed, split), time.perf_counter()
+            folder, data, began = (
+                arm.run(self.out, seed, split),
+                self.data(arm.answers, seed, split),
+                time.perf_counter(),
+            )
             _, losses = tuned(folder, str(self.starts[arm.start]), data, seed, arm.recipe)
             seconds = time.perf_counter() - began
             outcome = _outcome(arm, seed, data, folder, losses, seconds, doctors[arm.start])
@@ -218,16 +224,16 @@ class Lab:
                 kept = {"recipe": asdict(arm.recipe), "outcome": asdict(outcome), "losses": losses}
                 beside.write_text(json.dumps(kept), encoding="utf-8")
 
-    def data(self, arm: Arm, seed: int, split: Split) -> RecordsDataModule:
-        """Return the records that an arm is trained on, of which `split` is asked."""
-        task, modality = ASKED[arm.answers]
+    def data(self, answers: Answers, seed: int, split: Split) -> RecordsDataModule:
+        """Return the records of a kind of answers, of which `split` is asked; `seed` is that of the order."""
+        task, modality = ASKED[answers]
         return data_of(self.curated, task(), modality, seed, split)
 
-    def result(self, arm: Arm, outcomes: Sequence[Outcome]) -> Result:
+    def result(self, arm: Arm, outcomes: Sequence[Outcome], held: RecordsDataModule) -> Result:
         """Return all that is reported of an arm on the held-out records."""
-        folders = {o.seed: arm.run(self.out, o.seed, "test") for o in outcomes}
-        items = [_items(folder, self.data(arm, seed, "test")) for seed, folder in folders.items()]
-        return Result(arm, outcomes, mean_right(arm.answers, items), [_read(f)["losses"] for f in folders.values()])
+        folders = [arm.run(self.out, o.seed, "test") for o in outcomes]
+        items = [_items(folder, held) for folder in folders]
+        return Result(arm, outcomes, mean_right(arm.answers, items), [_read(f)["losses"] for f in folders])
 
 
 def _read(folder: Path) -> dict[str, Any]:

@@ -60,8 +60,17 @@ def limits(results: Sequence[Result]) -> str:
         "both published symptoms appear; at 1e-3 long replies are empty too. The training records have "
         f"{strings['long']} distinct long answers and {strings['varied']} distinct varied ones. The content of the "
         "authors' weight files is not known: the published command is consistent with a start from delta weights, and "
-        f"these replies with its outcome. Training and evaluation took {minutes:.1f} minutes per seed here."
+        f"these replies with its outcome. {_edge(results)}"
+        f"Training and evaluation took {minutes:.1f} minutes per seed here."
     )
+
+
+def _edge(results: Sequence[Result]) -> str:
+    """Return a sentence if a rate was chosen that is the highest or the lowest of those that were tried."""
+    rates = {result.arm.recipe.lr for result in results}
+    ends = sorted({r.arm.start for r in results if len(rates) > 1 and r.arm.recipe.lr in (min(rates), max(rates))})
+    chosen = f"The rate of {', '.join(ends)} is an end of the range that was tried, and could be better beyond it. "
+    return chosen if ends else ""
 
 
 def _strings(results: Sequence[Result], answers: Answers) -> str:

@@ -108,13 +108,15 @@ def _symptoms(results: Sequence[Result]) -> str:
 
 
 def _verdict(kinds: Sequence[Answers], still: Sequence[Answers], empty_handed: Sequence[Answers]) -> str:
-    if not still:
-        return (
-            "neither kind of answers is lost by the start alone; with its own rate and more steps the delta learns them"
-        )
-    claim = f"for {_listed(still)} the start from the delta makes the difference, not its rate and not its steps"
-    if set(still) <= set(empty_handed):
-        claim += "; it answers like a language model that was never trained, so what is missing is the base"
+    """Return the conclusion: for which kinds no other rate and no further steps make up for the start."""
+    told = []
+    if still:
+        told.append(f"for {_listed(still)} neither another rate nor more steps make up for the start from the delta")
+    if both := [kind for kind in still if kind in empty_handed]:
+        told.append(f"for {_listed(both)} it is not shown to be better than a language model that was never trained")
     if left := [kind for kind in kinds if kind not in still]:
-        claim += f". For {_listed(left)} the claim does not hold"
-    return claim
+        told.append(
+            f"for {_listed(left)} the delta learns too, at its own rate or with more steps: there the collapse is one "
+            "of the rate and the steps together with the start"
+        )
+    return "; ".join(told)

@@ -71,7 +71,7 @@ def test_the_loss_is_the_mean_over_the_last_ten_steps_and_the_loss_of_every_step
     ((made,),) = lab.outcomes([arm], [7])
     assert made.loss == 5.5 and made.seed == 7
     assert json.loads((arm.run(out, 7, "test") / "outcome.json").read_text())["losses"] == list(range(30, 0, -1))
-    assert lab.result(arm, [made]).losses == [list(range(30, 0, -1))]
+    assert lab.result(arm, [made], lab.data("short", 0, "test")).losses == [list(range(30, 0, -1))]
 
 
 def scripted(best):
@@ -98,7 +98,8 @@ def test_each_start_is_trained_at_the_rate_that_was_best_on_the_validation_split
 
     outcomes, asked = scripted(best)
     monkeypatch.setattr(Lab, "outcomes", outcomes)
-    monkeypatch.setattr(Lab, "result", lambda self, arm, own: collapse.Result(arm, own, None, []))
+    monkeypatch.setattr(Lab, "result", lambda self, arm, own, held: collapse.Result(arm, own, None, []))
+    monkeypatch.setattr(Lab, "data", lambda self, answers, seed, split: None)
     monkeypatch.setattr(collapse, "phantoms", lambda out, n: out)
     monkeypatch.setattr(collapse, "checkpoints", lambda out, curated: {})
     results = collapse_lab(tmp_path, 5, Recipe(), N)

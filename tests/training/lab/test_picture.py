@@ -1,6 +1,7 @@
 """The collapse lab's figure and table."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from PIL import Image
@@ -73,3 +74,11 @@ def test_the_limitations_follow_the_table():
     assert "at 1e-3 long replies are empty too" in text and "content of the authors' weight files is not known" in text
     assert "2 distinct long answers and 0 (not run) distinct varied ones" in text
     assert "0.8 minutes per seed" in text, "90 seconds over two seeds"
+
+
+def test_a_rate_at_the_end_of_the_range_is_named():
+    slow, fast = result("merged", "short", {}), result("delta", "short", {})
+    fast = replace(fast, arm=replace(fast.arm, recipe=Recipe(lr=8e-3)))
+    middle = replace(slow, arm=replace(slow.arm, start="base", recipe=Recipe(lr=4e-3)))
+    assert "The rate of delta, merged is an end of the range" in table([slow, fast, middle])
+    assert "an end of the range" not in table([slow, slow])
