@@ -39,7 +39,7 @@ SMALL = [
     (r"(phantom .*--n) (?:64|240|500)\b", r"\1 40"),
     (r"--seeds 5", "--seeds 2"),
     (r"--attacks 100", "--attacks 4"),
-    (r"collapse-lab --out LAB --seeds 3", "collapse-lab --out LAB --seeds 1 --steps 2 --n 16"),
+    (r"(collapse-lab .*)", r"\1 --steps 2 --n 16"),
     (r"(lmod_train fit (?!.*max_(?:epochs|steps)).*)", r"\1 --trainer.max_epochs 1"),
     (r"--trainer.max_epochs \d+", "--trainer.max_epochs 1"),
     (r"(lmod_train fit .*)", r"\1 --trainer.check_val_every_n_epoch 1"),
@@ -51,7 +51,7 @@ SMALL = [
      r"\1 --trainer.accelerator cpu --trainer.strategy auto --trainer.devices 1 --trainer.precision 32-true"
      r" --data.workers 0 --data.limit 24 --model.init_args.dtype float32 --model.init_args.max_new_tokens 32"),
     (r"(lmod_train fit .*--config llava_med_.*)", r"\1 --trainer.max_steps 2 --trainer.accumulate_grad_batches 1"
-     r" --trainer.limit_val_batches 1 --tripwires.n 4"),
+     r" --trainer.val_check_interval 2 --trainer.limit_val_batches 1 --tripwires.n 4"),
     (r"--trainer.accelerator gpu", "--trainer.accelerator cpu"),
     (r"(.* --config retfound_\w+.*)", r"\1 --trainer.precision 32-true --data.workers 0"),
     # networks are narrow, in the layout of the published file
