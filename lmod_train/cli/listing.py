@@ -30,7 +30,7 @@ def show(
     table: bool = False,
     csv: bool = False,
 ) -> None:
-    """List sources, tasks, models, configs, the options of one of them, or the commands of a sweep.
+    """List sources, tasks, models, configs, the options of one, or the runs of a sweep.
 
     Includes your own sources and tasks, defined in modules and packages of the working folder. They are read without
     being imported.

@@ -199,7 +199,7 @@ def test_without_a_gpu_and_without_weights_one_error_says_what_to_do(command, mo
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(BadArgument, match=r"(?s)trainer\.accelerator='gpu'.*CUDA.*Next: .*" + " ".join(CPU)):
         command("fit", "llava_med_ft.yaml")
-    with pytest.raises(WeightsNotFound, match=r"(?s)llava-med-v1\.5-mistral-7b-hf.*Next: download"):
+    with pytest.raises(WeightsNotFound, match=r"(?s)llava-med-v1\.5-mistral-7b-hf.*Next: .*`hf download microsoft/"):
         command("fit", "llava_med_ft.yaml", *CPU)
 
 
