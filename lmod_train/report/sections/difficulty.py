@@ -16,9 +16,9 @@ from lmod_train.scoring.share import share_score
 
 GROUPS = tuple(dict.fromkeys(group for group, _ in ENVELOPES))
 NOTE = f"""Questions with a level of expertise (R, A, S) that people answered. The group of a reader is the beginning of
-the name: {", ".join(GROUPS)}, e.g. `answers SHEET.csv --curated CURATED --run RUN --reader resident_1`. Expected is what
-X-PCR expects of the group at the level; it leaves out questions that are not answered so. Answers of several readers to
-a question count one by one, and intervals are over patients."""
+the name: {", ".join(GROUPS)}, e.g. `answers SHEET.csv --curated CURATED --run RUN --reader resident_1`. Expected is
+what X-PCR expects of the group at the level; it leaves out questions that are not answered so. Answers of several
+readers to a question count one by one, and intervals are over patients."""
 OUTSIDE = """Share of the readers of each group who answer the question correctly, where it is outside the expected
 one. With few readers a share says little: X-PCR had 25 residents, 18 attendings and 12 fellows."""
 
