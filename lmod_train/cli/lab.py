@@ -23,7 +23,7 @@ def collapse_lab(
     Fine-tunes the small base from its complete weights and, by mistake, from delta weights, on short, long and varied
     answers, and compares the replies. Controls: a language model with random weights, the base before its tuning, the
     rate of each start chosen on validation records, and three times the steps for the delta. Writes collapse.md,
-    collapse.csv, rates.csv and collapse.png in about an hour on two cores; the same command again continues. What
+    collapse.csv, rates.csv and collapse.png in an hour or more on two cores; the same command again continues. What
     remains of the claim, and the limits of the demonstration, are stated below its table.
 
     Args:
