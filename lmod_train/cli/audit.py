@@ -123,8 +123,11 @@ def _local(model: str, config: dict[str, Any]) -> dict[str, Any]:
 def _folder(checkpoint: str) -> Path:
     from lmod_train.models.chat.checkpoint import folder_of
 
-    small = download(checkpoint, small=True) or (
+    return folder_of(checkpoint, lambda: f"download its files: {_how_to_fetch(checkpoint)}")
+
+
+def _how_to_fetch(checkpoint: str) -> str:
+    return download(checkpoint, small=True) or (
         f"`hf download OWNER/NAME --exclude '*.safetensors' --local-dir {checkpoint}`; `python -m lmod_train list "
         "models --table` shows OWNER/NAME"
     )
-    return folder_of(checkpoint, f"download its files: {small}")

@@ -89,11 +89,12 @@ def _alone(rows: Mapping[str, Row]) -> tuple[str, list[str]]:
     best, *others = sorted(rows, key=lambda label: -direction(rows[label].metric) * _value(rows[label]))
     if len(metrics) > 1:
         return best, [f"the models are scored by different metrics: {_listed([metric_name(m) for m in metrics])}."]
-    if others and not direction(rows[best].metric):
-        values = f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."
-        return "", [values, "Which of these values is better is not known of this metric."]
-    said = [f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."]
-    return best, said + (["These differences were not tested here."] if others else [])
+    said = f"{_named(best)} {_stated(rows[best])}{_against(others, {o: _value(rows[o]) for o in others}, rows)}."
+    if not others:
+        return best, [said]
+    if not direction(rows[best].metric):
+        return "", [said, "Which of these values is better is not known of this metric."]
+    return best, [said, "These differences were not tested here."]
 
 
 def _compared(rows: Mapping[str, Row], ranked: Sequence[Place]) -> tuple[str, list[str]]:

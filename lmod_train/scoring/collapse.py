@@ -10,12 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-import numpy as np
-
 from lmod_train.core.types import Reply, Score, Unparsed
-from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.seeds import mean_over_runs
+from lmod_train.scoring.seeds import mean_item_score
 
 NGRAM = 4
 LONGEST_WORD = 24
@@ -147,10 +144,7 @@ def mean_right(task: str, runs: Sequence[Sequence[Item]]) -> Score:
         >>> (score := mean_right("glaucoma", runs)).value, round(score.low, 2), round(score.high, 2)
         (0.95, 0.75, 1.0)
     """
-    groups = [item.group for item in runs[0]]
-    columns = {"items": np.ones((len(groups), len(runs))), "right": np.array([[_right(i) for i in r] for r in runs]).T}
-    measure = Measure("right", lambda sums: ratio(sums["right"], sums["items"]), items_in)
-    return compute_scores(task, "all", columns, groups, [mean_over_runs(measure, len(runs))])[0]
+    return mean_item_score(task, "right", runs, _right)
 
 
 def tripped(signs: Signs, limits: Limits, *, late: bool) -> list[str]:

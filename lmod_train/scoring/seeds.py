@@ -52,17 +52,27 @@ def mean_scores(task: str, metric: str, runs: Sequence[Sequence[Item]], choices:
         return []
     groups = [item.group for item in runs[0]]
     if not choices or not all(isinstance(item.truth, str | float) for item in runs[0]):
-        item_scores = {
-            "items": np.ones((len(groups), len(runs))),
-            "item_score": np.array([[item_score(i) for i in r] for r in runs]).T,
-        }
-        own = Measure(metric, lambda s: ratio(s["item_score"], s["items"]), items_in)
-        return compute_scores(task, "all", item_scores, groups, [mean_over_runs(own, len(runs))])
+        return [mean_item_score(task, metric, runs, item_score)]
     columns = [classification_columns(items, choices) for items in runs]
     stacked = {name: np.stack([own[name] for own in columns], axis=-1) for name in columns[0]}
     measures = [mean_over_runs(m, len(runs)) for m in MEASURES if m.name in CLASSIFICATION]
     scores = compute_scores(task, "all", stacked, groups, measures)
     return scores + _areas(task, runs, choices, columns[0]["truths"].argmax(axis=1), groups)
+
+
+def mean_item_score(task: str, metric: str, runs: Sequence[Sequence[Item]], of: Callable[[Item], float]) -> Score:
+    """Return the mean over items and runs of what `of` says of an item, with an interval clustered by patient.
+
+    Args:
+        task: Name of the task.
+        metric: Name of the score.
+        runs: Items of each run, at least one, with the same ids in the same order; without items there is no value.
+        of: Maps an item to a number in [0, 1].
+    """
+    groups = [item.group for item in runs[0]]
+    columns = {"items": np.ones((len(groups), len(runs))), "own": np.array([[of(i) for i in r] for r in runs]).T}
+    measure = Measure(metric, lambda sums: ratio(sums["own"], sums["items"]), items_in)
+    return compute_scores(task, "all", columns, groups, [mean_over_runs(measure, len(runs))])[0]
 
 
 def _areas(

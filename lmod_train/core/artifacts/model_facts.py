@@ -125,6 +125,11 @@ class ModelFacts:
         name = self.hub.rpartition("/")[2]
         return {"N": name, "C": name, "K": f"{name}-hf"}.get(self.route, "")
 
+    @property
+    def service(self) -> str:
+        """Name of the model at its service, without that of the provider."""
+        return self.hub.partition(": ")[2]
+
     def ending(self, today: date) -> str:
         """Return a sentence on the announced end of its service; empty if none is announced.
 
@@ -135,7 +140,7 @@ class ModelFacts:
         verb = "ends" if today < self.ends else "was to end"
         read = f", read on {self.looked_up}" if self.looked_up else ""
         after = f"; {self.replaced}" if self.replaced else ""
-        return f"the service {self.hub.partition(': ')[2]} {verb} on {self.ends} (the provider's notice{read}){after}"
+        return f"the service {self.service} {verb} on {self.ends} (the provider's notice{read}){after}"
 
 
 def known_models(folder: Path | None = None) -> Iterator[ModelFacts]:
@@ -225,6 +230,6 @@ def of_service(model: str) -> ModelFacts | None:
         ('gpt_4o', 'gpt_4o', None)
     """
     services = [m for m in known_models() if m.route == "A"]
-    named = {DATED.sub("", m.hub.partition(": ")[2]): m for m in services}
-    exact = {m.hub.partition(": ")[2]: m for m in services}
+    named = {DATED.sub("", m.service): m for m in services}
+    exact = {m.service: m for m in services}
     return exact.get(model) or named.get(DATED.sub("", model))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,16 +74,16 @@ def find_any(checkpoint: str, family: type[Family] | None = None) -> Path:
     return folder
 
 
-def folder_of(checkpoint: str, cure: str) -> Path:
+def folder_of(checkpoint: str, cure: Callable[[], str]) -> Path:
     """Return the folder with the config.json of a checkpoint: the path itself, or of that name in the package.
 
     Raises:
-        WeightsNotFound: There is none; the error ends with `cure`.
+        WeightsNotFound: There is none; the error ends with what `cure` returns.
     """
     folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
     if folder is None:
         missing = "no folder of that name with a config.json, neither here nor among the checkpoints of the package"
-        raise WeightsNotFound("checkpoint", checkpoint, missing, cure)
+        raise WeightsNotFound("checkpoint", checkpoint, missing, cure())
     return folder
 
 
@@ -94,14 +94,13 @@ def model_type_of(folder: Path) -> str:
 
 def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
     """Return the folder of a checkpoint and its model_type, after checking its files."""
-    fetch = download(checkpoint)
-    cure = f"on a machine with access to the hub: {fetch}" if fetch else _general_cure(checkpoint)
-    folder = folder_of(checkpoint, cure)
+    folder = folder_of(checkpoint, lambda: _how_to_fetch(checkpoint))
     check_settings(checkpoint, folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if layout_name(config):
         _refuse_layout(folder, config)
     if not any(folder.glob("*.safetensors")):
+        fetch = download(checkpoint)
         raise WeightsNotFound(
             "checkpoint",
             checkpoint,
@@ -118,7 +117,9 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
     return folder, model_type
 
 
-def _general_cure(checkpoint: str) -> str:
+def _how_to_fetch(checkpoint: str) -> str:
+    if fetch := download(checkpoint):
+        return f"on a machine with access to the hub: {fetch}"
     place = shlex.quote(checkpoint)
     return (
         f"download one in transformers layout: `hf download OWNER/NAME --local-dir {place}` on a machine with access "

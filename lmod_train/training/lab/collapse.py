@@ -28,11 +28,10 @@ from tqdm import tqdm
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.files import write_durably
-from lmod_train.core.types import Score
+from lmod_train.core.types import Reply, Score
 from lmod_train.data.curation.workers import local_crew, run
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.scoring.collapse import mean_right, signs_of
-from lmod_train.scoring.items import Item
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.glaucoma import Glaucoma
@@ -212,11 +211,8 @@ class Lab:
         if parent_process() is not None:  # trainings of a small model are faster side by side than with two threads
             torch.set_num_threads(1)
         for arm, seed in jobs:
-            folder, data, began = (
-                arm.run(self.out, seed, split),
-                self.data(arm.answers, seed, split),
-                time.perf_counter(),
-            )
+            folder, data = arm.run(self.out, seed, split), self.data(arm.answers, seed, split)
+            began = time.perf_counter()
             _, losses = tuned(folder, str(self.starts[arm.start]), data, seed, arm.recipe)
             seconds = time.perf_counter() - began
             outcome = _outcome(arm, seed, data, folder, losses, seconds, doctors[arm.start])
@@ -232,7 +228,9 @@ class Lab:
     def result(self, arm: Arm, outcomes: Sequence[Outcome], held: RecordsDataModule) -> Result:
         """Return all that is reported of an arm on the held-out records."""
         folders = [arm.run(self.out, o.seed, "test") for o in outcomes]
-        items = [_items(folder, held) for folder in folders]
+        held.setup("validate")
+        asked = held.asked("validate")
+        items = [items_read(held.tasks.values(), asked, _replies(folder)) for folder in folders]
         return Result(arm, outcomes, mean_right(arm.answers, items), [_read(f)["losses"] for f in folders])
 
 
@@ -250,8 +248,8 @@ def _kept(folder: Path, recipe: Recipe) -> dict[str, Any] | None:
 def _outcome(
     arm: Arm, seed: int, data: RecordsDataModule, folder: Path, losses: Sequence[float], seconds: float, doctor: str
 ) -> Outcome:
-    replies = {reply.id: reply for reply in read_replies(Run(folder).replies).values()}
-    items, asked = _items(folder, data), data.asked("validate")
+    replies, asked = _replies(folder), data.asked("validate")
+    items = items_read(data.tasks.values(), asked, replies)
     signs = signs_of(items, replies, {r.id: r.task for r in asked}, [])
     return Outcome(
         seed=seed,
@@ -273,10 +271,8 @@ def _outcome(
     )
 
 
-def _items(folder: Path, data: RecordsDataModule) -> list[Item]:
-    data.setup("validate")
-    replies = {reply.id: reply for reply in read_replies(Run(folder).replies).values()}
-    return items_read(data.tasks.values(), data.asked("validate"), replies)
+def _replies(folder: Path) -> dict[str, Reply]:
+    return {reply.id: reply for reply in read_replies(Run(folder).replies).values()}
 
 
 def _write(file: Path, outcomes: Sequence[Outcome]) -> None:
