@@ -15,6 +15,7 @@ from lmod_train.cli import (
     captions,
     curated,
     curation,
+    dissect,
     drafts,
     formats,
     judge,
@@ -71,6 +72,7 @@ PLAIN: dict[str, Callable[..., None]] = {
     "rescore": report.rescore,
     "judge": judge.judge,
     "answers": answers.answers,
+    "dissect": dissect.dissect,
     "report": report.report,
     "export": formats.export,
     "import": formats.import_,
@@ -100,6 +102,7 @@ LIGHTNING = {
 }
 ASKING: dict[str, Callable[[Sequence[str]], int]] = {
     "judge": judge.run,
+    "dissect": dissect.run,
     "draft ask": drafts.run,
     "draft captions": captions.run,
     "draft judge": judge_captions.run,
@@ -115,7 +118,7 @@ FIRST = ("phantom", "curate", "fit", "validate", "report", "list")
 OTHERS = {
     "data": ("subset", "blind", "audit", "export", "import"),
     "trainings": ("doctor", "collapse-lab"),
-    "evaluations": ("test", "predict", "rescore", "answers", "judge"),
+    "evaluations": ("test", "predict", "rescore", "answers", "judge", "dissect"),
 }
 """What commands are about -> their names."""
 

@@ -50,7 +50,7 @@ class RecordsDataModule(LightningDataModule):
         eval_batch_size: Number of questions in an evaluation batch, per device.
         max_questions: Maximum number of questions about one image in a group.
         split: Split that `validate`, `test` and `predict` evaluate: ``command``, the one named after the command (test
-            for `predict`), another, or ``all``.
+            for `predict`), another, ``held_out`` for validation and test split, or ``all``.
         modality: Use only records of this modality; empty for all.
         variant: Use only records of this variant, the last part of their id (``drusen`` of the task conditions); empty
             for all.
@@ -91,7 +91,7 @@ class RecordsDataModule(LightningDataModule):
         batch_size: int = 16,
         eval_batch_size: int = 32,
         max_questions: int = 16,
-        split: Literal["command", "train", "val", "test", "all"] = "command",
+        split: Literal["command", "train", "val", "test", "held_out", "all"] = "command",
         modality: str = "",
         limit: int = 0,
         workers: int = 0,
@@ -223,8 +223,9 @@ class RecordsDataModule(LightningDataModule):
         return found
 
     def records(self, split: str) -> list[Record]:
-        """Return the records of a split, or all for ``all``, in id order."""
-        return [r for r in self._records if split in ("all", r.split)]
+        """Return the records of a split, in id order; ``held_out`` is validation and test split, ``all`` is all."""
+        wanted = ("val", "test") if split == "held_out" else (split,)
+        return [r for r in self._records if split == "all" or r.split in wanted]
 
     def families(self) -> dict[str, str]:
         """Return record id -> family of all records of the folder, which no division separates; computed once."""

@@ -22,6 +22,10 @@ class Backend(ABC):
     def prepare(self, device: Any) -> None:
         """Load the model onto the device; further calls have no effect."""
 
+    def opened(self) -> tuple[Any, Any]:
+        """Return the network and its dialect, of a local model that is loaded; None twice of any other."""
+        return None, None
+
     @abstractmethod
     def identity(self) -> Identity:
         """Return what determines the replies: weights, template and settings; for an endpoint URL and model."""

@@ -115,6 +115,10 @@ class HuggingFace(Backend):
             return "its generation_config may depend on neighbours (`decoding: model`)"
         return plain_generation.obstacle(model, dialect)
 
+    def opened(self) -> tuple[PreTrainedModel | None, Dialect | PlainDialect]:
+        """Return the network, None before `prepare`, and its dialect."""
+        return self._model, self._dialect
+
     def identity(self) -> Identity:
         """Return the checkpoint's files, the decoding settings, and those options that differ from their defaults."""
         decoding, dtype = str(self._decoding), str(self._dtype)

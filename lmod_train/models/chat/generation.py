@@ -185,7 +185,7 @@ LONGEST = 2048
 
 
 @dataclass(frozen=True, slots=True)
-class _Reply:
+class ChoiceReply:
     """One choice of one question.
 
     Attributes:
@@ -219,7 +219,7 @@ def choice_likelihoods(
         Choice -> log-likelihood, one mapping a record, empty where there is none.
     """
     found: list[dict[str, float]] = [{} for _ in batch.records]
-    replies = [] if kind == "none" else list(_replies(dialect, batch))
+    replies = [] if kind == "none" else list(choice_replies(dialect, batch))
     for few in _sequences(model, batch, replies):
         sums = _sums(model, batch, few, encoded, int(dialect.tokenizer.pad_token_id))
         for reply, value in zip(few, sums.tolist(), strict=True):
@@ -227,21 +227,22 @@ def choice_likelihoods(
     return found
 
 
-def _replies(dialect: Dialect, batch: ChatBatch) -> Iterator[_Reply]:
+def choice_replies(dialect: Dialect, batch: ChatBatch) -> Iterator[ChoiceReply]:
+    """Yield the reply of every choice of every record, record by record; none where there are no such replies."""
     for row, record in enumerate(batch.records):
         for choice, text in replies_of(record).items():
             _, ids = dialect.encode(*dialect.render(replace(record, answer=text)))
-            yield _Reply(row, choice, ids)
+            yield ChoiceReply(row, choice, ids)
 
 
-def _sequences(model: Any, batch: ChatBatch, replies: Sequence[_Reply]) -> Iterator[list[_Reply]]:
+def _sequences(model: Any, batch: ChatBatch, replies: Sequence[ChoiceReply]) -> Iterator[list[ChoiceReply]]:
     """Yield the replies of each sequence: of one image, of at most `LONGEST` tokens, or one alone."""
     if unshareable(model):
         yield from ([reply] for reply in replies)
         return
     prompts, images = [batch.prompt_ids[r.row] for r in replies], [batch.images_of[r.row] for r in replies]
     for group in share(prompts, [r.ids for r in replies], images, family_of(model).image_token_id):
-        few: list[_Reply] = []
+        few: list[ChoiceReply] = []
         tokens = 0
         for reply in (replies[i] for i in group):
             own = len(batch.prompt_ids[reply.row]) - sum(_places(batch, reply.row)) + len(reply.ids)
@@ -257,7 +258,7 @@ def _places(batch: ChatBatch, row: int) -> Iterator[int]:
     return ((batch.images.tokens or [])[image] for image in batch.images_of[row])
 
 
-def _sums(model: Any, batch: ChatBatch, few: Sequence[_Reply], encoded: Encoded, pad: int) -> Tensor:
+def _sums(model: Any, batch: ChatBatch, few: Sequence[ChoiceReply], encoded: Encoded, pad: int) -> Tensor:
     """Return the sum of the log-probabilities of each reply's tokens, (replies), in one forward pass."""
     prompts, images = [batch.prompt_ids[r.row] for r in few], [batch.images_of[r.row] for r in few]
     made = pack([range(len(few))], prompts, [r.ids for r in few], images, pad, model.device)

@@ -18,20 +18,23 @@ class Frozen(LmodModule):
 
     Args:
         backend: Backend that generates the replies.
+
+    Attributes:
+        backend: The backend.
     """
 
     def __init__(self, backend: Backend) -> None:
         super().__init__()
-        self._backend = backend
+        self.backend = backend
         self.collate = backend.collate
 
     def identity(self) -> Identity:
         """Return the backend's identity."""
-        return self._backend.identity()
+        return self.backend.identity()
 
     def on_validation_start(self) -> None:
         """Let the backend load its network once, now that the device is known."""
-        self._backend.prepare(self.device)
+        self.backend.prepare(self.device)
 
     on_test_start = on_validation_start
 
@@ -42,7 +45,7 @@ class Frozen(LmodModule):
 
     def on_validation_end(self) -> None:
         """Print the backend's summary of its use."""
-        if summary := self._backend.summary():
+        if summary := self.backend.summary():
             self.print(summary)
 
     on_test_end = on_predict_end = on_validation_end
@@ -50,13 +53,13 @@ class Frozen(LmodModule):
     @property
     def stream(self) -> Callable[[Iterable[Batch]], Iterator[Batch]] | None:
         """Function that answers a stream of batches; None for a backend that takes one batch at a time."""
-        return partial(answered, self._backend) if isinstance(self._backend, StreamResponder) else None
+        return partial(answered, self.backend) if isinstance(self.backend, StreamResponder) else None
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return the backend's replies, or those that a stream has already delivered."""
         if isinstance(batch, Answered):
             return batch.replies
-        return self._backend.respond(batch) if len(batch) else []
+        return self.backend.respond(batch) if len(batch) else []
 
 
 class Answered(Batch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,8 @@ class Family(ABC):
     Attributes:
         model_type: What config.json calls the family, of a class outside this package; inside, the file's name says it.
         tower: Path of the vision tower.
+        tower_layers: Path of the tower's list of layers, relative to the tower; a tower may have none.
+        whole_tile: Index of the tile that shows the whole picture, of a tower that sees several tiles of an image.
         projector: Paths of the modules between tower and language model; in the Qwen family they are inside the tower.
         projector_parameters: Paths of parameters that belong to the projector but are not in one of its modules.
         language_model: Path of the language model, its head excluded.
@@ -52,6 +55,8 @@ class Family(ABC):
 
     model_type: ClassVar[str] = ""
     tower: ClassVar[str]
+    tower_layers: ClassVar[str] = "encoder.layers"
+    whole_tile: ClassVar[int] = 0
     projector: ClassVar[tuple[str, ...]]
     projector_parameters: ClassVar[tuple[str, ...]] = ()
     language_model: ClassVar[str]
@@ -159,6 +164,29 @@ class Family(ABC):
         if self.tiles:
             features = features.split([len(item["pixel_values"]) for item in items])
         return list(features)
+
+    def whole_picture(self, item: Mapping[str, Tensor]) -> slice:
+        """Return which of an image's embeddings in the language model show the whole picture; by default all.
+
+        Args:
+            item: The image as `item` returns it.
+        """
+        return slice(None)
+
+    def on_grid(self, tokens: Tensor, item: Mapping[str, Tensor]) -> Tensor | None:
+        """Return tokens of the whole picture in rows and columns, (height, width, features).
+
+        Args:
+            tokens: (tokens, features), of a layer of the tower, at the projector's input, or behind it.
+            item: The image as `item` returns it.
+
+        Returns:
+            None if the number of tokens is no square; a token in front of a square of others is left out.
+        """
+        side = math.isqrt(len(tokens))
+        if side * side != len(tokens):
+            side, tokens = math.isqrt(len(tokens) - 1), tokens[1:]
+        return tokens.view(side, side, -1) if side and side * side == len(tokens) else None
 
     def encoder_output(self, features: Sequence[Tensor], deep: Sequence[Sequence[Tensor]]) -> Any:
         """Return the features of images in the form of the network's argument `mm_encoder_outputs`.

@@ -13,6 +13,8 @@ class InternVL(Family):
     """InternVL: an image as tiles, each with the same number of tokens."""
 
     tower = "model.vision_tower"
+    tower_layers = "encoder.layer"
+    whole_tile = -1
     projector = ("model.multi_modal_projector",)
     language_model = "model.language_model"
     tensors = ("pixel_values",)
@@ -25,6 +27,10 @@ class InternVL(Family):
         vision, ratio = self.config.vision_config, self.config.downsample_ratio
         high, wide = (int(s) // int(p) for s, p in zip(vision.image_size, vision.patch_size, strict=True))
         return len(item["pixel_values"]) * int(high * ratio) * int(wide * ratio)
+
+    def whole_picture(self, item: Mapping[str, Tensor]) -> slice:
+        """Return the embeddings of the last tile, which is the whole picture."""
+        return slice(-(self.image_tokens(item) // len(item["pixel_values"])), None)
 
 
 FAMILY = InternVL

@@ -25,6 +25,10 @@ class LlavaNext(Llava):
         empty = torch.zeros(item["pixel_values"].shape[1], tile_tokens(self.config), 1)
         return len(self._packed(SimpleNamespace(config=self.config), empty, item["image_sizes"]))
 
+    def whole_picture(self, item: Mapping[str, Tensor]) -> slice:
+        """Return the embeddings of the first tile, the picture scaled to the tower's side."""
+        return slice(tile_tokens(self.config))
+
     def _packed(self, network: Any, features: Tensor, sizes: Tensor) -> Tensor:
         """Return the features of an image's tiles without padding, with the embedding that ends each row."""
         strategy = self.config.vision_feature_select_strategy

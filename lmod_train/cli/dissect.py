@@ -1,0 +1,133 @@
+"""The command `dissect`: where in a local model the information about an image is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from jsonargparse.typing import NonNegativeInt
+
+from lmod_train.cli.judge import parted
+from lmod_train.core.errors import BadArgument
+
+CALLBACK = "lmod_train.training.dissection.features.Dissection"
+
+
+def dissect(
+    model: str,
+    curated: Path,
+    *,
+    task: str,
+    out: Path,
+    ceiling: Path | None = None,
+    split: Literal["held_out", "val", "test", "all"] = "held_out",
+    pairs: NonNegativeInt = 60,
+    trust: list[str] | None = None,
+) -> None:
+    """Show where in a local model the information about an image is lost, from its tower to the scored reply.
+
+    Asks the questions of a task, reads the right answer with linear probes at each place of the model, exchanges the
+    image between questions layer by layer, and names the first place that loses at least 5 points. Writes a run folder
+    with replies, states and a page, `OUT/report/index.html`. The same command again continues. `report` shows several
+    such folders side by side. States take about 4 MB an image for a model of 7B parameters. Other options, such as
+    --trainer.accelerator, are those of `validate`.
+
+    Args:
+        model: YAML file or name of a shipped model (`list models`), folder of a checkpoint, or folder of a run of `fit`.
+        curated: Curated folder.
+        task: Name of a task with listed choices and one image a question, e.g. four_way.
+        out: Folder to write; new, or of the same command.
+        ceiling: Run of a supervised model on the same records, whose score is what a tower could reach.
+        split: Splits whose images are read: held_out is val and test; all only for models that have seen none of them.
+        pairs: Number of questions whose image is exchanged at each layer; 0 for none.
+        trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
+    """
+    _dissect([], model, curated, task, out, ceiling, split, pairs, trust)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command with its own options and those of the model and devices; return its exit status."""
+    from lmod_train.cli.parse import values_of
+    from lmod_train.cli.terminal import harmless
+
+    own, others = parted(arguments)
+    values = values_of(dissect, "dissect", own)
+    with harmless():
+        return _dissect(others, **values)
+
+
+def _dissect(
+    others: Sequence[str],
+    model: str,
+    curated: Path,
+    task: str,
+    out: Path,
+    ceiling: Path | None,
+    split: str,
+    pairs: int,
+    trust: Sequence[str] | None,
+) -> int:
+    from lmod_train.cli.names import check_names
+    from lmod_train.cli.shipped import by_name
+    from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.core.artifacts.run import Run
+
+    read_manifest(curated)
+    reached = None if ceiling is None else {p.record.id: p.answer for p in read_predictions(Run(ceiling).predictions)}
+    asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
+    trusted = [word for module in trust or () for word in ("--trust", module)]
+    options = [*_model(model), *asked, *trusted, *_callback(pairs), *others]
+    named = by_name("validate", options)
+    check_names("validate", named)
+    from lmod_train.cli.experiment import run as validate
+
+    status = validate(["validate", *named])
+    from lmod_train.core.lock import is_first
+
+    if is_first():
+        _read(out, reached, tuple(trust or ()))
+    return status
+
+
+def _model(model: str) -> list[str]:
+    """Return the options that load a model: those of a run of `fit` with its last checkpoint, a folder, or a name."""
+    import yaml
+
+    from lmod_train.core.artifacts.run import Run
+
+    run = Run(Path(model))
+    if run.config.exists():
+        if not run.last.exists():
+            expected = "a run of `fit` with checkpoints/last.ckpt, a folder of weights, or the name of a model"
+            raise BadArgument("MODEL", model, expected, "see the names: `python -m lmod_train list models`")
+        arguments = yaml.safe_load(run.config.read_text(encoding="utf-8"))["model"].get("init_args") or {}
+        stored = ["--model.init_args.tower_features", "null"] if arguments.get("tower_features") else []
+        return ["--config", str(run.config), "--ckpt_path", str(run.last), *stored]
+    if (Path(model) / "config.json").exists():
+        return ["--model", "small_base", "--model.init_args.backend.init_args.checkpoint", model]
+    return ["--model", model]
+
+
+def _callback(pairs: int) -> list[str]:
+    import json
+
+    return ["--trainer.callbacks", json.dumps([{"class_path": CALLBACK, "init_args": {"pairs": pairs}}])]
+
+
+def _read(out: Path, ceiling: dict[str, Any] | None, trust: tuple[str, ...]) -> None:
+    """Read the places of a run, write its page, and print what was found."""
+    from lmod_train.report.report import report
+    from lmod_train.report.results import read_results
+    from lmod_train.report.sections.dissection import WhereItIsLost
+    from lmod_train.report.sections.scores import Scores
+    from lmod_train.training.dissection.reading import read_places
+
+    results = read_results([out], trust=trust)
+    items = [item for own in results.items.values() for tasks in own.values() for item in tasks]
+    read_places(out, items, ceiling, progress=sys.stderr.isatty())
+    page = report([out], out / "report", trust=trust, sections=[WhereItIsLost(), Scores()])
+    print("\n".join(WhereItIsLost.sentences(results)))
+    print(f"wrote {page}")

@@ -1,0 +1,219 @@
+"""Where between the vision tower and the scored answer the information about an image is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+
+from lmod_train.core.artifacts.dissection import Dissected
+from lmod_train.core.types import Score
+from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Remark, Text, table
+from lmod_train.report.figures.staircase import COLUMNS, draw_staircase
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.scoring.dissection import (
+    ABSENT,
+    BEST,
+    CHAIN,
+    Classes,
+    Finding,
+    Step,
+    balanced,
+    named,
+    sentence,
+    steps,
+)
+from lmod_train.scoring.ranking import areas, rank
+from lmod_train.scoring.share import share_score
+
+NOTE = """Read with a linear probe at each place (logistic regression, cross-fitted by patient), until the model's own
+likelihoods and replies. Information can only be lost on the way; the first loss of at least 5 points that the test
+shows (random signs of patients' differences, Holm over the steps) is named, if no earlier step may hide one. A probe
+shows what can be read so, not what the model uses; how long the image's tokens are used is shown by the interchange
+below. A reply that was not read counts as wrong; a probe always answers. Few images widen every interval."""
+EXCHANGED = """Interchange: in front of a layer, the states of the image's tokens are those of another patient's image.
+Followed: the model then prefers the choice that it prefers for the other image, of pairs for which it prefers different
+ones. Stayed: it keeps its choice, of pairs for which it prefers the same one. Where it no longer follows, the image's
+tokens are no longer used."""
+ALT = (
+    "Balanced accuracy at each place between tower and reply on {}, with 95 % intervals and lines for chance and floor."
+)
+PLACES: Heads = [
+    "model", "place", N, SCORE, INTERVAL, Column("AUROC", "number"), Column("recalls of the classes"),
+]  # fmt: skip
+STEPS: Heads = [
+    "model", "step", "from", "to", N, Column("change", "signed"), Column("95 % interval", "signed_interval"),
+    Column("p (Holm)", "p"),
+]  # fmt: skip
+FOLLOWED: Heads = [
+    "model", Column("layers in front", "count"), Column("pairs that differ", "count"), Column("followed", "percent"),
+    INTERVAL, Column("pairs alike", "count"), Column("stayed", "percent"),
+]  # fmt: skip
+
+
+class WhereItIsLost(Section):
+    """The staircase from ceiling and tower to the reply, the steps, and how long the image is used."""
+
+    title: ClassVar[str] = "Where is it lost?"
+
+    @staticmethod
+    def sentences(results: Results) -> list[str]:
+        """Return a sentence a dissected run and task."""
+        return [one.sentence for one in _runs(results)]
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield a sentence a model, a staircase and tables a task; nothing without dissected runs."""
+        found = list(_runs(results))
+        if found:
+            yield Text(" ".join(NOTE.split()))
+        for task in dict.fromkeys(one.task for one in found):
+            own = [one for one in found if one.task == task]
+            yield from (Remark(f"{one.model}: {one.sentence}") for one in own)
+            floor = [[r.shortcut, r.value] for r in results.shortcuts if r.task == task]
+            rows = [row for one in own for row in one.stairs(max((v for _, v in floor if v is not None), default=None))]
+            drawn = table(f"lost-{task}", COLUMNS, rows)
+            yield Figure(
+                drawn.name, f"{task}: what can be read, place by place", ALT.format(task), drawn, draw_staircase
+            )
+            yield table(f"lost_steps-{task}", STEPS, [row for one in own for row in one.step_rows()], f"{task}: steps")
+            yield table(f"lost_places-{task}", PLACES, [r for one in own for r in one.place_rows()], f"{task}: places")
+            followed = [row for one in own for row in one.followed()]
+            if followed:
+                yield Text(" ".join(EXCHANGED.split()))
+                yield table(f"lost_interchange-{task}", FOLLOWED, followed, f"{task}: exchanged images")
+
+
+class DissectedRun:
+    """What was read in one run.
+
+    Args:
+        model: Label of the run.
+        task: Name of the task.
+        choices: Its choices.
+        rows: Rows of the run's answers, see `lmod_train.training.dissection.reading`.
+        dissected: The run's folder of the dissection.
+    """
+
+    def __init__(self, model: str, task: str, choices: Sequence[str], rows: pd.DataFrame, dissected: Dissected) -> None:
+        self.model, self.task, self.choices, self._rows = model, task, choices, rows
+        self._read: dict[str, Classes] = {
+            str(place): own["read"].to_numpy(np.intp) for place, own in rows.groupby("place", sort=False)
+        }
+        one = rows[rows["place"] == rows["place"].iloc[0]]
+        self._truth, self._groups = one["truth"].to_numpy(np.intp), one["group"].tolist()
+        self._controls = pd.read_csv(dissected.controls)
+        self._dissected = dissected
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps between the places of the chain."""
+        return steps(self._truth, self._read, self._groups, len(self.choices))
+
+    @property
+    def finding(self) -> Finding:
+        """Where it is lost."""
+        return named(self.steps)
+
+    @property
+    def sentence(self) -> str:
+        """The finding in one sentence, with the number of records that took no part."""
+        scores = {place: score.value or 0.0 for place, score in self.scores().items() if place in CHAIN}
+        said = sentence(self.task, scores, self.finding, self.best)
+        left = len(self._dissected.left_out())
+        return said + (f" ({left} records could not be dissected)" if left else "")
+
+    @property
+    def best(self) -> str:
+        """Place that was chosen most often as the best layer, in words."""
+        chosen = self._controls.loc[self._controls["control"] == "best layer", "value"].mode()
+        return in_words(str(chosen.iloc[0])) if len(chosen) else BEST
+
+    def scores(self) -> dict[str, Score]:
+        """Return place -> balanced accuracy, in the order of the file."""
+        return {place: self._score(place, read) for place, read in self._read.items()}
+
+    def _score(self, place: str, read: Classes) -> Score:
+        kept = np.flatnonzero(read != ABSENT)
+        groups = [self._groups[i] for i in kept]
+        return balanced(self.task, place, self._truth[kept], read[kept], groups, len(self.choices))
+
+    def stairs(self, floor: float | None) -> Iterator[list[Cell]]:
+        """Yield the rows of the figure."""
+        null = self._controls.loc[self._controls["control"] == "permuted labels", "value"].astype(float)
+        chance = 1 / len(set(self._truth.tolist()))
+        for place, score in self.scores().items():
+            highest = float(null.max()) if len(null) else None
+            yield [self.model, place, score.n, score.value, (score.low, score.high), chance, floor, highest]
+
+    def step_rows(self) -> Iterator[list[Cell]]:
+        """Yield a row a step."""
+        for s in self.steps:
+            yield [self.model, s.name, s.first, s.second, s.n, s.change, (s.low, s.high), s.p]
+
+    def place_rows(self) -> Iterator[list[Cell]]:
+        """Yield a row a place, with its area under the ROC curve and the recalls."""
+        for place, score in self.scores().items():
+            read = self._read[place]
+            recalls = ", ".join(
+                f"{choice} {np.mean(read[self._truth == i] == i):.2f}"
+                for i, choice in enumerate(self.choices)
+                if (self._truth == i).any()
+            )
+            yield [
+                self.model,
+                in_words(place),
+                score.n,
+                score.value,
+                (score.low, score.high),
+                self._area(place),
+                recalls,
+            ]
+
+    def _area(self, place: str) -> float | None:
+        listed = self._rows.loc[self._rows["place"] == place, "probabilities"]
+        if listed.isna().any():
+            return None
+        probabilities = np.stack(listed.tolist())
+        ranked = [rank(probabilities[:, c], self._truth == c) for c in sorted(set(self._truth.tolist()))]
+        ones = np.ones((1, len(self._truth)))
+        return float(np.mean([areas(one, ones)[0][0] for one in ranked]))
+
+    def followed(self) -> Iterator[list[Cell]]:
+        """Yield a row a layer: how often the exchanged image is followed, and how often the answer stays."""
+        if not self._dissected.interchange.exists():
+            return
+        group = dict(zip(self._rows["id"], self._rows["group"], strict=True))
+        exchanges = pd.read_csv(self._dissected.interchange)
+        for layer, own in exchanges[exchanges["id"].isin(group)].groupby("layer"):
+            differ, alike = own[~own["alike"]], own[own["alike"]]
+            score = share_score("followed", differ["followed"].tolist(), [group.get(i, i) for i in differ["id"]])
+            stayed = float(alike["followed"].mean()) if len(alike) else None
+            yield [self.model, int(layer), len(differ), score.value, (score.low, score.high), len(alike), stayed]
+
+
+def in_words(place: str) -> str:
+    """Return a place in words.
+
+    Example:
+        >>> in_words("decision.18"), in_words("image.2"), in_words("tower.4"), in_words("projector")
+        ('decision, layer 18', 'image tokens, layer 2', 'tower, layer 4', 'projector')
+    """
+    kind, _, layer = place.partition(".")
+    kinds = {"image": "image tokens", "decision": "decision", "tower": "tower", "deep": "deep features"}
+    return f"{kinds[kind]}, layer {layer}" if layer else place
+
+
+def _runs(results: Results) -> Iterator[DissectedRun]:
+    """Yield each dissected run and task."""
+    for name, run in zip(results.names, results.runs, strict=True):
+        dissected = Dissected(run.path)
+        if dissected.answers.exists():
+            rows = pd.read_parquet(dissected.answers)
+            for task, items in results.items[name].items():
+                choices = {item.id: item.choices for item in items}
+                own = rows[rows["id"].isin(choices)]
+                if len(own):
+                    yield DissectedRun(name, task, choices[own["id"].iloc[0]], own, dissected)

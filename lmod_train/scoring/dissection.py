@@ -1,0 +1,341 @@
+"""Where the information about an image is lost between a vision tower and the scored answer.
+
+At every place the true class is read for each record, by a probe or by the model itself, and the places stand in the
+order in which information can only be lost. A step is the difference of balanced accuracy between two places on the
+same records. Definitions and the rule that names a loss: `named`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmod_train.core.types import Score
+from lmod_train.scoring.comparison import holm
+from lmod_train.scoring.intervals import Floats, Measure, compute_scores, mean_measure, ratio, sum_by
+
+Classes = NDArray[np.intp]
+"""Index of the class that is read for each record, (records); -1 for none."""
+
+MARGIN = 0.05
+"""Smallest difference of balanced accuracy that is called a loss: 5 points."""
+
+LEVEL = 0.05
+"""Level of the tests of the steps, over all steps together."""
+
+FLIPS = 9999
+"""Random signs of the patients' differences in the test of a step."""
+
+CEILING, TOWER, PROJECTOR, BEST, LAST = "ceiling", "tower", "projector", "best layer", "last layer"
+READ, CORRECTED, LIKELIHOOD, REPLY = "likelihoods, read", "prior corrected", "likelihood", "reply"
+CHAIN = (CEILING, TOWER, PROJECTOR, BEST, LAST, READ, CORRECTED, LIKELIHOOD, REPLY)
+"""The places that the steps compare, in order."""
+
+STEPS = {
+    (CEILING, TOWER): "representation",
+    (TOWER, PROJECTOR): "connection",
+    (PROJECTOR, BEST): "comprehension",
+    (BEST, LAST): "comprehension",
+    (LAST, READ): "reading",
+    (READ, CORRECTED): "mapping",
+    (CORRECTED, LIKELIHOOD): "prior",
+    (LIKELIHOOD, REPLY): "saying",
+}
+"""Two neighbouring places -> what is lost between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The change of balanced accuracy from one place to the next, on the records read at both.
+
+    Attributes:
+        name: What is lost here: representation, connection, comprehension, reading, mapping, prior or saying.
+        first: Place in front of the step.
+        second: Place behind it.
+        n: Number of records.
+        change: Balanced accuracy behind the step minus in front of it; None if not judged.
+        low: Lower end of its 95 % interval, by patient.
+        high: Upper end.
+        p: p value of no change, adjusted over the steps by Holm.
+    """
+
+    name: str
+    first: str
+    second: str
+    n: int
+    change: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether at least `MARGIN` is lost and the test rejects no change."""
+        return self.change is not None and self.change <= -MARGIN and self.p is not None and self.p < LEVEL
+
+    @property
+    def excludes_loss(self) -> bool:
+        """Whether a loss of `MARGIN` is outside the interval; True where the step is not judged."""
+        return self.change is None or (self.low is not None and self.low > -MARGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the steps say.
+
+    Attributes:
+        loss: The step named; None if none is.
+        largest: The step of the largest fall; None if nothing falls.
+        reason: Why no step is named; empty if one is.
+    """
+
+    loss: Step | None
+    largest: Step | None
+    reason: str = ""
+
+
+def balanced(task: str, place: str, truth: Classes, read: Classes, groups: Sequence[str], classes: int) -> Score:
+    """Return the balanced accuracy at a place: the mean of the recalls of the classes, an unread record wrong.
+
+    Args:
+        task: Name of the task.
+        place: Name of the place, the subset of the score.
+        truth: Index of the true class of each record.
+        read: Index of the class that is read, -1 for none.
+        groups: Patient of each record.
+        classes: Number of classes; those without a record take no part.
+
+    Example:
+        >>> balanced("demo", "tower", np.array([0, 0, 1]), np.array([0, 1, 1]), list("abc"), 2).value
+        0.75
+    """
+    columns = {"held": _one_hot(truth, classes), "right": _one_hot(truth, classes, read == truth)}
+    return compute_scores(task, f"place={place}", columns, groups, [_BALANCED])[0]
+
+
+_BALANCED = mean_measure("balanced_accuracy", lambda s: ratio(s["right"], s["held"]), lambda s: s["held"])
+
+
+def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], classes: int) -> list[Step]:
+    """Return the steps between neighbouring places of `CHAIN`, with p values adjusted over all of them.
+
+    A place that is missing joins its neighbours. The step behind the ceiling is not judged where the probe of the tower
+    is better than the ceiling, which then is none.
+
+    Args:
+        truth: Index of the true class of each record.
+        places: Place -> class read for each record, -1 for none; -2 for a record that has not been asked there.
+        groups: Patient of each record.
+        classes: Number of classes.
+    """
+    found, tests = [], []
+    for first, second in pairwise([place for place in CHAIN if place in places]):
+        both = (places[first] != ABSENT) & (places[second] != ABSENT)
+        kept = np.flatnonzero(both)
+        own = [groups[i] for i in kept]
+        before, after = (places[p][kept] == truth[kept] for p in (first, second))
+        name = next(name for pair, name in STEPS.items() if pair[1] == second)
+        step = _step(name, first, second, truth[kept], (before, after), own, classes)
+        judged = not (first == CEILING and (step.change or 0) > 0)
+        found.append(step if judged else Step(step.name, first, second, step.n, None))
+        tests.append(_sign_flips(truth[kept], before, after, own, classes) if judged and len(kept) else None)
+    return [_with_p(step, p) for step, p in zip(found, holm(tests), strict=True)]
+
+
+ABSENT = -2
+"""Class of a record that has not been asked at a place."""
+
+
+def _with_p(step: Step, p: float | None) -> Step:
+    return Step(step.name, step.first, step.second, step.n, step.change, step.low, step.high, p)
+
+
+def _step(
+    name: str,
+    first: str,
+    second: str,
+    truth: Classes,
+    right: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    groups: Sequence[str],
+    classes: int,
+) -> Step:
+    """Return a step without its p value."""
+    before, after = right
+    present = sorted(set(truth.tolist()))
+    held = _one_hot(truth, classes)[:, present]
+    gained, lost = held * (after & ~before)[:, None], held * (before & ~after)[:, None]
+    columns = {"held": np.concatenate([held, held], 1), "sides": np.concatenate([gained, lost], 1)}
+    weight = 1 / max(1, len(present))
+    signs = (weight,) * len(present) + (-weight,) * len(present)
+
+    def sides(sums: Mapping[str, Floats]) -> Floats:
+        return ratio(sums["sides"], sums["held"])
+
+    measure = Measure("change", lambda s: sides(s) @ np.array(signs), lambda s: s["held"], parts=sides, signs=signs)
+    score = compute_scores("", "all", columns, groups, [measure])[0]
+    return Step(name, first, second, len(truth), score.value, score.low, score.high)
+
+
+def _sign_flips(
+    truth: Classes, before: NDArray[np.bool_], after: NDArray[np.bool_], groups: Sequence[str], classes: int
+) -> float:
+    """Return the two-sided p value of no change of balanced accuracy, by random signs of the patients' differences."""
+    sizes = np.bincount(truth, minlength=classes)
+    lead = (after.astype(np.float64) - before) / sizes[truth]
+    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+    sums = sum_by(place, len(names), lead)
+    sums = sums[np.abs(sums) > 1e-12]
+    if not len(sums):
+        return 1.0
+    signs = np.random.default_rng(0).integers(0, 2, (FLIPS, len(sums)), dtype=np.int8) * 2.0 - 1
+    beyond = np.abs(signs @ sums) >= abs(sums.sum()) - 1e-12
+    return float((1 + beyond.sum()) / (FLIPS + 1))
+
+
+def named(found: Sequence[Step]) -> Finding:
+    """Return the first loss, if no earlier step can hide one.
+
+    The first step that loses at least 5 points after Holm's adjustment is named, if the interval of every earlier step
+    stays above -5 points. Losses behind the first may follow from it, so that the largest is not named. The rule was
+    chosen on planted faults; `scripts/benchmarks/dissection.py` measures it on others.
+
+    Example:
+        >>> step = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17, 0.001)
+        >>> named([step]).loss.name, named([]).reason
+        ('prior', 'no step is judged')
+    """
+    judged = [step for step in found if step.change is not None]
+    falls = [step for step in judged if (step.change or 0) < 0]
+    largest = min(falls, key=lambda step: step.change or 0, default=None)
+    if not judged:
+        return Finding(None, None, "no step is judged")
+    for i, step in enumerate(judged):
+        unsure = [one for one in judged[:i] if not one.excludes_loss]
+        if step.is_loss and not unsure:
+            return Finding(step, largest)
+        if step.is_loss:
+            return Finding(None, largest, f"{unsure[0].name} may lose {MARGIN:.0%} or more before it")
+    unsure = [step for step in judged if not step.excludes_loss]
+    if unsure:
+        return Finding(None, largest, f"{_listed([s.name for s in unsure])} may lose {MARGIN:.0%} or more")
+    return Finding(None, largest, f"no step loses {MARGIN:.0%} or more")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(dict.fromkeys(names))
+
+
+NEXT = {
+    "representation": "use a tower that has seen eyes, or a higher resolution",
+    "connection": "train the projector",
+    "comprehension": "tune the language model",
+    "reading": "tune the language model on the answers",
+    "mapping": "tune on the words of the answers, or show examples with them",
+    "prior": "tune, or correct the prior",
+    "saying": "look at the replies that were not read, and ask for a simpler form",
+}
+"""What is lost -> what to try next."""
+
+
+def sentence(task: str, scores: Mapping[str, float], finding: Finding, best: str = BEST) -> str:
+    """Return one sentence: what can be read at the places, where it is lost, and what to try next.
+
+    Args:
+        task: Name of the task.
+        scores: Place -> balanced accuracy.
+        finding: What the steps say.
+        best: The layer of the language model that was chosen most often, in words.
+
+    Example:
+        >>> loss = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17, 0.001)
+        >>> scores = {TOWER: 0.81, PROJECTOR: 0.80, BEST: 0.79, CORRECTED: 0.78, REPLY: 0.55}
+        >>> print(sentence("glaucoma", scores, Finding(loss, loss), "decision, layer 18"))
+        glaucoma: 0.81 can be read from the tower, 0.80 behind the projector, 0.79 at the best layer (decision, layer
+        18), 0.78 with the prior removed, 0.55 is answered: lost to the prior (-0.23, -0.31 to -0.17); next: tune, or
+        correct the prior
+    """
+    places = {place: words for place, words in _WORDS.items() if place in scores}
+    told = [f"{scores[p]:.2f} {words}{f' ({best})' if p == BEST else ''}" for p, words in places.items()]
+    said = f"{task}: {', '.join(told)}: "
+    loss = finding.loss
+    if loss is None:
+        lead = "nothing is lost" if finding.reason.startswith("no step loses") else "where it is lost cannot be told"
+        return f"{said}{lead} ({finding.reason})"
+    ends = "" if loss.low is None or loss.high is None else f", {loss.low:+.2f} to {loss.high:+.2f}"
+    to = "to the prior" if loss.name == "prior" else f"in {loss.name}"
+    return f"{said}lost {to} ({loss.change:+.2f}{ends}); next: {NEXT[loss.name]}"
+
+
+_WORDS = {
+    CEILING: "is the ceiling",
+    TOWER: "can be read from the tower",
+    PROJECTOR: "behind the projector",
+    BEST: "at the best layer",
+    LAST: "at the last",
+    READ: "from the likelihoods",
+    CORRECTED: "with the prior removed",
+    LIKELIHOOD: "by likelihood",
+    REPLY: "is answered",
+}
+
+
+def _one_hot(truth: Classes, classes: int, kept: NDArray[np.bool_] | None = None) -> Floats:
+    made = np.zeros((len(truth), classes))
+    made[np.arange(len(truth)), truth] = 1.0 if kept is None else kept
+    return made
+
+
+def prior_biases(logits: Floats, truth: Classes, rounds: int = 20) -> Floats:
+    """Return one bias a choice that maximises balanced accuracy, starting from 0; the first choice's stays 0.
+
+    One bias after the other is set to the best of all values, the nearest of equals, until none changes. (A fit by
+    cross entropy moves thresholds for confidence, not for answers.)
+
+    Args:
+        logits: Log-likelihoods of the choices, (records, choices); at least one record.
+        truth: Index of the true choice of each record.
+        rounds: Largest number of rounds over the choices.
+
+    Example:
+        >>> logits = np.log(np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.55, 0.45]]))
+        >>> (logits + prior_biases(logits, np.array([0, 0, 1, 1]))).argmax(1).tolist()
+        [0, 0, 1, 1]
+    """
+    biases = np.zeros(logits.shape[1])
+    for _ in range(rounds):
+        changes = 0.0
+        for choice in range(1, logits.shape[1]):
+            change = _best_change(logits + biases, truth, choice)
+            biases[choice] += change
+            changes += abs(change)
+        if not changes:
+            break
+    return biases
+
+
+def _best_change(logits: Floats, truth: Classes, choice: int) -> float:
+    """Return the change of one choice's bias that maximises balanced accuracy; 0 if none is better than today's."""
+    sizes = np.bincount(truth, minlength=logits.shape[1])
+    weights = 1 / (sizes[truth] * np.count_nonzero(sizes))
+    others = logits.copy()
+    others[:, choice] = -np.inf
+    margins = others.max(axis=1) - logits[:, choice]  # the choice is answered where the change is larger
+    order = np.argsort(margins)
+    ours = np.where(truth == choice, weights, 0)[order]
+    theirs = np.where(others.argmax(axis=1) == truth, weights, 0)[order]
+    values = np.concatenate([[0], ours.cumsum()]) + theirs.sum() - np.concatenate([[0], theirs.cumsum()])
+    sorted_margins = margins[order]
+    cuts = np.concatenate(
+        [sorted_margins[:1] - 1, (sorted_margins[1:] + sorted_margins[:-1]) / 2, sorted_margins[-1:] + 1]
+    )
+    values[1:-1][sorted_margins[1:] <= sorted_margins[:-1]] = -1  # records of one margin change together
+    today = values[np.searchsorted(sorted_margins, 0)]  # of equal likelihoods the first choice is answered
+    best = values.max()
+    if best <= today + 1e-12:
+        return 0.0
+    equal = cuts[values >= best - 1e-12]
+    return float(equal[np.abs(equal).argmin()])

@@ -1,0 +1,143 @@
+"""The callback that stores the states of a network beside its replies, and how long it uses the image.
+
+A run with it has a folder ``dissection``: the states of each record in a file of its own, so that a killed run loses
+nothing, and the outcomes of the interchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from lightning import Callback, LightningModule, Trainer
+from lightning_utilities.core.rank_zero import rank_zero_warn
+from numpy.typing import NDArray
+
+from lmod_train.core.artifacts.dissection import Dissected
+from lmod_train.core.artifacts.records import read_run_column
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.cache import Cache
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.shuffling import shuffle_key
+from lmod_train.core.types import Record
+from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.modules.conversation import VisionLanguageModel
+from lmod_train.models.modules.frozen import Frozen
+from lmod_train.scoring.items import group_of
+from lmod_train.training.callbacks.protocols import data_of
+from lmod_train.training.dissection.interchange import Exchange, exchanged
+from lmod_train.training.dissection.states import alone, joined, readable, states_of
+
+
+class Dissection(Callback):
+    """Stores the states of each asked record before it is answered, and exchanges images between records at the end.
+
+    Args:
+        pairs: Number of records whose image is exchanged, each with one that the model answers otherwise and with one
+            that it answers alike; 0 for none.
+        seed: Seed of the choice of these records.
+
+    Raises:
+        BadArgument: `pairs` is negative, or the model is not local, or its family is not known.
+    """
+
+    def __init__(self, pairs: int = 60, seed: int = 0) -> None:
+        if pairs < 0:
+            raise BadArgument("pairs", pairs, "0 or more", "leave it out for 60")
+        self._pairs, self._seed = pairs, seed
+        self._named: dict[str, str] = {}
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Read what the file of each record is called; it depends on weights, words and images."""
+        opened(pl_module)
+        self._dissected = Dissected(Path(trainer.default_root_dir))
+        self._named = read_run_column(Run(Path(trainer.default_root_dir)).records, "asked")
+        folder = self._dissected.features
+        self._cache = Cache(folder, "--run", str(folder), "name another folder with `--out DIR`", folder)
+
+    def on_validation_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Store the states of each record of a batch; list those that cannot be dissected."""
+        if trainer.sanity_checking or not len(batch):
+            return
+        network, dialect = opened(pl_module)
+        own = ChatBatch.of(batch)
+        left_out: dict[str, str] = {}
+        with pl_module.whole():  # type: ignore[operator]
+            for row, record in enumerate(own.records):
+                if why := readable(own, row):
+                    left_out[record.id] = why
+                elif self._cache.read(self._named[record.id]) is None:
+                    vectors = states_of(network, dialect, alone(own, row))
+                    self._dissected.lay_out({place: len(vector) for place, vector in vectors.items()}, record.choices)
+                    self._cache.keep(self._named[record.id], joined(vectors))
+        self._dissected.list_left_out(left_out, trainer.global_rank)
+
+    def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Exchange the images of records, on the first rank; a second evaluation exchanges nothing again."""
+        network, dialect = opened(pl_module)
+        if trainer.world_size > 1:
+            if self._pairs:
+                rank_zero_warn("images are exchanged in one process only. Next: add `--trainer.devices 1`")
+            return
+        pairs = self._chosen(data_of(trainer).asked("validate"))
+        if not pairs or self._dissected.interchange.exists():
+            return
+        images, rows = data_of(trainer).images, []
+        for records in pairs:
+            batch = pl_module.collate(records, images).to(pl_module.device)  # type: ignore[operator]
+            rows += exchanged(network, dialect, ChatBatch.of(batch))
+        self._dissected.keep(self._dissected.interchange, pd.DataFrame(rows, columns=list(Exchange._fields)))
+
+    def _chosen(self, records: Sequence[Record]) -> list[list[Record]]:
+        """Return records, each followed by one that the model prefers another choice for, and by one with the same.
+
+        Partners show the image of another patient and are asked in the same words.
+        """
+        preferred = {record.id: self._preferred(record) for record in records}
+        order = sorted((r for r in records if preferred[r.id] is not None), key=lambda r: shuffle_key(self._seed, r.id))
+        found: list[list[Record]] = []
+        for i, one in enumerate(order):
+            others = [r for r in (*order[i + 1 :], *order[:i]) if _comparable(one, r)]
+            partners = [
+                next((r for r in others if (preferred[r.id] == preferred[one.id]) is same), None)
+                for same in (False, True)
+            ]
+            if partners[0] is not None and len(found) < self._pairs:
+                found.append([one, *(partner for partner in partners if partner is not None)])
+        return found
+
+    def _preferred(self, record: Record) -> int | None:
+        """Return the index of the choice of the largest likelihood; None without stored states."""
+        vector: NDArray[np.float32] | None = self._cache.read(self._named[record.id])
+        return None if vector is None else int(vector[-len(record.choices) :].argmax())
+
+
+def _comparable(one: Record, other: Record) -> bool:
+    same = one.messages == other.messages and one.choices == other.choices and one.modality == other.modality
+    return same and group_of(one) != group_of(other) and one.image_sha256 != other.image_sha256
+
+
+def opened(module: LightningModule) -> tuple[Any, Dialect]:
+    """Return network and dialect of a module whose states can be read.
+
+    Raises:
+        BadArgument: The model runs elsewhere, or its family is not known.
+    """
+    if isinstance(module, VisionLanguageModel):
+        return module.network, module.dialect
+    network, dialect = module.backend.opened() if isinstance(module, Frozen) else (None, None)
+    if network is None or not isinstance(dialect, Dialect):
+        name = type(module.backend if isinstance(module, Frozen) else module).__name__
+        expected = "local weights of a known family, whose states can be read"
+        cure = (
+            "what is shown to any model can be changed instead: "
+            "`python -m lmod_train curate --config configs/curate/grounding.yaml --raw RAW --out LOOK`"
+        )
+        raise BadArgument("MODEL", name, expected, cure)
+    return network, dialect

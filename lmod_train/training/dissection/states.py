@@ -1,0 +1,197 @@
+"""The states of a network at every place between an image and the first word of the answer, pooled to one vector each.
+
+An image is shown with its question once: the tower and the projector run as in an evaluation, and one sequence holds
+all replies of choices, so that states and likelihoods come from the same forward pass. Nothing is changed by reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lmod_train.core.reference_replies import replies_of
+from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.encoding import Images, encode
+from lmod_train.models.chat.family import family_of
+from lmod_train.models.chat.family.base import Family
+from lmod_train.models.chat.generation import choice_likelihoods, choice_replies
+from lmod_train.scoring.dissection import LAST, PROJECTOR, TOWER
+
+CELLS = 3
+"""Rows and columns of the cells over which the tokens of the whole picture are averaged."""
+
+TOWER_STEP = 4
+"""Every how many layers the tower is read."""
+
+MOST_LAYERS = 12
+"""Largest number of layers of the language model that are read."""
+
+LIKELIHOODS = "likelihoods"
+"""Place of the log-likelihoods of the choices. The others are `TOWER` and `PROJECTOR`, the tokens that the projector
+takes and makes, `LAST`, the last layer at the decision, and ``tower.K``, ``deep.K``, ``image.K`` and ``decision.K``,
+behind K layers."""
+
+Vectors = dict[str, Tensor]
+"""Place -> one vector; of the likelihoods one value a choice."""
+
+
+@torch.no_grad()
+def states_of(network: Any, dialect: Dialect, asked: ChatBatch) -> Vectors:
+    """Return the vectors of one record at all places, in the order in which an image passes through them.
+
+    At the places of images, it is the mean and the maximum of all tokens and the means of 3 x 3 cells of the whole
+    picture, one after another; the cells are left out where the tokens are not on a grid. At the decision it is the
+    state of the token that predicts the first token in which the replies of the choices differ.
+
+    Args:
+        network: A `...ForConditionalGeneration` of a known family, adapters included.
+        dialect: The dialect that collated the record.
+        asked: One record with one image and at least two choices, on the network's device (`readable`).
+
+    Returns:
+        float32 vectors on the CPU.
+    """
+    family = family_of(network)
+    item = asked.images.items[0]
+    seen: dict[str, Tensor] = {}
+    with _watched(network, family, seen):
+        encoded = encode(network, asked.images)
+        (likelihoods,) = choice_likelihoods(network, dialect, asked, encoded, "sum")
+    found = {
+        place: _pooled(_tiles(family, state), family, item) for place, state in seen.items() if _is_of_tower(place)
+    }
+    found[PROJECTOR] = _pooled_whole(encoded.features[0], family, item)
+    for i, deep in enumerate(encoded.deep[0] if encoded.deep else (), 1):
+        found[f"deep.{i}"] = _pooled_whole(deep, family, item)
+    prompt = torch.tensor(asked.prompt_ids[0])
+    shown, decision = prompt == family.image_token_id, decision_of(dialect, asked)
+    for place, state in seen.items():
+        if not _is_of_tower(place):
+            layer = place.partition(".")[2]
+            if layer:
+                found[f"image.{layer}"] = _pooled_whole(state[0, : len(prompt)][shown.to(state.device)], family, item)
+            found[f"decision.{layer}" if layer else LAST] = state[0, decision]
+    found[LIKELIHOODS] = torch.tensor([likelihoods[choice] for choice in asked.records[0].choices], dtype=torch.float64)
+    return {place: vector.detach().float().cpu() for place, vector in found.items()}
+
+
+def readable(asked: ChatBatch, row: int) -> str:
+    """Return why a record of a batch cannot be dissected; empty if it can."""
+    if row in asked.unasked():
+        return asked.unasked()[row]
+    if len(asked.images_of[row]) != 1:
+        return f"it shows {len(asked.images_of[row])} images, not one"
+    return "" if replies_of(asked.records[row]) else "its answer is not one of listed choices"
+
+
+def alone(asked: ChatBatch, row: int) -> ChatBatch:
+    """Return a batch of one record of a batch and its only image."""
+    (image,) = asked.images_of[row]
+    tokens = None if asked.images.tokens is None else [asked.images.tokens[image]]
+    one = asked.part([row])
+    one.images, one.images_of = Images([asked.images.items[image]], tokens), [(0,)]
+    return one
+
+
+def decision_of(dialect: Dialect, asked: ChatBatch) -> int:
+    """Return the index of the token that predicts the first token in which the replies of the choices differ."""
+    replies = [reply.ids for reply in choice_replies(dialect, asked)]
+    same = next(i for i, tokens in enumerate(zip(*replies, strict=False)) if len(set(tokens)) > 1)
+    return len(asked.prompt_ids[0]) - 1 + same
+
+
+def read_layers(network: Any) -> list[int]:
+    """Return after how many layers of the language model the states are read: at most `MOST_LAYERS`, the last too."""
+    layers = len(decoder_layers(network))
+    count = min(MOST_LAYERS, layers)
+    return sorted({round(i * layers / count) for i in range(1, count + 1)})
+
+
+def decoder_layers(network: Any) -> Sequence[nn.Module]:
+    """Return the layers of the language model."""
+    layers: Any = network.get_submodule(f"{family_of(network).language_model}.layers")
+    return layers  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _watched(network: Any, family: Family, seen: dict[str, Tensor]) -> Iterator[None]:
+    """Write the first state at each place to `seen` while networks run."""
+    handles = []
+
+    def keep(place: str) -> Callable[[Any], None]:
+        return lambda state: None if place in seen else seen.__setitem__(place, state)
+
+    tower: Sequence[nn.Module] = ()
+    with suppress(AttributeError):  # a convolutional tower has no such layers
+        tower = network.get_submodule(f"{family.tower}.{family.tower_layers}")
+    for i in range(TOWER_STEP, len(tower), TOWER_STEP):
+        handles.append(_before(tower[i], keep(f"{TOWER}.{i}")))
+    handles.append(_before(network.get_submodule(family.projector[0]), keep(TOWER)))
+    layers = decoder_layers(network)
+    for i in read_layers(network):
+        if i < len(layers):  # before the next layer, as features can be added between the two
+            handles.append(_before(layers[i], keep(f"layer.{i}")))
+        else:
+            handles.append(layers[-1].register_forward_hook(lambda _, __, out: keep("layer")(_first(out))))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _before(module: nn.Module, keep: Callable[[Any], None]) -> Any:
+    """Hand the first argument of a module to a function whenever it runs."""
+
+    def hook(_: nn.Module, positional: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        keep(positional[0] if positional else named["hidden_states"])
+
+    return module.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+def _first(out: Any) -> Tensor:
+    state: Tensor = out[0] if isinstance(out, tuple) else out
+    return state
+
+
+def _is_of_tower(place: str) -> bool:
+    return place.partition(".")[0] == TOWER
+
+
+def _tiles(family: Family, state: Tensor) -> Tensor:
+    """Return tokens of a tower as (tiles, tokens, features); a tower without tiles has one."""
+    return state if state.ndim == 3 else state[None]
+
+
+def _pooled(tiles: Tensor, family: Family, item: Mapping[str, Tensor]) -> Tensor:
+    """Return the vector of a tower's tokens (tiles, tokens, features); a class token takes no part."""
+    grid = family.on_grid(tiles[family.whole_tile], item)
+    patches = tiles if grid is None else tiles[:, -grid.shape[:2].numel() :]
+    return _vector(patches.flatten(0, 1), grid)
+
+
+def _pooled_whole(tokens: Tensor, family: Family, item: Mapping[str, Tensor]) -> Tensor:
+    """Return the vector of an image's embeddings in the language model, (..., features)."""
+    tokens = tokens.flatten(0, -2)
+    return _vector(tokens, family.on_grid(tokens[family.whole_picture(item)], item))
+
+
+def _vector(tokens: Tensor, grid: Tensor | None) -> Tensor:
+    """Return mean and maximum of tokens (tokens, features), and the means of 3 x 3 cells of a grid."""
+    pooled = [tokens.float().mean(0), tokens.float().amax(0)]
+    if grid is not None:
+        cells = functional.adaptive_avg_pool2d(grid.float().permute(2, 0, 1), CELLS)
+        pooled.append(cells.flatten(1).T.flatten())
+    return torch.cat(pooled)
+
+
+def joined(vectors: Vectors) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return the vectors one after another, as they are stored."""
+    return np.concatenate([vector.numpy() for vector in vectors.values()]).astype(np.float32)
