@@ -21,6 +21,9 @@ from lmod_train.scoring.intervals import Floats, Measure, compute_scores, mean_m
 Classes = NDArray[np.intp]
 """Index of the class that is read for each record, (records); -1 for none."""
 
+UNUSED = "comprehension or mapping"
+"""Name of a loss behind image tokens that keep what is lost."""
+
 MARGIN = 0.05
 """Smallest difference of balanced accuracy that is called a loss: 5 points."""
 
@@ -53,7 +56,8 @@ class Step:
     """The change of balanced accuracy from one place to the next, on the records read at both.
 
     Attributes:
-        name: What is lost here: representation, connection, comprehension, reading, mapping, prior or saying.
+        name: What is lost here: representation, connection, comprehension, reading, mapping, prior or saying; or
+            ``comprehension or mapping``, where the image's tokens keep in the language model what the decision lacks.
         first: Place in front of the step.
         second: Place behind it.
         n: Number of records.
@@ -139,11 +143,27 @@ def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], 
         own = [groups[i] for i in kept]
         before, after = (places[p][kept] == truth[kept] for p in (first, second))
         name = next(name for pair, name in STEPS.items() if pair[1] == second)
+        name = UNUSED if name == "comprehension" and _tokens_keep(truth, places) else name
         step = _step(name, first, second, truth[kept], (before, after), own, classes)
         judged = not (first == CEILING and (step.change or 0) > 0)
         found.append(step if judged else Step(step.name, first, second, step.n, None))
         tests.append(_sign_flips(truth[kept], before, after, own, classes) if judged and len(kept) else None)
     return [_with_p(step, p) for step, p in zip(found, holm(tests), strict=True)]
+
+
+def _tokens_keep(truth: Classes, places: Mapping[str, Classes]) -> bool:
+    """Return whether the image's tokens can still be read in the last layer read, nearly as behind the projector.
+
+    Then the language model has them and does not use them: it cannot, or the projector makes them in another form than
+    it knows. A probe cannot tell the two apart, as it learns any form (permuted channels: tried).
+    """
+    layers = [place for place in places if place.startswith("image.")]
+    if not layers:
+        return False
+    last = max(layers, key=lambda place: int(place.partition(".")[2]))
+    classes = sorted(set(truth.tolist()))
+    there, before = (np.mean([np.mean(places[p][truth == c] == c) for c in classes]) for p in (last, PROJECTOR))
+    return bool(there > before - MARGIN)
 
 
 ABSENT = -2
@@ -233,6 +253,7 @@ NEXT = {
     "representation": "use a tower that has seen eyes, or a higher resolution",
     "connection": "train the projector",
     "comprehension": "tune the language model",
+    UNUSED: "tune the projector and the language model together",
     "reading": "tune the language model on the answers",
     "mapping": "tune on the words of the answers, or show examples with them",
     "prior": "tune, or correct the prior",

@@ -1,4 +1,4 @@
-"""Balanced accuracy at each place between the vision tower and the reply, as a staircase."""
+"""Staircase: a step for each stage of a chain, at the height of each model's value."""
 
 from __future__ import annotations
 
@@ -6,78 +6,44 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.report.canvas import COLOURS, MARKERS
-from lmod_train.report.contents import INTERVAL, SCORE, Column, Heads, N, Table
-from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
-from lmod_train.report.figures.sheet import MOST, SMALL, sheet
-
-COLUMNS: Heads = [
-    "model", "place", N, SCORE, INTERVAL, Column("chance", "number"), Column("floor", "number"),
-    Column("permuted labels", "number"),
-]  # fmt: skip
-"""Columns of the table; places are in the order in which an image passes through them."""
+from lmod_train.report.contents import Table
+from lmod_train.report.figures.grid import panels_in_grid
+from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
+from lmod_train.report.figures.marks import marks, named_with_items
+from lmod_train.report.figures.wrapped import wrapped
 
 
 def draw_staircase(table: Table, out: Path) -> None:
-    """Draw a line a model over the places, with intervals, and the lines of chance, shortcuts and permuted labels.
+    """Draw a panel for each ``panel``: a staircase per model over the groups, with intervals, and lines at chance.
 
     Args:
-        table: Columns as `COLUMNS`.
+        table: Columns as `lmod_train.report.figures.groups.COLUMNS`; the head of the fifth names the vertical axis.
         out: Folder to write to.
     """
-    rows = lines(table)
-    places = _in_order(rows)
-    with sheet(table, out, 3.6) as axes:
-        axis = axes[0, 0]
-        for number_of, (model, own) in enumerate(list(parts(rows, "model"))[:MOST]):
-            _line(axis, own, places, number_of, model)
-        for head, style in (("chance", ":"), ("floor", "--"), ("permuted labels", "-.")):
-            values = [row[head] for row in rows if row[head] is not None]
-            if values:
-                label = {"floor": "best shortcut", "permuted labels": "highest probe of permuted labels"}.get(
-                    head, head
-                )
-                axis.axhline(max(values), color="#555555", lw=0.9, ls=style, label=label)
-        axis.set_xticks(
-            range(len(places)), [_short(place) for place in places], rotation=60, ha="right", fontsize=SMALL
-        )
-        axis.set(ylabel="balanced accuracy", ylim=(0, 1.02))
-        axis.grid(axis="y", color="#e5e5e5", zorder=0)
-        axis.legend(fontsize=SMALL, loc="lower left", framealpha=0.9)
+    rows, value = lines(table), table.columns[4].head
+    panels, most = (
+        list(parts(rows, "panel")),
+        max((len(distinct(o, "model")) for _, o in parts(rows, "panel")), default=1),
+    )
+    across = 2 if len(panels) > 1 and most <= 3 else 1
+    foot = 0.25 + 0.3 * -(-(len(distinct(rows, "model")) + 1) // 3)
+    with panels_in_grid(table, out, len(panels), across, 2.9, foot, sharey=True) as axes:
+        for axis, (name, own) in zip(axes, panels, strict=True):
+            _panel(axis, own, value, distinct(rows, "model"))
+            axis.set_title(wrapped(name, 40 if across > 1 else 90), fontsize=9)
 
 
-def _line(axis: Any, own: Sequence[Line], places: Sequence[str], which: int, model: str) -> None:
-    colour, marker = COLOURS[which % len(COLOURS)], MARKERS[which % len(MARKERS)]
-    known = {row["place"]: row for row in own}
-    there = [(places.index(place) + 0.08 * which, row) for place in places if (row := known.get(place))]
-    axis.plot([x for x, _ in there], [number(row["score"]) for _, row in there], color=colour, marker=marker, ms=4, lw=1.2,
-              drawstyle="steps-mid", label=model)  # fmt: skip
-    for x, row in there:
-        axis.vlines(x, *interval(row, "95 % interval"), color=colour, lw=0.9)
-
-
-LEADING, TRAILING = (
-    ("ceiling",),
-    ("best layer", "last layer", "likelihoods, read", "prior corrected", "likelihood", "reply"),
-)
-
-
-def _in_order(rows: Sequence[Line]) -> list[str]:
-    """Return the places of all models in order: ceiling, tower, projector, layers, and the model's own answer."""
-    kinds = ("tower", "projector", "deep", "image", "decision")
-
-    def order(place: str) -> tuple[int, int, int]:
-        kind, _, layer = place.partition(".")
-        if place in LEADING:
-            return 0, 0, 0
-        if place in TRAILING:
-            return 6, TRAILING.index(place), 0
-        at = kinds.index(kind)
-        return (3, int(layer), at) if kind in ("image", "decision") else (1 + (at > 0), int(layer or 999), at)
-
-    return sorted(distinct(rows, "place"), key=order)
-
-
-def _short(place: str) -> str:
-    kind, _, layer = place.partition(".")
-    return f"{kind} {layer}" if layer else place
+def _panel(axis: Any, own: Sequence[Line], value: str, every: Sequence[str]) -> None:
+    groups = distinct(own, "group")
+    for style, places, values in marks(axis, own, [m for m in every if m in distinct(own, "model")], groups, value):
+        corners = [(place + side, v) for place, v in zip(places, values, strict=True) for side in (-0.5, 0.5)]
+        axis.plot([x for x, _ in corners], [y for _, y in corners], lw=1.2, alpha=0.8, zorder=1, **style)
+    for place, group in enumerate(groups):
+        for level in sorted({number(r["chance"]) for r in own if r["group"] == group and r["chance"] is not None}):
+            axis.plot([place - 0.5, place + 0.5], [level, level], color="#000000", ls=":", lw=1.1, label="chance")
+    axis.set_xticks(range(len(groups)), named_with_items(own, groups))
+    axis.set_xlim(-0.6, len(groups) - 0.4)
+    axis.set_ylim(-0.02, 1.02)
+    axis.set_ylabel(f"{value} with 95 % interval")
+    axis.grid(axis="y", color="#e5e5e5")
+    axis.set_axisbelow(True)

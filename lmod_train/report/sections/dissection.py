@@ -11,7 +11,7 @@ import pandas as pd
 from lmod_train.core.artifacts.dissection import Dissected
 from lmod_train.core.types import Score
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Remark, Text, table
-from lmod_train.report.figures.staircase import COLUMNS, draw_staircase
+from lmod_train.report.figures.places import COLUMNS, draw_places
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.dissection import (

@@ -143,7 +143,9 @@ def reduced(fitted: Floats, read: Floats) -> tuple[Floats, Floats]:
     if first.shape[1] <= len(first):
         return first, second
     values, vectors = np.linalg.eigh(first @ first.T)
-    kept = values > values[-1] * 1e-12
+    kept = values > max(values[-1], 0) * 1e-12
+    if not kept.any():  # every feature is constant
+        return np.zeros((len(first), 1)), np.zeros((len(second), 1))
     roots = np.sqrt(values[kept])
     return vectors[:, kept] * roots, (second @ first.T) @ vectors[:, kept] / roots
 

@@ -1,0 +1,416 @@
+"""Faults planted in a tuned small base, and what `dissect` finds: right, undecided, or wrong.
+
+    python scripts/benchmarks/dissection.py --fits FIT_1 FIT_2 FIT_3 --curated CUR_1 CUR_2 CUR_3 --work build/dissection
+    python scripts/benchmarks/dissection.py --fits FIT --curated CUR --work W --null 400    rate of false findings
+
+Each fit is a run of `fit --config quickstart` on phantoms of its own seed. Every kind of fault is planted at three
+strengths in the loaded network, never in files. A plant counts if it lowers its own place by 10 points or more against
+the healthy model. ``--null`` resamples patients of the healthy models' cached readings, and counts how often a loss is
+named. Finished cells are not computed again.
+
+    python scripts/benchmarks/dissection.py --cost small_base --curated CUR --work W    time and size an image
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from lmod_train.core.types import Batch, Reply  # noqa: E402
+from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks  # noqa: E402
+from lmod_train.data.datamodules.records import RecordsDataModule  # noqa: E402
+from lmod_train.models.chat.family import family_of  # noqa: E402
+from lmod_train.models.modules.conversation import VisionLanguageModel  # noqa: E402
+from lmod_train.report.results import read_results  # noqa: E402
+from lmod_train.scoring.dissection import (  # noqa: E402  # noqa: E402
+    BEST,
+    CORRECTED,
+    LAST,
+    LIKELIHOOD,
+    PROJECTOR,
+    READ,
+    REPLY,
+    TOWER,
+    Finding,
+    named,
+    steps,
+)
+from lmod_train.tasks.building import build  # noqa: E402
+from lmod_train.training.dissection.features import Dissection  # noqa: E402
+from lmod_train.training.dissection.reading import read_places  # noqa: E402
+from lmod_train.training.dissection.states import decoder_layers  # noqa: E402
+from lmod_train.training.evaluation import evaluate  # noqa: E402
+
+TASK = "four_way"
+ENOUGH = 0.10
+"""Fall of its own place, from which a plant counts."""
+
+Plant = Callable[[Any, "Planted", float], None]
+
+
+class Planted(VisionLanguageModel):
+    """The tuned small base with a fault in the loaded network."""
+
+    unreadable = 0.0
+
+    def respond(self, batch: Batch) -> list[Reply]:
+        """Return the replies, a share of them in a form that no parser reads."""
+        replies = super().respond(batch)
+        noise = [float(np.random.default_rng(abs(hash(r.id)) % 2**32).random()) for r in replies]
+        return [replace(r, reply="#" * 9) if x < self.unreadable else r for r, x in zip(replies, noise, strict=True)]
+
+
+def random_tower(network: Any, module: Planted, share: float) -> None:
+    """Draw the weights of the upper layers of the tower anew."""
+    family = family_of(network)
+    layers = network.get_submodule(f"{family.tower}.{family.tower_layers}")
+    torch.manual_seed(0)
+    for layer in list(layers)[round(len(layers) * (1 - share)) :]:
+        for parameter in layer.parameters():
+            parameter.data.normal_(0, 0.02 if parameter.ndim > 1 else 0.1)
+
+
+def low_resolution(network: Any, module: Planted, factor: float) -> None:
+    """Show the tower a picture of a fraction of its resolution."""
+
+    def blur(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> Any:
+        pixels = positional[0] if positional else given["pixel_values"]
+        small = functional.interpolate(pixels, scale_factor=1 / factor, mode="area")
+        made = functional.interpolate(small, size=pixels.shape[-2:], mode="bilinear")
+        return ((made, *positional[1:]), given) if positional else (positional, given | {"pixel_values": made})
+
+    network.get_submodule(family_of(network).tower).register_forward_pre_hook(blur, with_kwargs=True)
+
+
+def rank(network: Any, module: Planted, kept: float) -> None:
+    """Keep some directions of the projector's last map."""
+    weight = _last_map(network).weight
+    u, s, v = torch.linalg.svd(weight.data, full_matrices=False)
+    s[int(kept) :] = 0
+    weight.data = u * s @ v
+
+
+def permuted(network: Any, module: Planted, share: float) -> None:
+    """Permute a share of the projector's output channels."""
+    last = _last_map(network)
+    width = last.weight.shape[0]
+    generator = torch.Generator().manual_seed(0)
+    some = torch.randperm(width, generator=generator)[: round(width * share)]
+    order = torch.arange(width)
+    order[some] = some.roll(1)
+    last.weight.data = last.weight.data[order]
+    if last.bias is not None:
+        last.bias.data = last.bias.data[order]
+
+
+def _last_map(network: Any) -> Any:
+    projector = network.get_submodule(family_of(network).projector[0])
+    return [m for m in projector.modules() if isinstance(m, torch.nn.Linear)][-1]
+
+
+def noise_at(layer: int) -> Plant:
+    """Return a plant that adds noise to the image tokens in front of a layer, in units of their own spread."""
+
+    def plant(network: Any, module: Planted, size: float) -> None:
+        generator = torch.Generator().manual_seed(0)
+
+        def add(hidden: Tensor, shown: Tensor) -> Tensor:
+            states = hidden[:, shown]
+            noise = torch.randn(states.shape, generator=generator) * states.std() * size
+            return states + noise if size < 100 else torch.zeros_like(states)
+
+        _change_image_tokens(network, layer, add)
+
+    return plant
+
+
+def _change_image_tokens(network: Any, layer: int, change: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Change the states of image tokens in front of a layer; steps of decoding show none."""
+    token, ids = family_of(network).image_token_id, []
+
+    def remember(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> None:
+        ids[:] = [given["input_ids"]]
+
+    def put(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> Any:
+        hidden = positional[0] if positional else given["hidden_states"]
+        shown = ids[0] == token
+        if shown.shape != hidden.shape[:2] or not shown.any():
+            return None
+        made = hidden.clone()
+        for row in range(len(made)):
+            made[row : row + 1, shown[row]] = change(hidden[row : row + 1], shown[row])
+        return ((made, *positional[1:]), given) if positional else (positional, given | {"hidden_states": made})
+
+    network.register_forward_pre_hook(remember, with_kwargs=True)
+    decoder_layers(network)[layer].register_forward_pre_hook(put, with_kwargs=True)
+
+
+def exchanged_words(network: Any, module: Planted, share: float) -> None:
+    """Mix the scores of the first tokens of the choices with those of the next choice."""
+    firsts = _first_tokens(module)
+
+    def mix(_: Any, __: Any, logits: Tensor) -> Tensor:
+        made = logits.clone()
+        made[..., firsts] = (1 - share) * logits[..., firsts] + share * logits[..., firsts[1:] + firsts[:1]]
+        return made
+
+    network.lm_head.register_forward_hook(mix)
+
+
+def preferred(network: Any, module: Planted, nats: float) -> None:
+    """Add a constant to the score of one choice's first token."""
+    first = _first_tokens(module)[0]
+
+    def add(_: Any, __: Any, logits: Tensor) -> Tensor:
+        made = logits.clone()
+        made[..., first] += nats
+        return made
+
+    network.lm_head.register_forward_hook(add)
+
+
+def _first_tokens(module: Planted) -> list[int]:
+    """Return the token in which the reply of each choice first differs from the others."""
+    from lmod_train.models.chat.batch import ChatBatch
+    from lmod_train.models.chat.generation import choice_replies
+
+    data = module.data
+    record = data.records("test")[0]
+    batch = ChatBatch.of(module.collate([record], data.images))
+    replies = [reply.ids for reply in choice_replies(module.dialect, batch)]
+    same = next(i for i, tokens in enumerate(zip(*replies, strict=False)) if len(set(tokens)) > 1)
+    return [ids[same] for ids in replies]
+
+
+def unreadable(network: Any, module: Planted, share: float) -> None:
+    """Give a share of the replies a form that no parser reads."""
+    module.unreadable = share
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of fault.
+
+    Attributes:
+        plant: Plants it in a network.
+        strengths: Weak, middle and strong.
+        truth: Names of the step that are right; the first is that of the plan.
+        place: Place that it lowers.
+    """
+
+    plant: Plant
+    strengths: tuple[float, float, float]
+    truth: tuple[str, ...]
+    place: str
+
+
+KINDS = {
+    "random tower": Kind(random_tower, (0.25, 0.5, 1.0), ("representation",), TOWER),
+    "low resolution": Kind(low_resolution, (4, 8, 32), ("representation",), TOWER),
+    "projector of low rank": Kind(rank, (4, 2, 1), ("connection",), PROJECTOR),
+    "permuted channels": Kind(permuted, (0.1, 0.3, 1.0), ("mapping", "comprehension or mapping"), REPLY),
+    "noise from the input on": Kind(noise_at(0), (2, 8, 1000), ("comprehension", "comprehension or mapping"), LAST),
+    "noise from layer 1 on": Kind(noise_at(1), (2, 8, 1000), ("comprehension", "comprehension or mapping"), LAST),
+    "words exchanged": Kind(exchanged_words, (0.6, 0.8, 1.0), ("mapping",), LIKELIHOOD),
+    "one answer preferred": Kind(preferred, (4, 8, 16), ("prior",), LIKELIHOOD),
+    "unreadable replies": Kind(unreadable, (0.2, 0.5, 0.9), ("saying",), REPLY),
+}
+HEALTHY = "healthy"
+
+
+def dissected(fit: Path, curated: Path, out: Path, kind: str, strength: float, pairs: int) -> Path:
+    """Return the run folder of a planted model, computed if it is missing."""
+    done = out / "dissection" / "answers.parquet"
+    if done.exists():
+        return out
+    task = rebuilt_tasks(curated, [TASK])[TASK]
+    data = RecordsDataModule(curated, [build(*task)], eval_batch_size=64, split="held_out")
+    module = Planted("small_base", max_new_tokens=64, **_options(fit))
+    data.setup("validate")
+    module.data = data
+    module.configure_model()
+    weights = torch.load(fit / "checkpoints" / "last.ckpt", map_location="cpu", weights_only=False)["state_dict"]
+    missing = module.load_state_dict(weights, strict=False)
+    assert not missing.unexpected_keys, missing.unexpected_keys
+    if kind != HEALTHY:
+        KINDS[kind].plant(module.network, module, strength)
+    module.eval()
+    quiet = {"accelerator": "cpu", "devices": 1, "enable_progress_bar": False, "enable_model_summary": False}
+    evaluate(module, data, out, callbacks=[Dissection(pairs=pairs)], **quiet)
+    (items,) = read_results([out]).items.values()
+    read_places(out, items[TASK], permutations=0)
+    return out
+
+
+def _options(fit: Path) -> dict[str, Any]:
+    import yaml
+
+    from lmod_train.models.chat.adapters import Lora
+
+    stored = yaml.safe_load((fit / "config.yaml").read_text(encoding="utf-8"))["model"]["init_args"]
+    return {"lora": Lora(**stored["lora"])} if stored.get("lora") else {"lora": None}
+
+
+def found(out: Path, healthy: Path | None = None) -> tuple[Finding, dict[str, float]]:
+    """Return the finding of a run, with the tower's healthy probe as the ceiling, and place -> balanced accuracy."""
+    truth, groups, read = table_of(out)
+    if healthy is not None:
+        read["ceiling"] = table_of(healthy)[2][TOWER]
+    scores = {place: _balanced(truth, own) for place, own in read.items()}
+    return named(steps(truth, read, groups, 4)), scores
+
+
+def table_of(out: Path) -> tuple[np.ndarray, list[str], dict[str, np.ndarray]]:
+    """Return truths, patients and the classes read at each place, by record id."""
+    rows = pd.read_parquet(out / "dissection" / "answers.parquet").sort_values("id", kind="stable")
+    places = {str(p): own["read"].to_numpy(np.intp) for p, own in rows.groupby("place", sort=False)}
+    one = rows[rows["place"] == TOWER]
+    return one["truth"].to_numpy(np.intp), one["group"].tolist(), places
+
+
+def _balanced(truth: np.ndarray, read: np.ndarray) -> float:
+    return float(np.mean([np.mean(read[truth == c] == c) for c in sorted(set(truth.tolist()))]))
+
+
+def cells(
+    fits: Sequence[Path], folders: Sequence[Path], work: Path, pairs: int, kinds: Sequence[str], levels: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield a row a kind, strength and fit."""
+    for i, (fit, curated) in enumerate(zip(fits, folders, strict=True)):
+        own_work = work / fit.name
+        well = dissected(fit, curated, own_work / HEALTHY, HEALTHY, 0, pairs)
+        _, healthy = found(well)
+        for kind, level in [(kind, level) for kind in kinds for level in levels]:
+            began, own = time.perf_counter(), KINDS[kind]
+            strength = own.strengths[LEVELS.index(level)]
+            out = dissected(fit, curated, own_work / f"{kind.replace(' ', '_')}_{level}", kind, strength, pairs)
+            finding, scores = found(out, well)
+            fall = healthy[own.place] - scores[own.place]
+            name = finding.loss.name if finding.loss else ""
+            verdict = "right" if name in own.truth else "wrong" if name else "undecided"
+            yield {
+                "fit": i,
+                "kind": kind,
+                "level": level,
+                "fall": round(fall, 3),
+                "found": name,
+                "result": verdict if fall >= ENOUGH else "not planted",
+                "reason": finding.reason,
+                "scores": {place: round(scores[place], 2) for place in SHOWN},
+                "seconds": round(time.perf_counter() - began),
+            }
+
+
+LEVELS = ("weak", "middle", "strong")
+SHOWN = (TOWER, PROJECTOR, BEST, LAST, READ, CORRECTED, LIKELIHOOD, REPLY)
+
+
+def null(healthy: Sequence[Path], draws: int) -> None:
+    """Print how often a loss is named in resamples of the patients of healthy models."""
+    noise = np.random.default_rng(0)
+    named_in = total = 0
+    for run in healthy:
+        truth, groups, read = table_of(run)
+        names, place = np.unique(groups, return_inverse=True)
+        members = [np.flatnonzero(place == j) for j in range(len(names))]
+        for _ in range(draws):
+            drawn = noise.integers(0, len(members), len(members))
+            rows = np.concatenate([members[j] for j in drawn])
+            own = [f"{k}" for k, j in enumerate(drawn) for _ in members[j]]
+            finding = named(steps(truth[rows], {p: r[rows] for p, r in read.items()}, own, 4))
+            named_in, total = named_in + (finding.loss is not None), total + 1
+    print(f"a loss is named in {named_in} of {total} resamples of healthy models ({named_in / total:.1%}; at most 5 %)")
+
+
+def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, count: int) -> None:
+    """Print the time of reading and storing states beside one forward pass with likelihoods, image by image in turn."""
+    from lmod_train.core.cache import Cache
+    from lmod_train.models.chat.batch import ChatBatch
+    from lmod_train.models.chat.checkpoint import find_any, load
+    from lmod_train.models.chat.dialect import Dialect
+    from lmod_train.models.chat.encoding import encode
+    from lmod_train.models.chat.generation import choice_likelihoods
+    from lmod_train.training.dissection.states import alone, joined, states_of
+
+    folder = find_any(checkpoint, None)
+    network: Any = load(folder, getattr(torch, dtype), None).eval().to(device)
+    dialect = Dialect(folder)
+    data = RecordsDataModule(curated, [build(*rebuilt_tasks(curated, [TASK])[TASK])], split="all")
+    data.setup("validate")
+    records = data.records("all")[: count + 3]
+    cache = Cache(work / "cost", "--work", str(work), "name another folder")
+    spent = {"forward": 0.0, "dissected": 0.0}
+    gpu = device.startswith("cuda")
+    for i, record in enumerate(records):
+        one = alone(ChatBatch.of(dialect([record], data.images).to(device)), 0)
+        for way in spent:
+            began = time.perf_counter()
+            if way == "forward":
+                choice_likelihoods(network, dialect, one, encode(network, one.images), "sum")
+            else:
+                cache.keep(f"{i}", joined(states_of(network, dialect, one)))
+            if gpu:
+                torch.cuda.synchronize()
+            spent[way] += (time.perf_counter() - began) if i >= 3 else 0.0
+    size = (work / "cost" / f"{count}.npy").stat().st_size / 2**20
+    peak = f"; peak memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB" if gpu else ""
+    ratio = spent["dissected"] / spent["forward"]
+    each = ", ".join(f"{way} {1000 * s / count:.1f} ms" for way, s in spent.items())
+    print(f"{checkpoint}: {each} an image of {count}: {ratio:.2f} times (at most 1.3); {size:.1f} MiB an image{peak}")
+
+
+def main() -> None:
+    """Plant, dissect and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--fits", type=Path, nargs="+", default=[])
+    parser.add_argument("--curated", type=Path, nargs="+", required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS))
+    parser.add_argument("--levels", nargs="*", default=list(LEVELS))
+    parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--null", type=int, default=0)
+    parser.add_argument("--cost", default="", help="Checkpoint whose states are timed instead.")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--images", type=int, default=100)
+    given = parser.parse_args()
+    if given.cost:
+        cost(given.cost, given.curated[0], given.work, given.device, given.dtype, given.images)
+        return
+    rows = []
+    for row in cells(given.fits, given.curated, given.work, given.pairs, given.kinds, given.levels):
+        print(json.dumps(row), flush=True)
+        rows.append(row)
+    if rows:
+        tell(pd.DataFrame(rows))
+    if given.null:
+        null([given.work / fit.name / HEALTHY for fit in given.fits], given.null)
+
+
+def tell(table: pd.DataFrame) -> None:
+    """Print the verdicts by kind and strength, and the two limits."""
+    print(table.groupby(["kind", "level"], sort=False)["result"].value_counts().unstack(fill_value=0).to_string())
+    strong = table[(table["level"] == "strong") & (table["result"] != "not planted")]
+    right, wrong = (strong["result"] == "right").mean(), (table["result"] == "wrong").sum()
+    print(
+        f"strong: {right:.0%} right of {len(strong)} (at least 90 %); wrong, all levels: {wrong} of {len(table)} (none)"
+    )
+
+
+if __name__ == "__main__":
+    main()
