@@ -43,12 +43,14 @@ STEPS = {
     (TOWER, PROJECTOR): "connection",
     (PROJECTOR, BEST): "comprehension",
     (BEST, LAST): "comprehension",
-    (LAST, READ): "reading",
+    (LAST, READ): "mapping",
     (READ, CORRECTED): "mapping",
     (CORRECTED, LIKELIHOOD): "prior",
     (LIKELIHOOD, REPLY): "saying",
 }
-"""Two neighbouring places -> what is lost between them."""
+"""Two neighbouring places -> what is lost between them. From states to likelihoods, and from likelihoods to the right
+choice, it is the mapping to words: a projector that permutes its channels loses it at the first, exchanged words at the
+second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Step:
     """The change of balanced accuracy from one place to the next, on the records read at both.
 
     Attributes:
-        name: What is lost here: representation, connection, comprehension, reading, mapping, prior or saying; or
+        name: What is lost here: representation, connection, comprehension, mapping, prior or saying; or
             ``comprehension or mapping``, where the image's tokens keep in the language model what the decision lacks.
         first: Place in front of the step.
         second: Place behind it.
@@ -254,8 +256,7 @@ NEXT = {
     "connection": "train the projector",
     "comprehension": "tune the language model",
     UNUSED: "tune the projector and the language model together",
-    "reading": "tune the language model on the answers",
-    "mapping": "tune on the words of the answers, or show examples with them",
+    "mapping": "tune the model on the words of the answers, or show examples with them",
     "prior": "tune, or correct the prior",
     "saying": "look at the replies that were not read, and ask for a simpler form",
 }

@@ -76,7 +76,7 @@ class WhereItIsLost(Section):
             rows = [row for one in own for row in one.stairs(max((v for _, v in floor if v is not None), default=None))]
             drawn = table(f"lost-{task}", COLUMNS, rows)
             yield Figure(
-                drawn.name, f"{task}: what can be read, place by place", ALT.format(task), drawn, draw_staircase
+                drawn.name, f"{task}: what can be read, place by place", ALT.format(task), drawn, draw_places
             )
             yield table(f"lost_steps-{task}", STEPS, [row for one in own for row in one.step_rows()], f"{task}: steps")
             yield table(f"lost_places-{task}", PLACES, [r for one in own for r in one.place_rows()], f"{task}: places")

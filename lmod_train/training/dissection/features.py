@@ -51,9 +51,12 @@ class Dissection(Callback):
         self._pairs, self._seed = pairs, seed
         self._named: dict[str, str] = {}
 
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Refuse a model whose states cannot be read."""
+        opened(pl_module)
+
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Read what the file of each record is called; it depends on weights, words and images."""
-        opened(pl_module)
         self._dissected = Dissected(Path(trainer.default_root_dir))
         self._named = read_run_column(Run(Path(trainer.default_root_dir)).records, "asked")
         folder = self._dissected.features
@@ -124,7 +127,7 @@ def _comparable(one: Record, other: Record) -> bool:
 
 
 def opened(module: LightningModule) -> tuple[Any, Dialect]:
-    """Return network and dialect of a module whose states can be read.
+    """Return network, None before it is loaded, and dialect of a module whose states can be read.
 
     Raises:
         BadArgument: The model runs elsewhere, or its family is not known.
@@ -132,7 +135,7 @@ def opened(module: LightningModule) -> tuple[Any, Dialect]:
     if isinstance(module, VisionLanguageModel):
         return module.network, module.dialect
     network, dialect = module.backend.opened() if isinstance(module, Frozen) else (None, None)
-    if network is None or not isinstance(dialect, Dialect):
+    if not isinstance(dialect, Dialect):
         name = type(module.backend if isinstance(module, Frozen) else module).__name__
         expected = "local weights of a known family, whose states can be read"
         cure = (

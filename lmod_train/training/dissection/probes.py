@@ -168,4 +168,6 @@ def _fitted(features: Floats, truth: Classes, c: float):  # type: ignore[no-unty
 
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)  # a probe that has not converged reads too little
-        return LogisticRegression(C=c, class_weight="balanced", max_iter=5000).fit(features, truth)
+        return LogisticRegression(C=c, class_weight="balanced", solver="newton-cg", max_iter=1000, tol=1e-8).fit(
+            features, truth
+        )
