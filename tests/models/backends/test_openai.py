@@ -444,7 +444,7 @@ BENCHMARK = [sys.executable, str(CONFIGS.parent / "scripts/benchmarks/endpoint.p
 def test_ten_kills_lose_no_reply_and_repeat_only_what_was_in_flight():
     done = subprocess.run([*BENCHMARK, "kills", "--n", "10"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.startswith("10 kills: 400 of 400 replies held")
+    assert done.stdout.startswith("10 kills: 800 of 800 replies held")
 
 
 @pytest.mark.slow
