@@ -36,12 +36,14 @@ from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.replies import has_failed, read_replies
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Message, Part, Record
 from lmod_train.models.backends import openai
 from lmod_train.models.backends.endpoint.batch import RequestBatch
 from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.models.backends.endpoint.pace import Pace
 from lmod_train.models.backends.openai import OpenAI
+from lmod_train.tasks.glaucoma import Glaucoma
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT / "tests" / "models" / "backends" / "endpoint" / "server.py"
@@ -63,6 +65,12 @@ class Served:
         """Return how many questions found their image among those that the server keeps."""
         return int(self._stats()["hits"])
 
+    def wait(self) -> None:
+        """Wait until the requests of a client that has ended are read and replied to."""
+        time.sleep(0.1)
+        while self._stats()["now"]:
+            time.sleep(0.02)
+
     def _stats(self) -> Any:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(self.url.replace("/v1", "/stats"), timeout=30) as reply:
@@ -83,28 +91,30 @@ def serving(records: Sequence[Record], **plan: Any) -> Iterator[Served]:
 
 def curated(folder: Path, n: int, images: int, side: int = 256) -> list[Record]:
     """Write a curated folder of `n` questions, `images` of them about one picture; return its records."""
-    records = [_record(i, f"{i // images}.jpg") for i in range(n)]
     write_json(folder / "manifest.json", {"schema_version": SCHEMA_VERSION})
-    write_records(folder / "records" / "glaucoma.parquet", records)
     noise = np.random.default_rng(0)
-    for name in sorted({r.image[0] for r in records}):
-        Image.fromarray(noise.integers(0, 255, (side, side, 3), dtype=np.uint8)).save(folder / name, quality=80)
+    drawn = [folder / f"{number}.jpg" for number in range(-(-n // images))]
+    for file in drawn:
+        Image.fromarray(noise.integers(0, 255, (side, side, 3), dtype=np.uint8)).save(file, quality=80)
+    shown = [(file.name, sha256_of(file)) for file in drawn]
+    records = [_record(i, *shown[i // images]) for i in range(n)]
+    write_records(folder / "records" / "glaucoma.parquet", records)
     return records
 
 
-def _record(i: int, image: str) -> Record:
+def _record(i: int, image: str, sha256: str) -> Record:
     words = f"Does this eye have glaucoma? #{i}"
     return Record(
         id=f"glaucoma/p/{i:05}",
         task="glaucoma",
         task_class="lmod_train.tasks.glaucoma.Glaucoma",
-        task_version=3,
+        task_version=Glaucoma.version,
         source="phantom",
         key=str(i),
         modality="CFP",
         image=(image,),
         image_plain=(image,),
-        image_sha256=(image,),
+        image_sha256=(sha256,),
         split="test",
         group=str(i),
         language="en",
@@ -150,7 +160,7 @@ def ours(
     """
     backend = OpenAI(urls[0], "m", replicas=list(urls[1:]), pace=Pace(concurrency=concurrency))
     batches = [backend.collate(records[i : i + batch], folder) for i in range(0, len(records), batch)]
-    backend.respond(backend.collate([_record(10**6, records[0].image[0])], folder))
+    backend.respond(backend.collate([_record(10**6, *records[0].image, *records[0].image_sha256)], folder))
     began = time.perf_counter()
     streams = [iter(batches)] if stream else [iter([one]) for one in batches]
     replies = [reply for several in streams for reply in backend.respond_stream(several)]
@@ -208,27 +218,34 @@ def replicas(n: int, work: Path, delay: float, concurrency: int) -> None:
 
 
 def kills(n: int, work: Path, delay: float, concurrency: int) -> None:
-    """Kill a command `n` times, let it finish, and compare what the server sent with what the run holds.
+    """Kill a command `n` times while it asks, let it finish, and compare what the server sent with what the run holds.
 
-    The key is searched for in all files of the run and in all output.
+    The server closes silent requests itself: a short time-out of the client would give up replies that are being sent
+    on a slow machine. The key is searched for in all files of the run and in all output.
     """
-    records = curated(work / "curated", 40 * n, images=4, side=16)
+    records = curated(work / "curated", 2 * MOST * n, images=4, side=16)
     run, draw = work / "run", random.Random(n)
-    with serving(records, delay=delay, fault=0.1) as server:
-        timeout = ("--model.backend.pace.timeout", "0.5")
-        command = test_command(server.url, work / "curated", run, concurrency, *timeout)
+    with serving(records, delay=delay, fault=0.1, silence=0.5) as server:
+        command = test_command(server.url, work / "curated", run, concurrency)
         texts: list[str] = []
         lost = [_killed(command, run, server, draw, records, texts) for _ in range(n)]
-        texts.append(_output(command))
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=_keyed())
+        texts.append(done.stdout + done.stderr)
         sent = server.counts()["sent"]
     held = _held(run)
     twice = sum(c - 1 for i, c in sent.items() if i >= 0)
-    assert held == {r.id for r in records}, "a reply is missing"
-    assert twice <= sum(lost), f"{twice} were asked twice, and {sum(lost)} were in flight"
+    assert done.returncode == 0, f"the last command ended with status {done.returncode}:\n{texts[-1]}"
+    assert held == {r.id for r in records}, f"{len(records) - len(held)} replies are missing"
+    assert max(lost) <= concurrency, f"{max(lost)} replies were lost at one kill, of {concurrency} in flight"
+    assert twice == sum(lost), f"{twice} were asked twice, and {sum(lost)} were in flight"
     found, files = found_in([run], texts)
     assert not found, f"the key is in {found}"
     print(f"{n} kills: {len(held)} of {len(records)} replies held, {twice} asked twice, most at one kill {max(lost)}; "
           f"the key is in none of {files} files and {len(texts)} outputs")  # fmt: skip
+
+
+MOST = 40
+"""Maximum number of requests after which a command is killed; half of the records are left for the last command."""
 
 
 def test_command(url: str, folder: Path, run: Path, concurrency: int, *more: str) -> list[str]:
@@ -249,11 +266,6 @@ def _keyed() -> dict[str, str]:
     return {**os.environ, "OPENAI_API_KEY": SECRET, "OPENAI_LOG": "debug"}
 
 
-def _output(command: Sequence[str]) -> str:
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=_keyed())
-    return done.stdout + done.stderr
-
-
 def found_in(folders: Sequence[Path], texts: Sequence[str]) -> tuple[list[str], int]:
     """Return where the key, or 20 characters of it, is found, and the number of files."""
     files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
@@ -270,23 +282,30 @@ def _killed(
     Its output is appended to `texts`.
 
     Raises:
-        AssertionError: A record whose reply the run held before was asked again.
+        AssertionError: The command ended before, or it asked a record again whose reply the run held.
     """
-    before, asked = _held(run), server.counts()["asked"]
+    before, counted, until = _held(run), server.counts(), draw.randint(1, MOST)
     out = run.parent / "output.txt"
     with out.open("w") as opened:
         process = subprocess.Popen(command, stdout=opened, stderr=opened, env=_keyed())
-    while process.poll() is None and sum(server.counts()["asked"].values()) < sum(asked.values()) + 4:
+    while process.poll() is None and _more(server.counts(), counted, "asked").total() < until:
         time.sleep(0.01)
-    time.sleep(draw.uniform(0, 0.8))
+    time.sleep(draw.uniform(0, 0.1))
+    ended = process.poll()
     process.send_signal(draw.choice((signal.SIGKILL, signal.SIGTERM)))
     process.wait()
     texts.append(out.read_text())
-    time.sleep(0.6)  # what the server is still sending is counted too
-    counts, held = server.counts(), _held(run)
-    again = {records[i].id for i in counts["asked"] if i >= 0 and counts["asked"][i] > asked[i]} & before
+    assert ended is None, f"a command ended with status {ended} before it was killed:\n{texts[-1]}"
+    server.wait()
+    now, held = server.counts(), _held(run)
+    again = {records[i].id for i in _more(now, counted, "asked")} & before
     assert not again, f"asked although the run held a reply: {sorted(again)[:3]}"
-    return sum(1 for i in counts["sent"] if i >= 0 and records[i].id not in held)
+    return sum(c for i, c in _more(now, counted, "sent").items() if records[i].id not in held)
+
+
+def _more(now: dict[str, Counter[int]], before: dict[str, Counter[int]], name: str) -> Counter[int]:
+    """Return by how much the counts of the questions have grown, those that have."""
+    return Counter({i: c for i, c in (now[name] - before[name]).items() if i >= 0})
 
 
 def _held(run: Path) -> set[str]:

@@ -50,7 +50,7 @@ def captured(file: Path) -> Iterator[None]:
 
 def asked(work: Path, url: str, run: str, n: int, *more: str) -> None:
     """Run a command on a server; its output is appended to ``output.txt``."""
-    limits = {"attempts": 1, "timeout": 0.5, "give_up_after": n + 1}
+    limits = {"attempts": 1, "timeout": 2.5, "give_up_after": n + 1}
     options = [word for k, v in limits.items() for word in (f"--model.backend.pace.{k}", str(v))]
     with captured(work / "output.txt"), suppress(SystemExit):  # as it ends for options that it does not know
         command_line([*test_command(url, work / "curated", work / run, 8, *options)[3:], *more])
@@ -69,7 +69,9 @@ def main() -> None:
         for i, plan in enumerate(PLANS):
             with serving(records, echo=True, **plan) as server:
                 asked(work, server.url, f"run-{i}", given.n)
-                calls += sum(count for n, count in server.counts()["asked"].items() if n >= 0)
+                failing = sum(count for n, count in server.counts()["asked"].items() if n >= 0)
+            assert failing, f"no record was asked: {(work / 'output.txt').read_text(errors='replace')[-1000:]}"
+            calls += failing
         nobody = "http://127.0.0.1:9/v1"
         urls = [f"http://u:{SECRET}@127.0.0.1:9/v1", f"{nobody}?key={SECRET}", f"http://127.0.0.1:9/{SECRET}/v1",
                 f"htp://{SECRET}", SECRET]  # fmt: skip

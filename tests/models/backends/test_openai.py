@@ -27,6 +27,7 @@ from lmod_train.models.backends.openai import OpenAI
 from lmod_train.models.chat.checkpoint import find
 from tests import forks
 from tests.models.backends.endpoint.server import FAULTS, STATUS, Plan, serving
+from tests.opened_script import opened
 from tests.tiny import hashed, record, write_curated
 
 CONFIGS = configs_folder()
@@ -127,6 +128,25 @@ def test_the_server_has_replied_at_most_to_as_many_unwritten_records_as_may_be_i
     assert world.account() == {"answered": 120} and stats["unwritten"] in (2, 3)
 
 
+def test_the_place_of_a_reply_is_free_once_it_is_written(world):
+    with serving(world.plan()) as server:
+        backend = OpenAI(server.url, "served-7b", pace=Pace(concurrency=3))
+        replies = backend.respond_stream(iter([backend.collate(world.records[:9], world.curated)]))
+        for taken in range(1, 7):
+            next(replies)  # and is being written
+            until = time.monotonic() + 20
+            while asked_of(server) < 2 + taken and time.monotonic() < until:
+                time.sleep(0.01)
+            time.sleep(0.05)
+            assert asked_of(server) == 2 + taken
+        replies.close()
+
+
+def asked_of(server):
+    """Return how many requests about records a server has read."""
+    return sum(count for n, count in server.stats()["asked"].items() if n >= 0)
+
+
 def test_replies_carry_what_the_server_states(world):
     with serving(world.plan()) as server:
         world.test(server.url, "--data.limit", "1", "--model.backend.extra", "{seed: 3}")
@@ -201,7 +221,7 @@ def test_a_run_with_refused_records_is_finished_whatever_their_place(world, caps
 def test_a_key_that_is_revoked_during_the_run_leaves_failed_and_not_asked_apart(world, capsys):
     with serving(world.plan(revoked_after=40)) as server:
         assert world.test(server.url, "--model.backend.pace.concurrency", "4") == INCOMPLETE
-        asked = sum(c for n, c in server.stats()["asked"].items() if n >= 0)
+        asked = asked_of(server)
     found = world.account()
     assert found == {"answered": 37, "failed": asked - 37, "not asked": 120 - asked} and 1 <= found["failed"] <= 4
     assert f"{found['failed']} requests failed ({found['failed']} with 'HTTP 401: no')" in capsys.readouterr().out
@@ -270,7 +290,7 @@ def test_an_outage_ends_the_command_and_the_next_one_goes_on(world):
     assert 30 < answered <= 37 and found["failed"] >= 5 and sum(found.values()) == 120
     with serving(world.plan(), port) as server:
         world.test(server.url)
-        assert sum(c for n, c in server.stats()["asked"].items() if n >= 0) == 120 - answered
+        assert asked_of(server) == 120 - answered
     assert world.account() == {"answered": 120}
 
 
@@ -440,11 +460,17 @@ def test_what_was_spent_is_printed_at_the_end(world, capsys):
 BENCHMARK = [sys.executable, str(CONFIGS.parent / "scripts/benchmarks/endpoint.py")]
 
 
+def test_what_the_benchmarks_curate_may_be_sent(tmp_path):
+    """Or each of their commands ends before its first request."""
+    records = opened("endpoint", "scripts/benchmarks").curated(tmp_path, 8, images=4, side=16)
+    assert len(OpenAI(NOBODY, "m").collate(records, tmp_path).records) == 8
+
+
 @pytest.mark.slow
 def test_ten_kills_lose_no_reply_and_repeat_only_what_was_in_flight():
     done = subprocess.run([*BENCHMARK, "kills", "--n", "10"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.startswith("10 kills: 400 of 400 replies held")
+    assert done.stdout.startswith("10 kills: 800 of 800 replies held")
 
 
 @pytest.mark.slow
