@@ -9,6 +9,7 @@ the healthy model. ``--null`` resamples patients of the healthy models' cached r
 named. Finished cells are not computed again.
 
     python scripts/benchmarks/dissection.py --cost small_base --curated CUR --work W    time and size an image
+    python scripts/benchmarks/dissection.py --coverage 1000                             intervals and tests of the steps
 """
 
 from __future__ import annotations
@@ -17,25 +18,20 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor
-from torch.nn import functional
+from dissection_faults import KINDS, Planted
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lmod_train.core.types import Batch, Reply  # noqa: E402
 from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks  # noqa: E402
 from lmod_train.data.datamodules.records import RecordsDataModule  # noqa: E402
-from lmod_train.models.chat.family import family_of  # noqa: E402
-from lmod_train.models.modules.conversation import VisionLanguageModel  # noqa: E402
 from lmod_train.report.results import read_results  # noqa: E402
 from lmod_train.scoring.dissection import (  # noqa: E402  # noqa: E402
     BEST,
@@ -53,183 +49,12 @@ from lmod_train.scoring.dissection import (  # noqa: E402  # noqa: E402
 from lmod_train.tasks.building import build  # noqa: E402
 from lmod_train.training.dissection.features import Dissection  # noqa: E402
 from lmod_train.training.dissection.reading import read_places  # noqa: E402
-from lmod_train.training.dissection.states import decoder_layers  # noqa: E402
 from lmod_train.training.evaluation import evaluate  # noqa: E402
 
 TASK = "four_way"
 ENOUGH = 0.10
 """Fall of its own place, from which a plant counts."""
 
-Plant = Callable[[Any, "Planted", float], None]
-
-
-class Planted(VisionLanguageModel):
-    """The tuned small base with a fault in the loaded network."""
-
-    unreadable = 0.0
-
-    def respond(self, batch: Batch) -> list[Reply]:
-        """Return the replies, a share of them in a form that no parser reads."""
-        replies = super().respond(batch)
-        noise = [float(np.random.default_rng(abs(hash(r.id)) % 2**32).random()) for r in replies]
-        return [replace(r, reply="#" * 9) if x < self.unreadable else r for r, x in zip(replies, noise, strict=True)]
-
-
-def random_tower(network: Any, module: Planted, share: float) -> None:
-    """Draw the weights of the upper layers of the tower anew."""
-    family = family_of(network)
-    layers = network.get_submodule(f"{family.tower}.{family.tower_layers}")
-    torch.manual_seed(0)
-    for layer in list(layers)[round(len(layers) * (1 - share)) :]:
-        for parameter in layer.parameters():
-            parameter.data.normal_(0, 0.02 if parameter.ndim > 1 else 0.1)
-
-
-def low_resolution(network: Any, module: Planted, factor: float) -> None:
-    """Show the tower a picture of a fraction of its resolution."""
-
-    def blur(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> Any:
-        pixels = positional[0] if positional else given["pixel_values"]
-        small = functional.interpolate(pixels, scale_factor=1 / factor, mode="area")
-        made = functional.interpolate(small, size=pixels.shape[-2:], mode="bilinear")
-        return ((made, *positional[1:]), given) if positional else (positional, given | {"pixel_values": made})
-
-    network.get_submodule(family_of(network).tower).register_forward_pre_hook(blur, with_kwargs=True)
-
-
-def rank(network: Any, module: Planted, kept: float) -> None:
-    """Keep some directions of the projector's last map."""
-    weight = _last_map(network).weight
-    u, s, v = torch.linalg.svd(weight.data, full_matrices=False)
-    s[int(kept) :] = 0
-    weight.data = u * s @ v
-
-
-def permuted(network: Any, module: Planted, share: float) -> None:
-    """Permute a share of the projector's output channels."""
-    last = _last_map(network)
-    width = last.weight.shape[0]
-    generator = torch.Generator().manual_seed(0)
-    some = torch.randperm(width, generator=generator)[: round(width * share)]
-    order = torch.arange(width)
-    order[some] = some.roll(1)
-    last.weight.data = last.weight.data[order]
-    if last.bias is not None:
-        last.bias.data = last.bias.data[order]
-
-
-def _last_map(network: Any) -> Any:
-    projector = network.get_submodule(family_of(network).projector[0])
-    return [m for m in projector.modules() if isinstance(m, torch.nn.Linear)][-1]
-
-
-def noise_at(layer: int) -> Plant:
-    """Return a plant that adds noise to the image tokens in front of a layer, in units of their own spread."""
-
-    def plant(network: Any, module: Planted, size: float) -> None:
-        generator = torch.Generator().manual_seed(0)
-
-        def add(hidden: Tensor, shown: Tensor) -> Tensor:
-            states = hidden[:, shown]
-            noise = torch.randn(states.shape, generator=generator) * states.std() * size
-            return states + noise if size < 100 else torch.zeros_like(states)
-
-        _change_image_tokens(network, layer, add)
-
-    return plant
-
-
-def _change_image_tokens(network: Any, layer: int, change: Callable[[Tensor, Tensor], Tensor]) -> None:
-    """Change the states of image tokens in front of a layer; steps of decoding show none."""
-    token, ids = family_of(network).image_token_id, []
-
-    def remember(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> None:
-        ids[:] = [given["input_ids"]]
-
-    def put(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> Any:
-        hidden = positional[0] if positional else given["hidden_states"]
-        shown = ids[0] == token
-        if shown.shape != hidden.shape[:2] or not shown.any():
-            return None
-        made = hidden.clone()
-        for row in range(len(made)):
-            made[row : row + 1, shown[row]] = change(hidden[row : row + 1], shown[row])
-        return ((made, *positional[1:]), given) if positional else (positional, given | {"hidden_states": made})
-
-    network.register_forward_pre_hook(remember, with_kwargs=True)
-    decoder_layers(network)[layer].register_forward_pre_hook(put, with_kwargs=True)
-
-
-def exchanged_words(network: Any, module: Planted, share: float) -> None:
-    """Mix the scores of the first tokens of the choices with those of the next choice."""
-    firsts = _first_tokens(module)
-
-    def mix(_: Any, __: Any, logits: Tensor) -> Tensor:
-        made = logits.clone()
-        made[..., firsts] = (1 - share) * logits[..., firsts] + share * logits[..., firsts[1:] + firsts[:1]]
-        return made
-
-    network.lm_head.register_forward_hook(mix)
-
-
-def preferred(network: Any, module: Planted, nats: float) -> None:
-    """Add a constant to the score of one choice's first token."""
-    first = _first_tokens(module)[0]
-
-    def add(_: Any, __: Any, logits: Tensor) -> Tensor:
-        made = logits.clone()
-        made[..., first] += nats
-        return made
-
-    network.lm_head.register_forward_hook(add)
-
-
-def _first_tokens(module: Planted) -> list[int]:
-    """Return the token in which the reply of each choice first differs from the others."""
-    from lmod_train.models.chat.batch import ChatBatch
-    from lmod_train.models.chat.generation import choice_replies
-
-    data = module.data
-    record = data.records("test")[0]
-    batch = ChatBatch.of(module.collate([record], data.images))
-    replies = [reply.ids for reply in choice_replies(module.dialect, batch)]
-    same = next(i for i, tokens in enumerate(zip(*replies, strict=False)) if len(set(tokens)) > 1)
-    return [ids[same] for ids in replies]
-
-
-def unreadable(network: Any, module: Planted, share: float) -> None:
-    """Give a share of the replies a form that no parser reads."""
-    module.unreadable = share
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of fault.
-
-    Attributes:
-        plant: Plants it in a network.
-        strengths: Weak, middle and strong.
-        truth: Names of the step that are right; the first is that of the plan.
-        place: Place that it lowers.
-    """
-
-    plant: Plant
-    strengths: tuple[float, float, float]
-    truth: tuple[str, ...]
-    place: str
-
-
-KINDS = {
-    "random tower": Kind(random_tower, (0.25, 0.5, 1.0), ("representation",), TOWER),
-    "low resolution": Kind(low_resolution, (4, 8, 32), ("representation",), TOWER),
-    "projector of low rank": Kind(rank, (4, 2, 1), ("connection",), PROJECTOR),
-    "permuted channels": Kind(permuted, (0.1, 0.3, 1.0), ("mapping", "comprehension or mapping"), REPLY),
-    "noise from the input on": Kind(noise_at(0), (2, 8, 1000), ("comprehension", "comprehension or mapping"), LAST),
-    "noise from layer 1 on": Kind(noise_at(1), (2, 8, 1000), ("comprehension", "comprehension or mapping"), LAST),
-    "words exchanged": Kind(exchanged_words, (0.6, 0.8, 1.0), ("mapping",), LIKELIHOOD),
-    "one answer preferred": Kind(preferred, (4, 8, 16), ("prior",), LIKELIHOOD),
-    "unreadable replies": Kind(unreadable, (0.2, 0.5, 0.9), ("saying",), REPLY),
-}
 HEALTHY = "healthy"
 
 
@@ -250,7 +75,12 @@ def dissected(fit: Path, curated: Path, out: Path, kind: str, strength: float, p
     if kind != HEALTHY:
         KINDS[kind].plant(module.network, module, strength)
     module.eval()
-    quiet = {"accelerator": "cpu", "devices": 1, "enable_progress_bar": False, "enable_model_summary": False}
+    quiet: dict[str, Any] = {
+        "accelerator": "cpu",
+        "devices": 1,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+    }
     evaluate(module, data, out, callbacks=[Dissection(pairs=pairs)], **quiet)
     (items,) = read_results([out]).items.values()
     read_places(out, items[TASK], permutations=0)
@@ -337,6 +167,44 @@ def null(healthy: Sequence[Path], draws: int) -> None:
     print(f"a loss is named in {named_in} of {total} resamples of healthy models ({named_in / total:.1%}; at most 5 %)")
 
 
+def coverage(simulations: int) -> None:
+    """Print how often the interval of a step holds its true change, and how often a change is found where none is.
+
+    Records are right before a step with a probability, and change with others; two records of a patient agree in half
+    of their changes.
+    """
+    print("records  classes  per patient  right before  gained  lost  coverage (at least 93 %)  p < 0.05")
+    noise = np.random.default_rng(0)
+    for n, classes, each, right, gain, loss in CELLS_OF_COVERAGE:
+        held = rejected = 0
+        for _ in range(simulations):
+            truth = noise.integers(0, classes, n // each).repeat(each)
+            before = noise.random(n) < right
+            shared, draws = noise.random(n // each).repeat(each), noise.random(n)
+            draws = np.where(noise.random(n) < 0.5, shared, draws) if each > 1 else draws
+            after = before ^ (draws < np.where(before, loss, gain))
+            read = {p: np.where(own, truth, (truth + 1) % classes) for p, own in ((TOWER, before), (PROJECTOR, after))}
+            (step,) = steps(truth, read, [f"{i // each}" for i in range(n)], classes)
+            change = (1 - right) * gain - right * loss
+            held += step.low is not None and step.low - 1e-9 <= change <= (step.high or 0.0) + 1e-9
+            rejected += step.p is not None and step.p < 0.05
+        cell = "  ".join(f"{value:g}" for value in (n, classes, each, right, gain, loss))
+        print(f"{cell}  {held / simulations:.3f}  {rejected / simulations:.3f}")
+
+
+CELLS_OF_COVERAGE = (
+    (60, 2, 1, 0.8, 0.2, 0.05),
+    (60, 2, 1, 0.8, 0.1, 0.3),
+    (200, 2, 1, 0.8, 0.2, 0.05),
+    (200, 2, 2, 0.8, 0.2, 0.05),
+    (200, 4, 1, 0.9, 0.0, 0.0),
+    (200, 4, 1, 0.95, 0.0, 0.1),
+    (200, 4, 2, 0.9, 0.27, 0.03),
+    (400, 4, 2, 0.9, 0.1, 0.1),
+)
+"""Records, classes, records a patient, probability of a right one in front of the step, and of each change."""
+
+
 def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, count: int) -> None:
     """Print the time of reading and storing states beside one forward pass with likelihoods, image by image in turn."""
     from lmod_train.core.cache import Cache
@@ -378,17 +246,21 @@ def main() -> None:
     """Plant, dissect and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--fits", type=Path, nargs="+", default=[])
-    parser.add_argument("--curated", type=Path, nargs="+", required=True)
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--curated", type=Path, nargs="+", default=[])
+    parser.add_argument("--work", type=Path, default=Path("build/dissection"))
     parser.add_argument("--kinds", nargs="*", default=list(KINDS))
     parser.add_argument("--levels", nargs="*", default=list(LEVELS))
     parser.add_argument("--pairs", type=int, default=0)
     parser.add_argument("--null", type=int, default=0)
+    parser.add_argument("--coverage", type=int, default=0, help="Simulations of each cell, instead.")
     parser.add_argument("--cost", default="", help="Checkpoint whose states are timed instead.")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--images", type=int, default=100)
     given = parser.parse_args()
+    if given.coverage:
+        coverage(given.coverage)
+        return
     if given.cost:
         cost(given.cost, given.curated[0], given.work, given.device, given.dtype, given.images)
         return
