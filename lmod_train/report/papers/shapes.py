@@ -193,6 +193,9 @@ _WECHAT = {
     | {f"Open-ended {lang}": _of(f"vqa_open_{lang.lower()}", dataset_or_subset=f"Open-ended_{lang}")
        for lang in ("CN", "EN")},
 }  # fmt: skip
+_SORTED = """Rows of runs are of at most 100 of their wrong replies about glaucoma, once each is sorted by a rule, a
+judge or a person: `judge RUN --tasks glaucoma --prompt error_types --wrong 100 --model openai`, or `--sheet SHEET.csv`
+in the place of the model. The paper drew its 100 from the wrong replies of 23 models."""
 _SPLIT = "Precision, recall and F1 of one stage against the others."
 
 SHAPES: dict[str, Shape] = {
@@ -231,7 +234,7 @@ SHAPES: dict[str, Shape] = {
         Shape("lmod_plus_table_9", "LMOD+, Table 9: types of 100 sampled errors",
               _columns("lmod_plus", "Table 9",
                        {e: _of("error_type_share", "", stage_or_class=e) for e in _ERRORS}),
-              (("errors", "count"), ("percent", "proportion")), unit="count"),
+              (("errors", "count"), ("percent", "proportion")), note=_SORTED, unit="count"),
         Shape("lmod_plus_figure_3", "LMOD+, Figure 3: binary diagnosis by condition",
               _columns("lmod_plus", "text (Figure 3)",
                        {f.condition: _of("binary_diagnosis", dataset_or_subset=f.short) for f in FINDINGS}),
