@@ -45,7 +45,7 @@ def test_the_sheet_has_the_wrong_replies_and_table_9_their_types(tmp_path, monke
     run = Run(made(Path("run"), skill, seed=seed, n=40))
     asked = ["judge", "run", "--tasks", "glaucoma", "--prompt", "error_types"]
     assert cli.main([*asked, "--sheet", "sheet.csv", "--wrong", str(wrong)]) == 0
-    lines = list(csv.DictReader(Path("sheet.csv").open(encoding="utf-8-sig", newline="")))
+    lines = list(csv.DictReader(Path("sheet.csv").read_text(encoding="utf-8-sig").splitlines()))
     known = {p.record.id: p for p in read_predictions(run.predictions)}
     chosen = wrong_in_order(run)[:wrong]
     assert {line["id"] for line in lines} == {id for id in chosen if given(known[id]) is not None}

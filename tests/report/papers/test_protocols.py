@@ -4,7 +4,7 @@ import pytest
 
 from lmod_train.report.papers.printed import PAPERS, Printed, find, printed
 from lmod_train.report.papers.protocols import protocol_of
-from lmod_train.tasks import age_group, anatomy, conditions, four_way, glaucoma, sex, staging
+from lmod_train.tasks import age_group, anatomy, bilingual, conditions, four_way, glaucoma, sex, staging
 from lmod_train.tasks.wordings import digest_of
 
 
@@ -58,15 +58,26 @@ PRINTED = {
     **{("lmod_plus", scale): [staging.PROMPTS["lmod_plus"]] for scale in ("macular_hole_stage", "icdr", "sdrg")},
     ("lmod_plus", "sex"): [sex.PROMPTS["lmod_plus"]],
     ("lmod_plus", "age_group"): [age_group.PROMPTS["lmod_plus"]],
+    ("ophthalwechat", "binary_question"): list(bilingual.BINARY.values()),
+    ("ophthalwechat", "single_choice_question"): list(bilingual.SINGLE_CHOICE.values()),
+    ("ophthalwechat", "open_question"): list(bilingual.OPEN.values()),
 }
 """Paper and task -> the prompts that the paper prints, word for word in the test of each task."""
 
 
 def test_the_words_of_a_cell_are_the_prompts_of_its_paper():
     several = [(c, p) for paper in PAPERS for c in printed(paper) if (p := protocol_of(c)) and p.names]
-    found = {(c.paper, p.task): p.words for c, p in several if c.paper.startswith("lmod") and p.words}
-    assert found == {key: frozenset(map(digest_of, prompts)) for key, prompts in PRINTED.items()}
-    assert all(p.words == found.get((c.paper, p.task), frozenset()) for c, p in several)
+    found = {(c.paper, p.task): p.words for c, p in several if p.words}
+    assert {key: set(words) for key, words in found.items()} == {
+        key: set(map(digest_of, prompts)) for key, prompts in PRINTED.items()
+    }
+    assert all(p.words == found.get((c.paper, p.task), {}) for c, p in several)
+    assert all(all(words.values()) for words in found.values() if len(words) > 1), "where each of several is printed"
+    without = {c.paper for c, p in several if not p.words}
+    assert without == {"xpcr", "ophthalwechat_journal"}
+    assert all(
+        "words around question and options are not printed" in p.unknown for c, p in several if c.paper == "xpcr"
+    )
 
 
 def test_the_images_of_the_sources_of_a_cell_are_as_many_as_its_items():
