@@ -66,7 +66,7 @@ def protocol_of(cell: Printed) -> Protocol | None:
     if row is None or not row["our_task"]:
         return None
     n, balanced = row["n"], {"yes": True, "no": False, "": None}[row["balanced"]]
-    asked = _subset(row["by"], cell) if row["by"] not in ("stage", "level") else "all"
+    asked = _subset(row["by"].removesuffix("stage").removesuffix("level").removesuffix(";"), cell)
     return Protocol(
         row["our_task"],
         row["our_metric"],
@@ -108,7 +108,9 @@ def source_of(cell: Printed) -> str:
 
 
 def _subset(by: str, cell: Printed) -> str:
-    """Return the subset of ``scores.csv`` that a cell is over, by the kind of subset."""
+    """Return the subset of ``scores.csv`` that a cell is over, by the kinds of subset, e.g. ``modality;stage``."""
+    if ";" in by:
+        return ";".join(_subset(one, cell) for one in by.split(";"))
     values = {
         "": "",
         "modality": "" if cell.modality in ("all", "macro_avg") else cell.modality,

@@ -149,8 +149,16 @@ task with known ages or sexes, without adjustment: Pearson's chi-square test, or
 counts, items taken as independent."""
 _SUPERVISED = """Of supervised models; the size of the test set is not stated. The classifiers here choose among the
 options of the question, which is easier than among all classes of a modality."""
+_STAGE_NAMES = ("IQA", "AL", "LC", "DD", "SG", "CD")
+
+
+def _of_stages(modality: str) -> dict[str, dict[str, str]]:
+    return {stage: _of(stage.lower(), modality=modality, stage_or_class=stage) for stage in _STAGE_NAMES}
+
+
+_BY_MODALITY = "In percent. Most rows are the same model's row of another modality times a constant."
 _XPCR = {
-    **{stage: _of(stage.lower(), "swa", stage_or_class=stage) for stage in ("IQA", "AL", "LC", "DD", "SG", "CD")},
+    **{stage: _of(stage.lower(), "swa", stage_or_class=stage) for stage in _STAGE_NAMES},
     "stages, mean": _of("chain", "swa_mean"),
     **{level: _of("chain", "esa", stage_or_class=level) for level in ("resident", "attending", "specialist")},
     "levels, mean": _of("chain", "esa_mean"),
@@ -247,6 +255,9 @@ SHAPES: dict[str, Shape] = {
               note="The figure draws ten rows of Table 5. " + _SPLIT),
         Shape("xpcr_table_2", "X-PCR, Table 2: stages, levels and chains", _columns("xpcr", "Table 2", _XPCR),
               note=_CHAINS, unit="percent"),
+        *(Shape(f"xpcr_table_{number}", f"X-PCR, Table {number} of the supplement: stages on {modality}",
+                _columns("xpcr", f"Table {number}", _of_stages(modality)), note=_BY_MODALITY, unit="percent")
+          for number, modality in enumerate(("EP", "CFP", "RetCam", "FFA", "ICGA", "OCT"), 3)),
         Shape("ophthalwechat_table_1a", "OphthalWeChat, Table 1 A: overall",
               _columns("ophthalwechat", "Table 1A", _WECHAT["a"]), note=_WECHAT_P),
         Shape("ophthalwechat_table_1b", "OphthalWeChat, Table 1 B: closed questions",

@@ -32,6 +32,8 @@ from lmod_train.tasks.wordings import digest_of
         ("lmod_naacl", "text 4.3 (Figure 5)", {"dataset_or_subset": "REFUGE"},
          ("anatomy", "f1_lmod_v1", "source=refuge", 1200, False)),
         ("xpcr", "Table 2", {"model": "GPT-5", "task": "sg"}, ("chain", "swa", "stage=SG", None, None)),
+        ("xpcr", "Table 5", {"model": "GPT-5", "task": "dd"},
+         ("chain", "swa", "modality=RetCam;stage=DD", None, None)),
         ("xpcr", "Table 2", {"model": "GPT-5", "stage_or_class": "attending"}, ("chain", "esa", "level=A", None, None)),
         ("xpcr", "Table 2", {"model": "GPT-5", "metric": "esa_mean"}, ("chain", "esa_mean", "all", None, None)),
         ("xpcr", "Table 2", {"model": "GPT-5", "metric": "ece"}, ("chain", "ece_4", "all", None, None)),
@@ -86,6 +88,12 @@ def test_the_images_of_the_sources_of_a_cell_are_as_many_as_its_items():
     assert {tuple(p.sources.items()) for p in several if p.n == 516} == {(("idrid", 516),)}
 
 
+def test_a_stage_of_a_modality_is_asked_among_all_stages_of_the_modality():
+    cells = [c for number in range(3, 9) for c in find("xpcr", f"Table {number}", model="GPT-5")]
+    asked = {(c.modality, protocol_of(c).asked) for c in cells}
+    assert len(cells) == 36 and asked == {(m, f"modality={m}") for m in ("EP", "CFP", "RetCam", "FFA", "ICGA", "OCT")}
+
+
 def test_a_stage_is_asked_among_all_stages():
     found = protocol_of(Printed("lmod_plus", "Table 5", "x", "icdr_staging", "ICDR", "CFP", "stage 3", "f1"))
     assert (found.subset, found.asked, found.names) == ("stage=3", "all", ("lmod_plus",))
@@ -96,7 +104,8 @@ def test_cells_that_no_score_here_is_defined_as():
     assert {task for _, _, task in without} == {
         "dataset_statistics", "subgroup_age_p", "subgroup_sex_p", "staging_overall", "error_type_share",
     }  # fmt: skip
-    others = [c for paper in PAPERS[3:] for c in printed(paper) if (c.paper, c.table) != ("xpcr", "Table 2")]
+    of_stages = [("xpcr", f"Table {number}") for number in range(2, 9)]
+    others = [c for paper in PAPERS[3:] for c in printed(paper) if (c.paper, c.table) not in of_stages]
     without = [c for c in others if not _is_of_closed_questions(c) and c.metric not in ("bleu1", "bertscore")]
     assert without and all(protocol_of(c) is None for c in without)
 
