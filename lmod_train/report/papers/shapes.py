@@ -147,8 +147,10 @@ _PRF = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 _NO_TEST = """Neither the statistical test nor the task behind the printed p values is stated. Those of runs are of each
 task with known ages or sexes, without adjustment: Pearson's chi-square test, or Fisher's exact test for small expected
 counts, items taken as independent."""
+_UNREAD = "A run that names no region has precision, recall and F1 of 0; the paper prints N/A for VILA-8B."
 _SUPERVISED = """Of supervised models; the size of the test set is not stated. The classifiers here choose among the
-options of the question, which is easier than among all classes of a modality."""
+options of the question, which is easier than among all classes of a modality. Rows of runs are of all runs, also of
+language models."""
 _STAGE_NAMES = ("IQA", "AL", "LC", "DD", "SG", "CD")
 
 
@@ -210,7 +212,7 @@ SHAPES: dict[str, Shape] = {
     shape.name: shape
     for shape in (
         Shape("lmod_table_2", "LMOD, Table 2: overall performance", _columns("lmod_naacl", "Table 2", _LMOD),
-              note="Anatomy as fractions, accuracies in percent. HR is printed as HC."),
+              note="Anatomy as fractions, accuracies in percent. HR is printed as HC. " + _UNREAD),
         Shape("lmod_table_4", "LMOD, Table 4: supervised classifiers",
               _columns("lmod_naacl", "Table 4", _supervised("f1")), note=_SUPERVISED, unit="percent"),
         Shape("lmod_table_7", "LMOD, Table 7: p values of age groups",
@@ -226,7 +228,7 @@ SHAPES: dict[str, Shape] = {
               note="The text states two of the twenty numbers that the figure draws."),
         Shape("lmod_v1_table_3", "LMOD, first version, Table 3: overall performance",
               _columns("lmod_v1", "Table 3", _V1),
-              note="Anatomy as fractions, accuracies in percent. HR is printed as PPV."),
+              note="Anatomy as fractions, accuracies in percent. HR is printed as PPV. " + _UNREAD),
         Shape("lmod_v1_table_4", "LMOD, first version, Table 4: rejection rates",
               _columns("lmod_v1", "Table 4", _REJECTED), unit="percent"),
         Shape("lmod_plus_table_3", "LMOD+, Table 3: overall performance", _columns("lmod_plus", "Table 3", _PLUS),
