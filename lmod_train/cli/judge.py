@@ -160,7 +160,8 @@ def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str
         tasks = tasks_asked((p.record for p in chosen), task_arguments(run.read_config()), trust)
         chosen = wrong_of_each(chosen, tasks, given["wrong"])
     count = write_sheet(given["sheet"], chosen)
-    print(f"wrote {given['sheet']}: {count} replies to judge")
+    labels = ", ".join(_asking(given)["labels"])
+    print(f"wrote {given['sheet']}: {count} replies to judge, each as one of {labels}")
     return Ended()
 
 
