@@ -88,7 +88,11 @@ class Level(Task):
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return the level in words; a single letter R, A or S is one."""
         letter = reply.reply.strip(" .\n").upper()
-        return NAMES[letter] if letter in NAMES else read(reply, parse_own, self.choices)
+        return (
+            NAMES[letter]
+            if letter in NAMES
+            else read(reply, lambda text, _: parse_own(text, self.choices), self.choices)
+        )
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies against the provisional labels, F1, the account and the baselines."""
