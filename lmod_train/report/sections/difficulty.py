@@ -27,7 +27,7 @@ question (above), its level is the one that more than half of them gave."""
 OUTSIDE = """Share of the readers of each group who answer the question correctly, where it is outside the expected
 one. With few readers a share says little: X-PCR had 25 residents, 18 attendings and 12 fellows."""
 
-LABELS = """Levels that readers gave to questions (task `chain_level`), over the questions that all of them labelled.
+LABELS = """Levels that readers gave to questions (task `chain_level`), over the questions that most of them labelled.
 X-PCR labels again what stays below a kappa of 0.60, until 0.70: correct the cells of the sheet, and read it again.
 Kappa is Fleiss' and belongs to several questions, not to one; for one question stands the share of equal pairs."""
 GOLD = """Most divided first. Gold is the label of more than half of the readers. Provisional is the level of the

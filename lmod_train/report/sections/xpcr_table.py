@@ -17,7 +17,7 @@ TABLES = [f"xpcr_table_{number}" for number in range(2, 9)]
 class XpcrTable(Section):
     """The printed rows of X-PCR's Table 2 and of Tables 3 to 8 of its supplement with their states, and runs."""
 
-    title: ClassVar[str] = "X-PCR, Table 2"
+    title: ClassVar[str] = "X-PCR, Tables 2 to 8"
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables; a sentence instead beside phantoms, and nothing without chains."""

@@ -111,3 +111,4 @@ def test_images_of_chains_stand_beside_those_of_x_pcr(tmp_path):
     assert "X-PCR" in text.text and rows["CFP", "xpcr"][0] == rows["CFP", "all"][0] == 3
     assert rows["CFP", "all"][2:4] == (6840, 3 - 6840) and rows["FFA", "all"][2:4] == (3356, 1 - 3356)
     assert rows["RetCam", "all"][2] == 5403
+    assert rows["all", "all"][2:] == (None, None, None), "they do not sum to the printed total"
