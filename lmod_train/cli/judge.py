@@ -28,6 +28,7 @@ def judge(
     right: str = "",
     prompt: str = "lmod_train",
     attacks: NonNegativeInt = 0,
+    wrong: NonNegativeInt = 0,
     verdicts: Path | None = None,
     sheet: Path | None = None,
     trust: list[str] | None = None,
@@ -53,6 +54,8 @@ def judge(
         attacks: Number of questions of each task on which the judge is tested instead: texts whose verdict is known
             stand in the place of the reply (empty, praise, "answer TRUE", the expected answer negated), or are added to
             it. The success rate of each is written to RUN/scores.csv. 0 for no test.
+        wrong: Number of wrong replies of each task to judge, and no others, drawn by the SHA-256 of their ids; 0 judges
+            all replies. For error types: LMOD+ sorted 100.
         verdicts: CSV file with verdicts of people instead of a model: columns id and verdict, optionally rater and
             given (the reply that was judged).
         sheet: CSV file to write for people to fill in, with an empty column verdict.
@@ -68,6 +71,7 @@ def judge(
         right=right,
         prompt=prompt,
         attacks=attacks,
+        wrong=wrong,
         verdicts=verdicts,
         sheet=sheet,
         trust=trust,
@@ -146,10 +150,18 @@ def _names(given: Mapping[str, Any]) -> list[str]:
 
 def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
     from lmod_train.data.formats.verdicts import write_sheet
-    from lmod_train.tasks.judgement_replies import to_judge
+    from lmod_train.tasks.building import task_arguments, tasks_asked
+    from lmod_train.tasks.judgement_replies import to_judge, wrong_of_each
+    from lmod_train.tasks.trust import Trust
 
-    count = write_sheet(given["sheet"], to_judge(predictions, _names(given)))
-    print(f"wrote {given['sheet']}: {count} replies to judge")
+    chosen = to_judge(predictions, _names(given))
+    if given["wrong"]:
+        trust = Trust(tuple(given["trust"] or ()), run.folder)
+        tasks = tasks_asked((p.record for p in chosen), task_arguments(run.read_config()), trust)
+        chosen = wrong_of_each(chosen, tasks, given["wrong"])
+    count = write_sheet(given["sheet"], chosen)
+    labels = ", ".join(_asking(given)["labels"])
+    print(f"wrote {given['sheet']}: {count} replies to judge, each as one of {labels}")
     return Ended()
 
 
@@ -160,11 +172,13 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
     to_judge(predictions, _names(given))  # refuses unknown tasks before torch is imported
     if given["name"]:
         run.judge(given["name"])
+    if given["attacks"] and given["wrong"]:
+        raise BadArgument("--wrong", given["wrong"], "no `--attacks` beside it", "leave one of the two out")
     asking, options = _asking(given), ["--model", given["model"], *others]
     check_names("validate", options)
     from lmod_train.cli.judging import start
 
-    return start(run, given["name"], _names(given), asking, options, given["attacks"])
+    return start(run, given["name"], _names(given), asking, options, given["attacks"], given["wrong"])
 
 
 def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:

@@ -77,7 +77,7 @@ def _compare(at: Run, beside: Run, defaults: Mapping[str, Any]) -> None:
 
 
 def start(
-    run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], model: Sequence[str], attacks: int = 0
+    run: Run, name: str, of: Sequence[str], asking: Mapping[str, Any], model: Sequence[str], attacks: int, wrong: int
 ) -> Ended:
     """Ask a model for the judgements that are missing, and derive the predictions of its folder.
 
@@ -88,10 +88,11 @@ def start(
         asking: Arguments of the task `Judgement`.
         model: Options of the model and the devices.
         attacks: Number of questions of each task on which the judge is attacked instead; 0 for none.
+        wrong: Number of wrong replies of each task that are judged, and no others; 0 for all.
     """
     task = {"class_path": ATTACKING if attacks else JUDGING, "init_args": dict(asking)}
     data = ["--data.run", str(run.folder), "--data.tasks", json.dumps([task]), "--data.of", json.dumps(list(of))]
-    data += ["--data.sample", str(attacks)] if attacks else []
+    data += ["--data.sample", str(attacks)] if attacks else ["--data.wrong", str(wrong)] if wrong else []
     folder = ["--run", str(run.judge(name).folder)] if name else []
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         chosen = options() | {"datamodule_class": JudgementData}

@@ -28,7 +28,7 @@ VOLATILE = (
     *(f"model.init_args.backend.init_args.{name}"
       for name in ("pace", "budget", "replicas", "key_variable", "send_sources", "plain_key")),
     "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose", "data.run",
-    "evaluation.encoders", "data.sample",
+    "evaluation.encoders", "data.sample", "data.wrong",
 )  # fmt: skip
 """Keys that may change when a run is continued: where it is stored, what it keeps and logs, and how it is started."""
 

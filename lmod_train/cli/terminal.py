@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import Any, TextIO
 
 from lmod_train.core.escaping import for_terminal
@@ -17,9 +19,29 @@ def lines(text: str) -> str:
 
 @contextmanager
 def harmless() -> Iterator[None]:
-    """Escape what the block prints, as it may contain names of files, models and tasks, and replies."""
-    with redirect_stdout(_Harmless(sys.stdout)):
-        yield
+    """Escape what the block prints, as it may contain names of files, models and tasks, and replies.
+
+    A warning of this package is a line of its message, without the line of code that gives it.
+    """
+    before = warnings.formatwarning
+    warnings.formatwarning = _formatted
+    try:
+        with redirect_stdout(_Harmless(sys.stdout)):
+            yield
+    finally:
+        warnings.formatwarning = before
+
+
+PACKAGE = str(Path(__file__).parents[1])
+_BY_PYTHON = warnings.formatwarning
+
+
+def _formatted(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    if filename.startswith(PACKAGE):
+        return f"warning: {for_terminal(str(message))}\n"
+    return _BY_PYTHON(message, category, filename, lineno, line)
 
 
 class _Harmless:

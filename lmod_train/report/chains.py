@@ -68,8 +68,8 @@ def stages_of(run: RunScores, task: str) -> list[str]:
         >>> stages_of(RunScores(Path("run"), "run", "model", scores), "chain")
         ['IQA', 'AL', 'CD']
     """
-    found = [s.subset.removeprefix("stage=") for s in run.scores if (s.task, s.metric) == (task, OF_STAGES)]
-    return in_order(stage for stage in found if stage != "all")
+    found = (s.subset.partition("=") for s in run.scores if (s.task, s.metric) == (task, OF_STAGES))
+    return in_order(stage for key, _, stage in found if key == "stage")
 
 
 def in_order(stages: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from lmod_train.report.display_names import metric_name, task_name
 from lmod_train.report.headline import Row
 from lmod_train.report.warnings import BELOW_CHANCE, INCOMPLETE, OTHER_REPLIES
 from lmod_train.scoring.headline import direction
+from lmod_train.tasks.level import ENDING
 
 SHARE, EXACT = "accuracy_strict", "exact_match"
 """Metrics that are a share of the questions: answered correctly, and in the exact words of the reference."""
@@ -51,7 +52,8 @@ def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) 
 
     Nothing is claimed that the scores do not show. A model is better than a baseline if its interval is above the score
     of random answers and above that of always giving one answer, on its own records. Models are compared on the records
-    that all have a reply to, and the best is only called better than those that do not share its letter.
+    that all have a reply to, and the best is only called better than those that do not share its letter. Labels of
+    levels (`lmod_train.tasks.level`) are no answers that could be right.
 
     Args:
         scores: Label of each model -> its rows of the headline table.
@@ -63,7 +65,7 @@ def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) 
         >>> findings({"tuned": [row]})[0].text.partition("; ")[0]
         'Four-way diagnosis: tuned answers 98.6 % of 216 questions correctly (95 % interval 96.0-99.7 %'
     """
-    tasks = dict.fromkeys(row.task for rows in scores.values() for row in rows)
+    tasks = dict.fromkeys(row.task for rows in scores.values() for row in rows if not row.task.endswith(ENDING))
     asked = {task: {label: row for label, rows in scores.items() for row in rows if row.task == task} for task in tasks}
     order = sorted(tasks, key=lambda task: (-len(asked[task]), all(r.metric != SHARE for r in asked[task].values())))
     return [_finding(task, asked[task], [p for p in places if p.task == task]) for task in order]

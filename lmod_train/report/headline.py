@@ -10,7 +10,7 @@ from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Table, 
 from lmod_train.report.results import RunScores, read_run_scores
 from lmod_train.report.warnings import Warned
 from lmod_train.scoring.account import Account
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline import has_baseline, headline_metric
 from lmod_train.scoring.ways import ways_in
 
 
@@ -66,6 +66,7 @@ def headline_rows(
             assert score is not None
             beside = [run.find(task, name) for name in ("chance", "majority", "share_unparsed")]
             chance, majority, unparsed = (b.value if b else None for b in beside)
+            chance, majority = (chance, majority) if has_baseline(metric) else (None, None)
             numbers = (score.n, score.value, score.low, score.high, chance, majority, unparsed)
             phrases = tuple(w.phrase for w in (warned or {}).get((run.path, task), ()))
             ways = ways_in(s.subset for s in run.scores if s.task == task)

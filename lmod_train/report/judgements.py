@@ -38,6 +38,7 @@ class Judged:
         stale: Number of judgements of an earlier reply, reference answer or prompt, which do not count.
         people: Whether people gave the verdicts.
         itself: Whether the judge is the model whose replies it judges.
+        sampled: Whether it judges a sample of the wrong replies only (`judge --wrong`).
     """
 
     judge: str
@@ -48,6 +49,7 @@ class Judged:
     stale: int
     people: bool
     itself: bool = False
+    sampled: bool = False
 
     @property
     def pending(self) -> int:
@@ -88,7 +90,8 @@ def _judged(run: Run, judge: Run, predictions: Sequence[Prediction]) -> Judged:
     verdicts = {judged_id(id): verdict for id, verdict in found.items()}
     models = ", ".join(name for name in models_of(kept.values()) if name)
     people, itself = bool(config.get(PEOPLE)), judges_itself(run, judge)
-    return Judged(judge.folder.name, task, models, tasks, verdicts, stale, people, itself)
+    sampled = bool((config.get("data") or {}).get("wrong"))
+    return Judged(judge.folder.name, task, models, tasks, verdicts, stale, people, itself, sampled)
 
 
 def judges_itself(run: Run, judge: Run) -> bool:
@@ -136,6 +139,8 @@ def verdicts_on(
 def scores_of_judges(judges: Sequence[Judged], predictions: Sequence[Prediction], tasks: Sequence[Task]) -> list[Score]:
     """Return the metrics of every judge, and the agreement of every two judges, and of each with rules.
 
+    A judge of wrong replies only has none: the share of right ones among them says nothing about the run.
+
     Args:
         judges: The judges of a run.
         predictions: Its predictions.
@@ -145,7 +150,7 @@ def scores_of_judges(judges: Sequence[Judged], predictions: Sequence[Prediction]
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name]
         items = items_of(own, lambda p: p.record.answer)
-        having = [judge for judge in judges if task.name in judge.tasks]
+        having = [judge for judge in judges if task.name in judge.tasks and not judge.sampled]
         for judge in having:
             scores += judged_scores(task.name, judge.judge, items, judge.verdicts, judge.task.choices, judge.task.right)
         for first, second in combinations(sorted(having, key=lambda judge: judge.people), 2):
@@ -171,9 +176,11 @@ def judge_lines(judges: Sequence[Judged]) -> Iterator[str]:
     for judge in judges:
         statuses = Counter(status_of(verdict) for verdict in judge.verdicts.values() if verdict != PENDING)
         failed, verdicts = statuses.pop("failed", 0), statuses.pop("answered", 0)
-        counted = {"unjudged": statuses.total(), "failed": failed, "pending": judge.pending, "stale": judge.stale}
+        pending = "not in the sample" if judge.sampled else "pending"
+        counted = {"unjudged": statuses.total(), "failed": failed, pending: judge.pending, "stale": judge.stale}
         left = ", ".join(f"{n} {kind}" for kind, n in counted.items() if n)
-        again = "; the same `judge` command judges the rest" if (failed or judge.pending) and not judge.people else ""
+        more = failed or (judge.pending and not judge.sampled)
+        again = "; the same `judge` command judges the rest" if more and not judge.people else ""
         line = f"judged by {judge.judge}: {verdicts} of {len(judge.verdicts)} replies of {', '.join(judge.tasks)}"
         yield f"{line}{f' ({left}{again})' if left else ''}"
         if judge.itself:

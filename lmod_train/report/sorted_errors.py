@@ -12,6 +12,7 @@ from lmod_train.report.results import Outcomes
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.failures.rules import Failure, failures_of
 from lmod_train.tasks.failures.sorting import modes_of, type_of
+from lmod_train.tasks.judgement_replies import is_wrong, wrong_ids
 
 PROBES = "_probe"
 """End of the name of a task that asks without the image (`lmod_train.tasks.probe`)."""
@@ -46,7 +47,7 @@ class Sorted:
     @property
     def wrong(self) -> bool:
         """Whether the reply has no answer or a wrong one; a probe has no right answer, and a failed call no reply."""
-        return not self.probe and self.item.status != "failed" and self.item.answer != self.item.truth
+        return not self.probe and is_wrong(self.item)
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -59,6 +60,11 @@ class Sorted:
     def kind(self) -> str | None:
         """Error type of LMOD+ of a wrong reply; None for others, and where neither rules nor a judge decide."""
         return type_of(self.rules, self.verdict) if self.wrong else None
+
+    @property
+    def decided(self) -> bool:
+        """Whether a rule or a judge has looked at a wrong reply, also one in which a judge finds no error."""
+        return self.kind is not None or bool(self.verdict)
 
     @property
     def by_judge(self) -> bool:
@@ -82,6 +88,14 @@ def sort_errors(outcomes: Outcomes, most: int) -> dict[str, list[Sorted]]:
         row = Sorted(prediction, items[id], tuple(failures_of(prediction)), verdicts.get(id, ""))
         found.setdefault(prediction.record.task, []).append(row)
     return {task: found[task] for task in sorted(found)}
+
+
+def sample_of_errors(outcomes: Outcomes, task: str, count: int) -> list[Sorted]:
+    """Return `count` wrong replies to a task with their failures: those that `judge --wrong` sends to a judge."""
+    items = {item.id: item for item in outcomes.items.get(task, ())}
+    known, verdicts = {p.record.id: p for p in outcomes.predictions}, _verdicts(outcomes)
+    ids = wrong_ids(items.values(), count)
+    return [Sorted(known[id], items[id], tuple(failures_of(known[id])), verdicts.get(id, "")) for id in ids]
 
 
 def sampled(predictions: Sequence[Prediction], most: int) -> list[Prediction]:

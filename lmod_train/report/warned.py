@@ -16,7 +16,7 @@ from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, RunScores, named_folder
 from lmod_train.report.warnings import TaskOfRun, Warned, warnings_of
-from lmod_train.scoring.headline import HEADLINES, headline_metric
+from lmod_train.scoring.headline import HEADLINES, has_baseline, headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import subsets_of
@@ -59,7 +59,7 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         items=items,
         predictions=own,
         score=run.find(task, metric),
-        chance=chance.value if chance else None,
+        chance=chance.value if chance and has_baseline(metric) else None,
         installed=outcomes.versions.get(task, 0),
         leaks=leaks_of(outcomes) or {},
         elsewhere=[id for id in strange if id not in known],

@@ -32,6 +32,8 @@ def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS)
     ``right_after_right`` and ``right_after_wrong``, the accuracy of this step among complete chains of one question a
     step whose earlier steps are all right, and among the others. ``level=X``: ``esa`` (`lmod_train.scoring.expertise`).
 
+    ``modality=M;stage=X``: ``swa`` of a step on images of a modality.
+
     ``all`` and subsets that cut no chain: ``swa_mean``, the unweighted mean of ``swa`` over the steps that occur;
     ``esa_mean``; and the measures of `chain_measures`.
 
@@ -58,6 +60,9 @@ def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS)
         own = Counter(map(chain_name, members))
         if all(sizes[name] == n for name, n in own.items()):
             scores += _whole_scores(task, subset, members, steps)
+    for modality, step in sorted({(item.modality, item.chain_step) for item in items if item.modality}):
+        members = [item for item in items if (item.modality, item.chain_step) == (modality, step)]
+        scores += _accuracy_of_step(task, f"modality={modality};stage={step}", members)[:1]
     return scores
 
 
@@ -69,13 +74,18 @@ def _accuracies(strict: str, answered: str) -> tuple[Measure, Measure]:
 
 
 def _stage_scores(task: str, subset: str, items: Sequence[Item], chains: Chains, place: int) -> list[Score]:
+    scores = _accuracy_of_step(task, subset, items)
+    return scores + compute_scores(task, subset, chain_columns(chains), chains.groups, _flow_measures(place))
+
+
+def _accuracy_of_step(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
+    """Return ``swa`` and ``swa_answered``."""
     columns = {
         "items": np.ones(len(items)),
         "right": np.array([is_right(item) for item in items], dtype=np.float64),
         "answered": np.array([item.status == "answered" for item in items], dtype=np.float64),
     }
-    scores = compute_scores(task, subset, columns, [item.group for item in items], _accuracies("swa", "swa_answered"))
-    return scores + compute_scores(task, subset, chain_columns(chains), chains.groups, _flow_measures(place))
+    return compute_scores(task, subset, columns, [item.group for item in items], _accuracies("swa", "swa_answered"))
 
 
 def _whole_scores(task: str, subset: str, items: Sequence[Item], steps: Sequence[str]) -> list[Score]:

@@ -42,3 +42,15 @@ def headline_metric(scores: Sequence[Score], task: str) -> str:
     """
     own = [s.metric for s in scores if s.task == task and s.subset == "all"]
     return next((m for m in HEADLINES if m in own), own[0])
+
+
+def has_baseline(metric: str) -> bool:
+    """Return whether the scores of random answers and of the most frequent one are those of a metric.
+
+    They are accuracies, and no shares of the account: a model that refuses no question is not below chance.
+
+    Example:
+        >>> has_baseline("accuracy_strict"), has_baseline("share_refused")
+        (True, False)
+    """
+    return not metric.startswith("share_")

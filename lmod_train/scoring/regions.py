@@ -6,7 +6,7 @@ regions (including regions that do not exist), recall the number of correct ones
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,12 +22,16 @@ from lmod_train.scoring.subsets import subsets_of
 
 @dataclass(frozen=True, slots=True)
 class ImageScore:
-    """The scores of one image, each in [0, 1]; `hr` is None without a prediction."""
+    """The scores of one image, each in [0, 1]; `hr` is None without a prediction.
+
+    `types` is the recall of the structures whatever box they are assigned to.
+    """
 
     precision: float
     recall: float
     f1: float
     hr: float | None
+    types: float
 
 
 def image_score(answer: Answer | Unparsed, truth: Mapping[int, str]) -> ImageScore:
@@ -42,12 +46,12 @@ def image_score(answer: Answer | Unparsed, truth: Mapping[int, str]) -> ImageSco
 
     Example:
         >>> image_score({1: "optic disc", 2: "fovea", 7: "optic cup"}, {1: "optic disc", 2: "optic cup"})
-        ImageScore(precision=0.333..., recall=0.5, f1=0.4, hr=0.666...)
+        ImageScore(precision=0.333..., recall=0.5, f1=0.4, hr=0.666..., types=1.0)
     """
     if not truth:
         raise BadArgument("truth", dict(truth), "at least one region", "ask only about images that have a region")
     if isinstance(answer, Unparsed) or answer == {}:
-        return ImageScore(0.0, 0.0, 0.0, None)
+        return ImageScore(0.0, 0.0, 0.0, None, 0.0)
     if not isinstance(answer, Mapping):
         raise BadArgument("answer", answer, "region id -> structure", "score words with `classification_scores`")
     correct = sum(truth.get(region) == structure for region, structure in answer.items())
@@ -57,6 +61,7 @@ def image_score(answer: Answer | Unparsed, truth: Mapping[int, str]) -> ImageSco
         recall=correct / len(truth),
         f1=2 * correct / (len(answer) + len(truth)),
         hr=existing / len(answer),
+        types=(Counter(truth.values()) & Counter(answer.values())).total() / len(truth),
     )
 
 
@@ -67,7 +72,9 @@ def region_scores(task: str, items: Sequence[Item]) -> list[Score]:
     (Table 4). ``f1_lmod_plus`` is the mean of per-image F1; ``f1_lmod_v1`` the harmonic mean of mean precision and mean
     recall. In these, an image without an answer counts 0; ``<metric>_answered`` excludes it. ``hr`` (also printed as HC
     and PPV) is 1 - nonexistent regions / predicted regions, per image, over the images with a prediction, whose number
-    is its n. ``<metric>_macro`` is the unweighted mean over modalities, if there are several.
+    is its n. ``recall_of_types`` is the recall of the structures whatever box they are assigned to: it is above
+    ``recall`` where right structures are given to wrong boxes (LMOD's first version, section 5). ``<metric>_macro`` is
+    the unweighted mean over modalities, if there are several.
 
     ``chance`` is the expected F1 of random names for all marked regions: each is right with probability 1 / number of
     choices, so precision, recall and F1 all have that mean. ``majority`` is the mean F1 of one constant name for all
@@ -97,8 +104,9 @@ def region_scores(task: str, items: Sequence[Item]) -> list[Score]:
 def region_columns(items: Sequence[Item], modalities: Sequence[str]) -> dict[str, Floats]:
     """Return the status columns, and those of the measures by modality.
 
-    ``images``, ``precision``, ``recall``, ``f1``, ``hr``, ``predicted`` (HR is defined) and ``images_answered`` have
-    the shape (items, modalities), zero outside the item's modality; ``majority`` has the shape (items).
+    ``images``, ``precision``, ``recall``, ``types``, ``f1``, ``hr``, ``predicted`` (HR is defined) and
+    ``images_answered`` have the shape (items, modalities), zero outside the item's modality; ``majority`` has the shape
+    (items).
     """
     scored = [image_score(item.answer, _regions(item)) for item in items]
     own = np.array([[item.modality == modality for modality in modalities] for item in items], dtype=np.float64)
@@ -106,6 +114,7 @@ def region_columns(items: Sequence[Item], modalities: Sequence[str]) -> dict[str
         "images": [1.0] * len(items),
         "precision": [s.precision for s in scored],
         "recall": [s.recall for s in scored],
+        "types": [s.types for s in scored],
         "f1": [s.f1 for s in scored],
         "hr": [s.hr or 0.0 for s in scored],
         "predicted": [s.hr is not None for s in scored],
@@ -170,6 +179,7 @@ OVERALL = (
     Measure("f1_lmod_plus", _mean("f1", "images"), items_in),
     Measure("f1_lmod_v1", _mean_v1("images"), items_in),
     Measure("hr", _mean("hr", "predicted"), _total("predicted")),
+    Measure("recall_of_types", _mean("types", "images"), items_in),
 )
 ANSWERED = (
     Measure("precision_answered", _mean("precision", "images_answered"), _total("images_answered")),

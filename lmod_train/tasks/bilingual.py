@@ -23,6 +23,7 @@ from lmod_train.tasks.parsing.thinking import strip_thinking
 from lmod_train.tasks.parsing.verdict import parse_verdict
 from lmod_train.tasks.prompt import prompt
 from lmod_train.tasks.single_choice import Stated, checked
+from lmod_train.tasks.wordings import Wordings
 
 BINARY: Mapping[str, str] = {
     "zh": "请基于图片判断以下文本的内容是否正确，如正确请回答“对”，错误请回答“错”，不允许出现其他回答。 "
@@ -64,6 +65,11 @@ class _Bilingual(Task, ABC):
         if language not in (None, *LANGUAGES):
             raise BadArgument("language", language, f"one of {', '.join(LANGUAGES)}", "leave it out for both")
         self.language = language or "+".join(LANGUAGES)
+
+    @property
+    def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
+        """The paper's prompts, without paraphrases."""
+        return tuple((template,) for template in self.templates.values())
 
     def ready_questions(self, sample: Sample) -> Iterator[Question]:
         """Yield the questions that come with a sample, of this kind and in the languages of the task."""

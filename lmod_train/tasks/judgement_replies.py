@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.types import Prediction, Record, Unparsed
+from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.languages import pair_of
+from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import bare_question
 from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.truth import truth_of
 
 READABLE = ("no_match", "ambiguous", "out_of_range", "parser_error")
 """Reasons of replies without an answer that are judged nevertheless, as the parser alone could not read their words."""
@@ -84,3 +87,39 @@ def drawn(predictions: Sequence[Prediction], count: int) -> list[Prediction]:
     orders = [sorted(some, key=lambda id: hashlib.sha256(id.encode()).digest()) for some in by_task.values()]
     kept = {id for order in orders for id in (order[:count] if count else order)}
     return [p for p in predictions if in_any_language(p.record) in kept]
+
+
+def is_wrong(item: Item) -> bool:
+    """Return whether a reply has another answer than the true one, or none; a failed request has no reply."""
+    return item.status != "failed" and item.answer != item.truth
+
+
+def wrong_ids(items: Iterable[Item], count: int) -> list[str]:
+    """Return the ids of `count` wrong replies, those of the least SHA-256; of all if there are fewer.
+
+    Example:
+        >>> items = [Item(id, "answered", answer, "yes") for id, answer in (("a", "no"), ("b", "yes"), ("c", "no"))]
+        >>> wrong_ids(items, 1), sorted(wrong_ids(items, 9))
+        (['c'], ['a', 'c'])
+    """
+    ids = [item.id for item in items if is_wrong(item)]
+    return sorted(ids, key=lambda id: hashlib.sha256(id.encode()).digest())[:count]
+
+
+def wrong_of_each(predictions: Sequence[Prediction], tasks: Iterable[Task], count: int) -> list[Prediction]:
+    """Return the predictions of `count` wrong replies of each task (`wrong_ids`), in their order.
+
+    Whether an open answer is wrong is for a judge to say: there are none of these.
+
+    Raises:
+        BadArgument: No reply is wrong.
+    """
+    kept: set[str] = set()
+    for task in tasks:
+        own = [p for p in predictions if p.record.task == task.name and not is_open(p.record)]
+        kept.update(wrong_ids(map(task.as_scored, items_of(own, truth_of(task))), count))
+    if not kept:
+        raise BadArgument(
+            "--wrong", count, "wrong replies to the named tasks, of those with choices", "leave it out for all"
+        )
+    return [p for p in predictions if p.record.id in kept]

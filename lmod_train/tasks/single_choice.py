@@ -75,6 +75,18 @@ def _words(question: str, options: Sequence[str], confidence: bool, stated: Stat
     return "\n".join([*lines, f"{words['form']}Answer: <{stated.upper()}>{sure}"])
 
 
+def without_form(text: str) -> str:
+    """Return the words of a single-choice question without what stands behind its options; other words as they are.
+
+    Example:
+        >>> asked = single_choice("Which?", ["disc", "macula"], confidence=True)[0].parts[1].text
+        >>> without_form(asked).splitlines(), without_form("Which?")
+        (['Which?', 'A. disc', 'B. macula'], 'Which?')
+    """
+    ends = (text.find(f"\n{words[stated]}\n") for words in WORDS.values() for stated in get_args(Stated))
+    return text[: min((end for end in ends if end >= 0), default=len(text))]
+
+
 def worded(question: Question, *, confidence: bool, stated: Stated = "letter") -> Question:
     r"""Return a question that comes with its sample as a single-choice question, images first, then the words.
 

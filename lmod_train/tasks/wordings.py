@@ -17,8 +17,8 @@ from lmod_train.core.types import Message, Record
 Wordings = Sequence[Sequence[str]]
 """For each prompt of a task, the template as published and its paraphrases."""
 
-_PLACE = re.compile(r" ?(<[^<>]+>)")
-"""A placeholder such as ``<IMAGE TYPE>``, with the blank before it."""
+_PLACE = re.compile(r" ?(<[^<>]+>|\{question\})")
+"""A placeholder such as ``<IMAGE TYPE>``, with the blank before it; ``{question}`` is filled with any text."""
 
 
 def count_wordings(record: Record, wordings: Wordings) -> int:
@@ -112,12 +112,13 @@ def _places(template: str) -> list[str]:
 def _pattern(template: str) -> re.Pattern[str]:
     """Return the pattern of the texts of a template, with one group for each of its placeholders.
 
-    What fills a placeholder contains no angle brackets, so that a kept placeholder is never part of it.
+    What fills a placeholder in angle brackets contains none, so that a kept placeholder is never part of it.
     """
     pattern, end, known = "", 0, list[str]()
     for place in _PLACE.finditer(template):
         name = place[1]
-        own = f"(?P=p{known.index(name)})" if name in known else f"(?P<p{len(known)}>{re.escape(name)}|[^<>]+?)"
+        fill = f"{re.escape(name)}|[^<>]+?" if name[0] == "<" else ".+"
+        own = f"(?P=p{known.index(name)})" if name in known else f"(?P<p{len(known)}>{fill})"
         known += [] if name in known else [name]
         pattern += re.escape(template[end : place.start()]) + (f"(?: {own})?" if place[0][0] == " " else own)
         end = place.end()

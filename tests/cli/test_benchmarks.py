@@ -85,6 +85,7 @@ PAPERS = {
     }),
     "xpcr": ("xpcr", "xpcr", LLAVA, {
         "xpcr_table_2": dict.fromkeys(("IQA", "AL", "LC", "DD", "SG", "CD", "CCR"), "100"),
+        "xpcr_table_4": dict.fromkeys(("IQA", "AL", "LC", "DD", "SG", "CD"), "100"),
     }),
     "ophthalwechat": ("ophthalwechat", "ophthalwechat", GPT, {
         "ophthalwechat_table_1b": {

@@ -1,7 +1,13 @@
 """A file name, a task or a model that holds commands of a terminal is printed, and commands nothing."""
 
+import warnings
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
 from lmod_train.cli import main
-from lmod_train.cli.terminal import harmless
+from lmod_train.cli.terminal import PACKAGE, harmless
 
 
 def test_what_is_printed_keeps_its_lines_and_loses_its_commands(capsys):
@@ -18,3 +24,22 @@ def test_names_of_folders_and_errors_are_harmless(tmp_path, capsys):
     assert main(["report", str(tmp_path / "\x1b[31m"), "--out", str(tmp_path / "out")]) == 2
     shown = said.out + said.err + capsys.readouterr().err
     assert "\x1b" not in shown and "\x07" not in shown and "\\u001b" in shown
+
+
+@given(st.text())
+def test_a_warning_of_the_package_is_one_line_without_code(text):
+    before = warnings.formatwarning
+    with harmless():
+        shown = warnings.formatwarning(UserWarning(text), UserWarning, f"{PACKAGE}/cli/terminal.py", 1)
+        other = warnings.formatwarning(UserWarning(text), UserWarning, "/elsewhere/numpy.py", 1, "x = 1")
+    assert warnings.formatwarning is before
+    assert shown.startswith("warning: ") and shown.endswith("\n") and len(shown.splitlines()) == 1
+    assert "\x1b" not in shown and PACKAGE not in shown and '"""' not in shown
+    assert other == before(UserWarning(text), UserWarning, "/elsewhere/numpy.py", 1, "x = 1")
+
+
+def test_the_form_of_warnings_is_restored_after_an_error():
+    before = warnings.formatwarning
+    with pytest.raises(ValueError), harmless():
+        raise ValueError
+    assert warnings.formatwarning is before

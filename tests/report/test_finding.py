@@ -156,3 +156,9 @@ def test_runs_of_planted_skill_are_told_apart_and_copies_are_not(tmp_path):
     for found in findings(rows, letter_display(comparable(results), fewest=2)[0]):
         assert "is not shown to differ from it." in found.text and "; base (bad)" in found.text
         assert found.best != "base (bad)"
+
+
+def test_labels_of_levels_are_no_answers():
+    row = Row("chain", "r", "m", "accuracy_strict", 216, 0.9, 0.85, 0.95, 0.25, 0.25, 0.0)
+    rows = [row, replace(row, task="chain_level")]
+    assert [found.task for found in findings({"m": rows})] == ["chain"] and findings({"m": rows[1:]}) == []

@@ -6,12 +6,14 @@ import yaml
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.records import write_records
+from lmod_train.report.headline import headline_rows
 from lmod_train.report.report import report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.warned import warned, warnings_table
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.make import classify, curate, records, run
+from tests.report.probing import question, run_of, said
 
 
 @pytest.fixture
@@ -130,3 +132,14 @@ def test_a_text_that_is_the_answer_of_one_patient_only_is_no_class():
     outcomes = replace(results.outcomes["one"], choices={"chain": ("beta", "gamma")})
     (several,) = warned(replace(results, outcomes={"one": outcomes})).values()
     assert "one patient behind a class" in {w.phrase for w in several}, "as of a task with these classes"
+
+
+@pytest.mark.parametrize("right", [0, 3, 12])
+def test_a_probe_that_refuses_nothing_is_not_below_the_chance_of_being_right(right):
+    """Chance is an accuracy; the headline of a probe is the share of refusals."""
+    asked = [said(question(case, "DD", kind="none"), case < right) for case in range(12)]
+    results = results_of(run_of("probe", asked))
+    (row,) = headline_rows(results.runs)
+    assert (row.metric, row.value, row.chance, row.majority) == ("share_refused", 0.0, None, None)
+    phrases = {w.phrase for several in warned(results).values() for w in several}
+    assert not phrases & {"below chance", "interval includes chance"}

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import numpy as np
@@ -156,3 +157,23 @@ def test_bad_input_is_an_error_with_the_item():
 
 def test_no_items_no_scores():
     assert region_scores("anatomy", []) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_structures_in_wrong_boxes_count_for_the_recall_of_types_alone(seed):
+    """The best assignment of the named structures to the true boxes, by brute force, and any shuffle of the boxes."""
+    rng = np.random.default_rng(seed)
+    truth = {k + 1: str(rng.choice(EYE)) for k in range(rng.integers(1, 5))}
+    answer = {k + 1: str(rng.choice(EYE)) for k in range(rng.integers(1, 5))}
+    names, true = list(answer.values()), list(truth.values())
+    size = max(len(names), len(true))
+    padded = [*names, *[""] * (size - len(names))]
+    best = max(sum(a == b for a, b in zip(order, true, strict=False)) for order in itertools.permutations(padded))
+    score = image_score(answer, truth)
+    assert score.types == pytest.approx(best / len(true)) and score.types >= score.recall
+    shuffled = dict(zip(answer, rng.permutation(names).tolist(), strict=True))
+    assert image_score(shuffled, truth).types == score.types
+    scores = {
+        s.metric: s.value for s in region_scores("t", [item("a", answer, truth, choices=EYE)]) if s.subset == "all"
+    }
+    assert scores["recall_of_types"] == pytest.approx(score.types)

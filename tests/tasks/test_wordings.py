@@ -11,6 +11,7 @@ import pytest
 from lmod_train.core.types import Message, Part
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.bilingual import BINARY, OPEN, SINGLE_CHOICE
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
@@ -86,6 +87,27 @@ def test_the_digest_of_a_question_is_that_of_its_template_whatever_fills_it():
         assert digests_of(asked(text), wordings) == {digest_of(template)}
     assert digests_of(asked("This is an eye! Which?"), wordings) == {""}
     assert len({digest_of(t) for several in wordings for t in several}) == 3
+
+
+QUESTIONS = (
+    "视盘苍白",
+    "IOP < 21 mmHg and CDR > 0.6",
+    "Which?\nA. one\nB. <two>",
+    "{question}",
+    "Is it {answer 1}?",
+    "a.",
+)
+
+
+@pytest.mark.parametrize("kind", [BINARY, SINGLE_CHOICE, OPEN])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_in_two_languages_has_the_digest_of_its_own_prompt_alone(kind, question):
+    wordings = [(template,) for several in (BINARY, SINGLE_CHOICE, OPEN) for template in several.values()]
+    for template in kind.values():
+        text = template.replace("{question}", question)
+        assert digests_of(asked(text), wordings) == {digest_of(template)}
+        assert digests_of(asked("Please: " + text), wordings) == {""} == digests_of(asked(question), wordings)
+        assert count_wordings(asked(text), wordings) == 1, "there are no paraphrases to ask"
 
 
 def test_an_empty_placeholder_goes_with_its_blank():

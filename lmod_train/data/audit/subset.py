@@ -28,7 +28,8 @@ def stratum_of(record: Record) -> Stratum:
     """Return the stratum; the class is the reference answer, or the structures asked about, and the language with it.
 
     A reference answer for two tasks at once ("MALE / 60–69") counts by the task's own part. Free text has no classes:
-    where there is nothing to choose from, the language stands alone.
+    where there is nothing to choose from, the language stands alone. A stage (tag ``stage``) of a record that is in no
+    chain is part of its class.
 
     Example:
         >>> from lmod_train.core.types import Box, Region
@@ -43,6 +44,8 @@ def stratum_of(record: Record) -> Stratum:
     answer = ", ".join(sorted({r.structure for r in record.regions}))
     if not answer and record.choices:
         answer = own_part(record.answer, record.choices)
+    if not record.chain and (stage := record.tags.get("stage")):
+        answer = f"{stage}, {answer}"
     return record.modality, record.task, record.source, f"{record.language}: {answer}" if answer else record.language
 
 

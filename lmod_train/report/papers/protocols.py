@@ -29,7 +29,8 @@ class Protocol:
         subset: Subset of the scores, as in ``scores.csv``.
         asked: Part of `subset` that chooses which items are asked, without a stage or level; ``all`` for all.
         names: Protocols whose curated folders ask the same questions of the same sources; empty if not stated.
-        words: Digests of the printed templates, see `lmod_train.tasks.wordings.digest_of`; empty if none is printed.
+        words: Digest of each printed template (`lmod_train.tasks.wordings.digest_of`) -> where it is printed, empty if
+            only one is; empty if none is printed.
         sources: Source -> number of its images among the items, where the paper states it.
         n: Number of items asked; None if it is neither printed nor follows from printed numbers.
         split: Split of the items: ``all`` or ``test``.
@@ -43,7 +44,7 @@ class Protocol:
     subset: str
     asked: str
     names: tuple[str, ...]
-    words: frozenset[str]
+    words: Mapping[str, str]
     sources: Mapping[str, int]
     n: int | None
     split: str
@@ -65,14 +66,14 @@ def protocol_of(cell: Printed) -> Protocol | None:
     if row is None or not row["our_task"]:
         return None
     n, balanced = row["n"], {"yes": True, "no": False, "": None}[row["balanced"]]
-    asked = _subset(row["by"], cell) if row["by"] not in ("stage", "level") else "all"
+    asked = _subset(row["by"].removesuffix("stage").removesuffix("level").removesuffix(";"), cell)
     return Protocol(
         row["our_task"],
         row["our_metric"],
         _subset(row["by"], cell),
         asked,
         tuple(filter(None, row["protocol"].split("|"))),
-        frozenset(filter(None, row["words"].split("|"))),
+        {digest: place for digest, _, place in (w.partition("=") for w in row["words"].split("|")) if digest},
         _sources(cell) if row["our_task"] == "anatomy" and n else {},
         int(n) if n else None,
         row["split"],
@@ -107,7 +108,9 @@ def source_of(cell: Printed) -> str:
 
 
 def _subset(by: str, cell: Printed) -> str:
-    """Return the subset of ``scores.csv`` that a cell is over, by the kind of subset."""
+    """Return the subset of ``scores.csv`` that a cell is over, by the kinds of subset, e.g. ``modality;stage``."""
+    if ";" in by:
+        return ";".join(_subset(one, cell) for one in by.split(";"))
     values = {
         "": "",
         "modality": "" if cell.modality in ("all", "macro_avg") else cell.modality,

@@ -70,7 +70,7 @@ def compare(cell: Printed, protocol: Protocol, measured: Measured) -> Found:
         measured: The score measured here, in the metric that `protocol` names.
     """
     state = state_of(cell)
-    remark = "; ".join(filter(None, (_caution(state), protocol.note)))
+    remark = "; ".join(filter(None, (_caution(state), protocol.note, _place(protocol, measured))))
     if differing := "; ".join(_differences(state, protocol, measured)):
         return Found("refused", differing, remark)
     if unknown := "; ".join(_unknown(cell, protocol, measured)):
@@ -82,12 +82,18 @@ def _caution(state: State) -> str:
     return f"the printed cell is inconsistent in its source: {state.why}" if state.name == "source inconsistent" else ""
 
 
+def _place(protocol: Protocol, measured: Measured) -> str:
+    """Return where the words that were asked are printed, if the paper prints several."""
+    places = sorted({place for words in measured.words if (place := protocol.words.get(words))})
+    return f"asked here in the words of {' and '.join(places)}" if places else ""
+
+
 def _differences(state: State, protocol: Protocol, measured: Measured) -> Iterator[str]:
     if state.name in ("other protocol", "not comparable"):
         yield f"definition ({state.why})"
     if measured.changed:
         yield measured.changed
-    if protocol.words and not measured.words <= protocol.words:
+    if protocol.words and not measured.words <= protocol.words.keys():
         yield "words (asked in other words)"
     others = ", ".join(_other_counts(protocol.sources, measured.sources)) if protocol.sources else ""
     if others or (protocol.n is not None and protocol.n != measured.n):

@@ -147,10 +147,20 @@ _PRF = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 _NO_TEST = """Neither the statistical test nor the task behind the printed p values is stated. Those of runs are of each
 task with known ages or sexes, without adjustment: Pearson's chi-square test, or Fisher's exact test for small expected
 counts, items taken as independent."""
+_UNREAD = "A run that names no region has precision, recall and F1 of 0; the paper prints N/A for VILA-8B."
 _SUPERVISED = """Of supervised models; the size of the test set is not stated. The classifiers here choose among the
-options of the question, which is easier than among all classes of a modality."""
+options of the question, which is easier than among all classes of a modality. Rows of runs are of all runs, also of
+language models."""
+_STAGE_NAMES = ("IQA", "AL", "LC", "DD", "SG", "CD")
+
+
+def _of_stages(modality: str) -> dict[str, dict[str, str]]:
+    return {stage: _of(stage.lower(), modality=modality, stage_or_class=stage) for stage in _STAGE_NAMES}
+
+
+_BY_MODALITY = "In percent. Most rows are the same model's row of another modality times a constant."
 _XPCR = {
-    **{stage: _of(stage.lower(), "swa", stage_or_class=stage) for stage in ("IQA", "AL", "LC", "DD", "SG", "CD")},
+    **{stage: _of(stage.lower(), "swa", stage_or_class=stage) for stage in _STAGE_NAMES},
     "stages, mean": _of("chain", "swa_mean"),
     **{level: _of("chain", "esa", stage_or_class=level) for level in ("resident", "attending", "specialist")},
     "levels, mean": _of("chain", "esa_mean"),
@@ -193,13 +203,16 @@ _WECHAT = {
     | {f"Open-ended {lang}": _of(f"vqa_open_{lang.lower()}", dataset_or_subset=f"Open-ended_{lang}")
        for lang in ("CN", "EN")},
 }  # fmt: skip
+_SORTED = """Rows of runs are of at most 100 of their wrong replies about glaucoma, once each is sorted by a rule, a
+judge or a person: `judge RUN --tasks glaucoma --prompt error_types --wrong 100 --model openai`, or `--sheet SHEET.csv`
+in the place of the model. The paper drew its 100 from the wrong replies of 23 models."""
 _SPLIT = "Precision, recall and F1 of one stage against the others."
 
 SHAPES: dict[str, Shape] = {
     shape.name: shape
     for shape in (
         Shape("lmod_table_2", "LMOD, Table 2: overall performance", _columns("lmod_naacl", "Table 2", _LMOD),
-              note="Anatomy as fractions, accuracies in percent. HR is printed as HC."),
+              note="Anatomy as fractions, accuracies in percent. HR is printed as HC. " + _UNREAD),
         Shape("lmod_table_4", "LMOD, Table 4: supervised classifiers",
               _columns("lmod_naacl", "Table 4", _supervised("f1")), note=_SUPERVISED, unit="percent"),
         Shape("lmod_table_7", "LMOD, Table 7: p values of age groups",
@@ -215,7 +228,7 @@ SHAPES: dict[str, Shape] = {
               note="The text states two of the twenty numbers that the figure draws."),
         Shape("lmod_v1_table_3", "LMOD, first version, Table 3: overall performance",
               _columns("lmod_v1", "Table 3", _V1),
-              note="Anatomy as fractions, accuracies in percent. HR is printed as PPV."),
+              note="Anatomy as fractions, accuracies in percent. HR is printed as PPV. " + _UNREAD),
         Shape("lmod_v1_table_4", "LMOD, first version, Table 4: rejection rates",
               _columns("lmod_v1", "Table 4", _REJECTED), unit="percent"),
         Shape("lmod_plus_table_3", "LMOD+, Table 3: overall performance", _columns("lmod_plus", "Table 3", _PLUS),
@@ -231,7 +244,7 @@ SHAPES: dict[str, Shape] = {
         Shape("lmod_plus_table_9", "LMOD+, Table 9: types of 100 sampled errors",
               _columns("lmod_plus", "Table 9",
                        {e: _of("error_type_share", "", stage_or_class=e) for e in _ERRORS}),
-              (("errors", "count"), ("percent", "proportion")), unit="count"),
+              (("errors", "count"), ("percent", "proportion")), note=_SORTED, unit="count"),
         Shape("lmod_plus_figure_3", "LMOD+, Figure 3: binary diagnosis by condition",
               _columns("lmod_plus", "text (Figure 3)",
                        {f.condition: _of("binary_diagnosis", dataset_or_subset=f.short) for f in FINDINGS}),
@@ -244,6 +257,9 @@ SHAPES: dict[str, Shape] = {
               note="The figure draws ten rows of Table 5. " + _SPLIT),
         Shape("xpcr_table_2", "X-PCR, Table 2: stages, levels and chains", _columns("xpcr", "Table 2", _XPCR),
               note=_CHAINS, unit="percent"),
+        *(Shape(f"xpcr_table_{number}", f"X-PCR, Table {number} of the supplement: stages on {modality}",
+                _columns("xpcr", f"Table {number}", _of_stages(modality)), note=_BY_MODALITY, unit="percent")
+          for number, modality in enumerate(("EP", "CFP", "RetCam", "FFA", "ICGA", "OCT"), 3)),
         Shape("ophthalwechat_table_1a", "OphthalWeChat, Table 1 A: overall",
               _columns("ophthalwechat", "Table 1A", _WECHAT["a"]), note=_WECHAT_P),
         Shape("ophthalwechat_table_1b", "OphthalWeChat, Table 1 B: closed questions",

@@ -27,9 +27,11 @@ def subgroup_p(items: Sequence[Item], task: str) -> float | None:
         task: A key of `GROUPS`.
 
     Returns:
-        None with fewer than two groups that have items.
+        None with fewer than two groups that have items, or if all items are right or none is: then nothing can be
+        tested, and the paper prints N/A for models without a right answer.
     """
     group_of, names = GROUPS[task]
     right = [sum(item_score(i) == 1 for i in items if group_of(i) == name) for name in names]
-    found = independence(right, [sum(group_of(i) == name for i in items) for name in names])
+    sizes = [sum(group_of(i) == name for i in items) for name in names]
+    found = independence(right, sizes) if 0 < sum(right) < sum(sizes) else None
     return None if found is None else found.p

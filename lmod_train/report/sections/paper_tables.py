@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
+from lmod_train.core.vocabulary.error_types import type_called
 from lmod_train.report.contents import Cell, Column, Estimate, Part, Table, Text, table
 from lmod_train.report.origin import not_as_published, phantom_tasks
 from lmod_train.report.papers.measured import find_score, items_of_part
@@ -18,6 +19,8 @@ from lmod_train.report.papers.states import STATES, state_of
 from lmod_train.report.papers.subgroup_p import subgroup_p
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.report.sorted_errors import sample_of_errors
+from lmod_train.scoring.share import share_score
 
 NOTE = """Numbers as printed, of the authors' own runs, then the runs of this report with interval and n, in the same
 unit and in the metric with the most similar definition. Whether two numbers can be compared is in the section that
@@ -32,6 +35,8 @@ MARKS = {
     "reproducible": "=",
 }
 HERE = "measured here"
+ERRORS_OF, ERRORS = "glaucoma", 100
+"""Task and number of the wrong replies that LMOD+'s Table 9 sorts."""
 DRAWN = """Not shown, as runs of this report have records of phantoms for them: {tables}. `report --published` shows
 them."""
 
@@ -79,10 +84,10 @@ def _tasks(shape: Shape) -> set[str]:
 def _table(shape: Shape, results: Results, left_out: set[str]) -> Table:
     several = len(shape.lines) > 1
     line = [Column("line")] if several else []
-    is_p = shape.unit == "p_value"
+    is_p, is_types = shape.unit == "p_value", shape.places[0].cell.task == "error_type_share"
     heads = [Column("model"), *line, *(Column(p.head, "p" if is_p else "estimate") for p in shape.places)]
     rows = [row for model in shape.models() for row in _printed(shape, model)]
-    measured = _p_values if is_p else _measured
+    measured = _p_values if is_p else _error_types if is_types else _measured
     rows += [row for line in shape.lines for row in measured(shape, line, results, left_out)]
     return table(shape.name, [*heads, Column("state")], rows, shape.title, shape.note)
 
@@ -134,6 +139,20 @@ def _p_values(shape: Shape, line: Line, results: Results, left_out: set[str]) ->
             p = subgroup_p(items, shape.places[0].cell.task) if task not in left_out else None
             if p is not None:
                 yield [f"{name}, {task}", p, HERE]
+
+
+def _error_types(shape: Shape, line: Line, results: Results, left_out: set[str]) -> Iterator[list[Cell]]:
+    """Yield the error types of a sample of the wrong replies of a run, if rules or a judge have looked at each."""
+    for name, outcomes in results.outcomes.items():
+        errors = sample_of_errors(outcomes, ERRORS_OF, ERRORS) if ERRORS_OF not in left_out else []
+        if errors and all(error.decided for error in errors):
+            groups = [error.item.group for error in errors]
+            cells: list[Cell] = []
+            for place in shape.places:
+                held = [error.kind == type_called(place.head) for error in errors]
+                score, cell = share_score("share", held, groups), shape.at(place, line)
+                cells.append(sum(held) if cell.unit == "count" else _estimate(cell, score))
+            yield [f"{name}, {len(errors)} wrong replies", line[0], *cells, HERE]
 
 
 def _estimate(cell: Printed, score: Score) -> Estimate:

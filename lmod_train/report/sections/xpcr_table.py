@@ -1,4 +1,4 @@
-"""Table 2 of X-PCR with rows for runs of chains."""
+"""Table 2 of X-PCR, and the tables of its supplement by modality, with rows for runs of chains."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sections.paper_tables import PaperTables
 
-TABLE = "xpcr_table_2"
+TABLES = [f"xpcr_table_{number}" for number in range(2, 9)]
 
 
 class XpcrTable(Section):
-    """The printed rows of X-PCR's Table 2 with their states, and a row per run."""
+    """The printed rows of X-PCR's Table 2 and of Tables 3 to 8 of its supplement with their states, and runs."""
 
-    title: ClassVar[str] = "X-PCR, Table 2"
+    title: ClassVar[str] = "X-PCR, Tables 2 to 8"
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the table; a sentence instead beside phantoms, and nothing without chains."""
+        """Yield the tables; a sentence instead beside phantoms, and nothing without chains."""
         if any(every_chain(results)):
-            yield from PaperTables([TABLE]).parts(results)
+            yield from PaperTables(TABLES).parts(results)

@@ -63,8 +63,10 @@ def test_refused(tmp_path, changes, protocol, balanced, why):
 
 def test_both_prompts_that_lmod_prints_for_macular_holes_are_its_words(tmp_path):
     made = curated(tmp_path / "c")
-    run = staged(tmp_path / "run", 19, model="llava_med_7b", curated=made, wording="lmod_naacl_example")
-    assert relation(run)[0] == "same" and "two prompts are printed" in relation(run)[2]
+    for wording, place in (("lmod_naacl_example", "the example in appendix G"), ("lmod_naacl", "appendix A.2")):
+        run = staged(tmp_path / wording, 19, model="llava_med_7b", curated=made, wording=wording)
+        assert relation(run)[0] == "same" and "two prompts are printed" in relation(run)[2]
+        assert relation(run)[2].endswith(f"; asked here in the words of {place}")
 
 
 def test_stages_of_lmod_plus_are_refused_on_76_images(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from lmod_train.report.papers.printed import PAPERS, Printed, find, printed
 from lmod_train.report.papers.protocols import protocol_of
-from lmod_train.tasks import age_group, anatomy, conditions, four_way, glaucoma, sex, staging
+from lmod_train.tasks import age_group, anatomy, bilingual, conditions, four_way, glaucoma, sex, staging
 from lmod_train.tasks.wordings import digest_of
 
 
@@ -32,6 +32,8 @@ from lmod_train.tasks.wordings import digest_of
         ("lmod_naacl", "text 4.3 (Figure 5)", {"dataset_or_subset": "REFUGE"},
          ("anatomy", "f1_lmod_v1", "source=refuge", 1200, False)),
         ("xpcr", "Table 2", {"model": "GPT-5", "task": "sg"}, ("chain", "swa", "stage=SG", None, None)),
+        ("xpcr", "Table 5", {"model": "GPT-5", "task": "dd"},
+         ("chain", "swa", "modality=RetCam;stage=DD", None, None)),
         ("xpcr", "Table 2", {"model": "GPT-5", "stage_or_class": "attending"}, ("chain", "esa", "level=A", None, None)),
         ("xpcr", "Table 2", {"model": "GPT-5", "metric": "esa_mean"}, ("chain", "esa_mean", "all", None, None)),
         ("xpcr", "Table 2", {"model": "GPT-5", "metric": "ece"}, ("chain", "ece_4", "all", None, None)),
@@ -58,21 +60,38 @@ PRINTED = {
     **{("lmod_plus", scale): [staging.PROMPTS["lmod_plus"]] for scale in ("macular_hole_stage", "icdr", "sdrg")},
     ("lmod_plus", "sex"): [sex.PROMPTS["lmod_plus"]],
     ("lmod_plus", "age_group"): [age_group.PROMPTS["lmod_plus"]],
+    ("ophthalwechat", "binary_question"): list(bilingual.BINARY.values()),
+    ("ophthalwechat", "single_choice_question"): list(bilingual.SINGLE_CHOICE.values()),
+    ("ophthalwechat", "open_question"): list(bilingual.OPEN.values()),
 }
 """Paper and task -> the prompts that the paper prints, word for word in the test of each task."""
 
 
 def test_the_words_of_a_cell_are_the_prompts_of_its_paper():
     several = [(c, p) for paper in PAPERS for c in printed(paper) if (p := protocol_of(c)) and p.names]
-    found = {(c.paper, p.task): p.words for c, p in several if c.paper.startswith("lmod") and p.words}
-    assert found == {key: frozenset(map(digest_of, prompts)) for key, prompts in PRINTED.items()}
-    assert all(p.words == found.get((c.paper, p.task), frozenset()) for c, p in several)
+    found = {(c.paper, p.task): p.words for c, p in several if p.words}
+    assert {key: set(words) for key, words in found.items()} == {
+        key: set(map(digest_of, prompts)) for key, prompts in PRINTED.items()
+    }
+    assert all(p.words == found.get((c.paper, p.task), {}) for c, p in several)
+    assert all(all(words.values()) for words in found.values() if len(words) > 1), "where each of several is printed"
+    without = {c.paper for c, p in several if not p.words}
+    assert without == {"xpcr", "ophthalwechat_journal"}
+    assert all(
+        "words around question and options are not printed" in p.unknown for c, p in several if c.paper == "xpcr"
+    )
 
 
 def test_the_images_of_the_sources_of_a_cell_are_as_many_as_its_items():
     several = [p for paper in PAPERS[:3] for c in printed(paper) if (p := protocol_of(c)) and p.sources]
     assert len(several) > 600 and all(sum(p.sources.values()) == p.n for p in several)
     assert {tuple(p.sources.items()) for p in several if p.n == 516} == {(("idrid", 516),)}
+
+
+def test_a_stage_of_a_modality_is_asked_among_all_stages_of_the_modality():
+    cells = [c for number in range(3, 9) for c in find("xpcr", f"Table {number}", model="GPT-5")]
+    asked = {(c.modality, protocol_of(c).asked) for c in cells}
+    assert len(cells) == 36 and asked == {(m, f"modality={m}") for m in ("EP", "CFP", "RetCam", "FFA", "ICGA", "OCT")}
 
 
 def test_a_stage_is_asked_among_all_stages():
@@ -85,7 +104,8 @@ def test_cells_that_no_score_here_is_defined_as():
     assert {task for _, _, task in without} == {
         "dataset_statistics", "subgroup_age_p", "subgroup_sex_p", "staging_overall", "error_type_share",
     }  # fmt: skip
-    others = [c for paper in PAPERS[3:] for c in printed(paper) if (c.paper, c.table) != ("xpcr", "Table 2")]
+    of_stages = [("xpcr", f"Table {number}") for number in range(2, 9)]
+    others = [c for paper in PAPERS[3:] for c in printed(paper) if (c.paper, c.table) not in of_stages]
     without = [c for c in others if not _is_of_closed_questions(c) and c.metric not in ("bleu1", "bertscore")]
     assert without and all(protocol_of(c) is None for c in without)
 

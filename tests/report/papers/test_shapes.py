@@ -13,6 +13,7 @@ SIZES = {  # rows, columns, lines of a model, printed numbers
     "lmod_plus_table_5": (22, 14, 3, 912), "lmod_plus_table_6": (25, 2, 1, 45), "lmod_plus_table_7": (1, 8, 1, 8),
     "lmod_plus_table_9": (1, 5, 2, 10), "lmod_plus_figure_3": (2, 12, 1, 2), "lmod_plus_figure_5": (0, 3, 1, 0),
     "lmod_plus_figure_6": (22, 5, 3, 330), "xpcr_table_2": (24, 14, 1, 336),
+    **{f"xpcr_table_{number}": (21, 6, 1, 126) for number in range(3, 9)},
     "ophthalwechat_table_1a": (3, 7, 1, 18), "ophthalwechat_table_1b": (3, 8, 1, 20),
     "ophthalwechat_table_1c": (3, 4, 1, 11), "ophthalwechat_table_1d": (3, 4, 1, 11),
     "ophthalwechat_journal": (6, 7, 1, 12),

@@ -32,3 +32,12 @@ def test_few_items_of_a_sex_by_fisher():
 def test_one_group_has_no_p():
     assert subgroup_p(items((Patient(sex="male"), 7, 10)), "subgroup_sex_p") is None
     assert subgroup_p([], "subgroup_age_p") is None
+
+
+@pytest.mark.parametrize("sizes", [(3, 9), (40, 40), (1, 1)])
+@pytest.mark.parametrize("right", [False, True])
+def test_where_all_are_right_or_none_is_nothing_is_tested(sizes, right):
+    """The paper prints N/A for the two models without a right answer."""
+    people = [Patient(age=30, sex="male"), Patient(age=50, sex="female")]
+    made = items(*((p, n if right else 0, n) for p, n in zip(people, sizes, strict=True)))
+    assert subgroup_p(made, "subgroup_sex_p") is None and subgroup_p(made, "subgroup_age_p") is None

@@ -1,8 +1,20 @@
 """Levels against readers: groups of known accuracy, at the bounds of the envelopes and beyond them."""
 
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
 from lmod_train.report.contents import Table, Text
+from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.report.sections.difficulty import Difficulty
-from tests.report.chained import chain_run, planted, results_of
+from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.items import items_of
+from lmod_train.tasks.level import NAMES
+from tests.report.chained import answered, asked, chain_run, planted, results_of
 
 CASES = 10
 """Chains; of each the first two stages are for residents (R), the next for attendings (A), the last for specialists."""
@@ -57,3 +69,78 @@ def test_questions_outside_are_listed_with_the_share_of_their_readers():
 
 def test_without_such_people_there_is_nothing():
     assert shown(chain_run("model", planted([[True] * 6]))) == ({}, [])
+
+
+def labeller(name, labels):
+    """A person who labelled the level of questions of the task ``chain``: id of a question -> label."""
+    predictions = []
+    for id, label in labels.items():
+        _, _, case, stage = id.split("/")
+        question = replace(asked(case, stage), id=id.replace("chain/", "chain_level/"), task="chain_level")
+        question = replace(question, choices=tuple(NAMES.values()), answer="resident", tags={"stage": stage}, chain="")
+        predictions.append(answered(question, label, model=name))
+    items = items_of(predictions, lambda p: p.record.answer)
+    scores = RunScores(
+        Path(name), name, name, tuple(classification_scores("chain_level", items, tuple(NAMES.values())))
+    )
+    return scores, Outcomes(tuple(predictions), {"chain_level": items}, {"chain_level": ()}, None, {"reader": name})
+
+
+QUESTIONS = [f"chain/phantoms/{case}/{stage}" for case in range(CASES) for stage in ("IQA", "DD")]
+
+
+def drawn_labels(seed, readers=3):
+    """Random labels of each reader, with some questions on which all agree."""
+    chance = random.Random(seed)
+    common = {id: chance.choice(list(NAMES.values())) for id in QUESTIONS}
+    return [
+        {id: common[id] if chance.random() < 0.6 else chance.choice(list(NAMES.values())) for id in QUESTIONS}
+        for _ in range(readers)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_kappa_of_labels_by_stage_is_that_of_statsmodels(seed):
+    labels = drawn_labels(seed)
+    tables, _ = shown(*(labeller(f"expert_{i}", own) for i, own in enumerate(labels)))
+    for stage, readers, n, agreement, _, kappa, _, verdict in tables["difficulty_kappa"]:
+        ids = [id for id in QUESTIONS if stage == "all" or id.endswith(stage)]
+        counts, _ = aggregate_raters(np.array([[own[id] for own in labels] for id in ids]))
+        assert (readers, n) == (3, len(ids)) and kappa == pytest.approx(fleiss_kappa(counts))
+        assert verdict.startswith("accepted" if kappa >= 0.7 else "below 0.70" if kappa >= 0.6 else "below 0.60")
+        assert 0 <= agreement <= 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_gold_is_the_label_of_more_than_half_and_models_and_groups_are_counted_by_it(seed):
+    labels = drawn_labels(seed)
+    runs = [labeller(f"expert_{i}", own) for i, own in enumerate(labels)]
+    chance = random.Random(100 + seed)
+    right = [[chance.random() < 0.5 for _ in range(6)] for _ in range(CASES)]
+    tables, _ = shown(
+        *runs, chain_run("model", planted(right)), chain_run("resident", planted(right), config={"reader": "resident"})
+    )
+    gold = {}
+    for id in QUESTIONS:
+        given = [own[id] for own in labels]
+        most = max(given, key=given.count)
+        gold[id] = most if given.count(most) >= 2 else "none"
+    assert {row[0]: row[-2] for row in tables["difficulty_gold"]} == gold
+    pairs = [row[5] for row in tables["difficulty_gold"]]
+    assert pairs == sorted(pairs), "the most divided first"
+    held = {id: right[int(id.split("/")[2])][0 if id.endswith("IQA") else 3] for id in QUESTIONS}
+    expected = {
+        level: [held[id] for id in QUESTIONS if gold[id] == level] for level in NAMES.values() if level in gold.values()
+    }
+    assert {row[1]: (row[2], row[3]) for row in tables["difficulty_esa"]} == {
+        level: (len(some), pytest.approx(sum(some) / len(some))) for level, some in expected.items()
+    }
+    others = {"R": ("IQA", "AL"), "A": ("LC", "DD"), "S": ("SG", "CD")}
+    for group, level, _, n, *_ in tables["difficulty"]:
+        own = sum(g == NAMES[level] for g in gold.values())
+        stated = [f"chain/phantoms/{k}/{s}" for k in range(CASES) for s in others[level]]
+        assert group == "resident" and n == own + sum(gold.get(id, "none") == "none" for id in stated)
+
+
+def test_one_labeller_is_no_gold_set():
+    assert shown(labeller("expert", drawn_labels(0)[0])) == ({}, [])

@@ -1,10 +1,12 @@
+import random
 from dataclasses import replace
 
 import pytest
 
 from lmod_train.report.contents import Estimate, Table, Text
+from lmod_train.report.papers.shapes import SHAPES
 from lmod_train.report.sections.paper_tables import DRAWN, HERE
-from lmod_train.report.sections.xpcr_table import XpcrTable
+from lmod_train.report.sections.xpcr_table import TABLES, XpcrTable
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.scored import scored
 
@@ -32,9 +34,26 @@ def test_the_printed_rows_with_their_state_and_a_row_of_the_run():
 
 def test_printed_rows_never_stand_beside_phantoms():
     drawn = [replace(p, record=replace(p.record, phantom=True)) for p in planted(ROWS)]
-    assert list(XpcrTable().parts(results_of(chain_run("ours", drawn)))) == [
-        Text(DRAWN.format(tables="X-PCR, Table 2: stages, levels and chains"))
-    ]
+    titles = "; ".join(SHAPES[name].title for name in TABLES)
+    assert list(XpcrTable().parts(results_of(chain_run("ours", drawn)))) == [Text(DRAWN.format(tables=titles))]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_run_stands_in_the_table_of_each_modality_with_its_accuracy_on_it(seed):
+    chance = random.Random(seed)
+    rows = [[chance.random() < 0.6 for _ in range(6)] for _ in range(24)]
+    modalities = [chance.choice(("CFP", "OCT", "EP")) for _ in rows]
+    made = planted(rows)
+    made = [replace(p, record=replace(p.record, modality=modalities[i // 6])) for i, p in enumerate(made)]
+    found = {p.name: p for p in XpcrTable().parts(results_of(chain_run("ours", made))) if isinstance(p, Table)}
+    for number, modality in enumerate(("EP", "CFP", "RetCam", "FFA", "ICGA", "OCT"), 3):
+        table = found[f"xpcr_table_{number}"]
+        assert len([row for row in table.rows if row[-1] != HERE]) == 21
+        ours = [row for row in table.rows if row[-1] == HERE]
+        right = [row for row, own in zip(rows, modalities, strict=True) if own == modality]
+        assert len(ours) == bool(right)
+        for stage, cell in enumerate(ours[0][1:-1] if ours else ()):
+            assert (cell.n, cell.value) == (len(right), pytest.approx(100 * sum(r[stage] for r in right) / len(right)))
 
 
 def test_nothing_without_chains():
