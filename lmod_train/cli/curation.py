@@ -13,6 +13,7 @@ from lmod_train.core.errors import BadArgument, NothingToCurate, SourceNotFound,
 from lmod_train.core.types import Dropped
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.grounding import Grounding
 
 if TYPE_CHECKING:
     from lmod_train.data.curation.accepted import Named
@@ -53,7 +54,9 @@ def curate(
         accept: File of drops that `--strict` permits: a checked copy of dropped.csv, or rows of source, key and reason.
         **settings: Settings of the pipeline.
     """
+    from lmod_train.core.artifacts.records import read_records
     from lmod_train.core.lock import locked
+    from lmod_train.data.audit.filled_crops import write_filled_crops
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.accepted import read_accepted
     from lmod_train.data.curation.filters import BoxFilter
@@ -79,6 +82,8 @@ def curate(
         except StrictDrops:
             print_drops(out)
             raise
+        if any(isinstance(task, Grounding) for task in tasks):
+            write_filled_crops(out, read_records(out / "records"))
     print_written(manifest, out, accept, accepted)
 
 

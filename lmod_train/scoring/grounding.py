@@ -178,7 +178,7 @@ def findings(task: str, items: Iterable[Item]) -> list[Finding]:
 
 
 def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
-    shown = sorted({name for one in asked for name in one.shown} - {AS_IS, AGAIN}, key=_place)
+    shown = in_order({name for one in asked for name in one.shown} - {AS_IS, AGAIN})
     fills = [fill_of(name) for name in shown if name.startswith(EVIDENCE)]
     both = [(fill, f"{EVIDENCE}.{fill}", f"{ELSEWHERE}.{fill}") for fill in fills]
     right = [one for one in asked if said(one.shown[AS_IS]) == truth]
@@ -199,9 +199,15 @@ def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
     )
 
 
-def _place(shown: str) -> tuple[int, str]:
-    kind = shown.partition(".")[0]
-    return SHOWN.index(kind) if kind in SHOWN else len(SHOWN), shown
+def in_order(shown: Iterable[str]) -> list[str]:
+    """Return what was shown in the order of `SHOWN`, each with its fills in the order of their names.
+
+    Example:
+        >>> in_order(["blank", "evidence_removed.mean", "evidence_removed.blur", "as_is"])
+        ['as_is', 'evidence_removed.blur', 'evidence_removed.mean', 'blank']
+    """
+    kinds = (*SHOWN, "")
+    return sorted(shown, key=lambda one: (kinds.index(kind) if (kind := one.partition(".")[0]) in kinds else 99, one))
 
 
 def _difference(asked: Sequence[Asked], first: str, second: str, value: Callable[[Asked, str], float]) -> Effect:

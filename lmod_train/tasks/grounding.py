@@ -99,12 +99,15 @@ class Grounding(Variants):
         labels["glaucoma"] = FLIPPED[labels["glaucoma"]]
         return {(q.variant, q.chain_step): q for q in self.of.ask(replace(sample, labels=labels))}
 
+    def is_scored(self, record: Record) -> bool:
+        """Return whether the image is shown as it is."""
+        return record.variant.rpartition("-")[2] == "as_is"
+
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the task's scores over the images as they are, and the changes (`lmod_train.scoring.grounding`)."""
-        from lmod_train.scoring.grounding import AS_IS, grounding_scores, variant_parts  # scipy: not for `--help`
+        from lmod_train.scoring.grounding import grounding_scores  # scipy: not for `--help`
 
-        as_is = [p for p in predictions if variant_parts(p.record.variant)[1] == AS_IS]
-        own = [replace(p, record=self._as_asked(p.record)) for p in as_is]
+        own = [replace(p, record=self._as_asked(p.record)) for p in predictions if self.is_scored(p.record)]
         scores = [replace(s, task=self.name) for s in self.of.score(own)]
         items = [self.as_scored(item) for item in items_of(predictions, truth_of(self))]
         return [*scores, *(grounding_scores(self.name, items) if scores else [])]
