@@ -33,7 +33,10 @@ ALIKE = (0.1, 0.2)
 """Largest differences of the distances to the field's border, as shares of its shorter side: the second if the first
 leaves no place."""
 
-_FILLED, _SEARCHED = 72, 128  # pixels of the longer side of a region while it is filled, of an image while it is searched
+_FILLED, _SEARCHED = (
+    72,
+    128,
+)  # pixels of the longer side of a region while it is filled, of an image while it is searched
 _SECTORS, _RINGS = 12, (0, 0.12, 0.24)
 _TRIED = 3  # places whose change is measured, not estimated
 _SOFT, _SMOOTH = 0.03, 0.03  # width of the pasted edge, and of the blur of the surroundings, of the part's longer side
@@ -85,8 +88,8 @@ def filled(image: Image.Image, mask: Mask, fill: str = "biharmonic") -> Image.Im
     Args:
         image: RGB image.
         mask: The region, of the image's size. What lies outside the field stays as it is.
-        fill: ``biharmonic`` continues the surroundings smoothly (Damelin & Hoang 2018, as scikit-image has it), ``mean``
-            is one colour, the mean of a ring around the region, and ``blur`` the mean of a neighbourhood outside of it.
+        fill: ``biharmonic`` continues the surroundings smoothly (Damelin & Hoang 2018, in scikit-image), ``mean`` is
+            one colour, the mean of a ring around the region, and ``blur`` the mean of a neighbourhood outside of it.
 
     Raises:
         BadArgument: `fill` is not one of these, or the sizes differ.
@@ -108,7 +111,9 @@ def filled(image: Image.Image, mask: Mask, fill: str = "biharmonic") -> Image.Im
     part = image.crop(box)
     inside, field = (whole[box[1] : box[3], box[0] : box[2]] for whole in (mask, field_mask(image)))
     new = FILLS[fill](*_reduced(part, inside, field))
-    smooth = Image.fromarray(np.clip(np.round(new), 0, 255).astype(np.uint8)).resize(part.size, Image.Resampling.BICUBIC)
+    smooth = Image.fromarray(np.clip(np.round(new), 0, 255).astype(np.uint8)).resize(
+        part.size, Image.Resampling.BICUBIC
+    )
     done = image.copy()
     done.paste(smooth, box[:2], _shown(inside, field))
     return done
@@ -117,7 +122,7 @@ def filled(image: Image.Image, mask: Mask, fill: str = "biharmonic") -> Image.Im
 def _around(mask: Mask, size: tuple[int, int]) -> tuple[int, int, int, int]:
     """Return left, top, right and bottom of a region and as much of its surroundings as its half on every side."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    edge = max(4, (max(np.ptp(rows), np.ptp(columns)) + 1) // 2)
+    edge = max(4, (max(len(rows), len(columns)) + 1) // 2)
     left, top = max(0, int(columns[0]) - edge), max(0, int(rows[0]) - edge)
     return left, top, min(size[0], int(columns[-1]) + 1 + edge), min(size[1], int(rows[-1]) + 1 + edge)
 
@@ -150,7 +155,7 @@ def _smoothed(pixels: Pixels, known: Mask, width: float) -> Pixels:
 
 
 def _shown(inside: Mask, field: Mask) -> Image.Image:
-    """Return how much of a fill is shown, 0 to 255: all of it in the region, none off its soft edge or off the field."""
+    """Return how much of a fill is shown, 0 to 255: all in the region, none off its soft edge or off the field."""
     from scipy import ndimage
 
     distance = ndimage.distance_transform_edt(~inside)
@@ -197,15 +202,15 @@ def grown(image: Image.Image, mask: Mask) -> Mask:
 
     pixels, distance = np.asarray(image, dtype=np.float64), ndimage.distance_transform_edt(~mask)
     wide = diameter_of(mask)
-    rows, columns = np.indices(mask.shape)
-    middle = rows[mask].mean(), columns[mask].mean()
-    sector = ((np.arctan2(rows - middle[0], columns - middle[1]) / (2 * np.pi) + 0.5) * _SECTORS).astype(int)
+    (rows, columns), (down, across) = np.nonzero(mask), np.indices(mask.shape)
+    angle = np.arctan2(down - rows.mean(), across - columns.mean())
+    sector = ((angle / (2 * np.pi) + 0.5) * _SECTORS).astype(int)
     lit = ndimage.binary_erosion(field_mask(image), iterations=max(1, round(0.05 * wide)))
     for margin in MARGINS:
         rings = [lit & (distance > (margin + at) * wide) & (distance <= (margin + at + 0.1) * wide) for at in _RINGS]
         if not any(_has_rim(pixels, [ring & (sector == s) for ring in rings]) for s in range(_SECTORS)):
             break
-    return distance <= margin * wide
+    return np.asarray(distance <= margin * wide)
 
 
 def diameter_of(mask: Mask) -> float:
@@ -360,4 +365,4 @@ def fovea_zone(mask: Mask) -> Mask:
     rows, columns = np.indices(mask.shape)
     at, wide = _middle(mask), diameter_of(mask)
     across, down = np.abs(columns - at[1]) / wide, (rows - at[0]) / wide
-    return (across > 1.4) & (across < 3.3) & (down > -0.5) & (down < 1.1)
+    return np.asarray((across > 1.4) & (across < 3.3) & (down > -0.5) & (down < 1.1))

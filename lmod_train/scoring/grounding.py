@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from lmod_train.core.types import Score, Unparsed
@@ -192,11 +193,15 @@ def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
         {name: _difference(asked, name, AGAIN, Asked.changed) for name in shown},
         {name: effect for name, effect in margins.items() if effect.n},
         {fill: _difference(asked, one, other, Asked.changed) for fill, one, other in both},
-        {fill: _share(right, own, lambda a, o=own: a.changed(o[0]) > a.changed(o[1])) for fill, *own in both},
+        {fill: _share(right, (one, other), partial(_needs_evidence, one, other)) for fill, one, other in both},
         _share(asked, (OTHER,), lambda one: said(one.shown[OTHER]) == str(one.shown[OTHER].truth)),
         _share(asked, (SAME,), lambda one: one.changed(SAME) == 0),
         answers.most_common(1)[0][0] if answers else "",
     )
+
+
+def _needs_evidence(evidence: str, elsewhere: str, asked: Asked) -> bool:
+    return asked.changed(evidence) > asked.changed(elsewhere)
 
 
 def in_order(shown: Iterable[str]) -> list[str]:
@@ -266,10 +271,10 @@ def judged(found: Sequence[Finding]) -> list[Judged]:
     """Return the verdict on each finding of one model, in their order; Holm-adjusted over the tasks.
 
     Does not look: the upper end of the change under `OTHER` is below `SMALL`. Looks at the evidence: the lower end of
-    the specific effect is above 0, for every fill. Looks, not at the evidence: the lower end of the change under `OTHER`
-    is above 0, and the upper end of the specific effect is below `SMALL`, for every fill. Otherwise it cannot be told;
-    nor where two of these hold, nor where a removal could not show it: the evidence of another answer is looked at, and
-    without it this answer is given.
+    the specific effect is above 0, for every fill. Looks, not at the evidence: the lower end of the change under
+    `OTHER` is above 0, and the upper end of the specific effect is below `SMALL`, for every fill. Otherwise it cannot
+    be told; nor where two of these hold, nor where a removal could not show it: the evidence of another answer is
+    looked at, and without it this answer is given.
 
     Args:
         found: Of all tasks of one model.
@@ -279,7 +284,9 @@ def judged(found: Sequence[Finding]) -> list[Judged]:
     tests = {
         "blind": [_below(effect) for effect in others],
         "at": [max(map(_above, own), default=1.0) for own in specific],
-        "off": [max(_above(effect), *map(_below, own)) if own else 1.0 for effect, own in zip(others, specific, strict=True)],
+        "off": [
+            max(_above(effect), *map(_below, own)) if own else 1.0 for effect, own in zip(others, specific, strict=True)
+        ],
     }
     held = {name: _adjusted(found, p) for name, p in tests.items()}
     at = [f for f, shown in zip(found, held["at"], strict=True) if shown]
@@ -341,7 +348,9 @@ def _adjusted(found: Sequence[Finding], p: Sequence[float]) -> list[bool]:
     for place, (task, value) in enumerate(sorted(least.items(), key=lambda pair: pair[1])):
         factors[task] = len(least) - place, reached
         reached = max(reached, value * (len(least) - place))
-    return [max(value * factors[one.task][0], factors[one.task][1]) < LEVEL for one, value in zip(found, p, strict=True)]
+    return [
+        max(value * factors[one.task][0], factors[one.task][1]) < LEVEL for one, value in zip(found, p, strict=True)
+    ]
 
 
 def grounding_scores(task: str, items: Sequence[Item]) -> list[Score]:
@@ -352,7 +361,9 @@ def grounding_scores(task: str, items: Sequence[Item]) -> list[Score]:
         items: As the task scores them; an empty sequence gives no scores.
     """
     return [
-        Score(task, ";".join(filter(None, (shown and f"shown={shown}", f"truth={found.truth}"))), metric, *_ends(effect))
+        Score(
+            task, ";".join(filter(None, (shown and f"shown={shown}", f"truth={found.truth}"))), metric, *_ends(effect)
+        )
         for found in findings(task, items)
         for metric, shown, effect in _named(found)
         if effect.n
@@ -377,4 +388,3 @@ def _named(found: Finding) -> Iterable[tuple[str, str, Effect]]:
 def enough(effect: Effect, detectable: float) -> int:
     """Return how many questions would show a change of `SMALL`, if their answers vary as these do."""
     return math.ceil(effect.n * (detectable / SMALL) ** 2)
-

@@ -49,9 +49,7 @@ class Grounding(Variants):
     name = "grounding"
     version = 1
 
-    def __init__(
-        self, of: Task, fills: Sequence[str] = ("biharmonic",), evidence: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, of: Task, fills: Sequence[str] = ("biharmonic",), evidence: Sequence[str] | None = None) -> None:
         if not fills or len(set(fills)) < len(fills) or not set(fills) <= FILLS.keys():
             raise BadArgument("fills", list(fills), f"different ones of {', '.join(FILLS)}", "leave it out for one")
         super().__init__(of)
@@ -76,7 +74,7 @@ class Grounding(Variants):
             yield self._named(question, "as_is_again")
             yield from self._removals(question)
             for shows in ("same_answer", "other_answer", "blank"):
-                yield replace(self._named(question, shows), shows=shows)  # type: ignore[arg-type]
+                yield replace(self._named(question, shows), shows=shows)
             changed = redrawn.get((question.variant, question.chain_step))
             if changed is not None and changed.answer != question.answer:
                 yield replace(self._named(changed, "counterfactual"), perturbation=REDRAWN)
@@ -88,7 +86,7 @@ class Grounding(Variants):
     def _removals(self, question: Question) -> Iterator[Question]:
         for fill in self.fills if self.removes else ():
             for where in ("evidence", "elsewhere"):
-                removal = Removal(where, fill, tuple(self.evidence or ()))  # type: ignore[arg-type]
+                removal = Removal(where, fill, tuple(self.evidence or ()))
                 yield replace(self._named(question, f"{where}_removed.{fill}"), perturbation=removal.name)
 
     def _redrawn(self, sample: Sample) -> dict[tuple[str, str], Question]:

@@ -148,7 +148,9 @@ def models(curated: Path, records: Sequence[Record], eyes: dict[str, Eye]) -> di
 
     own, images = [r for r in records if r.variant == AS_IS], Curated(curated)
     shown = [disc(images.rgb(r.image[0]), eyes[r.key]) for r in own]
-    seen = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=3000)).fit(shown, [r.answer for r in own])
+    seen = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=3000)).fit(
+        shown, [r.answer for r in own]
+    )
     middle = float(np.median([border(images.rgb(r.image[0])) for r in own]))
     words = ("GLAUCOMA", "NON-GLAUCOMA")
     return {

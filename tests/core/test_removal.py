@@ -91,7 +91,9 @@ def test_nothing_is_filled_beyond_the_field():
     off = ndimage.binary_erosion(~field, iterations=2)
     assert (after[off] == np.asarray(image)[off]).all()
     inside = ndimage.binary_erosion(field, iterations=3) & edge
-    assert np.median(after[inside][:, 0]) > 0.7 * np.median(np.asarray(image)[inside][:, 0]), "no shadow of the surround"
+    assert np.median(after[inside][:, 0]) > 0.7 * np.median(np.asarray(image)[inside][:, 0]), (
+        "no shadow of the surround"
+    )
 
 
 def test_a_rim_is_grown_over():
@@ -106,7 +108,7 @@ def test_a_rim_is_grown_over():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_place_elsewhere_is_like_the_disc_and_off_everything_annotated(seed):
-    image, disc, drawn = eye(seed)
+    image, disc, _ = eye(seed)
     region = grown(image, disc)
     taken = fovea_zone(disc)
     place = elsewhere(image, region, taken)

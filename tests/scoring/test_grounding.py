@@ -190,7 +190,10 @@ def test_ways_of_asking_are_paired_within_themselves():
 
 
 def test_questions_of_one_image_stay_apart():
-    items = [replace(i, id=i.id.replace(i.variant, f"scar-{i.variant}"), variant=f"scar-{i.variant}") for i in replied(disc, 6)]
+    items = [
+        replace(i, id=i.id.replace(i.variant, f"scar-{i.variant}"), variant=f"scar-{i.variant}")
+        for i in replied(disc, 6)
+    ]
     both = asked_of([*items, *replied(disc, 6)])
     assert len(both) == 12 and all(len({i.variant.count("scar") for i in a.shown.values()}) == 1 for a in both)
 
@@ -221,7 +224,9 @@ def test_scores_are_those_of_the_findings():
     scores = {(s.subset, s.metric): s for s in grounding_scores("t", items)}
     found = {f.truth: f for f in findings("t", items)}
     assert scores[f"shown={GONE};truth={YES}", "specific_effect"].value == found[YES].specific["mean"].value == 1
-    assert scores[f"shown={OTHER};truth={NO}", "follow"].value == 1 and scores[f"shown={SAME};truth={NO}", "stay"].n == 100
+    assert (
+        scores[f"shown={OTHER};truth={NO}", "follow"].value == 1 and scores[f"shown={SAME};truth={NO}", "stay"].n == 100
+    )
     assert grounding_scores("t", []) == [] and findings("t", []) == []
 
 
@@ -230,7 +235,11 @@ def test_a_change_of_five_points_is_rarely_told_as_none(monkeypatch):
     rng, wrong = np.random.default_rng(1), 0
     for _ in range(60):
         changed = rng.random(100) < 0.05
-        items = [asked(at, YES, n, a) for at in range(100) for n, a in ((AS_IS, YES), (AGAIN, YES), (OTHER, NO if changed[at] else YES))]
+        items = [
+            asked(at, YES, n, a)
+            for at in range(100)
+            for n, a in ((AS_IS, YES), (AGAIN, YES), (OTHER, NO if changed[at] else YES))
+        ]
         wrong += judged(findings("t", items))[0].verdict == "does not look"
     assert wrong <= 3
     assert grounding.SMALL == 0.05

@@ -96,7 +96,9 @@ def test_only_phantoms_are_drawn_again_with_the_other_answer():
 
 
 def test_boxes_probes_and_unknown_fills_are_refused():
-    boxed = replace(SAMPLE, regions=(Region("optic disc", Box(1, 2, 30, 40), 1), Region("optic cup", Box(5, 6, 9, 9), 2)))
+    boxed = replace(
+        SAMPLE, regions=(Region("optic disc", Box(1, 2, 30, 40), 1), Region("optic cup", Box(5, 6, 9, 9), 2))
+    )
     for task in (Anatomy(), Probe(Glaucoma()), Perturbed(Glaucoma(), ["blur"], [1])):
         with pytest.raises(BadArgument, match="of"):
             list(Grounding(task).ask(boxed))
@@ -177,7 +179,9 @@ def test_blank_is_the_mean_of_the_images(world):
     out, records = world
     images = Curated(out)
     (path,) = {image for r in records if r.variant == "blank" for image in r.image}
-    mean = np.mean([np.asarray(images.rgb(f"images/refuge/{key}.jpg"), dtype=float) for key in by_image(records)], axis=0)
+    mean = np.mean(
+        [np.asarray(images.rgb(f"images/refuge/{key}.jpg"), dtype=float) for key in by_image(records)], axis=0
+    )
     assert np.abs(np.asarray(images.rgb(path), dtype=float) - mean).mean() < 1.5
 
 

@@ -62,7 +62,9 @@ def filled_crops(curated: Path, records: Iterable[Record]) -> list[Shortcut]:
             filled[record.task, fill_of(shown)].append(record)
     images = Curated(curated)
     return [
-        _row(task, fill, [(r, _seen(images, whole[_question(r, variant_parts(r.variant)[0])], r.image[0])) for r in own])
+        _row(
+            task, fill, [(r, _seen(images, whole[_question(r, variant_parts(r.variant)[0])], r.image[0])) for r in own]
+        )
         for (task, fill), own in sorted(filled.items())
     ]
 

@@ -336,7 +336,7 @@ class _Others:
         """Return the names of the lists from which another is chosen, the most alike samples first."""
         question, sample = one.question, one.sample
         same = question.task, question.language, question.chain_step, question.variant
-        wide = (*same, one.split, sample.modality, str(image_places(question)))
+        wide: tuple[str, ...] = (*same, one.split, sample.modality, str(image_places(question)))
         if question.shows == "another":
             return (*wide, sample.source), wide
         wide = (*wide, *question.choices)

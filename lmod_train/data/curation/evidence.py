@@ -143,9 +143,7 @@ def _drawn(outline: Outline, frame: Frame, size: tuple[int, int], rule: BoxRule)
     return _curated(stored, orientation, size)
 
 
-def _region(
-    sample: Sample, image: Image.Image, mask: Mask, structures: Sequence[str], shapes: Shapes
-) -> Mask | None:
+def _region(sample: Sample, image: Image.Image, mask: Mask, structures: Sequence[str], shapes: Shapes) -> Mask | None:
     """Return what is filled: the evidence without a coloured rim, or the source's shape; None if that is too small."""
     telling = [name for name in structures if name in TELLING]
     if not telling:
@@ -182,7 +180,9 @@ def _all_regions(sample: Sample, frame: Frame, rule: BoxRule) -> tuple[Region, .
 def _boxed(box: Box, size: tuple[int, int], raw: tuple[int, int]) -> Mask:
     inside = np.zeros(size[::-1], dtype=np.bool_)
     across, down = size[0] / raw[0], size[1] / raw[1]
-    inside[int(box.y0 * down) : int(np.ceil(box.y1 * down)), int(box.x0 * across) : int(np.ceil(box.x1 * across))] = True
+    inside[int(box.y0 * down) : int(np.ceil(box.y1 * down)), int(box.x0 * across) : int(np.ceil(box.x1 * across))] = (
+        True
+    )
     return inside
 
 

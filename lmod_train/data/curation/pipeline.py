@@ -168,9 +168,7 @@ def curate(
 def _prepare(inputs: Inputs, images: ImageIndex, plan: Plan, journal: Journal, crew: Crew, progress: bool) -> None:
     """Prepare every image that the journal does not hold: those that samples own with their boxes, the others bare."""
     owned = {(s.source, s.key) for s in inputs.samples if s.image is not None}
-    plan = replace(
-        plan, cutoffs=_cutoffs(inputs.samples, plan, crew), shapes=_shapes(inputs.samples, plan, crew)
-    )
+    plan = replace(plan, cutoffs=_cutoffs(inputs.samples, plan, crew), shapes=_shapes(inputs.samples, plan, crew))
     own = [s for s in images.samples if (s.source, s.key) in owned]
     shared = [s for s in images.samples if (s.source, s.key) not in owned]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
@@ -11,28 +10,13 @@ from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Remark, Text, table
 from lmod_train.report.figures.qualitative import MODELS
 from lmod_train.report.figures.strip import COLUMNS, draw_strip
-from lmod_train.report.results import Outcomes, Results
+from lmod_train.report.looks import Look, looks_of, one_eye
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.report.sorted_errors import GROUNDING
 from lmod_train.report.thumbnails import licences
-from lmod_train.scoring.grounding import (
-    AS_IS,
-    AGAIN,
-    OTHER,
-    SMALL,
-    Asked,
-    Effect,
-    Finding,
-    Judged,
-    asked_of,
-    enough,
-    findings,
-    in_order,
-    judged,
-    said,
-)
-from lmod_train.scoring.items import Item
+from lmod_train.scoring.grounding import OTHER, SMALL, Effect, Finding, Judged, asked_of, enough
 
 LEAK = 0.1
 """Accuracy above chance that the interval of the classifier of filled crops must exclude."""
@@ -44,10 +28,10 @@ share that differ when it is shown again (the floor). Specific effect: change wi
 the place elsewhere. Grounded: of the answers right as it is, those that change without the evidence and stay without
 the place elsewhere. Follow: another patient's truth is answered; stay: the answer stays under another patient's image
 with the same one. All by true answer, with 95 % intervals over patients."""
-RULES = f"""Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at the
-evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the change under other_answer is
-above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must hold for every fill, and
-is Holm-adjusted over tasks."""
+RULES = f"""Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
+the evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the lower end of the change
+under other_answer is above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must
+hold for every fill, and is Holm-adjusted over tasks."""
 _STEPS = {
     "does not look": "do not use these answers; find where the image is lost",
     "looks, not at the evidence": "see in the strip and by `blind` what else in the image gives the answer",
@@ -62,30 +46,19 @@ class Looking(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield verdicts, tables and strips of the grounding audit, and what is left without the image."""
-        asked = {name: _asked(outcomes) for name, outcomes in results.outcomes.items()}
-        found = {
-            name: judged([f for task, own in tasks.items() for f in findings(task, own)])
-            for name, tasks in asked.items()
-        }
-        if any(found.values()):
+        looks = looks_of(results)
+        if looks:
+            found = {name: look.judged for name, look in looks.items()}
             yield from _verdicts(found)
             yield from _leaks(results)
             yield from _tables(found)
-            yield from _strips(
-                results, {name: {t: asked_of(own) for t, own in by.items()} for name, by in asked.items()}
-            )
+            yield from _strips(results, looks)
         yield from WithoutImage().parts(results)
-
-
-def _asked(outcomes: Outcomes) -> dict[str, list[Item]]:
-    """Return the items of each task of the audit, of everything that was shown."""
-    tasks = (task for task in outcomes.items if task.endswith(GROUNDING))
-    return {task: [*outcomes.items[task], *outcomes.beside.get(task, ())] for task in tasks}
 
 
 def _verdicts(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
     heads: Heads = ["task", "true answer", "model", N, "verdict", "why, and the next step"]
-    rows = [
+    rows: list[list[Cell]] = [
         [_task(one.finding), one.finding.truth, name, one.finding.n, one.verdict, _next(one)]
         for name, several in found.items()
         for one in several
@@ -105,17 +78,18 @@ def _next(one: Judged) -> str:
     if one.detectable is None:
         return one.why
     needed = enough(one.finding.changes.get(OTHER, one.finding.floor), one.detectable)
-    shown = f"{one.why}; these {one.finding.n} questions show an effect of {100 * one.detectable:.0f} points"
+    effect = f"an effect of {100 * one.detectable:.0f} points"
+    shown = f"{one.why}; these {one.finding.n} questions would have shown {effect}"
     return f"{shown}; ask about {needed:,} for {100 * SMALL:.0f} points" if needed > one.finding.n else shown
 
 
 def _leaks(results: Results) -> Iterator[Remark]:
-    """Yield a remark on each task whose filled crops may tell the answer, or that were not tested."""
+    """Yield a remark on each task whose filled crops may tell the answer."""
     folders = dict.fromkeys(folder for folder in results.images.values() if folder)
     rows = [row for folder in folders for row in read_shortcuts(folder) if row.shortcut.startswith("filled_crop.")]
-    asked = {task for tasks in results.items.values() for task in tasks if task.endswith(GROUNDING)}
-    for row in (row for row in rows if row.task in asked):
-        chance = 1 / max(2, len(results.choices.get(row.task, ())))
+    truths = {t: {str(i.truth) for i in items} for tasks in results.items.values() for t, items in tasks.items()}
+    for row in (row for row in rows if row.task in truths):
+        chance = 1 / max(2, len(truths[row.task]))
         fill, task = row.shortcut.partition(".")[2], row.task.removesuffix(GROUNDING)
         if row.high is None:
             yield Remark(f"{task}: too few patients to test whether the fill ({fill}) tells the answer.")
@@ -140,16 +114,16 @@ def _tables(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
             changes.append([*lead, shown, *_cells(effect), _signed(one.margins.get(shown))])
         for fill, effect in one.specific.items():
             shares = (one.grounded[fill], one.follow, one.stay)
-            effects.append([*lead, fill, *_cells(effect), *(Estimate(s.value, s.low, s.high, s.n) for s in shares)])
+            effects.append([*lead, fill, *_cells(effect), *map(_estimate, shares)])
         if not one.specific:
-            effects.append([*lead, "", None, None, None, None, *(_estimate(s) for s in (one.follow, one.stay))])
+            effects.append([*lead, "", None, None, None, None, *map(_estimate, (one.follow, one.stay))])
     heads: Heads = ["task", "true answer", "model"]
     numbers: Heads = [N, Column("change", "signed"), Column("95 % interval", "signed_interval")]
-    shares: Heads = [Column(head, "estimate") for head in ("grounded", "follow", "stay")]
+    estimates: Heads = [Column(head, "estimate") for head in ("grounded", "follow", "stay")]
     specific: Heads = [N, Column("specific effect", "signed"), Column("95 % interval", "signed_interval")]
     margin = Column("change of the margin", "signed")
     yield table("looking_changes", [*heads, "shown", *numbers, margin], changes, "Changes of the answer")
-    yield table("looking_effects", [*heads, "fill", *specific, *shares], effects, "Does the evidence count?")
+    yield table("looking_effects", [*heads, "fill", *specific, *estimates], effects, "Does the evidence count?")
 
 
 def _cells(effect: Effect) -> list[Cell]:
@@ -164,37 +138,21 @@ def _signed(effect: Effect | None) -> Cell:
     return effect.value if effect else None
 
 
-def _strips(results: Results, every: Mapping[str, Mapping[str, Sequence[Asked]]]) -> Iterator[Part]:
-    """Yield a figure a task: an eye that the first model answers rightly, the first by a hash, in its variants."""
-    for task in (task for task in results.tasks if task.endswith(GROUNDING)):
-        names = [name for name, tasks in every.items() if tasks.get(task)][:MODELS]
-        asked = {name: every[name][task] for name in names}
-        chosen = min(asked[names[0]], key=_choice, default=None) if names else None
-        if chosen is None:
+def _strips(results: Results, looks: Mapping[str, Look]) -> Iterator[Part]:
+    """Yield a figure a task: one eye in its variants, with the answers of the first models beneath."""
+    for task in dict.fromkeys(task for look in looks.values() for task in look.items):
+        names = [name for name, look in looks.items() if look.items.get(task)][:MODELS]
+        records = {p.record.id: p.record for name in names for p in results.outcomes[name].predictions}
+        rows = one_eye({name: asked_of(looks[name].items[task]) for name in names}, records)
+        if not rows:
             continue
-        records = {p.record.id: p.record for p in results.outcomes[names[0]].predictions if p.record.task == task}
-        own = [records[item.id] for item in chosen.shown.values()]
+        shown = [record for record in records.values() if set(record.image) & {row[2] for row in rows}]
         curated = next((results.images[name] for name in names if results.images[name]), None)
-        rows: list[list[Cell]] = []
-        for shown in in_order(chosen.shown.keys() - {AGAIN}):
-            item = chosen.shown[shown]
-            for name in names:
-                same = next((a for a in asked[name] if a.shown[AS_IS].id == chosen.shown[AS_IS].id), None)
-                if same and shown in same.shown:
-                    changed = "yes" if same.changed(shown) else "no"
-                    image = next(iter(records[item.id].image), "")
-                    rows.append([chosen.shown[AS_IS].id, shown, image, name, said(same.shown[shown]), changed])
-        stay = [f"{one.source} ({one.licence})" for one in licences(curated, own) if one.stays]
+        stay = [f"{one.source} ({one.licence})" for one in licences(curated, shown) if one.stays]
         note = f"must stay on this machine: {', '.join(stay)}" if stay else ""
-        title = f"{task.removesuffix(GROUNDING)}: one eye ({chosen.truth}) in its variants"
+        title = f"{task.removesuffix(GROUNDING)}: one eye in its variants"
         if note:
             yield Remark(note)
         drawn = table(f"looking-{task}", COLUMNS, rows, "; ".join(filter(None, (title, note))))
         alt = f"{title}; below each image the answers, in orange where they changed."
         yield Figure(drawn.name, title, alt, drawn, partial(draw_strip, curated=curated))
-
-
-def _choice(asked: Asked) -> tuple[bool, int, str]:
-    """Return the sort key: right as it is, with the most variants, then by the SHA-256 of the id."""
-    item = asked.shown[AS_IS]
-    return said(item) != asked.truth, -len(asked.shown), hashlib.sha256(item.id.encode()).hexdigest()

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from PIL import Image, ImageDraw
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts, write_shortcuts
@@ -62,6 +61,8 @@ def test_too_few_patients_are_no_number(tmp_path):
 def test_rows_stand_beside_those_of_blind_and_replace_earlier_ones(tmp_path):
     records = curated(tmp_path, leak=True)
     other = Shortcut("glaucoma", "words", "val+test", "accuracy", 10, 0.5, 0.2, 0.8)
-    write_shortcuts(tmp_path / "audit.csv", [other, Shortcut("glaucoma_grounding", "filled_crop.mean", "all", METRIC, 1, 0.1)])
+    write_shortcuts(
+        tmp_path / "audit.csv", [other, Shortcut("glaucoma_grounding", "filled_crop.mean", "all", METRIC, 1, 0.1)]
+    )
     rows = write_filled_crops(tmp_path, records)
     assert read_shortcuts(tmp_path) == [other, *rows]

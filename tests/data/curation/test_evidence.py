@@ -28,7 +28,9 @@ def fundus(tmp_path_factory):
     Image.fromarray(codes).save(folder / "mask.png")
     image = render(eye, SIZE)
     image.save(folder / "eye.png")
-    sample = Sample("s", "eye", "CFP", folder / "eye.png", "p", "CC0", masks=(MaskFile(folder / "mask.png", (CODING,)),))
+    sample = Sample(
+        "s", "eye", "CFP", folder / "eye.png", "p", "CC0", masks=(MaskFile(folder / "mask.png", (CODING,)),)
+    )
     return image, replace(sample, size=image.size), disc
 
 
@@ -65,7 +67,9 @@ def test_masks_outlines_and_boxes_of_turned_photographs_lie_on_the_upright_one(t
     expected = np.asarray(upright(open_picture(tmp_path / "t.png"))) > 0
     rule = replace(DEFAULT_RULE, turned="stored")
     frame = Frame(turned.size, orientation)
-    sample = Sample("s", "k", "CFP", tmp_path / "eye.jpg", "p", "CC0", masks=(MaskFile(tmp_path / "mask.png", (CODING,)),))
+    sample = Sample(
+        "s", "k", "CFP", tmp_path / "eye.jpg", "p", "CC0", masks=(MaskFile(tmp_path / "mask.png", (CODING,)),)
+    )
     assert (evidence_of(sample, turned.size, frame, DISC, rule) == expected).all()
     corners = ((6.0, 4.0), (24.0, 12.0))
     polygon = ((6.0, 4.0), (23.0, 4.0), (23.0, 11.0), (6.0, 11.0))
@@ -86,7 +90,7 @@ def test_both_removals_are_made_of_the_same_images(fundus):
 
 
 def test_an_annotated_structure_and_the_fovea_are_left_alone(fundus):
-    image, sample, disc = fundus
+    image, sample, _ = fundus
     free, _ = cut(sample, image)
     there = np.argwhere(np.abs(np.asarray(free[BOTH[1]], dtype=int) - np.asarray(image)).max(axis=2) > 8)
     (y0, x0), (y1, x1) = there.min(axis=0), there.max(axis=0)
@@ -121,8 +125,10 @@ def test_holes_of_all_stages_are_covered_by_one_shape(tmp_path):
     grey = rng.integers(60, 90, (SIZE, SIZE), dtype=np.uint8)
     image = Image.fromarray(np.stack([grey] * 3, axis=2))
     base = Sample("oimhs", "1/1", "OCT", tmp_path / "x.png", "p", "CC0", size=image.size)
-    holes = {name: replace(base, regions=(Region("macular hole", Box(95 - w, 80, 95 + w, 120)),)) for name, w in
-             {"small": 8, "large": 22, "giant": 40}.items()}
+    holes = {
+        name: replace(base, regions=(Region("macular hole", Box(95 - w, 80, 95 + w, 120)),))
+        for name, w in {"small": 8, "large": 22, "giant": 40}.items()
+    }
     extents = [e for h in holes.values() for e in telling_extents(h)]
     assert [round(wide, 2) for _, wide, _ in extents] == [0.08, 0.22, 0.4]
     shapes = {("oimhs", "macular hole"): (0.3, 0.3)}

@@ -107,7 +107,10 @@ def test_a_strip_of_one_eye_with_the_replies_beneath(tmp_path):
     for variant in ("as_is", "evidence_removed.mean", "elsewhere_removed.mean", "same_answer", "other_answer", "blank"):
         write_image(tmp_path / f"images/s/{variant}.jpg", Image.new("RGB", (30, 20), (90, 60, 30)))
     (figure,) = (p for p in Looking().parts(results(tmp_path, disc=disc, words=words)) if isinstance(p, Figure))
-    rows = [dict(zip(("record", "shown", "image", "model", "answer", "changed"), row, strict=True)) for row in figure.table.rows]
+    rows = [
+        dict(zip(("record", "shown", "image", "model", "answer", "changed"), row, strict=True))
+        for row in figure.table.rows
+    ]
     assert len({row["record"] for row in rows}) == 1 and {row["model"] for row in rows} == {"disc", "words"}
     assert [row["shown"] for row in rows if row["model"] == "disc"][:2] == ["as_is", "evidence_removed.mean"]
     changed = {(row["model"], row["shown"]): row["changed"] for row in rows}
