@@ -60,11 +60,12 @@ class Removal:
     @property
     def name(self) -> str:
         """Name as questions and file names have it."""
-        words = "+".join(name.replace(" ", "_") for name in self.structures) or _ALL
+        words = "+".join(name.replace(" ", "_") for name in self.structures) or ALL
         return f"{self.where}-{self.fill}-{words}"
 
 
-_ALL = "annotated"
+ALL = "annotated"
+"""Name that stands for all structures that are annotated."""
 
 
 def parse_removal(name: str) -> Removal | None:
@@ -78,7 +79,7 @@ def parse_removal(name: str) -> Removal | None:
     fill, _, words = rest.partition("-")
     if where not in get_args(Where) or fill not in FILLS:
         return None
-    structures = () if words == _ALL else tuple(word.replace("_", " ") for word in words.split("+"))
+    structures = () if words == ALL else tuple(word.replace("_", " ") for word in words.split("+"))
     return Removal(where, fill, structures)  # type: ignore[arg-type]  # one of `Where`
 
 

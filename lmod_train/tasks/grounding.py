@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.removal import FILLS, Removal
+from lmod_train.core.removal import ALL, FILLS, Removal
 from lmod_train.core.types import Prediction, Question, Record, Sample, Score
 from lmod_train.core.vocabulary.phantoms import REDRAWN
 from lmod_train.scoring.items import items_of
@@ -37,8 +37,8 @@ class Grounding(Variants):
     Args:
         of: The task; its questions are about the sample's own image, without drawn boxes.
         fills: Fills of `lmod_train.core.removal`: biharmonic, blur, mean. A verdict holds for all of them.
-        evidence: Structures that carry the answer; None takes those of `EVIDENCE`, and all that are annotated for a
-            question of one's own. An empty list removes nothing.
+        evidence: Structures that carry the answer, ``[annotated]`` for all that are annotated; an empty list removes
+            nothing. None takes those of `EVIDENCE`, all of a question of one's own, and none of other tasks.
 
     Example:
         >>> from lmod_train.tasks.glaucoma import Glaucoma
@@ -54,9 +54,8 @@ class Grounding(Variants):
             raise BadArgument("fills", list(fills), f"different ones of {', '.join(FILLS)}", "leave it out for one")
         super().__init__(of)
         self.fills = list(fills)
-        own = EVIDENCE.get(of.name) if evidence is None else tuple(evidence)
-        self.evidence = None if own is None else list(own)
-        self.removes = bool(own) or (evidence is None and isinstance(of, Own))
+        usual = EVIDENCE.get(of.name, (ALL,) if isinstance(of, Own) else ())
+        self.evidence = list(usual if evidence is None else evidence)
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield each question of the task once for each variant.
@@ -84,9 +83,10 @@ class Grounding(Variants):
         return replace(record, task=self.of.name, variant=own, group=record.group or record.key)
 
     def _removals(self, question: Question) -> Iterator[Question]:
-        for fill in self.fills if self.removes else ():
+        structures = () if self.evidence == [ALL] else tuple(self.evidence)
+        for fill in self.fills if self.evidence else ():
             for where in ("evidence", "elsewhere"):
-                removal = Removal(where, fill, tuple(self.evidence or ()))
+                removal = Removal(where, fill, structures)
                 yield replace(self._named(question, f"{where}_removed.{fill}"), perturbation=removal.name)
 
     def _redrawn(self, sample: Sample) -> dict[tuple[str, str], Question]:

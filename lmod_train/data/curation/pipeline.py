@@ -213,7 +213,7 @@ def _cutoffs(samples: Sequence[Sample], plan: Plan, crew: Crew) -> dict[str, flo
 
 def _shapes(samples: Sequence[Sample], plan: Plan, crew: Crew) -> Shapes:
     """Return the shape that is filled over each structure whose outline tells the answer, if a task removes one."""
-    telling = [t for t in plan.tasks if isinstance(t, Grounding) and set(t.evidence or ()) & set(TELLING)]
+    telling = [t for t in plan.tasks if isinstance(t, Grounding) and set(t.evidence) & set(TELLING)]
     own = [s for s in samples if s.image is not None] if telling else []
     largest: dict[tuple[str, str], tuple[float, float]] = {}
     for job in run(partial(extents_all, rule=plan.boxes), own, crew, lost=lambda _: []):
