@@ -94,6 +94,8 @@ class Finding:
         follow: Share of answers under `OTHER` that are the truth of the image shown.
         stay: Share of answers under `SAME` that are those as is.
         without: Most frequent answer without the evidence.
+        hidden: What was shown -> share of questions with an answer neither to it nor to the image as it is: a change
+            between two replies that cannot be read, or two refusals, is not seen.
     """
 
     task: str
@@ -107,6 +109,7 @@ class Finding:
     follow: Effect = NOTHING
     stay: Effect = NOTHING
     without: str = ""
+    hidden: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,13 @@ def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
         _share(asked, (OTHER,), lambda one: said(one.shown[OTHER]) == str(one.shown[OTHER].truth)),
         _share(asked, (SAME,), lambda one: one.changed(SAME) == 0),
         answers.most_common(1)[0][0] if answers else "",
+        {name: _hidden(asked, name) for name in (AGAIN, *shown)},
     )
+
+
+def _hidden(asked: Sequence[Asked], shown: str) -> float:
+    pairs = [(one.shown[AS_IS], one.shown[shown]) for one in asked if shown in one.shown]
+    return sum(all(isinstance(i.answer, Unparsed) for i in pair) for pair in pairs) / max(len(pairs), 1)
 
 
 def _needs_evidence(evidence: str, elsewhere: str, asked: Asked) -> bool:
@@ -274,18 +283,17 @@ def judged(found: Sequence[Finding]) -> list[Judged]:
     the specific effect is above 0, for every fill. Looks, not at the evidence: the lower end of the change under
     `OTHER` is above 0, and the upper end of the specific effect is below `SMALL`, for every fill. Otherwise it cannot
     be told; nor where two of these hold, nor where a removal could not show it: the evidence of another answer is
-    looked at, and without it this answer is given.
+    looked at, and without it this answer is given. Changes that are hidden count against each verdict.
 
     Args:
         found: Of all tasks of one model.
     """
-    others = [f.changes.get(OTHER, NOTHING) for f in found]
-    specific = [list(f.specific.values()) for f in found]
     tests = {
-        "blind": [_below(effect) for effect in others],
-        "at": [max(map(_above, own), default=1.0) for own in specific],
+        "blind": [_below(f.changes.get(OTHER, NOTHING), f.hidden.get(OTHER, 0)) for f in found],
+        "at": [_worst(f, _above, ELSEWHERE) for f in found],
         "off": [
-            max(_above(effect), *map(_below, own)) if own else 1.0 for effect, own in zip(others, specific, strict=True)
+            max(_above(f.changes.get(OTHER, NOTHING), f.hidden.get(AGAIN, 0)), _worst(f, _below, EVIDENCE))
+            for f in found
         ],
     }
     held = {name: _adjusted(found, p) for name, p in tests.items()}
@@ -300,7 +308,7 @@ def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding]) -> 
         "blind": "does not look", "at": "looks at the evidence", "off": "looks, not at the evidence",
     }  # fmt: skip
     passed = [verdict for test, verdict in named.items() if held[test]]
-    if passed == [named["off"]] and alike:
+    if alike and passed in ([], [named["off"]]):
         return Judged(found, "cannot be told", f"without the evidence the answer is {found.truth} in any case")
     if len(passed) == 1:
         return Judged(found, passed[0])
@@ -317,19 +325,30 @@ def _why(found: Finding, passed: Sequence[str]) -> str:
         return "no other patient's image was shown"
     if not any(effect.n for effect in found.specific.values()):
         return "the evidence was not removed, as no mask or box shows where it is"
+    hidden = max(found.hidden.values(), default=0.0)
+    if hidden > SMALL:
+        return f"of up to {100 * hidden:.0f} % of the questions, neither of two replies has an answer"
     return "the intervals are too wide"
 
 
-def _above(effect: Effect) -> float:
-    """Return the one-sided p value that an effect is above 0, at which its interval begins at 0 if it is `LEVEL`."""
-    return 1.0 if effect.value is None or effect.low is None else _tail(effect.value, effect.value - effect.low)
+def _worst(found: Finding, test: Callable[[Effect, float], float], hiding: str) -> float:
+    """Return the largest p value over fills of a test of the specific effect; 1 without removals."""
+    hidden = found.hidden
+    return max((test(e, hidden.get(f"{hiding}.{fill}", 0)) for fill, e in found.specific.items()), default=1.0)
 
 
-def _below(effect: Effect) -> float:
-    """Return the one-sided p value that an effect is below `SMALL`."""
+def _above(effect: Effect, hidden: float) -> float:
+    """Return the one-sided p value that an effect is above 0: `LEVEL` if its interval begins at what is hidden."""
+    if effect.value is None or effect.low is None:
+        return 1.0
+    return _tail(effect.value - hidden, effect.value - effect.low)
+
+
+def _below(effect: Effect, hidden: float) -> float:
+    """Return the one-sided p value that an effect is below `SMALL`, even if all that is hidden changes."""
     if effect.value is None or effect.high is None:
         return 1.0
-    return _tail(SMALL - effect.value, effect.high - effect.value)
+    return _tail(SMALL - effect.value - hidden, effect.high - effect.value)
 
 
 def _tail(distance: float, half: float) -> float:

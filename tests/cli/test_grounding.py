@@ -6,6 +6,7 @@ import pytest
 from PIL import Image
 
 from lmod_train import cli
+from lmod_train.cli.shipped import by_name
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.shortcuts import read_shortcuts
 from lmod_train.core.errors import BadArgument
@@ -66,3 +67,10 @@ def test_the_questions_of_a_table_are_asked_in_variants(tmp_path):
     assert all({"as_is", "as_is_again", "same_answer", "other_answer", "blank"} <= own for own in variants.values())
     removed = {key for key, own in variants.items() if "evidence_removed.biharmonic" in own}
     assert 1 <= len(removed) <= 5 and "e5" not in removed
+
+
+def test_a_task_of_the_folder_is_named_however_long_its_settings_are(look, monkeypatch):
+    """Its settings as JSON are longer than any file's name may be, and are no path."""
+    monkeypatch.chdir(look)
+    (_, typed) = by_name("validate", ["--data.tasks", "glaucoma_grounding", "--data.curated", "look"])[:2]
+    assert len(typed) > 255 and json.loads(typed)[0]["class_path"].endswith("Grounding")

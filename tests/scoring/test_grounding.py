@@ -160,12 +160,16 @@ def test_without_removals_looking_is_not_told_further():
     assert {one.verdict for one in alone} == {"cannot be told"} and "other patient" in alone[0].why
 
 
-def test_refusals_are_answers_that_can_stay_and_change():
+def test_a_change_between_two_unread_replies_is_hidden_and_counts_against_a_verdict():
     refused = replied(lambda at, truth, shown: Unparsed("refused", f"reply {at} {shown}"))
-    assert verdicts(refused) == dict.fromkeys((YES, NO), "does not look")
+    found = judged(findings("t", refused))
+    assert {one.verdict for one in found} == {"cannot be told"} and "neither" in found[0].why
     mixed = replied(lambda at, truth, shown: Unparsed("refused") if shown == OTHER else truth)
     assert findings("t", mixed)[0].changes[OTHER].value == 1
     assert said(refused[0]) == "(refused)"
+    for share, verdict in ((0.01, "does not look"), (0.1, "cannot be told")):
+        few = replied(lambda at, t, s, k=share: Unparsed("no_match") if at % 200 < 200 * k else YES, 800)
+        assert verdicts(few) == dict.fromkeys((YES, NO), verdict), share
 
 
 def test_holm_over_tasks_needs_more_of_each():
