@@ -4,8 +4,8 @@
     python scripts/benchmarks/grounding.py planted --out DIR [--n 200] [--seed 5]
 
 `simulate` draws answers of known probabilities: how often the 95 % intervals of changes and grounded shares hold the
-truth, and how often a verdict is wrong. `planted` draws phantoms, curates them, and answers with four models whose
-looking is known: the words alone, the border of the image, the disc, and at random.
+truth, and how often a verdict is wrong. `planted` draws phantoms, curates them, and answers with models whose looking
+is known: by the words alone, the border of the image, the disc (of all eyes, of half of them), and at random.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ Model = Callable[[Record, Image.Image, Eye], str]
 
 
 def planted(out: Path, n: int, seed: int) -> Iterator[str]:
-    """Yield the verdicts on four models whose looking is known, beside the change under the counterfactual."""
+    """Yield the verdicts on models whose looking is known, beside the change under the counterfactual."""
     curated, task = curated_phantoms(out, n, seed), Grounding(Glaucoma())
     eyes = {f"{key}": eye for key, eye in refuge.truth(n, seed)}
     records = read_records(curated / "records")
@@ -153,12 +153,22 @@ def models(curated: Path, records: Sequence[Record], eyes: dict[str, Eye]) -> di
     )
     middle = float(np.median([border(images.rgb(r.image[0])) for r in own]))
     words = ("GLAUCOMA", "NON-GLAUCOMA")
+
+    def by_disc(record: Record, image: Image.Image, eye: Eye) -> str:
+        return str(seen.predict([disc(image, eye)])[0])
+
     return {
         "words alone": lambda record, image, eye: words[0],
         "border": lambda record, image, eye: words[border(image) > middle],
-        "disc": lambda record, image, eye: str(seen.predict([disc(image, eye)])[0]),
-        "at random": lambda record, image, eye: words[hashlib.sha256(record.id.encode()).digest()[0] % 2],
+        "disc": by_disc,
+        "disc in half": lambda record, image, eye: by_disc(record, image, eye) if _drawn(record.key) else words[0],
+        "at random": lambda record, image, eye: words[_drawn(record.id)],
     }
+
+
+def _drawn(text: str) -> int:
+    """Return 0 or 1, drawn by a text."""
+    return hashlib.sha256(text.encode()).digest()[0] % 2
 
 
 def disc(image: Image.Image, eye: Eye) -> NDArray[np.float64]:
