@@ -119,8 +119,9 @@ class Judged:
     Attributes:
         finding: What was measured.
         verdict: One of four.
-        why: Why it cannot be told; empty for other verdicts.
-        detectable: Effect that this number of questions would have shown with a probability of 0.8; None if unknown.
+        why: Why it cannot be told, and what to do next; empty for other verdicts.
+        detectable: Effect that this number of questions would have shown with a probability of 0.8; None if more
+            questions would not tell.
     """
 
     finding: Finding
@@ -309,26 +310,32 @@ def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding]) -> 
     }  # fmt: skip
     passed = [verdict for test, verdict in named.items() if held[test]]
     if alike and passed in ([], [named["off"]]):
-        return Judged(found, "cannot be told", f"without the evidence the answer is {found.truth} in any case")
+        why = f"without the evidence the answer is {found.truth} in any case; see its change under {OTHER}"
+        return Judged(found, "cannot be told", why)
     if len(passed) == 1:
         return Judged(found, passed[0])
+    if why := _why(found, passed):
+        return Judged(found, "cannot be told", why)
     needed = [found.changes.get(OTHER, NOTHING), *found.specific.values()]
     spreads = [(e.value - e.low) / _Z for e in needed if e.value is not None and e.low is not None]
     detectable = (_Z + _POWER) * max(spreads) if spreads else None
-    return Judged(found, "cannot be told", _why(found, passed), detectable)
+    return Judged(found, "cannot be told", "the intervals are too wide", detectable)
 
 
 def _why(found: Finding, passed: Sequence[str]) -> str:
+    """Return why more questions would not tell, and what would; empty if they would."""
     if passed:
-        return f"two rules hold: {' and '.join(passed)}"
+        return f"two rules hold: {' and '.join(passed)}; look at the replies"
     if not found.changes.get(OTHER, NOTHING).n:
-        return "no other patient's image was shown"
+        return "no other patient's image was shown; curate images of other answers in the same split"
     if not any(effect.n for effect in found.specific.values()):
-        return "the evidence was not removed, as no mask or box shows where it is"
+        return "the evidence was not removed; add masks or boxes that show where it is"
     hidden = max(found.hidden.values(), default=0.0)
     if hidden > SMALL:
-        return f"of up to {100 * hidden:.0f} % of the questions, neither of two replies has an answer"
-    return "the intervals are too wide"
+        return (
+            f"of up to {100 * hidden:.0f} % of the questions, neither of two replies has an answer; tune its form first"
+        )
+    return ""
 
 
 def _worst(found: Finding, test: Callable[[Effect, float], float], hiding: str) -> float:

@@ -154,7 +154,11 @@ def test_a_verdict_holds_for_every_fill():
 def test_without_removals_looking_is_not_told_further():
     swaps = (AS_IS, AGAIN, SAME, OTHER, BLANK)
     found = judged(findings("t", replied(border, shown=swaps)))
-    assert {one.verdict for one in found} == {"cannot be told"} and "mask or box" in found[0].why
+    assert (
+        {one.verdict for one in found} == {"cannot be told"}
+        and "masks or boxes" in found[0].why
+        and found[0].detectable is None
+    )
     assert verdicts(replied(words, shown=swaps)) == dict.fromkeys((YES, NO), "does not look")
     alone = judged(findings("t", replied(words, shown=(AS_IS,))))
     assert {one.verdict for one in alone} == {"cannot be told"} and "other patient" in alone[0].why

@@ -64,7 +64,7 @@ def _verdicts(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
         for one in several
     ]
     yield Text(" ".join(NOTE.split()))
-    yield table("looking", heads, rows, "Does it look?", " ".join(RULES.split()))
+    yield table("looking", heads, rows, "Verdicts", " ".join(RULES.split()))
 
 
 def _task(found: Finding) -> str:
@@ -75,7 +75,7 @@ def _next(one: Judged) -> str:
     """Return why it cannot be told, what could have been shown, and what to do next."""
     if one.verdict != "cannot be told":
         return _STEPS[one.verdict]
-    if one.detectable is None or max(one.finding.hidden.values(), default=0.0) > SMALL:
+    if one.detectable is None:
         return one.why
     needed = enough(one.finding.changes.get(OTHER, one.finding.floor), one.detectable)
     effect = f"an effect of {100 * one.detectable:.0f} points"
