@@ -145,7 +145,8 @@ def test_a_verdict_holds_for_every_fill():
     def model(at, truth, shown):
         return truth if shown in blur else disc(at, truth, shown)
 
-    assert verdicts(replied(model, shown=(*SHOWN, *blur)))[YES] == "cannot be told"
+    told = next(o for o in judged(findings("t", replied(model, shown=(*SHOWN, *blur)))) if o.finding.truth == YES)
+    assert (told.verdict, told.why) == ("cannot be told", "the intervals are too wide")
     assert verdicts(replied(lambda a, t, s: disc(a, t, s.replace("blur", "mean")), shown=(*SHOWN, *blur)))[YES] == (
         "looks at the evidence"
     )

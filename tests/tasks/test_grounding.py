@@ -32,6 +32,8 @@ from tests.contracts import TaskContract
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})
 HEALTHY = replace(SAMPLE, key="train/b", group="p2", labels={"glaucoma": "no"})
 TASK = Grounding(Glaucoma(), ["mean"])
+N, SIZE = 12, 128
+
 BESIDE = ("", "as_is", "as_is_again", "same_answer", "other_answer", "blank")
 
 
@@ -114,8 +116,8 @@ def test_other_tasks_of_variants_keep_their_needs_and_names():
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     out = tmp_path_factory.mktemp("grounding")
-    refuge.write(out / "raw", 15, 2, size=160, workers=0)
-    refuge.write_counterfactuals(out / "raw", 15, 2, size=160, workers=0)
+    refuge.write(out / "raw", N, 2, size=SIZE, workers=0)
+    refuge.write_counterfactuals(out / "raw", N, 2, size=SIZE, workers=0)
     mask = sorted((out / "raw").rglob("g0001.bmp"))[0]
     mask.unlink()
     source = source_classes()["refuge"]().at(out / "raw" / "REFUGE")
@@ -135,7 +137,7 @@ def test_curation_makes_a_record_of_each_variant(world):
     found = by_image(records)
     counted = Counter(frozenset(own) for own in found.values())
     whole = {"evidence_removed.mean", "elsewhere_removed.mean", "counterfactual", *BESIDE[1:]}
-    assert set(found) == {key for key, _ in refuge.truth(15, 2)}
+    assert set(found) == {key for key, _ in refuge.truth(N, 2)}
     assert max(counted, key=counted.get) == whole
     assert {v.partition(".")[0] for v in whole} == set(SHOWN)
     assert all(set(own) >= set(BESIDE[1:]) for own in found.values())
@@ -163,12 +165,12 @@ def test_swapped_images_are_other_patients_and_the_truth_is_theirs(world):
 def test_only_the_asked_fact_of_a_phantom_is_changed(world):
     """Off the disc the redrawn image is the same but for its coding; in the cup it is not."""
     out, records = world
-    eyes, images = dict(refuge.truth(15, 2)), Curated(out)
+    eyes, images = dict(refuge.truth(N, 2)), Curated(out)
     for key, own in by_image(records).items():
         again = own["counterfactual"]
         assert again.answer != own["as_is"].answer
         before, after = (np.asarray(images.rgb(own[v].image[0]), dtype=int) for v in ("as_is", "counterfactual"))
-        rows, columns = np.indices(before.shape[:2]) / 160
+        rows, columns = np.indices(before.shape[:2]) / SIZE
         (x, y), wide = eyes[key].disc, max(eyes[key].disc_radii)
         off = np.hypot(columns - x, rows - y) > 1.3 * wide
         difference = np.abs(before - after).max(axis=2)

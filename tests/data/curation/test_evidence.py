@@ -100,6 +100,17 @@ def test_an_annotated_structure_and_the_fovea_are_left_alone(fundus):
     assert (middle > 8).mean() < 0.1
 
 
+def test_no_place_is_where_the_fovea_may_be(fundus):
+    """A blot as bright as the disc, at the fovea, would be the most alike place."""
+    image, sample, disc = fundus
+    blot = Image.fromarray(np.where(np.roll(disc, 68, axis=1)[..., None], (250, 240, 200), image).astype(np.uint8))
+    eye = draw_eye(3, "glaucoma")
+    assert np.roll(disc, 68, axis=1)[int(eye.disc[1] * SIZE), int(eye.fovea[0] * SIZE)]
+    images, _ = cut(sample, blot)
+    changed = np.abs(np.asarray(images[BOTH[1]], dtype=int) - np.asarray(blot)).max(axis=2) > 8
+    assert not (changed & np.roll(disc, 68, axis=1)).any()
+
+
 def test_what_cannot_be_asked_is_listed_with_its_reason(fundus, tmp_path):
     image, sample, _ = fundus
     frame = Frame(image.size)
