@@ -360,8 +360,8 @@ def field_mask(image: Image.Image) -> Mask:
 def fovea_zone(mask: Mask) -> Mask:
     """Return where the fovea can lie beside an optic disc: 1.4 to 3.3 diameters away, right or left.
 
-    Its distance from the disc is 2.4 to 2.9 diameters, and its angle below the horizontal 6 degrees in the mean
-    (Rohrschneider 2004). Sources do not say which eye it is.
+    It is about 15.5 degrees (2.6 diameters) away, 6 degrees below the horizontal (Rohrschneider 2004, IOVS 45). Sources
+    do not state which eye it is, so both sides count.
     """
     rows, columns = np.indices(mask.shape)
     at, wide = _middle(mask), diameter_of(mask)
