@@ -13,11 +13,15 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.fundus import draw_eye, render
 
 
+def typed(command):
+    cli.main(command.split())
+
+
 @pytest.fixture(scope="module")
 def look(tmp_path_factory):
     out = tmp_path_factory.mktemp("audit")
-    cli.main(f"phantom --out {out}/raw --n 6 --sources refuge --counterfactuals true".split())
-    cli.main(f"curate --config grounding --raw {out}/raw --out {out}/look --sheet {out}/sheet --workers 1".split())
+    typed(f"phantom --out {out}/raw --n 6 --sources refuge --counterfactuals true")
+    typed(f"curate --config grounding --raw {out}/raw --out {out}/look --sheet {out}/sheet --workers 1")
     return out
 
 
@@ -36,8 +40,8 @@ def test_a_sheet_and_the_row_of_the_filled_crops_are_written(look):
 
 def test_validate_and_report_tell_the_verdict(look, capsys, monkeypatch):
     monkeypatch.chdir(look)
-    cli.main("validate --config grounding --model scripted --data.curated look --run run".split())
-    cli.main("report run --out page".split())
+    typed("validate --config grounding --model scripted --data.curated look --run run")
+    typed("report run --out page")
     assert "Does it look? scripted: cannot be told (GLAUCOMA)" in capsys.readouterr().out
     assert "## Does it look?" in (look / "page" / "tables.md").read_text(encoding="utf-8")
     assert json.loads((look / "look" / "manifest.json").read_text())["protocol"] == "grounding"
@@ -59,7 +63,9 @@ def test_the_questions_of_a_table_are_asked_in_variants(tmp_path):
         box = [round(160 * v) for v in (x - wide, y - high, x + wide, y + high)] if at < 5 else [""] * 4
         rows.append(",".join(map(str, (f"e{at}.jpg", f"p{at}", ("no", "yes")[at % 2], *box))))
     (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
-    words = f"curate --table {tmp_path}/t.csv --images {tmp_path}/photos --modality CFP --out {tmp_path}/own --grounding"
+    words = (
+        f"curate --table {tmp_path}/t.csv --images {tmp_path}/photos --modality CFP --out {tmp_path}/own --grounding"
+    )
     cli.main([*words.split(), "--ratios", "[0,0,1]", "--workers", "1"])
     records = [r for r in read_records(tmp_path / "own" / "records") if r.task == "glaucoma_grounding"]
     variants = {key: {r.variant for r in records if r.key == key} for key in {r.key for r in records}}
