@@ -361,7 +361,7 @@ def fovea_zone(mask: Mask) -> Mask:
     """Return where the fovea can lie beside an optic disc: 1.4 to 3.3 diameters away, right or left.
 
     It is about 15.5 degrees (2.6 diameters) away, 6 degrees below the horizontal (Rohrschneider 2004, IOVS 45). Sources
-    do not state which eye it is, so both sides count. Of IDRiD's 516 foveae, 515 lie in the zone of a disc of 520 pixels.
+    do not state which eye it is, so both sides count. Of IDRiD's 516 foveae, 515 lie in the zone of a disc of 520 px.
     """
     rows, columns = np.indices(mask.shape)
     at, wide = _middle(mask), diameter_of(mask)
