@@ -71,6 +71,7 @@ def blind(curated: Path) -> None:
     from lmod_train.core.artifacts.shortcuts import FILE, write_shortcuts
     from lmod_train.core.lock import locked
     from lmod_train.data.audit.blind import blind as answer
+    from lmod_train.data.audit.filled_crops import write_filled_crops
     from lmod_train.data.audit.shortcuts import rows_of, shortcuts
 
     read_manifest(curated)
@@ -81,6 +82,7 @@ def blind(curated: Path) -> None:
     shortcut_rows = shortcuts(curated, records)
     with locked(curated, "curated"):
         write_shortcuts(curated / FILE, [*(row for one in found for row in rows_of(one)), *shortcut_rows])
+        write_filled_crops(curated, records)
     for one in found:
         print(f"{one.task}: {_summary(one)}")
         for row in shortcut_rows:

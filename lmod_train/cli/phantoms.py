@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CLINIC = "clinic"
 """The table of one's own, which is no source."""
+_PAIRED = "refuge"
 A_SOURCE = 3
 """Number of phantoms per source on the sheet."""
 
@@ -31,6 +32,7 @@ def phantom(
     n: PositiveInt = 64,
     seed: NonNegativeInt = 0,
     sources: str = "eye_diseases,refuge",
+    counterfactuals: bool = False,
     sheet: Path | None = None,
 ) -> None:
     """Draw phantoms (synthetic eye images with known labels) in the layouts of raw datasets.
@@ -41,6 +43,7 @@ def phantom(
         seed: Random seed; the same seed draws the same eyes.
         sources: Names of the sources to imitate, separated by commas; `all` for every source; `clinic` for photographs
             and a spreadsheet, for `curate --table`.
+        counterfactuals: Also draw each eye of refuge with only glaucoma or not changed, for the grounding audit.
         sheet: PNG file of an overview to write: three phantoms of each source with names and true boxes.
     """
     known = _drawable()
@@ -50,10 +53,16 @@ def phantom(
             expected = f"names among {', '.join(known)}, {CLINIC}, or `all` alone"
             cure = did_you_mean("--sources", [name], [*known, CLINIC], f"e.g. `--sources {known[0]}`")
             raise BadArgument("--sources", name, expected, cure)
+    if counterfactuals and _PAIRED not in chosen:
+        cure = f"add it: `--sources {','.join([*chosen, _PAIRED])}`"
+        raise BadArgument("--counterfactuals", "true", f"{_PAIRED} among the sources", cure)
     with locked(out, "--out"):
         for name in chosen:
             import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)
             print(f"{name}: drew {n} phantoms with seed {seed} in {out}")
+        if counterfactuals:
+            import_module(f"lmod_train.phantom.folders.{_PAIRED}").write_counterfactuals(out, n, seed)
+            print(f"{_PAIRED}: drew each again with only the asked fact changed")
     if sheet is not None:
         shown = draw_sheet(out, chosen, n, seed, sheet)
         print(f"wrote {sheet}: {shown} phantoms with their true boxes")

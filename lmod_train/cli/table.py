@@ -55,6 +55,7 @@ def curate_table(
     language: str = "",
     plan: bool = False,
     balance: bool = False,
+    grounding: bool = False,
     ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
     longest_side: int | None = 1024,
     seed: NonNegativeInt = 0,
@@ -80,6 +81,8 @@ def curate_table(
         language: Language of the questions that the table itself gives, and of the format of their replies: en or zh;
             default: en. Questions of the benchmark stay in English.
         plan: Only print what was understood and write OUT/table.yaml.
+        grounding: Also ask each question about changed images and other patients', to see whether a model looks; what
+            boxes and masks show is removed.
         balance: Ask equally many questions of each class, as the published benchmarks do; by default all are asked.
         ratios: Shares of train, val and test. A patient's images, and copies of an image, are in one split; a column of
             splits takes precedence.
@@ -87,8 +90,10 @@ def curate_table(
         seed: Seed of the splits.
         workers: Number of processes that read and write images.
     """
+    from lmod_train.core.artifacts.records import read_records
     from lmod_train.core.files import remove
     from lmod_train.core.lock import locked
+    from lmod_train.data.audit.filled_crops import write_filled_crops
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.journal import NAME
     from lmod_train.data.table.images import HELD
@@ -110,6 +115,7 @@ def curate_table(
             _print_plan(out / FILE, whole, is_curated)
             return
         source = OwnTable(whole, grid, columns, folder, tasks, rows)
+        tasks = [*tasks, *(_grounded(tasks) if grounding else ())]
         manifest = pipeline.curate(
             [source],
             tasks,
@@ -123,6 +129,8 @@ def curate_table(
             command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
             progress=sys.stderr.isatty(),
         )
+        if grounding:
+            write_filled_crops(out, read_records(out / "records"))
     remove(out / HELD)
     print_written(manifest, out)
     _print_next(manifest, tasks, columns, out)
@@ -316,6 +324,16 @@ def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
         cure = f"`{shlex.quote(f'--ask={own[0]}')}` asks about that column" if own else "add a column with a label"
         raise BadArgument("--ask", "", expected, cure)
     return tasks
+
+
+def _grounded(tasks: Sequence[Task]) -> list[Task]:
+    """Return the tasks of the grounding audit for questions with choices and without drawn boxes."""
+    from lmod_train.core.removal import ALL
+    from lmod_train.tasks.anatomy import Anatomy
+    from lmod_train.tasks.grounding import EVIDENCE, Grounding
+
+    asked = [task for task in tasks if task.classes and not isinstance(task, Anatomy)]
+    return [Grounding(task, evidence=EVIDENCE.get(task.name, (ALL,))) for task in asked]
 
 
 def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Sequence[Column], out: Path) -> None:

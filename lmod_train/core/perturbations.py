@@ -94,9 +94,20 @@ def parse_perturbation(name: str) -> tuple[str, int]:
         ('blur', 3)
     """
     kind, _, grade = name.rpartition("-")
-    if kind not in KINDS or grade not in map(str, GRADES):
+    if not is_defect(name):
         raise BadArgument("perturbation", name, f"KIND-GRADE of {_list(KINDS)} and 1 to 5", "write e.g. 'blur-3'")
     return kind, int(grade)
+
+
+def is_defect(name: str) -> bool:
+    """Return whether a name is that of a defect.
+
+    Example:
+        >>> is_defect("blur-3"), is_defect("evidence-blur-optic_disc"), is_defect("")
+        (True, False, False)
+    """
+    kind, _, grade = name.rpartition("-")
+    return kind in KINDS and grade in map(str, GRADES)
 
 
 def _check(kind: str, grade: int) -> None:

@@ -162,12 +162,15 @@ def upright(image: Image.Image) -> Image.Image:
     Raises:
         ValueError: Its EXIF block is invalid.
     """
-    turn = _TURNED.get(orientation_of(image))
-    if turn is None:
-        return image
-    turned = image.transpose(turn)
-    turned.info.pop(_STATED, None)
+    turned = turned_by(image, orientation_of(image))
+    if turned is not image:
+        turned.info.pop(_STATED, None)
     return turned
+
+
+def turned_by(image: Image.Image, orientation: int) -> Image.Image:
+    """Return the image turned by an EXIF orientation, 2 to 8; the same object by another one."""
+    return image.transpose(_TURNED[orientation]) if orientation in _TURNED else image
 
 
 def orientation_of(image: Image.Image) -> int:

@@ -188,8 +188,9 @@ class Question:
         variant: Name of the variant, if the task has several questions about a sample; otherwise empty.
         stratum: Class for balanced sampling, usually that of the answer; empty if not balanced.
         shows: Which image is shown: the sample's ``own``; ``none``; that of ``another`` sample of the same modality
-            and a different stratum; or ``foreign``, a photograph that does not show an eye (the probes of LMOD, figure
-            6).
+            and a different stratum; ``foreign``, a photograph that does not show an eye (the probes of LMOD, figure
+            6); that of another patient with the ``same_answer`` or an ``other_answer``, which becomes the question's;
+            or ``blank``, the mean image of source and modality.
         images: Index of the sample's image (see `Sample.image_keys`) for each image placeholder of the messages; empty
             for the first images in order.
         chain: Name of the chain of questions it belongs to, unique within its source; empty for none. All records of a
@@ -199,8 +200,9 @@ class Question:
             placeholder ``{answer 1}``.
         tags: Key -> value for additional subsets of the scores (level, impact, condition, subspecialty); those of every
             record are modality, source, split, language, sex and age.
-        perturbation: Defect with which the sample's own image is shown, e.g. ``blur-3`` (see
-            `lmod_train.core.perturbations`); empty for none. Its record has the tags ``perturbation`` and ``grade``.
+        perturbation: How the sample's own image is changed; empty for not. A defect, e.g. ``blur-3`` (see
+            `lmod_train.core.perturbations`; its record has the tags ``perturbation`` and ``grade``), a removal (see
+            `lmod_train.core.removal`), or ``counterfactual``, a phantom drawn again.
     """
 
     task: str
@@ -212,7 +214,7 @@ class Question:
     regions: tuple[Region, ...] = ()
     variant: str = ""
     stratum: str = ""
-    shows: Literal["own", "none", "another", "foreign"] = "own"
+    shows: Literal["own", "none", "another", "foreign", "same_answer", "other_answer", "blank"] = "own"
     images: tuple[int, ...] = ()
     chain: str = ""
     chain_step: str = ""

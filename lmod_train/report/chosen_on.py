@@ -12,7 +12,7 @@ from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction
 from lmod_train.report.results import Outcomes, Results, tails
 from lmod_train.report.seeds import by_series
-from lmod_train.report.sorted_errors import PROBES
+from lmod_train.report.sorted_errors import GROUNDING, PROBES
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import FACTORS, PLAIN
 
@@ -69,7 +69,7 @@ def evaluated(results: Results, task: str) -> list[Evaluated]:
         results: Runs of the report.
         task: Name of the task.
     """
-    asked = [] if task.endswith(PROBES) else [name for name, _ in results.named(task)]
+    asked = [] if task.endswith((PROBES, GROUNDING)) else [name for name, _ in results.named(task)]
     names = [name for name in asked if has_likelihoods(results.outcomes[name], task)]
     sources = {name: _source(results, task, name, names) for name in names}
     serving = {source for name, source in sources.items() if source not in (None, name)}

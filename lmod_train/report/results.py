@@ -128,6 +128,7 @@ class Outcomes:
         predictions: One per record id, in the order of the file.
         items: Task -> items in the order of their ids, one per reply.
         failed: Items of the records whose request failed, which no score contains.
+        beside: Task -> items that its scores do not contain, as they serve comparisons (`Task.is_scored`).
         choices: Task -> its choices; empty if each question has its own.
         curated: The curated folder in the run's configuration, None if there is none.
         config: The run's configuration; empty if there is none.
@@ -149,6 +150,7 @@ class Outcomes:
     tasks: Mapping[str, Task] = field(default_factory=dict)
     left_out: int = 0
     failed: tuple[Item, ...] = ()
+    beside: Mapping[str, list[Item]] = field(default_factory=dict)
 
 
 def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
@@ -169,11 +171,14 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     config = Run(run).read_config()
     tasks, missing = _installed(everything, config, Trust(tuple(trust), run))
     predictions = tuple(p for p in everything if p.record.task not in missing)
-    items, choices, failed = {}, {}, list[Item]()
+    items, choices, failed, beside = {}, {}, list[Item](), dict[str, list[Item]]()
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name]
         truth = truth_of(task)
-        items[task.name], choices[task.name] = [task.as_scored(item) for item in items_of(own, truth)], task.classes
+        scored = {p.record.id for p in own if task.is_scored(p.record)}
+        found = [task.as_scored(item) for item in items_of(own, truth)]
+        items[task.name], choices[task.name] = [item for item in found if item.id in scored], task.classes
+        beside[task.name] = [item for item in found if item.id not in scored]
         failed += [task.as_scored(item_of(p, truth(p))) for p in own if p.status == "failed"]
     judged = tuple(read_judged(Run(run), predictions))
     versions = {task.name: task.version for task in tasks}
@@ -181,7 +186,7 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     folder = _listing_folder(config, predictions)
     left_out = len(everything) - len(predictions)
     return Outcomes(
-        predictions, items, choices, folder, config, judged, versions, missing, by_name, left_out, tuple(failed)
+        predictions, items, choices, folder, config, judged, versions, missing, by_name, left_out, tuple(failed), beside
     )
 
 

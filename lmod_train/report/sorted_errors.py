@@ -16,6 +16,8 @@ from lmod_train.tasks.judgement_replies import is_wrong, wrong_ids
 
 PROBES = "_probe"
 """End of the name of a task that asks without the image (`lmod_train.tasks.probe`)."""
+GROUNDING = "_grounding"
+"""End of the name of a task that asks about changed images (`lmod_train.tasks.grounding`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,8 @@ class Sorted:
 
     @property
     def probe(self) -> bool:
-        """Whether the question was asked without its image, with another one or with none of an eye."""
-        return self.prediction.record.task.endswith(PROBES)
+        """Whether the question was asked without its image, with another one, a changed one or none of an eye."""
+        return self.prediction.record.task.endswith((PROBES, GROUNDING))
 
     @property
     def wrong(self) -> bool:

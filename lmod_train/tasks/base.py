@@ -73,6 +73,10 @@ class Task(ABC):
         """Return the item with truth and answer among `classes`; the same item unless a task scores broader ones."""
         return item
 
+    def is_scored(self, record: Record) -> bool:
+        """Return whether the task's scores are over a record; not if it only serves comparisons with another one."""
+        return True
+
     def listed(self, record: Record) -> Sequence[str]:
         """Return the choices of a record as its prompt lists them, for other orders (`lmod_train.tasks.orders`)."""
         return record.choices

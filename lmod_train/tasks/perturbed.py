@@ -9,16 +9,16 @@ from typing import Any
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.perturbations import GRADES, KINDS, perturbation_name
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Prediction, Question, Record, Sample, Score
 from lmod_train.scoring.headline import HEADLINES, headline_metric
-from lmod_train.scoring.items import Item, items_of
+from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.chain.quality import QUALITY, stage_of, without_quality
 from lmod_train.tasks.truth import truth_of
-from lmod_train.tasks.wordings import Wordings
+from lmod_train.tasks.variants import Variants
 
 
-class Perturbed(Task):
+class Perturbed(Variants):
     """A task's questions about the unchanged image and about perturbed ones: one for each kind and grade.
 
     Words, options, parser and truth are the task's own. Boxes are drawn after the perturbation. Classes are not
@@ -48,12 +48,9 @@ class Perturbed(Task):
             raise BadArgument("kinds", list(kinds), f"different ones of {', '.join(KINDS)}", "leave it out for all")
         if not grades or len(set(grades)) < len(grades) or not set(grades) <= set(GRADES):
             raise BadArgument("grades", list(grades), f"different ones of {list(GRADES)}", "leave it out for all")
-        self.of = of
+        super().__init__(of)
         self.kinds = list(kinds)
         self.grades = sorted(grades)
-        self.name = f"{of.name}_perturbed"
-        self.choices = of.choices
-        self.language = of.language
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield each question of the task about the unchanged image, and once for each kind and grade.
@@ -70,11 +67,9 @@ class Perturbed(Task):
 
     def _unchanged(self, question: Question) -> Question:
         """Return a question about the unchanged image; the truth of a stage other than IQA is that of the eye."""
-        perturbed = question.perturbation and stage_of(question) is None
-        if perturbed or "perturbation" in question.tags or question.shows != "own":
-            expected = "a task that asks about the sample's own, unchanged image"
-            raise BadArgument("of", self.of.name, expected, "name a task without perturbations and probes of its own")
-        return replace(question, perturbation="")
+        unchanged = replace(question, perturbation="")
+        self._check(question if stage_of(question) is None else unchanged)
+        return unchanged
 
     def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
         """Return for each source how many questions of the task are not asked, as they are about the image quality."""
@@ -88,52 +83,8 @@ class Perturbed(Task):
     def _asked(self, question: Question, kind: str, grade: int) -> Question:
         """Return a question about the image with a perturbation; its needs are those of the same perturbation."""
         name = perturbation_name(kind, grade) if grade else ""
-
-        def named(variant: str) -> str:
-            return "-".join(filter(None, (variant, name)))
-
-        own = ("", self.of.name)
-        return replace(
-            question,
-            task=self.name,
-            variant=named(question.variant),
-            stratum="",
-            chain=question.chain and named(question.chain),
-            needs=tuple(replace(n, task="", variant=named(n.variant)) if n.task in own else n for n in question.needs),
-            tags={**question.tags, "perturbation": kind, "grade": str(grade)},
-            perturbation=name,
-        )
-
-    @property
-    def joins_parts(self) -> bool:  # type: ignore[override]  # that of the task, not of the class
-        """Whether the task asks samples of one photograph as one."""
-        return self.of.joins_parts
-
-    @property
-    def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
-        """Those of the task."""
-        return self.of.wordings
-
-    def listed(self, record: Record) -> Sequence[str]:
-        """Return those of the task."""
-        return self.of.listed(self._as_asked(record))
-
-    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return what the task reads."""
-        return self.of.parse(reply, self._as_asked(record))
-
-    def confidence(self, reply: Reply, record: Record) -> float | None:
-        """Return the confidence that the task reads."""
-        return self.of.confidence(reply, self._as_asked(record))
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Those of the task."""
-        return self.of.classes
-
-    def as_scored(self, item: Item) -> Item:
-        """Return the item as the task scores it."""
-        return self.of.as_scored(item)
+        tags = {**question.tags, "perturbation": kind, "grade": str(grade)}
+        return replace(self._named(question, name), tags=tags, perturbation=name)
 
     def _as_asked(self, record: Record) -> Record:
         """Return the record as the task itself would ask it, under its own id.

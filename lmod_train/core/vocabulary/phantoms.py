@@ -5,3 +5,6 @@ NOTE = "phantom.json"
 
 LICENCE = "CC0 1.0 (phantoms drawn by lmod_train)"
 DRAWN = "drawn, not eyes"
+
+REDRAWN = "counterfactual"
+"""Name of an image redrawn with only the asked fact changed; ``.counterfactual`` is the folder beside the image."""

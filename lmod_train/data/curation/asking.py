@@ -14,11 +14,12 @@ from lmod_train.core.artifacts.records import chain_id
 from lmod_train.core.errors import LmodError
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.shuffling import shuffle_key
-from lmod_train.core.types import Dropped, Patient, Sample, Split, own_part
+from lmod_train.core.types import Dropped, Patient, Question, Sample, Split, own_part
 from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation.copies import ORIENTATIONS, SURE
 from lmod_train.data.curation.families import Likeness, place_of
 from lmod_train.data.curation.foreign import Photograph
+from lmod_train.data.curation.mean_image import mean_path, write_mean_image
 from lmod_train.data.curation.prepare import Plan, Prepared, numbered
 from lmod_train.data.curation.records import Picture, PlacedQuestion, ask_all, draw_balanced, image_places, left_out
 from lmod_train.data.curation.splits import Place
@@ -82,7 +83,7 @@ def ask(
     for name in sorted({t.name for t in plan.tasks}):
         tasks = [t for t in plan.tasks if t.name == name]
         own = [q for t in tasks for q in ask_all([t], whole if t.joins_parts else ready, splits, images)]
-        own, imageless = show_all(balance_places(own, plan.seed), photographs, plan.seed)
+        own, imageless = show_all(balance_places(own, plan.seed), photographs, plan.seed, plan.out)
         asked.dropped.extend(imageless)
         if settings["balance"] is None or name in settings["balance"]:
             own, asked.balanced[name] = draw_balanced(own, plan.seed, settings["balance_over"])
@@ -202,7 +203,10 @@ def _turn(one: PlacedQuestion, seed: int) -> tuple[str, ...]:
 
 
 def show_all(
-    asked: Sequence[PlacedQuestion], photographs: Callable[[], Sequence[Photograph]], seed: int
+    asked: Sequence[PlacedQuestion],
+    photographs: Callable[[], Sequence[Photograph]],
+    seed: int,
+    out: Path = Path(),
 ) -> tuple[list[PlacedQuestion], list[Dropped]]:
     """Give every question the image that it shows.
 
@@ -211,18 +215,23 @@ def show_all(
     a question has none) differs and whose images are no copies. One of the same source is taken where there is one, so
     that neither camera nor licence changes with the image. ``foreign`` is drawn by seed among the photographs; both
     depend on the sample alone, so that all languages show the same. A question of several images shows as many others.
+    ``same_answer`` and ``other_answer`` are drawn like ``another``, of other patients with the same choices, one of the
+    same camera where there is one; the answer becomes theirs. ``blank`` is the mean image of the questions' images of
+    the same source and modality.
 
     Args:
         asked: Questions with their samples' own images.
         photographs: Called once if a question shows a foreign photograph.
         seed: Of the draw.
+        out: The curated folder, for mean images.
 
     Returns:
         The questions in the same order, and a `Dropped` for each that finds no other image: those are left out.
     """
     shown: list[PlacedQuestion] = []
     dropped: list[Dropped] = []
-    others = _Others([a for a in asked if a.question.shows == "another"], seed)
+    others = _Others([a for a in asked if a.question.shows in _FROM_OTHERS], seed)
+    means = _means(asked, out)
     foreign = photographs() if any(a.question.shows == "foreign" for a in asked) else ()
     for one in asked:
         if one.question.shows == "own":
@@ -233,12 +242,41 @@ def show_all(
             first = _draw(seed, "foreign", one)
             chosen = [foreign[(first + place) % len(foreign)] for place in range(image_places(one.question))]
             shown.append(replace(one, pictures=tuple(_foreign(photograph, one) for photograph in chosen)))
+        elif one.question.shows == "blank":
+            mean = means[one.sample.source, one.sample.modality]
+            shown.append(replace(one, pictures=(mean,) * image_places(one.question)))
         elif (other := others.of(one)) is not None:
-            shown.append(replace(one, pictures=tuple(_borrowed(picture, one) for picture in other.pictures)))
+            own = one.question if one.question.shows == "another" else _answered_by(one.question, other.question)
+            pictures = tuple(_borrowed(picture, one) for picture in other.pictures)
+            shown.append(replace(one, question=own, pictures=pictures))
         else:
             sample, detail = one.sample, f"{one.question.task} {one.question.variant}, {sample_class(one)}"
-            dropped.append(Dropped.of(sample, "show", "no_image_of_another_class", detail, "part"))
+            reason = "no_image_of_the_class" if one.question.shows == "same_answer" else "no_image_of_another_class"
+            dropped.append(Dropped.of(sample, "show", reason, detail, "part"))
     return shown, dropped
+
+
+_FROM_OTHERS = ("another", "same_answer", "other_answer")
+
+
+def _answered_by(question: Question, other: Question) -> Question:
+    """Return a question with the answer about the image that it shows."""
+    return replace(question, answer=other.answer)
+
+
+def _means(asked: Sequence[PlacedQuestion], out: Path) -> dict[tuple[str, str], Picture]:
+    """Return the mean image of each source and modality of which a question shows one."""
+    shown: defaultdict[tuple[str, str], list[Picture]] = defaultdict(list)
+    for one in asked:
+        if one.question.shows == "own" and not one.question.perturbation:
+            shown[one.sample.source, one.sample.modality] += one.pictures
+    wanted = {(a.sample.source, a.sample.modality) for a in asked if a.question.shows == "blank"}
+    means = {}
+    for source, modality in sorted(wanted & shown.keys()):
+        path, first = mean_path(source, modality), shown[source, modality][0]
+        sha256 = write_mean_image(out, path, [p.plain for p in shown[source, modality]])
+        means[source, modality] = Picture(path, path, sha256, first.scale, first.licence)
+    return means
 
 
 def sample_class(asked: PlacedQuestion) -> str:
@@ -279,24 +317,35 @@ class _Others:
         """Return another sample's question; None where every sample is of the same class, or no image is shown."""
         if not one.pictures:
             return None
-        own = {p.sha256 for p in one.pictures}
+        own, is_probe = {p.sha256 for p in one.pictures}, one.question.shows == "another"
         for pool in self._pools(one):
             members, classes = self._sorted[pool], self._classes[pool]
             begin, end = (bisect(classes, sample_class(one)) for bisect in (bisect_left, bisect_right))
+            if one.question.shows == "same_answer":
+                members, begin, end = members[begin:end], 0, 0
             left = len(members) - (end - begin)
-            first = _draw(self._seed, "another", one)
+            first = _draw(self._seed, one.question.shows, one)
             for place in ((first + step) % left for step in range(left)):  # the first, but for copies of the own image
                 other = members[place if place < begin else place + end - begin]
-                if not {p.sha256 for p in other.pictures} & own:
+                if not {p.sha256 for p in other.pictures} & own and (is_probe or _other_patient(one, other)):
                     return other
         return None
 
     @staticmethod
-    def _pools(one: PlacedQuestion) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _pools(one: PlacedQuestion) -> tuple[tuple[str, ...], ...]:
+        """Return the names of the lists from which another is chosen, the most alike samples first."""
         question, sample = one.question, one.sample
         same = question.task, question.language, question.chain_step, question.variant
-        wide = (*same, one.split, sample.modality, str(image_places(question)))
-        return (*wide, sample.source), wide
+        wide: tuple[str, ...] = (*same, one.split, sample.modality, str(image_places(question)))
+        if question.shows == "another":
+            return (*wide, sample.source), wide
+        wide = (*wide, *question.choices)
+        camera = ((*wide, sample.source, f"camera {sample.patient.camera}"),) if sample.patient.camera else ()
+        return *camera, (*wide, sample.source), wide
+
+
+def _other_patient(one: PlacedQuestion, other: PlacedQuestion) -> bool:
+    return (one.sample.source, one.sample.group) != (other.sample.source, other.sample.group)
 
 
 Asked = Mapping[str, Sequence[PlacedQuestion]]

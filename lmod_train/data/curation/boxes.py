@@ -89,14 +89,14 @@ def read_boxes(
             found, notes = _regions_in(mask, frame, rule)
             regions += found
             listed += [Dropped(sample.source, sample.key, str(mask.path), "boxes", *note, "part") for note in notes]
-    except _Untrusted as error:
+    except Untrusted as error:
         file = str(error.file or sample.image or "")
         untrusted = Dropped(sample.source, sample.key, file, "boxes", error.reason, error.detail, "part")
         return replace(sample, regions=()), (untrusted,)
     return replace(sample, regions=tuple(regions)), tuple(listed)
 
 
-class _Untrusted(Exception):
+class Untrusted(Exception):
     """A mask or outline that cannot be trusted, with its file; None for the photograph."""
 
     def __init__(self, reason: str, detail: str, file: Path | None = None) -> None:
@@ -110,13 +110,13 @@ def _region_of(outline: Outline, frame: Frame, rule: BoxRule) -> tuple[Region, s
         orientation = orientation_between(frame, outline.drawn_on, turned=rule.turned)
     except SizeDiffers as error:
         detail = f"{outline.structure}: annotated at {_sides(outline.drawn_on)} pixels, image {_sides(frame.size)}"
-        raise _Untrusted("outline_unusable", detail) from error
+        raise Untrusted("outline_unusable", detail) from error
     if orientation is None:
         raise _unclear(frame, outline.structure)
     size = size_after(frame.size, orientation)  # as stored: swapping is its own inverse
     box, far = _box_of(outline, size), ""
     if len(outline.parts) > 1:
-        polygons = _polygons(outline, size)
+        polygons = polygons_of(outline, size)
         kept, far = extent_of_polygons(polygons, outline.structure, rule.specks)
         box = _box_of(Outline(outline.structure, tuple(point for i in kept for point in polygons[i])), size)
     return Region(outline.structure, turn(box, orientation, size)), far
@@ -125,23 +125,23 @@ def _region_of(outline: Outline, frame: Frame, rule: BoxRule) -> tuple[Region, s
 def _box_of(outline: Outline, size: tuple[int, int]) -> Box:
     box = box_of(outline, size)
     if isinstance(box, str):
-        raise _Untrusted("outline_unusable", box)
+        raise Untrusted("outline_unusable", box)
     return box
 
 
-def _polygons(outline: Outline, size: tuple[int, int]) -> list[list[tuple[float, float]]]:
-    """Return the polygons of an outline in pixels."""
+def polygons_of(outline: Outline, size: tuple[int, int]) -> list[list[tuple[float, float]]]:
+    """Return the polygons of an outline in pixels of an image of this size."""
     scale = size if outline.unit == "side" else (1, 1)
     points = iter([(x * scale[0], y * scale[1]) for x, y in outline.points])
-    return [list(islice(points, n)) for n in outline.parts]
+    return [list(islice(points, n)) for n in outline.parts or (len(outline.points),)]
 
 
-def _unclear(frame: Frame, what: str, file: Path | None = None) -> _Untrusted:
+def _unclear(frame: Frame, what: str, file: Path | None = None) -> Untrusted:
     detail = (
         f"the photograph has EXIF orientation {frame.orientation}, and {what} may lie on the stored or the upright "
         f"pixels; check some, then set `--turned stored` or `--turned upright`"
     )
-    return _Untrusted("orientation_unclear", detail, file)
+    return Untrusted("orientation_unclear", detail, file)
 
 
 def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
@@ -180,29 +180,40 @@ def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
 
 def _regions_in(mask: MaskFile, frame: Frame, rule: BoxRule) -> tuple[list[Region], list[tuple[str, str]]]:
     """Return the regions of a mask in pixels of the upright photograph, and (reason, detail) of what is listed."""
+    regions, notes = [], []
+    for name, inside, orientation in structures_in(mask, frame, rule):
+        extent = extent_of(inside, name, rule.specks)
+        if extent is not None:
+            regions.append(Region(name, turn(extent.box, orientation, inside.shape[::-1])))
+            notes += [("mask_far_component", extent.far)] if extent.far else []
+    return regions, notes if regions else [("mask_empty", "no structure in it")]
+
+
+def structures_in(
+    mask: MaskFile, frame: Frame, rule: BoxRule = DEFAULT_RULE
+) -> Iterator[tuple[str, npt.NDArray[np.bool_], int]]:
+    """Yield name, pixels as stored, and EXIF orientation that makes them upright, of each structure of a mask.
+
+    Raises:
+        Untrusted: The file cannot be read, or size, coding or orientation do not fit the photograph.
+    """
     try:
         image = cut_out(mask.path, b"" if mask.cut.arrays else read_bytes(mask.path), mask.cut)
         own = orientation_of(image) if isinstance(image, Image.Image) else 1
     except UNREADABLE as error:
         detail = f"{type(error).__name__}: {error}".replace(str(mask.path), mask.path.name)[:500]
-        raise _Untrusted("mask_unreadable", detail, mask.path) from error
+        raise Untrusted("mask_unreadable", detail, mask.path) from error
     size = image.size if isinstance(image, Image.Image) else tuple(image.shape[1::-1])
     try:
         orientation = orientation_between(frame, size, own, rule.turned)
     except SizeDiffers as error:
         detail = f"mask {_sides(size)}, image {_sides(frame.size)}"
-        raise _Untrusted("mask_size_differs", detail, mask.path) from error
+        raise Untrusted("mask_size_differs", detail, mask.path) from error
     if orientation is None:
         raise _unclear(frame, "its mask", mask.path)
     pixels, coding = _coded(image, mask)
     del image
-    regions, notes = [], []
-    for name in (name for name in coding if name != BACKGROUND):
-        extent = extent_of(_inside(pixels, name, coding), name, rule.specks)
-        if extent is not None:
-            regions.append(Region(name, turn(extent.box, orientation, size)))
-            notes += [("mask_far_component", extent.far)] if extent.far else []
-    return regions, notes if regions else [("mask_empty", "no structure in it")]
+    yield from ((name, _inside(pixels, name, coding), orientation) for name in coding if name != BACKGROUND)
 
 
 def _coded(image: Image.Image | npt.NDArray[Any], mask: MaskFile) -> tuple[Pixels, Coding]:
@@ -218,7 +229,7 @@ def _coded(image: Image.Image | npt.NDArray[Any], mask: MaskFile) -> tuple[Pixel
         if fitting or not coloured:
             seen.append(_listed(values_in(pixels), "#{:06x}" if coloured else "{}"))
     detail = "values present: " + (" or ".join(seen) or "none that are whole numbers")
-    raise _Untrusted("mask_coding_unknown", detail, mask.path)
+    raise Untrusted("mask_coding_unknown", detail, mask.path)
 
 
 def _sides(size: tuple[int, int] | None) -> str:

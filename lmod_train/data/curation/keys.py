@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 from lmod_train.core.perturbations import KINDS
+from lmod_train.core.removal import FILLS
 from lmod_train.core.types import Dropped, Sample
+from lmod_train.core.vocabulary.phantoms import REDRAWN
 
-_RESERVED = re.compile(rf"\.(marked|({'|'.join(KINDS)})-[0-9])$")
-"""Endings that curation gives to the marked and perturbed copies of an image."""
+_REMOVALS = rf"(evidence|elsewhere)-({'|'.join(FILLS)})-.*"
+_RESERVED = re.compile(rf"\.(marked|mean|{REDRAWN}|({'|'.join(KINDS)})-[0-9]|{_REMOVALS})$")
+"""Endings that curation gives to the changed copies of an image."""
 
 LONGEST_NAME = 200
 """Bytes of a part of a key: file systems take 255, and an ending is added."""

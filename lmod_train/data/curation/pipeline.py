@@ -30,18 +30,20 @@ from lmod_train.data.curation.balance import Over
 from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule
 from lmod_train.data.curation.cluster import cluster_crew
 from lmod_train.data.curation.division import divide
+from lmod_train.data.curation.evidence import SHAPE_SHARE, TELLING, Shapes
 from lmod_train.data.curation.filters import BoxFilter, cutoff_of
 from lmod_train.data.curation.images import used_bits
 from lmod_train.data.curation.inputs import Inputs, read_sources
 from lmod_train.data.curation.journal import NAME, Journal, differing
 from lmod_train.data.curation.orientation import Turned
-from lmod_train.data.curation.prepare import Plan, lost, measure_all, prepare_all
+from lmod_train.data.curation.prepare import Plan, extents_all, lost, measure_all, prepare_all
 from lmod_train.data.curation.results import Results, write_results
 from lmod_train.data.curation.sharing import ImageIndex, images_of, prepared_sample
 from lmod_train.data.curation.splits import Place, split
 from lmod_train.data.curation.workers import Crew, local_crew, run
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.grounding import Grounding
 
 DEFAULT_FILTER = BoxFilter()
 
@@ -166,7 +168,7 @@ def curate(
 def _prepare(inputs: Inputs, images: ImageIndex, plan: Plan, journal: Journal, crew: Crew, progress: bool) -> None:
     """Prepare every image that the journal does not hold: those that samples own with their boxes, the others bare."""
     owned = {(s.source, s.key) for s in inputs.samples if s.image is not None}
-    plan = replace(plan, cutoffs=_cutoffs(inputs.samples, plan, crew))
+    plan = replace(plan, cutoffs=_cutoffs(inputs.samples, plan, crew), shapes=_shapes(inputs.samples, plan, crew))
     own = [s for s in images.samples if (s.source, s.key) in owned]
     shared = [s for s in images.samples if (s.source, s.key) not in owned]
 
@@ -207,6 +209,19 @@ def _cutoffs(samples: Sequence[Sample], plan: Plan, crew: Crew) -> dict[str, flo
             for source, measure in job:
                 measures[source].append(measure)
     return {source: cutoff_of(box_filter, measures[source]) for source in {s.source for s in samples}}
+
+
+def _shapes(samples: Sequence[Sample], plan: Plan, crew: Crew) -> Shapes:
+    """Return the shape that is filled over each structure whose outline tells the answer, if a task removes one."""
+    telling = [t for t in plan.tasks if isinstance(t, Grounding) and set(t.evidence) & set(TELLING)]
+    own = [s for s in samples if s.image is not None] if telling else []
+    largest: dict[tuple[str, str], tuple[float, float]] = {}
+    for job in run(partial(extents_all, rule=plan.boxes), own, crew, lost=lambda _: []):
+        for source, structure, *sides in job:
+            known = largest.get((source, structure), (0.0, 0.0))
+            wide, high = (max(a, SHAPE_SHARE * b) for a, b in zip(known, sides, strict=True))
+            largest[source, structure] = wide, high
+    return largest
 
 
 def _holds(image: Path, sha256: str) -> bool:

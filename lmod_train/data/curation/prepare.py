@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -16,15 +16,19 @@ from lmod_train.core.errors import LmodError
 from lmod_train.core.links import rooted
 from lmod_train.core.perturbations import parse_perturbation, perturbed
 from lmod_train.core.raw import open_file
+from lmod_train.core.removal import parse_removal
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Dropped, Question, Region, Sample
+from lmod_train.core.vocabulary.phantoms import REDRAWN
 from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule, read_boxes
 from lmod_train.data.curation.copies import thumbnail
+from lmod_train.data.curation.evidence import Shapes, redrawn, removed, telling_extents
 from lmod_train.data.curation.filters import BoxFilter, Loss, keep_boxes
 from lmod_train.data.curation.guard import died, guarded
 from lmod_train.data.curation.images import Opened, open_image, shrink, write_image
 from lmod_train.data.curation.keys import unusable_key
 from lmod_train.data.curation.markers import mark, number
+from lmod_train.data.curation.orientation import Frame
 from lmod_train.tasks.base import Task
 
 
@@ -40,6 +44,7 @@ class Plan:
         cutoffs: Source -> the measure that a box must reach.
         tasks: Tasks that are asked.
         boxes: How annotations become boxes.
+        shapes: Shapes that are filled over structures whose outline tells the answer.
         bits: Source -> bits that its 16-bit greys use, as far as it is known.
     """
 
@@ -50,6 +55,7 @@ class Plan:
     cutoffs: Mapping[str, float]
     tasks: tuple[Task, ...]
     boxes: BoxRule = DEFAULT_RULE
+    shapes: Shapes = field(default_factory=dict)
     bits: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -152,28 +158,52 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
         return Prepared(sample.source, sample.key, files=_own_hash(sample), dropped=read)
     if isinstance(read, Prepared):
         return read
-    done, small = read
+    done, small, orientation = read
+    views = _views(plan.tasks, numbered(sample, done))
+    changed, listed = _changed(sample, small, Frame(done.size, orientation), views, plan)
     written = {}
-    for name, of_name in _views(plan.tasks, numbered(sample, done)).items():
-        shown = _perturbed(small, name, sample, plan.seed)
+    for name, of_name in views.items():
+        shown = small if not name else changed.get(name)
+        if shown is None:
+            continue
         for marked in sorted(of_name):  # drawn after the perturbation: markers are no part of the photograph
             path = plan.out / image_path(sample.source, sample.key, marked=marked, perturbation=name)
             image = mark(shown, done.regions, done.scale) if marked else shown
             with rooted(plan.out):  # this process may be a worker, which holds no lock
                 written[_ending(name, marked)] = write_image(path, image)
-    return replace(done, plain=written.pop(""), marked=written.pop("marked", ""), perturbed=written)
+    listed = [*done.listed, *listed]
+    return replace(
+        done, plain=written.pop(""), marked=written.pop("marked", ""), perturbed=written, listed=tuple(listed)
+    )
+
+
+def _changed(
+    sample: Sample, image: Image.Image, frame: Frame, names: Iterable[str], plan: Plan
+) -> tuple[dict[str, Image.Image], list[Dropped]]:
+    """Return the changed images by their names, and a line for each change that the sample does not allow."""
+    removals = [name for name in names if parse_removal(name)]
+    found = guarded(sample, lambda: removed(sample, image, frame, removals, plan.boxes, plan.shapes))
+    changed, listed = ({}, [replace(found, extent="part")]) if isinstance(found, Dropped) else found
+    if REDRAWN in names and sample.phantom and redrawn(sample.own_image).is_file():
+        opened = guarded(sample, lambda: open_image(replace(sample, image=redrawn(sample.own_image))))
+        if isinstance(opened, Opened) and opened.image.size == frame.size:
+            changed[REDRAWN] = shrink(opened.image, plan.longest_side)[0]
+    for name in names:
+        if name and name != REDRAWN and name not in removals:
+            changed[name] = _perturbed(image, name, sample, plan.seed)
+    return changed, listed
 
 
 def _perturbed(image: Image.Image, name: str, sample: Sample, seed: int) -> Image.Image:
-    """Return the image with a perturbation, whose sides are drawn by sample; the same side in every grade."""
-    if not name:
-        return image
+    """Return the image with a defect, whose sides are drawn by sample; the same side in every grade."""
     kind, grade = parse_perturbation(name)
     return perturbed(image, kind, grade, int(shuffle_key(seed, "perturb", kind, sample.source, sample.key), 16))
 
 
-def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Prepared | Dropped:
-    """Return what is known of a sample once its files are read, and its small image; nothing is written.
+def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image, int] | Prepared | Dropped:
+    """Return what is known of a sample once its files are read, its small image, and its EXIF orientation.
+
+    Nothing is written.
 
     An image of 16-bit grey that may use fewer bits waits until those of the whole source are known.
     """
@@ -204,7 +234,7 @@ def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image] | Prepared
         grey=opened.most,
         bits=opened.bits,
     )
-    return done, small
+    return done, small, opened.orientation
 
 
 _LOW = 1 << 14
@@ -253,6 +283,16 @@ def measure_all(
     return measures
 
 
+def extents_all(samples: Sequence[Sample], rule: BoxRule) -> list[tuple[str, str, float, float]]:
+    """Return source and `telling_extents` of every sample; unreadable files give none."""
+    found = []
+    for sample in samples:
+        boxed = guarded(sample, partial(_boxed, sample, rule))
+        if not isinstance(boxed, Dropped):
+            found += [(sample.source, *extent) for extent in telling_extents(boxed)]
+    return found
+
+
 def _boxed(sample: Sample, rule: BoxRule) -> Sample | Dropped:
     opened = open_image(sample)
     if isinstance(opened, Dropped):
@@ -260,11 +300,15 @@ def _boxed(sample: Sample, rule: BoxRule) -> Sample | Dropped:
     return read_boxes(replace(sample, size=opened.image.size), opened.orientation, rule)[0]
 
 
+SHOW_IMAGES = ("own", "another", "same_answer", "other_answer")
+"""What questions show that need images of their samples."""
+
+
 def _views(tasks: Sequence[Task], sample: Sample) -> dict[str, set[bool]]:
     """Return the images to write: perturbation -> unmarked, and marked where a question shows that."""
     views: dict[str, set[bool]] = {"": {False}}
     for question in _checked(tasks, sample):
-        if question.shows in ("own", "another"):
+        if question.shows in SHOW_IMAGES:
             views.setdefault(question.perturbation, {False}).add(question.marked)
     return views
 

@@ -11,10 +11,10 @@ from typing import Any
 from lmod_train.core.artifacts.records import chain_id, record_id
 from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import LmodError
-from lmod_train.core.perturbations import parse_perturbation
+from lmod_train.core.perturbations import is_defect, parse_perturbation
 from lmod_train.core.types import Dropped, Message, Question, Record, Sample, Split
 from lmod_train.data.curation.balance import Candidate, Over, draw
-from lmod_train.data.curation.prepare import Prepared, image_path
+from lmod_train.data.curation.prepare import SHOW_IMAGES, Prepared, image_path
 from lmod_train.data.curation.splits import Place
 from lmod_train.tasks.base import Task
 
@@ -140,12 +140,21 @@ def ask_all(
         for s in samples
         for t in tasks
         for q in t.ask(s)
+        if _can_show(q, s, images)
     ]
+
+
+def _can_show(question: Question, sample: Sample, images: Mapping[Place, Prepared]) -> bool:
+    """Return whether the image can be changed as a question asks for it; if not, curation has listed the sample."""
+    if not question.perturbation or question.shows != "own":
+        return True
+    shown = image_path(sample.source, sample.key, marked=question.marked, perturbation=question.perturbation)
+    return sample.image is None or shown in images[sample.source, sample.key].curated
 
 
 def _first_pictures(question: Question, sample: Sample, images: Mapping[Place, Prepared]) -> tuple[Picture, ...]:
     """Return the sample's own images, from which `showing` chooses for probes."""
-    return own_pictures(question, sample, images) if question.shows in ("own", "another") else ()
+    return own_pictures(question, sample, images) if question.shows in SHOW_IMAGES else ()
 
 
 def draw_balanced(
@@ -238,8 +247,8 @@ def _record(asked: PlacedQuestion) -> Record:
 
 
 def _perturbation_tags(pictures: Sequence[Picture]) -> dict[str, str]:
-    """Return the tags of the perturbation of the images shown; none if none is perturbed."""
-    name = next((p.perturbation for p in pictures if p.perturbation), "")
+    """Return the tags of the defect of the images shown; none if none has one."""
+    name = next((p.perturbation for p in pictures if is_defect(p.perturbation)), "")
     return dict(zip(("perturbation", "grade"), map(str, parse_perturbation(name)), strict=True)) if name else {}
 
 

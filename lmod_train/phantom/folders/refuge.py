@@ -13,6 +13,7 @@ from openpyxl import Workbook
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
+from lmod_train.core.vocabulary.phantoms import REDRAWN
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import Shot, eye_seed, note, take
@@ -176,6 +177,28 @@ def write(
             _write_index(root / part.sheet, members, size)
         else:
             _write_sheet(root / part.sheet, part.header, members, size)
+    take(shots, size, _SOURCE, workers)
+
+
+def write_counterfactuals(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> None:
+    """Draw each phantom that `write` draws in the challenge's layout again, with only glaucoma or not changed.
+
+    The pictures lie in hidden folders beside the photographs (`lmod_train.core.vocabulary.phantoms.REDRAWN`).
+
+    Args:
+        out: Folder in which `write` drew.
+        n: As of `write`.
+        seed: As of `write`.
+        size: As of `write`.
+        workers: Number of processes to start; 0 works in this one.
+    """
+    parts, shots = _challenge(), list[Shot]()
+    for key, eye in truth(n, seed):
+        part, stem = key.split("/")
+        own = _shot(out / "REFUGE", parts[part], stem, eye, kaggle=False)
+        other = "normal" if eye.diagnosis == "glaucoma" else "glaucoma"
+        there = own.photograph.parent / f".{REDRAWN}" / own.photograph.name
+        shots.append(Shot(eye.seed, other, there))
     take(shots, size, _SOURCE, workers)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from urllib.parse import urlencode
@@ -14,6 +14,7 @@ from lmod_train.core.types import Prediction
 from lmod_train.report.comparisons import Place, comparable, letter_display
 from lmod_train.report.finding import Finding, findings
 from lmod_train.report.headline import Row, headline_rows
+from lmod_train.report.looks import looks_of, sentence
 from lmod_train.report.results import Results
 from lmod_train.report.seeds import by_series, mean_rows
 from lmod_train.report.thumbnails import thumbnail
@@ -74,7 +75,11 @@ def first_screen(results: Results) -> FirstScreen:
     scores: Mapping[str, Sequence[Row]] = {
         name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)
     }
-    found = findings(*_compared(results, scores))
+    looks = looks_of(results)
+    found = [
+        replace(one, cautions=" ".join(filter(None, (sentence(looks, one.task), one.cautions))))
+        for one in findings(*_compared(results, scores))
+    ]
     board = leaderboard(scores, [one.task for one in found])
     return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found)), board)
 

@@ -69,9 +69,13 @@ def write_viewer(
 
 def in_order(outcomes: Outcomes) -> Iterator[tuple[Prediction, Item]]:
     """Yield the predictions of a run with their items, by task and id, those of a chain by stage."""
-    items = {item.id: item for own in (*outcomes.items.values(), outcomes.failed) for item in own}
+    items = {item.id: item for own in _items(outcomes) for item in own}
     for prediction in sorted(outcomes.predictions, key=lambda p: _order(p.record)):
         yield prediction, items[prediction.record.id]
+
+
+def _items(outcomes: Outcomes) -> Iterator[Sequence[Item]]:
+    yield from (*outcomes.items.values(), *outcomes.beside.values(), outcomes.failed)
 
 
 def _order(record: Record) -> tuple[str, str, int, str]:

@@ -20,8 +20,8 @@ FORMER = (Path(__file__).parent / "former_class_paths.txt").read_text().split()
 STORED = (Path(__file__).parent / "stored_names.txt").read_text().split()
 """Names of tasks in manifests, records and packs, and of modules in the hashes of replies, as 51a3772 wrote them."""
 
-OWN_IDENTITY = {"Frozen", "FrozenFeatures", "Unavailable"}
-"""Modules whose name is in no file: one that has its backend's identity, a base class, and one that never answers."""
+OWN_IDENTITY = {"Frozen", "FrozenFeatures", "Unavailable", "Variants"}
+"""Classes whose name is in no file: one that has its backend's identity, base classes, and one that never answers."""
 
 
 def imported(path: str) -> object:

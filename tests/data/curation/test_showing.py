@@ -169,3 +169,42 @@ class Marked(Regions):
 def test_markers_on_another_image_are_refused(tmp_path):
     with pytest.raises(LmodError, match="marked=False"):
         curate([Discs.write(tmp_path / "d", 2)], [Marked()], tmp_path / "out", workers=1, progress=False)
+
+
+def with_group(asked, group, camera=None):
+    patient = replace(asked.sample.patient, camera=camera)
+    return replace(asked, sample=replace(asked.sample, group=group, patient=patient))
+
+
+def test_swapped_images_are_of_other_patients_with_the_answer_asked_for():
+    """Two eyes of each patient: the second eye is no other patient's image, whatever its answer."""
+    questions = [with_group(one(f"{n}", "ab"[n // 2 % 2], shows), f"p{n // 2}") for n in range(12) for shows in SWAPS]
+    shown, dropped = show(questions)
+    owners = {a.sample.key: a for a in questions}
+    assert len(shown) == len(questions) and not dropped
+    for before, after in zip(questions, shown, strict=True):
+        other = owners[key_of(after).removeprefix("s/")]
+        assert other.sample.group != before.sample.group and after.question.answer == other.question.answer
+        assert (other.question.answer == before.question.answer) == (before.question.shows == "same_answer")
+
+
+def test_the_same_camera_goes_before_the_same_source():
+    questions = [
+        with_group(one(f"{n}", "ab"[n % 2], shows), f"p{n}", f"camera {n // 4 % 2}")
+        for n in range(16)
+        for shows in SWAPS
+    ]
+    cameras = {a.sample.key: a.sample.patient.camera for a in questions}
+    shown, _ = show(questions)
+    assert all(cameras[key_of(a).removeprefix("s/")] == a.sample.patient.camera for a in shown)
+
+
+def test_a_class_of_one_patient_has_no_swap_and_is_listed():
+    questions = [
+        with_group(one(f"{n}", "a" if n < 2 else "b", "same_answer"), "p" if n < 2 else f"q{n}") for n in range(5)
+    ]
+    shown, dropped = show(questions)
+    assert len(shown) == 3 and [d.reason for d in dropped] == ["no_image_of_the_class"] * 2
+
+
+SWAPS = ("same_answer", "other_answer")

@@ -1,0 +1,158 @@
+"""Does it look? Whether answers change with the image, and with the part of it that carries the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import ClassVar
+
+from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
+from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Remark, Text, table
+from lmod_train.report.figures.qualitative import MODELS
+from lmod_train.report.figures.strip import COLUMNS, draw_strip
+from lmod_train.report.looks import Look, looks_of, one_eye
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.report.sections.blind import WithoutImage
+from lmod_train.report.sorted_errors import GROUNDING
+from lmod_train.report.thumbnails import licences
+from lmod_train.scoring.grounding import OTHER, SMALL, Effect, Finding, Judged, asked_of, enough
+
+LEAK = 0.1
+"""Accuracy above chance that the interval of the classifier of filled crops must exclude."""
+NOTE = """The same questions about the image as it is, twice, and about changed images: with the evidence for the answer
+filled from its surroundings (evidence_removed), with a like place filled (elsewhere_removed), another patient's image
+with the same or another answer, the mean image (blank), and a phantom redrawn with only the asked fact changed
+(counterfactual). Change: share of all answers, right or wrong, that differ from those to the image as it is, minus the
+share that differ when it is shown again (the floor). Specific effect: change without the evidence minus change without
+the place elsewhere. Grounded: of the answers right as it is, those that change without the evidence and stay without
+the place elsewhere. Follow: another patient's truth is answered; stay: the answer stays under another patient's image
+with the same one. All by true answer, with 95 % intervals over patients."""
+RULES = f"""Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
+the evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the lower end of the change
+under other_answer is above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must
+hold for every fill, and is Holm-adjusted over tasks."""
+_STEPS = {
+    "does not look": "do not use these answers; find where the image is lost",
+    "looks, not at the evidence": "see in the strip and by `blind` what else in the image gives the answer",
+    "looks at the evidence": "read the grounded share: how many right answers need the evidence",
+}
+
+
+class Looking(Section):
+    """Verdict, changes and effects of each task, true answer and model, a strip of one eye, and the probes."""
+
+    title: ClassVar[str] = "Does it look?"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield verdicts, tables and strips of the grounding audit, and what is left without the image."""
+        looks = looks_of(results)
+        if looks:
+            found = {name: look.judged for name, look in looks.items()}
+            yield from _verdicts(found)
+            yield from _leaks(results)
+            yield from _tables(found)
+            yield from _strips(results, looks)
+        yield from WithoutImage().parts(results)
+
+
+def _verdicts(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
+    heads: Heads = ["task", "true answer", "model", N, "verdict", "why, and the next step"]
+    rows: list[list[Cell]] = [
+        [_task(one.finding), one.finding.truth, name, one.finding.n, one.verdict, _next(one)]
+        for name, several in found.items()
+        for one in several
+    ]
+    yield Text(" ".join(NOTE.split()))
+    yield table("looking", heads, rows, "Verdicts", " ".join(RULES.split()))
+
+
+def _task(found: Finding) -> str:
+    return found.task.removesuffix(GROUNDING)
+
+
+def _next(one: Judged) -> str:
+    """Return why it cannot be told, what could have been shown, and what to do next."""
+    if one.verdict != "cannot be told":
+        return _STEPS[one.verdict]
+    if one.detectable is None:
+        return one.why
+    needed = enough(one.finding.changes.get(OTHER, one.finding.floor), one.detectable)
+    effect = f"an effect of {100 * one.detectable:.0f} points"
+    shown = f"{one.why}; these {one.finding.n} questions would have shown {effect}"
+    return f"{shown}; ask about {needed:,} for {100 * SMALL:.0f} points" if needed > one.finding.n else shown
+
+
+def _leaks(results: Results) -> Iterator[Remark]:
+    """Yield a remark on each task whose filled crops may tell the answer."""
+    folders = dict.fromkeys(folder for folder in results.images.values() if folder)
+    rows = [row for folder in folders for row in read_shortcuts(folder) if row.shortcut.startswith("filled_crop.")]
+    truths = {t: {str(i.truth) for i in items} for tasks in results.items.values() for t, items in tasks.items()}
+    for row in (row for row in rows if row.task in truths):
+        chance = 1 / max(2, len(truths[row.task]))
+        fill, task = row.shortcut.partition(".")[2], row.task.removesuffix(GROUNDING)
+        if row.high is None:
+            yield Remark(f"{task}: too few patients to test whether the fill ({fill}) tells the answer.")
+        elif row.high > chance + LEAK:
+            yield Remark(
+                f"{task}: that the fill ({fill}) tells the answer cannot be excluded: a classifier of the filled crops "
+                f"alone reaches a balanced accuracy of {_stated(row)}, chance is {chance:.2f}."
+            )
+
+
+def _stated(row: Shortcut) -> str:
+    return f"{row.value:.2f} ({row.low:.2f} to {row.high:.2f}, n = {row.n})"
+
+
+def _tables(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
+    changes: list[list[Cell]] = []
+    effects: list[list[Cell]] = []
+    for name, one in ((name, one.finding) for name, several in found.items() for one in several):
+        lead: list[Cell] = [_task(one), one.truth, name]
+        changes.append([*lead, "as_is_again (floor)", *_cells(one.floor), None])
+        for shown, effect in one.changes.items():
+            changes.append([*lead, shown, *_cells(effect), _signed(one.margins.get(shown))])
+        for fill, effect in one.specific.items():
+            shares = (one.grounded[fill], one.follow, one.stay)
+            effects.append([*lead, fill, *_cells(effect), *map(_estimate, shares)])
+        if not one.specific:
+            effects.append([*lead, "", None, None, None, None, *map(_estimate, (one.follow, one.stay))])
+    heads: Heads = ["task", "true answer", "model"]
+    numbers: Heads = [N, Column("change", "signed"), Column("95 % interval", "signed_interval")]
+    estimates: Heads = [Column(head, "estimate") for head in ("grounded", "follow", "stay")]
+    specific: Heads = [N, Column("specific effect", "signed"), Column("95 % interval", "signed_interval")]
+    margin = Column("change of the margin", "signed")
+    yield table("looking_changes", [*heads, "shown", *numbers, margin], changes, "Changes of the answer")
+    yield table("looking_effects", [*heads, "fill", *specific, *estimates], effects, "Does the evidence count?")
+
+
+def _cells(effect: Effect) -> list[Cell]:
+    return [effect.n, effect.value, (effect.low, effect.high)]
+
+
+def _estimate(effect: Effect) -> Estimate:
+    return Estimate(effect.value, effect.low, effect.high, effect.n)
+
+
+def _signed(effect: Effect | None) -> Cell:
+    return effect.value if effect else None
+
+
+def _strips(results: Results, looks: Mapping[str, Look]) -> Iterator[Part]:
+    """Yield a figure a task: one eye in its variants, with the answers of the first models beneath."""
+    for task in dict.fromkeys(task for look in looks.values() for task in look.items):
+        names = [name for name, look in looks.items() if look.items.get(task)][:MODELS]
+        records = {p.record.id: p.record for name in names for p in results.outcomes[name].predictions}
+        rows = one_eye({name: asked_of(looks[name].items[task]) for name in names}, records)
+        if not rows:
+            continue
+        shown = [record for record in records.values() if set(record.image) & {row[2] for row in rows}]
+        curated = next((results.images[name] for name in names if results.images[name]), None)
+        stay = [f"{one.source} ({one.licence})" for one in licences(curated, shown) if one.stays]
+        note = f"must stay on this machine: {', '.join(stay)}" if stay else ""
+        title = f"{task.removesuffix(GROUNDING)}: one eye in its variants"
+        if note:
+            yield Remark(note)
+        drawn = table(f"looking-{task}", COLUMNS, rows, "; ".join(filter(None, (title, note))))
+        alt = f"{title}; below each image the answers, in orange where they changed."
+        yield Figure(drawn.name, title, alt, drawn, partial(draw_strip, curated=curated))

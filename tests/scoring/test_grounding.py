@@ -1,0 +1,254 @@
+"""Changes of answers by what is shown, from replies of models whose looking is known."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lmod_train.core.types import Unparsed
+from lmod_train.scoring import grounding
+from lmod_train.scoring.comparison import paired_difference
+from lmod_train.scoring.grounding import (
+    AGAIN,
+    AS_IS,
+    BLANK,
+    ELSEWHERE,
+    EVIDENCE,
+    OTHER,
+    REDRAWN,
+    SAME,
+    asked_of,
+    enough,
+    findings,
+    grounding_scores,
+    judged,
+    margin_of,
+    said,
+)
+from tests.scoring.make import item
+
+YES, NO = "GLAUCOMA", "NON-GLAUCOMA"
+GONE, LIKE = f"{EVIDENCE}.mean", f"{ELSEWHERE}.mean"
+SHOWN = (AS_IS, AGAIN, GONE, LIKE, SAME, OTHER, BLANK, REDRAWN)
+
+
+def asked(at, truth, shown, answer, **facts):
+    """The item of a question; the truth of another image shown is the other answer."""
+    own = {YES: NO, NO: YES}[truth] if shown in (OTHER, REDRAWN) else truth
+    return item(f"t/s/{at:04d}/{shown}", answer, own, (YES, NO), **{"group": f"p{at}", "variant": shown, **facts})
+
+
+def replied(model, n=200, shown=SHOWN, **facts):
+    """Items of n images, half with glaucoma, as a model answers them."""
+    truths = [(at, YES if at % 2 else NO) for at in range(n)]
+    return [asked(at, truth, name, model(at, truth, name), **facts) for at, truth in truths for name in shown]
+
+
+def words(at, truth, shown):
+    return YES
+
+
+def border(at, truth, shown):
+    """A border of its own for each eye; another patient's is another one."""
+    return (YES, NO)[(at // 2 + (shown in (OTHER, SAME, BLANK))) % 2]
+
+
+def disc(at, truth, shown):
+    if shown in (GONE, BLANK):
+        return NO
+    return {YES: NO, NO: YES}[truth] if shown in (OTHER, REDRAWN) else truth
+
+
+def random_words(seed):
+    rng = np.random.default_rng(seed)
+    return lambda at, truth, shown: (YES, NO)[int(rng.integers(2))]
+
+
+def verdicts(items):
+    return {one.finding.truth: one.verdict for one in judged(findings("t", items))}
+
+
+def test_planted_models_are_told_or_nothing_is():
+    assert verdicts(replied(words)) == dict.fromkeys((YES, NO), "does not look")
+    assert verdicts(replied(border)) == dict.fromkeys((YES, NO), "looks, not at the evidence")
+    assert verdicts(replied(disc)) == {YES: "looks at the evidence", NO: "cannot be told"}
+    for seed in range(5):
+        assert set(verdicts(replied(random_words(seed))).values()) <= {"cannot be told", "does not look"}
+
+
+def test_staying_at_the_default_is_no_verdict():
+    """A model that reads the disc and answers NON-GLAUCOMA without one: removal cannot show it for NON-GLAUCOMA."""
+    one = next(o for o in judged(findings("t", replied(disc))) if o.finding.truth == NO)
+    assert one.finding.without == NO and NO in one.why and one.finding.specific["mean"].value == 0
+
+
+def test_the_mirrored_default_is_the_other_answer():
+    def model(at, truth, shown):
+        return YES if shown in (GONE, BLANK) else disc(at, truth, shown)
+
+    assert verdicts(replied(model)) == {NO: "looks at the evidence", YES: "cannot be told"}
+
+
+def test_few_images_are_no_verdict_and_the_effect_that_they_would_show_is_told():
+    found = judged(findings("t", replied(border, n=40)))
+    assert {one.verdict for one in found} == {"cannot be told"}
+    assert all(0.05 < one.detectable < 0.5 for one in found)
+    assert enough(found[0].finding.changes[OTHER], 0.1) == 4 * found[0].finding.n
+
+
+def test_what_changes_when_shown_twice_is_no_change():
+    """A model of which a fifth of the answers is noise: the floor is taken off every change."""
+
+    def model(at, truth, shown):
+        noisy = shown in (AGAIN, GONE, LIKE, OTHER) and at // 2 % 5 == 0
+        return {YES: NO, NO: YES}[truth] if noisy else truth
+
+    (found, _) = findings("t", replied(model, 400))
+    assert found.floor.value == pytest.approx(0.2)
+    assert [found.changes[name].value for name in (GONE, LIKE, OTHER)] == pytest.approx([0, 0, 0])
+    assert found.changes[BLANK].value == pytest.approx(-0.2)
+
+
+def test_changes_are_the_paired_differences_by_patient():
+    rng = np.random.default_rng(0)
+    again, other = rng.random(60) < 0.1, rng.random(60) < 0.4
+    items = []
+    for at in range(60):
+        answers = {AS_IS: YES, AGAIN: NO if again[at] else YES, OTHER: NO if other[at] else YES}
+        items += [asked(at, YES, name, answer, group=f"p{at // 2}") for name, answer in answers.items()]
+    (found,) = findings("t", items)
+    expected = paired_difference("", other.astype(float), again.astype(float), [f"p{at // 2}" for at in range(60)])
+    effect = found.changes[OTHER]
+    assert (effect.value, effect.low, effect.high) == (expected.value, expected.low, expected.high)
+    assert found.follow.value == pytest.approx(other.mean())
+
+
+def test_the_grounded_share_is_of_right_answers():
+    """Ten right, of which four need the evidence, three change elsewhere too; the wrong ones do not count."""
+    items = []
+    for at in range(14):
+        right = at < 10
+        first = YES if right else NO
+        other = {YES: NO, NO: YES}[first]
+        gone, like = (other if at < 7 else first), (other if at < 3 else first)
+        items += [asked(at, YES, name, a) for name, a in {AS_IS: first, AGAIN: first, GONE: gone, LIKE: like}.items()]
+    (found,) = findings("t", items)
+    assert (found.grounded["mean"].n, found.grounded["mean"].value) == (10, pytest.approx(0.4))
+    assert found.specific["mean"].value == pytest.approx(4 / 14)
+
+
+def test_a_verdict_holds_for_every_fill():
+    """The second fill leaves the answer: what is seen with the first alone is not told."""
+    blur = (f"{EVIDENCE}.blur", f"{ELSEWHERE}.blur")
+
+    def model(at, truth, shown):
+        return truth if shown in blur else disc(at, truth, shown)
+
+    told = next(o for o in judged(findings("t", replied(model, shown=(*SHOWN, *blur)))) if o.finding.truth == YES)
+    assert (told.verdict, told.why) == ("cannot be told", "the intervals are too wide")
+    assert verdicts(replied(lambda a, t, s: disc(a, t, s.replace("blur", "mean")), shown=(*SHOWN, *blur)))[YES] == (
+        "looks at the evidence"
+    )
+
+
+def test_without_removals_looking_is_not_told_further():
+    swaps = (AS_IS, AGAIN, SAME, OTHER, BLANK)
+    found = judged(findings("t", replied(border, shown=swaps)))
+    assert (
+        {one.verdict for one in found} == {"cannot be told"}
+        and "masks or boxes" in found[0].why
+        and found[0].detectable is None
+    )
+    assert verdicts(replied(words, shown=swaps)) == dict.fromkeys((YES, NO), "does not look")
+    alone = judged(findings("t", replied(words, shown=(AS_IS,))))
+    assert {one.verdict for one in alone} == {"cannot be told"} and "other patient" in alone[0].why
+
+
+def test_a_change_between_two_unread_replies_is_hidden_and_counts_against_a_verdict():
+    refused = replied(lambda at, truth, shown: Unparsed("refused", f"reply {at} {shown}"))
+    found = judged(findings("t", refused))
+    assert {one.verdict for one in found} == {"cannot be told"} and "neither" in found[0].why
+    mixed = replied(lambda at, truth, shown: Unparsed("refused") if shown == OTHER else truth)
+    assert findings("t", mixed)[0].changes[OTHER].value == 1
+    assert said(refused[0]) == "(refused)"
+    for share, verdict in ((0.01, "does not look"), (0.1, "cannot be told")):
+        few = replied(lambda at, t, s, k=share: Unparsed("no_match") if at % 200 < 200 * k else YES, 800)
+        assert verdicts(few) == dict.fromkeys((YES, NO), verdict), share
+
+
+def test_holm_over_tasks_needs_more_of_each():
+    """A change whose interval ends just below 5 points is told of one task, and not of one among ten."""
+    n = next(n for n in range(60, 120, 2) if verdicts(replied(words, 2 * n))[YES] == "does not look")
+    alone = findings("t", replied(words, 2 * n))
+    assert judged(alone)[0].verdict == "does not look"
+    many = [replace(one, task=f"t{number}") for number in range(10) for one in alone]
+    assert {one.verdict for one in judged(many)} == {"cannot be told"}
+    enough_of_each = findings("t", replied(words, 6 * n))
+    assert judged([replace(f, task=f"t{k}") for k in range(10) for f in enough_of_each])[0].verdict == "does not look"
+
+
+def test_ways_of_asking_are_paired_within_themselves():
+    tags = {"wording": "1"}
+    items = [
+        replace(one, id=f"{one.id}/wording-1", tags=tags) if second else one
+        for one in replied(disc, 20)
+        for second in (False, True)
+    ]
+    assert len(asked_of(items)) == 40 and all(set(a.shown) == set(SHOWN) for a in asked_of(items))
+
+
+def test_questions_of_one_image_stay_apart():
+    items = [
+        replace(i, id=i.id.replace(i.variant, f"scar-{i.variant}"), variant=f"scar-{i.variant}")
+        for i in replied(disc, 6)
+    ]
+    both = asked_of([*items, *replied(disc, 6)])
+    assert len(both) == 12 and all(len({i.variant.count("scar") for i in a.shown.values()}) == 1 for a in both)
+
+
+def test_the_margin_is_of_probabilities():
+    logs = {YES: math.log(0.7) - 9, NO: math.log(0.1) - 9}
+    assert margin_of(item("a", YES, YES, likelihoods=logs), YES) == pytest.approx(0.75)
+    assert margin_of(item("a", YES, YES, likelihoods={YES: 0.0}), YES) is None
+    assert margin_of(item("a", YES, YES), YES) is None
+
+
+def test_margins_change_before_answers_do():
+    """A model that becomes less sure without the evidence, and answers the same."""
+
+    def sure(shown):
+        p = 0.6 if shown == GONE else 0.9
+        return {YES: math.log(p), NO: math.log(1 - p)}
+
+    items = [replace(i, likelihoods=sure(i.variant)) for i in replied(lambda *_: YES, 60)]
+    found = next(f for f in findings("t", items) if f.truth == YES)
+    assert found.changes[GONE].value == 0 and found.margins[GONE].value == pytest.approx(0.6)
+    assert found.margins[LIKE].value == 0
+    assert not findings("t", replied(words, 10))[0].margins
+
+
+def test_scores_are_those_of_the_findings():
+    items = replied(disc)
+    scores = {(s.subset, s.metric): s for s in grounding_scores("t", items)}
+    found = {f.truth: f for f in findings("t", items)}
+    assert scores[f"shown={GONE};truth={YES}", "specific_effect"].value == found[YES].specific["mean"].value == 1
+    assert (
+        scores[f"shown={OTHER};truth={NO}", "follow"].value == 1 and scores[f"shown={SAME};truth={NO}", "stay"].n == 100
+    )
+    assert grounding_scores("t", []) == [] and findings("t", []) == []
+
+
+def test_a_change_of_five_points_is_rarely_told_as_none(monkeypatch):
+    """At the edge, where a wrong verdict is likeliest, at most one in twenty."""
+    rng, wrong = np.random.default_rng(1), 0
+    for _ in range(60):
+        changed = rng.random(100) < 0.05
+        items = [
+            asked(at, YES, n, a)
+            for at in range(100)
+            for n, a in ((AS_IS, YES), (AGAIN, YES), (OTHER, NO if changed[at] else YES))
+        ]
+        wrong += judged(findings("t", items))[0].verdict == "does not look"
+    assert wrong <= 3
+    assert grounding.SMALL == 0.05
