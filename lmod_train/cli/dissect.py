@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.judge import parted
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Unparsed
 
 CALLBACK = "lmod_train.training.dissection.features.Dissection"
 
@@ -76,7 +77,7 @@ def _dissect(
     from lmod_train.core.artifacts.run import Run
 
     read_manifest(curated)
-    reached = None if ceiling is None else {p.record.id: p.answer for p in read_predictions(Run(ceiling).predictions)}
+    reached = None if ceiling is None else read_predictions(Run(ceiling).predictions)
     asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
     trusted = [word for module in trust or () for word in ("--trust", module)]
     options = [*_model(model), *asked, *trusted, *_callback(pairs), *others]
@@ -117,7 +118,7 @@ def _callback(pairs: int) -> list[str]:
     return ["--trainer.callbacks", json.dumps([{"class_path": CALLBACK, "init_args": {"pairs": pairs}}])]
 
 
-def _read(out: Path, ceiling: dict[str, Any] | None, trust: tuple[str, ...]) -> None:
+def _read(out: Path, ceiling: Sequence[Prediction] | None, trust: tuple[str, ...]) -> None:
     """Read the places of a run, write its page, and print what was found."""
     from lmod_train.report.report import report
     from lmod_train.report.results import read_results
@@ -127,7 +128,24 @@ def _read(out: Path, ceiling: dict[str, Any] | None, trust: tuple[str, ...]) -> 
 
     results = read_results([out], trust=trust)
     items = [item for own in results.items.values() for tasks in own.values() for item in tasks]
-    read_places(out, items, ceiling, progress=sys.stderr.isatty())
+    reached = None if ceiling is None else _reached(ceiling, {item.id: item.image for item in items})
+    read_places(out, items, reached, progress=sys.stderr.isatty())
     page = report([out], out / "report", trust=trust, sections=[WhereItIsLost(), Scores()])
     print("\n".join(WhereItIsLost.sentences(results)))
     print(f"wrote {page}")
+
+
+def _reached(ceiling: Sequence[Prediction], images: Mapping[str, str]) -> dict[str, Answer | Unparsed]:
+    """Return record id -> answer of the supervised model about the same images, none that it was trained on."""
+    from lmod_train.scoring.items import images_of
+
+    found = {
+        p.record.id: p.answer
+        for p in ceiling
+        if images.get(p.record.id) == images_of(p.record) and p.record.split != "train" and p.status != "failed"
+    }
+    if not found:
+        expected = "a run with replies to these records outside the training split"
+        cure = "name another, or leave `--ceiling` out: states and replies are kept, and the command continues"
+        raise BadArgument("--ceiling", f"{len(ceiling)} replies to other records", expected, cure)
+    return found

@@ -142,7 +142,7 @@ def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], 
     for first, second in pairwise([place for place in CHAIN if place in places]):
         both = (places[first] != ABSENT) & (places[second] != ABSENT)
         kept = np.flatnonzero(both)
-        own = [groups[i] for i in kept]
+        own = [groups[i] for i in kept.tolist()]
         before, after = (places[p][kept] == truth[kept] for p in (first, second))
         name = next(name for pair, name in STEPS.items() if pair[1] == second)
         name = UNUSED if name == "comprehension" and _tokens_keep(truth, places) else name
@@ -316,7 +316,7 @@ STARTS = 20
 
 
 def prior_biases(logits: Floats, truth: Classes) -> Floats:
-    """Return one bias a choice that maximises balanced accuracy; the first choice's is 0, and all are if none is better.
+    """Return one bias a choice that maximises balanced accuracy; 0 for the first, all 0 if none is better.
 
     From several starts, one bias after the other is set to the best of all values, the nearest of equals, until none
     changes: from one start alone a strong preference for one of several choices is not undone. (A fit by cross entropy

@@ -15,12 +15,9 @@ from lmod_train.scoring.dissection import (
     BEST,
     CEILING,
     CHAIN,
-    CORRECTED,
     LAST,
-    LIKELIHOOD,
     NEXT,
     PROJECTOR,
-    READ,
     REPLY,
     STEPS,
     TOWER,
@@ -102,7 +99,7 @@ def test_intervals_are_by_patient():
 
 def test_a_missing_place_joins_its_neighbours():
     truth = np.arange(40) % 2
-    places = {place: truth for place in (TOWER, BEST, REPLY)}
+    places = dict.fromkeys((TOWER, BEST, REPLY), truth)
     found = steps(truth, places, [str(i) for i in range(40)], 2)
     assert [(s.name, s.first, s.second) for s in found] == [
         ("comprehension", TOWER, BEST),

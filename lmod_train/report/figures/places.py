@@ -34,7 +34,7 @@ def draw_places(table: Table, out: Path) -> None:
         for head, style in (("chance", ":"), ("floor", "--"), ("permuted labels", "-.")):
             values = [row[head] for row in rows if row[head] is not None]
             if values:
-                label = {"floor": "best shortcut", "permuted labels": "highest probe of permuted labels"}.get(
+                label = {"floor": "best shortcut (accuracy)", "permuted labels": "highest probe of permuted labels"}.get(
                     head, head
                 )
                 axis.axhline(max(values), color="#555555", lw=0.9, ls=style, label=label)

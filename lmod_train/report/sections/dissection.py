@@ -72,8 +72,8 @@ class WhereItIsLost(Section):
         for task in dict.fromkeys(one.task for one in found):
             own = [one for one in found if one.task == task]
             yield from (Remark(f"{one.model}: {one.sentence}") for one in own)
-            floor = [[r.shortcut, r.value] for r in results.shortcuts if r.task == task]
-            rows = [row for one in own for row in one.stairs(max((v for _, v in floor if v is not None), default=None))]
+            floor = max((r.value for r in results.shortcuts if (r.task, r.metric) == (task, "accuracy") and r.value is not None), default=None)
+            rows = [row for one in own for row in one.stairs(floor)]
             drawn = table(f"lost-{task}", COLUMNS, rows)
             yield Figure(
                 drawn.name, f"{task}: what can be read, place by place", ALT.format(task), drawn, draw_places
@@ -122,7 +122,7 @@ class DissectedRun:
         """The finding in one sentence, with the number of records that took no part."""
         scores = {place: score.value or 0.0 for place, score in self.scores().items() if place in CHAIN}
         said = sentence(self.task, scores, self.finding, self.best)
-        left = len(self._dissected.left_out())
+        left = len(self._dissected.left_out().keys() - set(self._rows["id"]))
         return said + (f" ({left} records could not be dissected)" if left else "")
 
     @property
@@ -187,11 +187,13 @@ class DissectedRun:
             return
         group = dict(zip(self._rows["id"], self._rows["group"], strict=True))
         exchanges = pd.read_csv(self._dissected.interchange)
-        for layer, own in exchanges[exchanges["id"].isin(group)].groupby("layer"):
+        exchanges = exchanges[exchanges["id"].isin(group)]
+        for layer in sorted(set(exchanges["layer"].tolist())):
+            own = exchanges[exchanges["layer"] == layer]
             differ, alike = own[~own["alike"]], own[own["alike"]]
             score = share_score("followed", differ["followed"].tolist(), [group.get(i, i) for i in differ["id"]])
             stayed = float(alike["followed"].mean()) if len(alike) else None
-            yield [self.model, int(layer), len(differ), score.value, (score.low, score.high), len(alike), stayed]
+            yield [self.model, layer, len(differ), score.value, (score.low, score.high), len(alike), stayed]
 
 
 def in_words(place: str) -> str:

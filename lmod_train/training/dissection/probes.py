@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,7 +181,7 @@ def _inner_loss(features: Floats, truth: Classes, folds: Sequence[tuple[Classes,
     return float(np.mean(losses))
 
 
-def _fitted(features: Floats, truth: Classes, c: float):  # type: ignore[no-untyped-def]
+def _fitted(features: Floats, truth: Classes, c: float) -> Any:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 

@@ -25,12 +25,13 @@ from lmod_train.scoring.dissection import (
     LIKELIHOOD,
     READ,
     REPLY,
+    TOWER,
     balanced,
     prior_biases,
 )
 from lmod_train.scoring.items import Item
 from lmod_train.training.dissection.probes import Divided, Probe, best_of, divided, permuted, probe
-from lmod_train.training.dissection.states import LIKELIHOODS, TOWER
+from lmod_train.training.dissection.states import LIKELIHOODS
 
 Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
@@ -87,7 +88,7 @@ def read_places(
         classes[CEILING] = np.array([_class_of(ceiling[i.id], index) if i.id in ceiling else ABSENT for i in kept])
     table = pd.concat([_rows(kept, truth, place, classes[place], read.get(place)) for place in classes])
     dissected.keep(dissected.answers, table)
-    controls = [("best layer", i, layers[which]) for i, which in enumerate(chosen)]
+    controls: list[tuple[str, int, str | float]] = [("best layer", i, layers[which]) for i, which in enumerate(chosen)]
     controls += [("permuted labels", i, value) for i, value in _null(dissected, names, own, len(choices), permutations)]
     dissected.keep(dissected.controls, pd.DataFrame(controls, columns=["control", "number", "value"]))
     return table
