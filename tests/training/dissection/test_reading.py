@@ -13,6 +13,7 @@ from lmod_train.core.cache import Cache
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
 from lmod_train.scoring.dissection import ABSENT, BEST, CEILING, CORRECTED, LAST, LIKELIHOOD, READ, REPLY, TOWER
+from lmod_train.training.dissection import probes
 from lmod_train.training.dissection.reading import read_places
 from tests.scoring.make import item
 from tests.tiny import record
@@ -21,6 +22,13 @@ CHOICES = ("GLAUCOMA", "NON-GLAUCOMA")
 N, WIDTH = 48, 12
 TRUTH = np.arange(N) % 2
 LENGTHS = {TOWER: WIDTH, "projector": WIDTH, "image.1": WIDTH, "decision.1": WIDTH, LAST: WIDTH, "likelihoods": 2}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Probes of one strength in three folds; `test_probes.py` has them whole."""
+    for name, value in {"FOLDS": 3, "INNER": 2, "STRENGTHS": (1.0,)}.items():
+        monkeypatch.setattr(probes, name, value)
 
 
 def write(run, holding, likelihoods, truth=TRUTH, left=()):
@@ -104,7 +112,7 @@ def test_a_ceiling_counts_for_the_records_it_answers(tmp_path):
     reached = {i.id: i.truth for i in items[:30]} | {items[0].id: Unparsed("empty"), "glaucoma/other/1": "GLAUCOMA"}
     table = read_places(tmp_path, items, reached, permutations=0)
     found = table[table["place"] == CEILING]["read"].tolist()
-    assert found == [-1, *TRUTH[1:30], *[ABSENT] * 18] and CEILING not in set(read_places(tmp_path, items)["place"])
+    assert found == [-1, *TRUTH[1:30], *[ABSENT] * 18] and CEILING not in set(read_places(tmp_path, items, permutations=0)["place"])
 
 
 def test_records_without_states_take_no_part_and_a_run_without_any_is_refused(tmp_path):
