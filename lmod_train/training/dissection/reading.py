@@ -51,7 +51,7 @@ def read_places(
 
     Args:
         run: Folder of the run, with the states that `Dissection` stored.
-        items: Items of one task of the run; those without states take no part.
+        items: Items of one task of the run; those without states take no part, and are listed.
         ceiling: Record id -> answer of a supervised model; None without one.
         permutations: Number of probes of permuted labels; 0 for none.
         progress: Whether a progress bar is shown.
@@ -65,6 +65,8 @@ def read_places(
     """
     dissected, asked = Dissected(run), read_run_column(Run(run).records, "asked")
     kept = [item for item in items if dissected.has(asked[item.id])]
+    lost = {item.id for item in items} - {item.id for item in kept} - dissected.left_out().keys()
+    dissected.list_left_out(dict.fromkeys(sorted(lost), "its states are missing"), 0)
     if not kept:
         left = next(iter(dissected.left_out().values()), "its states are missing")
         cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"

@@ -190,7 +190,6 @@ def test_a_tuned_model_is_not_read_on_what_it_was_tuned_on(folder, model, tmp_pa
     seen += [TrainedImage("val", "phantom", families["glaucoma/p/5"], "")]
     write_training_set(tmp_path / "fit", seen)
     quick = trainer(tmp_path / "run", callbacks=[Dissection(0), GenerationEval()])
-    quick.strategy.connect(tuned)
     first = trainer(tmp_path / "fit", max_steps=1)
     first.validate(tuned, datamodule=data, verbose=False)
     (tmp_path / "fit" / "checkpoints").mkdir()
@@ -256,7 +255,9 @@ def test_what_a_probe_cannot_read_is_refused_before_anything_is_asked(records, t
 
 
 def test_images_of_another_kind_may_be_asked_in_their_own_words():
-    check_question([replace(r, messages=other("An OCT?"), modality="OCT") if i > 4 else r for i, r in enumerate(RECORDS)])
+    check_question(
+        [replace(r, messages=other("An OCT?"), modality="OCT") if i > 4 else r for i, r in enumerate(RECORDS)]
+    )
     check_question([*RECORDS, replace(RECORDS[0], id="open", choices=(), answer="words", messages=other("Why?"))])
 
 

@@ -112,17 +112,19 @@ def test_a_ceiling_counts_for_the_records_it_answers(tmp_path):
     reached = {i.id: i.truth for i in items[:30]} | {items[0].id: Unparsed("empty"), "glaucoma/other/1": "GLAUCOMA"}
     table = read_places(tmp_path, items, reached, permutations=0)
     found = table[table["place"] == CEILING]["read"].tolist()
-    assert found == [-1, *TRUTH[1:30], *[ABSENT] * 18] and CEILING not in set(read_places(tmp_path, items, permutations=0)["place"])
+    assert found == [-1, *TRUTH[1:30], *[ABSENT] * 18] and CEILING not in set(
+        read_places(tmp_path, items, permutations=0)["place"]
+    )
 
 
 def test_records_without_states_take_no_part_and_a_run_without_any_is_refused(tmp_path):
     items = write(tmp_path, set(), likelihoods(), left=(3, 4))
     table = read_places(tmp_path, items, permutations=0)
     assert len(set(table["id"])) == N - 2 and items[3].id not in set(table["id"])
+    assert Dissected(tmp_path).left_out() == {items[i].id: "its states are missing" for i in (3, 4)}
     for file in Dissected(tmp_path).features.iterdir():
         file.unlink()
-    Dissected(tmp_path).list_left_out({items[0].id: "it shows 2 images, not one"}, 0)
-    with pytest.raises(BadArgument, match="it shows 2 images.*\nNext: "):
+    with pytest.raises(BadArgument, match="its states are missing.*\nNext: "):
         read_places(tmp_path, items)
     with pytest.raises(BadArgument, match="records to dissect"):
         read_places(tmp_path, [])
