@@ -36,12 +36,12 @@ def dissect(
     --trainer.accelerator, are those of `validate`.
 
     Args:
-        model: YAML file or name of a shipped model (`list models`), folder of a checkpoint, or folder of a run of `fit`.
+        model: YAML file or name of a shipped model (`list models`), folder of weights, or folder of a run of `fit`.
         curated: Curated folder.
         task: Name of a task with listed choices and one image a question, e.g. four_way.
         out: Folder to write; new, or of the same command.
         ceiling: Run of a supervised model on the same records, whose score is what a tower could reach.
-        split: Splits whose images are read: held_out is val and test; all only for models that have seen none of them.
+        split: Splits whose images are read; held_out is val and test; images that a run was tuned on are left out.
         pairs: Number of questions whose image is exchanged at each layer; 0 for none.
         trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
     """

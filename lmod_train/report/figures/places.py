@@ -49,8 +49,9 @@ def _line(axis: Any, own: Sequence[Line], places: Sequence[str], which: int, mod
     colour, marker = COLOURS[which % len(COLOURS)], MARKERS[which % len(MARKERS)]
     known = {row["place"]: row for row in own}
     there = [(places.index(place) + 0.08 * which, row) for place in places if (row := known.get(place))]
-    axis.plot([x for x, _ in there], [number(row["score"]) for _, row in there], color=colour, marker=marker, ms=4, lw=1.2,
-              drawstyle="steps-mid", label=model)  # fmt: skip
+    scores = [number(row["score"]) for _, row in there]
+    style = {"color": colour, "marker": marker, "ms": 4, "lw": 1.2, "drawstyle": "steps-mid"}
+    axis.plot([x for x, _ in there], scores, label=model, **style)
     for x, row in there:
         axis.vlines(x, *interval(row, "95 % interval"), color=colour, lw=0.9)
 
@@ -72,7 +73,9 @@ def _in_order(rows: Sequence[Line]) -> list[str]:
         if place in TRAILING:
             return 6, TRAILING.index(place), 0
         at = kinds.index(kind)
-        return (3, int(layer), at) if kind in ("image", "decision") else (1 + (at > 0), int(layer or 999 * (at == 0)), at)
+        if kind in ("image", "decision"):
+            return 3, int(layer), at
+        return 1 + (at > 0), int(layer or 999 * (at == 0)), at
 
     return sorted(distinct(rows, "place"), key=order)
 

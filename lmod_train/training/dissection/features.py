@@ -27,8 +27,8 @@ from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.base import LmodModule
+from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.scoring.items import group_of
 from lmod_train.training.callbacks.protocols import data_of
@@ -162,13 +162,13 @@ def check_question(records: Sequence[Record]) -> None:
         raise BadArgument("data.variant", found, "one variant, as a probe reads the answers to one question", cure)
     why = [unreadable(record) for record in records]
     usable = [record for record, reason in zip(records, why, strict=True) if not reason]
-    cure = "name a task with listed choices and one image a question, e.g. `--data.tasks four_way`"
+    cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
     if not usable:
-        raise BadArgument("data.tasks", ", ".join(tasks) or "none", f"records to dissect ({(*why, 'none')[0]})", cure)
+        raise BadArgument("--task", ", ".join(tasks) or "none", f"records to dissect ({(*why, 'none')[0]})", cure)
     asked = {(r.source, r.modality, r.language, r.messages) for r in usable}
     if len(asked) > len({several[:3] for several in asked}) or len({r.choices for r in usable}) > 1:
         expected = "a task that asks the same about each image, as a probe reads the answers to one question"
-        raise BadArgument("data.tasks", ", ".join(tasks), expected, cure)
+        raise BadArgument("--task", ", ".join(tasks), expected, cure)
     classes = np.unique([record.answer for record in usable], return_inverse=True)[1]
     divided(classes.astype(np.intp), [group_of(record) for record in usable])
 
@@ -190,7 +190,7 @@ def opened(module: LightningModule) -> tuple[Any, Dialect]:
         BadArgument: The model runs elsewhere, or its family is not known.
     """
     if isinstance(module, VisionLanguageModel):
-        return module.network, module.dialect
+        return getattr(module, "network", None), module.dialect
     network, dialect = module.backend.opened() if isinstance(module, Frozen) else (None, None)
     if not isinstance(dialect, Dialect):
         name = type(module.backend if isinstance(module, Frozen) else module).__name__
