@@ -80,7 +80,7 @@ def _dissect(
     reached = None if ceiling is None else read_predictions(Run(ceiling).predictions)
     asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
     trusted = [word for module in trust or () for word in ("--trust", module)]
-    options = [*_model(model), *asked, *trusted, *_callback(pairs), *others]
+    options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs), *others]
     named = by_name("validate", options)
     check_names("validate", named)
     from lmod_train.cli.experiment import run as validate
@@ -93,20 +93,30 @@ def _dissect(
     return status
 
 
-def _model(model: str) -> list[str]:
-    """Return the options that load a model: those of a run of `fit` with its last checkpoint, a folder, or a name."""
-    import yaml
+def _model(model: str, trust: Sequence[str]) -> list[str]:
+    """Return the options that load a model: that of a run of `fit` with its last checkpoint, a folder, or a name.
+
+    Of a run only the model and the precision are used: its loggers, strategy and choice of records are of its training.
+    """
+    import json
 
     from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.own_modules import class_modules
+    from lmod_train.tasks.trust import Trust
 
     run = Run(Path(model))
     if run.config.exists():
-        if not run.last.exists():
+        config = run.read_config()
+        own = config.get("model")
+        if not isinstance(own, dict) or not run.last.exists():
             expected = "a run of `fit` with checkpoints/last.ckpt, a folder of weights, or the name of a model"
             raise BadArgument("MODEL", model, expected, "see the names: `python -m lmod_train list models`")
-        arguments = yaml.safe_load(run.config.read_text(encoding="utf-8"))["model"].get("init_args") or {}
-        stored = ["--model.init_args.tower_features", "null"] if arguments.get("tower_features") else []
-        return ["--config", str(run.config), "--ckpt_path", str(run.last), *stored]
+        for module in class_modules(own):
+            Trust(tuple(trust), run.folder).check(f"{module}.")
+        given = {name: value for name, value in (own.get("init_args") or {}).items() if name != "tower_features"}
+        precision = (config.get("trainer") or {}).get("precision")
+        options = ["--trainer.precision", str(precision)] if precision else []
+        return ["--model", json.dumps(own | {"init_args": given}), "--ckpt_path", str(run.last), *options]
     if (Path(model) / "config.json").exists():
         return ["--model", "small_base", "--model.init_args.backend.init_args.checkpoint", model]
     return ["--model", model]

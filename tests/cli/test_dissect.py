@@ -199,6 +199,19 @@ def test_a_run_without_checkpoints_is_no_model(model, folder, tmp_path, capsys):
     refused(capsys, "checkpoints/last.ckpt", "list models")
 
 
+@pytest.mark.parametrize("kind", ["mine.Model", "lmod_train.models.modules.frozen.Frozen"])
+def test_a_received_run_runs_no_class_of_its_own(folder, tmp_path, capsys, kind):
+    given = {"backend": {"class_path": "mine.Backend"}} if kind.startswith("lmod") else {}
+    run = Run(tmp_path / "run")
+    run.last.parent.mkdir(parents=True)
+    run.last.write_bytes(b"")
+    run.config.write_text(yaml.safe_dump({"model": {"class_path": kind, "init_args": given}}))
+    (tmp_path / "mine.py").write_text("open('ran', 'w')")
+    assert dissect("run", folder) == 2
+    refused(capsys, "mine", "--trust mine")
+    assert not (tmp_path / "ran").exists()
+
+
 def other(text):
     return (Message("user", (Part("image"), Part("text", text))),)
 

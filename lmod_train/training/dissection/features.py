@@ -98,6 +98,8 @@ class Dissection(Callback):
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Exchange the images of records, unless those of the same records have been exchanged."""
         network, dialect = opened(pl_module)
+        if trainer.sanity_checking:
+            return
         if trainer.world_size > 1:
             if self._pairs:
                 rank_zero_warn("images are exchanged in one process only. Next: add `--trainer.devices 1`")
