@@ -58,7 +58,7 @@ VALUES = {
 GIVEN = {
     TABLE: "own.csv --out out --name own",
     "curate": "--raw raw --out out", "phantom": "--out out", "subset": "curated", "blind": "curated",
-    "audit": "curated",
+    "audit": "curated", "dissect": "small_base curated --task glaucoma --out out",
     "rescore": "run", "judge": "run", "answers": "--curated curated", "report": "run --out out",
     "export": "curated --to llava --out out", "import": "own.yaml --images raw --out out", "collapse-lab": "--out out",
     "list": "tasks", "draft ask": "curated --model openai --out out", "draft review": "out --curated curated",
