@@ -121,6 +121,8 @@ def test_a_run_of_fit_with_adapters_and_stored_tower_features_is_dissected_and_n
     assert cli.main(["fit", *tuned, *small, "--doctor.refuse", "false", *QUIET]) == 0, capsys.readouterr().err
     assert dissect("fit", folder, "--pairs", "0") == 0, capsys.readouterr().err
     assert "can be read from the tower" in capsys.readouterr().out
+    assert any((tmp_path / "stored").rglob("*.npy")), "stored in training; a tower that is not run has no layers"
+    assert Run(tmp_path / "out").read_config()["model"]["init_args"].get("tower_features") is None
     with pytest.warns(UserWarning, match="8 of 24 records belong to the training"):
         assert dissect("fit", folder, "--split", "all", "--pairs", "0", out="all") == 0
     assert "(8 records could not be dissected)" in capsys.readouterr().out

@@ -61,7 +61,7 @@ def exact(truth, before, after, groups, classes):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_p_value_is_that_of_all_signs_of_few_patients(seed):
     noise = np.random.default_rng(seed)
-    truth = np.arange(18) % 3
+    truth = noise.permutation(np.repeat([0, 1, 2], [10, 5, 3]))
     groups = [f"p{i // 2}" for i in range(18)]
     before, after = noise.random(18) < 0.4, noise.random(18) < 0.8
     found = _sign_flips(truth, before, after, groups, 3)
@@ -206,7 +206,7 @@ def best_of_third(logits, truth):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("kind", ["plain", "biased", "ties", "one answer"])
 def test_biases_reach_what_all_thresholds_reach(classes, kind):
-    for seed in range(4):
+    for seed in (0, 6, 9, 21, 23):  # from one start, several of them end below the best
         noise = np.random.default_rng(seed)
         truth = noise.permutation(np.arange(16 if classes == 3 else 40) % classes)
         logits = noise.normal(size=(len(truth), classes)) + 1.2 * np.eye(classes)[truth]
