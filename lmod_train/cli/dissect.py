@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.judge import parted
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Answer, Prediction, Unparsed
 
 CALLBACK = "lmod_train.training.dissection.features.Dissection"
 
@@ -35,12 +36,12 @@ def dissect(
     --trainer.accelerator, are those of `validate`.
 
     Args:
-        model: YAML file or name of a shipped model (`list models`), folder of a checkpoint, or folder of a run of `fit`.
+        model: YAML file or name of a shipped model (`list models`), folder of weights, or folder of a run of `fit`.
         curated: Curated folder.
         task: Name of a task with listed choices and one image a question, e.g. four_way.
         out: Folder to write; new, or of the same command.
         ceiling: Run of a supervised model on the same records, whose score is what a tower could reach.
-        split: Splits whose images are read: held_out is val and test; all only for models that have seen none of them.
+        split: Splits whose images are read; held_out is val and test; images that a run was tuned on are left out.
         pairs: Number of questions whose image is exchanged at each layer; 0 for none.
         trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
     """
@@ -76,10 +77,10 @@ def _dissect(
     from lmod_train.core.artifacts.run import Run
 
     read_manifest(curated)
-    reached = None if ceiling is None else {p.record.id: p.answer for p in read_predictions(Run(ceiling).predictions)}
+    reached = None if ceiling is None else read_predictions(Run(ceiling).predictions)
     asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
     trusted = [word for module in trust or () for word in ("--trust", module)]
-    options = [*_model(model), *asked, *trusted, *_callback(pairs), *others]
+    options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs), *others]
     named = by_name("validate", options)
     check_names("validate", named)
     from lmod_train.cli.experiment import run as validate
@@ -92,20 +93,30 @@ def _dissect(
     return status
 
 
-def _model(model: str) -> list[str]:
-    """Return the options that load a model: those of a run of `fit` with its last checkpoint, a folder, or a name."""
-    import yaml
+def _model(model: str, trust: Sequence[str]) -> list[str]:
+    """Return the options that load a model: that of a run of `fit` with its last checkpoint, a folder, or a name.
+
+    Of a run only the model and the precision are used: its loggers, strategy and choice of records are of its training.
+    """
+    import json
 
     from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.own_modules import class_modules
+    from lmod_train.tasks.trust import Trust
 
     run = Run(Path(model))
     if run.config.exists():
-        if not run.last.exists():
+        config = run.read_config()
+        own = config.get("model")
+        if not isinstance(own, dict) or not run.last.exists():
             expected = "a run of `fit` with checkpoints/last.ckpt, a folder of weights, or the name of a model"
             raise BadArgument("MODEL", model, expected, "see the names: `python -m lmod_train list models`")
-        arguments = yaml.safe_load(run.config.read_text(encoding="utf-8"))["model"].get("init_args") or {}
-        stored = ["--model.init_args.tower_features", "null"] if arguments.get("tower_features") else []
-        return ["--config", str(run.config), "--ckpt_path", str(run.last), *stored]
+        for module in class_modules(own):
+            Trust(tuple(trust), run.folder).check(f"{module}.")
+        given = {name: value for name, value in (own.get("init_args") or {}).items() if name != "tower_features"}
+        precision = (config.get("trainer") or {}).get("precision")
+        options = ["--trainer.precision", str(precision)] if precision else []
+        return ["--model", json.dumps(own | {"init_args": given}), "--ckpt_path", str(run.last), *options]
     if (Path(model) / "config.json").exists():
         return ["--model", "small_base", "--model.init_args.backend.init_args.checkpoint", model]
     return ["--model", model]
@@ -117,7 +128,7 @@ def _callback(pairs: int) -> list[str]:
     return ["--trainer.callbacks", json.dumps([{"class_path": CALLBACK, "init_args": {"pairs": pairs}}])]
 
 
-def _read(out: Path, ceiling: dict[str, Any] | None, trust: tuple[str, ...]) -> None:
+def _read(out: Path, ceiling: Sequence[Prediction] | None, trust: tuple[str, ...]) -> None:
     """Read the places of a run, write its page, and print what was found."""
     from lmod_train.report.report import report
     from lmod_train.report.results import read_results
@@ -127,7 +138,24 @@ def _read(out: Path, ceiling: dict[str, Any] | None, trust: tuple[str, ...]) -> 
 
     results = read_results([out], trust=trust)
     items = [item for own in results.items.values() for tasks in own.values() for item in tasks]
-    read_places(out, items, ceiling, progress=sys.stderr.isatty())
+    reached = None if ceiling is None else _reached(ceiling, {item.id: item.image for item in items})
+    read_places(out, items, reached, progress=sys.stderr.isatty())
     page = report([out], out / "report", trust=trust, sections=[WhereItIsLost(), Scores()])
     print("\n".join(WhereItIsLost.sentences(results)))
     print(f"wrote {page}")
+
+
+def _reached(ceiling: Sequence[Prediction], images: Mapping[str, str]) -> dict[str, Answer | Unparsed]:
+    """Return record id -> answer of the supervised model about the same images, none that it was trained on."""
+    from lmod_train.scoring.items import images_of
+
+    found = {
+        p.record.id: p.answer
+        for p in ceiling
+        if images.get(p.record.id) == images_of(p.record) and p.record.split != "train" and p.status != "failed"
+    }
+    if not found:
+        expected = "a run with replies to these records outside the training split"
+        cure = "name another, or leave `--ceiling` out: states and replies are kept, and the command continues"
+        raise BadArgument("--ceiling", f"{len(ceiling)} replies to other records", expected, cure)
+    return found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lmod_train.core.cache import SUFFIX, mapped
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.escaping import for_csv
+from lmod_train.core.escaping import for_csv, from_csv
 from lmod_train.core.files import append_to, write_durably
 
 if TYPE_CHECKING:
@@ -102,16 +102,23 @@ class Dissected:
         return found
 
     def list_left_out(self, reasons: Mapping[str, str], rank: int) -> None:
-        """Append the records that cannot be dissected with the reason to ``left_out/rank-<r>.csv``."""
-        if not reasons:
-            return
-        file = self.folder / "left_out" / f"rank-{rank}.csv"
-        with append_to(file, newline="") as text:
-            csv.writer(text).writerows([for_csv(record), for_csv(why)] for record, why in reasons.items())
+        """Append the records that cannot be dissected with the reason to ``left_out/rank-<r>.csv``, each once."""
+        known = self.left_out() if reasons else {}
+        rows = [[for_csv(record), for_csv(why)] for record, why in reasons.items() if known.get(record) != why]
+        if rows:
+            with append_to(self.folder / "left_out" / f"rank-{rank}.csv", newline="") as text:
+                csv.writer(text).writerows(rows)
 
     def left_out(self) -> dict[str, str]:
-        """Return the record ids that cannot be dissected -> why."""
+        """Return the record ids that cannot be dissected -> why, the last reason if there are several."""
         return dict(row for file in sorted(self.folder.glob("left_out/*.csv")) for row in _rows(file))
+
+    def exchanged(self) -> str:
+        """Return of which records the images have been exchanged, a hash of what was asked; empty if of none."""
+        if not self.interchange.exists():
+            return ""
+        with self.interchange.open(newline="", encoding="utf-8") as text:
+            return next((row.get("of") or "" for row in csv.DictReader(text)), "")
 
     def keep(self, file: Path, rows: pd.DataFrame) -> None:
         """Write rows to a file of this folder, CSV or Parquet by its name."""
@@ -121,4 +128,4 @@ class Dissected:
 
 def _rows(file: Path) -> Iterator[tuple[str, str]]:
     with file.open(newline="", encoding="utf-8") as text:
-        yield from ((record, why) for record, why in csv.reader(text))
+        yield from ((from_csv(row[0]), from_csv(row[1])) for row in csv.reader(text) if len(row) == 2)

@@ -34,13 +34,12 @@ def draw_places(table: Table, out: Path) -> None:
         for head, style in (("chance", ":"), ("floor", "--"), ("permuted labels", "-.")):
             values = [row[head] for row in rows if row[head] is not None]
             if values:
-                label = {"floor": "best shortcut", "permuted labels": "highest probe of permuted labels"}.get(
-                    head, head
-                )
+                label = {
+                    "floor": "best shortcut (accuracy)",
+                    "permuted labels": "highest probe of permuted labels",
+                }.get(head, head)
                 axis.axhline(max(values), color="#555555", lw=0.9, ls=style, label=label)
-        axis.set_xticks(
-            range(len(places)), [_short(place) for place in places], rotation=60, ha="right", fontsize=SMALL
-        )
+        axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=90, fontsize=SMALL)
         axis.set(ylabel="balanced accuracy", ylim=(0, 1.02))
         axis.grid(axis="y", color="#e5e5e5", zorder=0)
         axis.legend(fontsize=SMALL, loc="lower left", framealpha=0.9)
@@ -50,8 +49,9 @@ def _line(axis: Any, own: Sequence[Line], places: Sequence[str], which: int, mod
     colour, marker = COLOURS[which % len(COLOURS)], MARKERS[which % len(MARKERS)]
     known = {row["place"]: row for row in own}
     there = [(places.index(place) + 0.08 * which, row) for place in places if (row := known.get(place))]
-    axis.plot([x for x, _ in there], [number(row["score"]) for _, row in there], color=colour, marker=marker, ms=4, lw=1.2,
-              drawstyle="steps-mid", label=model)  # fmt: skip
+    scores = [number(row["score"]) for _, row in there]
+    style = {"color": colour, "marker": marker, "ms": 4, "lw": 1.2, "drawstyle": "steps-mid"}
+    axis.plot([x for x, _ in there], scores, label=model, **style)
     for x, row in there:
         axis.vlines(x, *interval(row, "95 % interval"), color=colour, lw=0.9)
 
@@ -73,7 +73,9 @@ def _in_order(rows: Sequence[Line]) -> list[str]:
         if place in TRAILING:
             return 6, TRAILING.index(place), 0
         at = kinds.index(kind)
-        return (3, int(layer), at) if kind in ("image", "decision") else (1 + (at > 0), int(layer or 999), at)
+        if kind in ("image", "decision"):
+            return 3, int(layer), at
+        return 1 + (at > 0), int(layer or 999 * (at == 0)), at
 
     return sorted(distinct(rows, "place"), key=order)
 

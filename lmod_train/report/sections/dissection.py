@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +20,7 @@ from lmod_train.scoring.dissection import (
     ABSENT,
     BEST,
     CHAIN,
+    TOWER,
     Classes,
     Finding,
     Step,
@@ -72,12 +75,17 @@ class WhereItIsLost(Section):
         for task in dict.fromkeys(one.task for one in found):
             own = [one for one in found if one.task == task]
             yield from (Remark(f"{one.model}: {one.sentence}") for one in own)
-            floor = [[r.shortcut, r.value] for r in results.shortcuts if r.task == task]
-            rows = [row for one in own for row in one.stairs(max((v for _, v in floor if v is not None), default=None))]
-            drawn = table(f"lost-{task}", COLUMNS, rows)
-            yield Figure(
-                drawn.name, f"{task}: what can be read, place by place", ALT.format(task), drawn, draw_places
+            floor = max(
+                (
+                    r.value
+                    for r in results.shortcuts
+                    if (r.task, r.metric) == (task, "accuracy") and r.value is not None
+                ),
+                default=None,
             )
+            rows = [row for one in own for row in one.stairs(floor)]
+            drawn = table(f"lost-{task}", COLUMNS, rows)
+            yield Figure(drawn.name, f"{task}: what can be read, place by place", ALT.format(task), drawn, draw_places)
             yield table(f"lost_steps-{task}", STEPS, [row for one in own for row in one.step_rows()], f"{task}: steps")
             yield table(f"lost_places-{task}", PLACES, [r for one in own for r in one.place_rows()], f"{task}: places")
             followed = [row for one in own for row in one.followed()]
@@ -107,22 +115,30 @@ class DissectedRun:
         self._controls = pd.read_csv(dissected.controls)
         self._dissected = dissected
 
-    @property
+    @cached_property
     def steps(self) -> list[Step]:
         """The steps between the places of the chain."""
         return steps(self._truth, self._read, self._groups, len(self.choices))
 
     @property
     def finding(self) -> Finding:
-        """Where it is lost."""
-        return named(self.steps)
+        """Where it is lost; nothing can be lost behind a tower from which nothing can be read."""
+        found, tower = named(self.steps), self.scores().get(TOWER)
+        if found.loss is None and tower is not None and (tower.low is None or tower.low <= self.chance):
+            return replace(found, reason="the probe of the tower is not shown to be above chance")
+        return found
+
+    @property
+    def chance(self) -> float:
+        """Balanced accuracy of any constant answer."""
+        return 1 / len(set(self._truth.tolist()))
 
     @property
     def sentence(self) -> str:
         """The finding in one sentence, with the number of records that took no part."""
         scores = {place: score.value or 0.0 for place, score in self.scores().items() if place in CHAIN}
         said = sentence(self.task, scores, self.finding, self.best)
-        left = len(self._dissected.left_out())
+        left = len(self._dissected.left_out().keys() - set(self._rows["id"]))
         return said + (f" ({left} records could not be dissected)" if left else "")
 
     @property
@@ -143,10 +159,9 @@ class DissectedRun:
     def stairs(self, floor: float | None) -> Iterator[list[Cell]]:
         """Yield the rows of the figure."""
         null = self._controls.loc[self._controls["control"] == "permuted labels", "value"].astype(float)
-        chance = 1 / len(set(self._truth.tolist()))
         for place, score in self.scores().items():
             highest = float(null.max()) if len(null) else None
-            yield [self.model, place, score.n, score.value, (score.low, score.high), chance, floor, highest]
+            yield [self.model, place, score.n, score.value, (score.low, score.high), self.chance, floor, highest]
 
     def step_rows(self) -> Iterator[list[Cell]]:
         """Yield a row a step."""
@@ -156,21 +171,10 @@ class DissectedRun:
     def place_rows(self) -> Iterator[list[Cell]]:
         """Yield a row a place, with its area under the ROC curve and the recalls."""
         for place, score in self.scores().items():
-            read = self._read[place]
-            recalls = ", ".join(
-                f"{choice} {np.mean(read[self._truth == i] == i):.2f}"
-                for i, choice in enumerate(self.choices)
-                if (self._truth == i).any()
-            )
-            yield [
-                self.model,
-                in_words(place),
-                score.n,
-                score.value,
-                (score.low, score.high),
-                self._area(place),
-                recalls,
-            ]
+            read, ends = self._read[place], (score.low, score.high)
+            own = {choice: read[(self._truth == i) & (read != ABSENT)] == i for i, choice in enumerate(self.choices)}
+            recalls = ", ".join(f"{choice} {right.mean():.2f}" for choice, right in own.items() if len(right))
+            yield [self.model, in_words(place), score.n, score.value, ends, self._area(place), recalls]
 
     def _area(self, place: str) -> float | None:
         listed = self._rows.loc[self._rows["place"] == place, "probabilities"]
@@ -187,11 +191,13 @@ class DissectedRun:
             return
         group = dict(zip(self._rows["id"], self._rows["group"], strict=True))
         exchanges = pd.read_csv(self._dissected.interchange)
-        for layer, own in exchanges[exchanges["id"].isin(group)].groupby("layer"):
+        exchanges = exchanges[exchanges["id"].isin(group)]
+        for layer in sorted(set(exchanges["layer"].tolist())):
+            own = exchanges[exchanges["layer"] == layer]
             differ, alike = own[~own["alike"]], own[own["alike"]]
             score = share_score("followed", differ["followed"].tolist(), [group.get(i, i) for i in differ["id"]])
             stayed = float(alike["followed"].mean()) if len(alike) else None
-            yield [self.model, int(layer), len(differ), score.value, (score.low, score.high), len(alike), stayed]
+            yield [self.model, layer, len(differ), score.value, (score.low, score.high), len(alike), stayed]
 
 
 def in_words(place: str) -> str:

@@ -7,8 +7,9 @@ nothing, and the outcomes of the interchange.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -19,18 +20,22 @@ from numpy.typing import NDArray
 from lmod_train.core.artifacts.dissection import Dissected
 from lmod_train.core.artifacts.records import read_run_column
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.training_set import read_training_set, run_of_checkpoint
 from lmod_train.core.cache import Cache
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.scoring.items import group_of
 from lmod_train.training.callbacks.protocols import data_of
+from lmod_train.training.callbacks.training_set import Divided, leaks
 from lmod_train.training.dissection.interchange import Exchange, exchanged
-from lmod_train.training.dissection.states import alone, joined, readable, states_of
+from lmod_train.training.dissection.probes import divided
+from lmod_train.training.dissection.states import alone, joined, readable, states_of, unreadable
 
 
 class Dissection(Callback):
@@ -42,7 +47,8 @@ class Dissection(Callback):
         seed: Seed of the choice of these records.
 
     Raises:
-        BadArgument: `pairs` is negative, or the model is not local, or its family is not known.
+        BadArgument: `pairs` is negative; the model is not local, or its family is not known; the records ask several
+            questions.
     """
 
     def __init__(self, pairs: int = 60, seed: int = 0) -> None:
@@ -50,6 +56,7 @@ class Dissection(Callback):
             raise BadArgument("pairs", pairs, "0 or more", "leave it out for 60")
         self._pairs, self._seed = pairs, seed
         self._named: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Refuse a model whose states cannot be read."""
@@ -57,6 +64,10 @@ class Dissection(Callback):
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Read what the file of each record is called; it depends on weights, words and images."""
+        if trainer.sanity_checking:
+            return
+        check_question(data_of(trainer).asked("validate"))
+        self._seen = _seen_in_training(trainer)
         self._dissected = Dissected(Path(trainer.default_root_dir))
         self._named = read_run_column(Run(Path(trainer.default_root_dir)).records, "asked")
         folder = self._dissected.features
@@ -71,31 +82,39 @@ class Dissection(Callback):
         network, dialect = opened(pl_module)
         own = ChatBatch.of(batch)
         left_out: dict[str, str] = {}
-        with pl_module.whole():  # type: ignore[operator]
+        with cast(LmodModule, pl_module).whole():
             for row, record in enumerate(own.records):
-                if why := readable(own, row):
+                if why := self._seen.get(record.id) or readable(own, row):
                     left_out[record.id] = why
                 elif self._cache.read(self._named[record.id]) is None:
                     vectors = states_of(network, dialect, alone(own, row))
+                    if not all(vector.isfinite().all() for vector in vectors.values()):
+                        left_out[record.id] = "its states are not finite; another dtype may help, e.g. float32"
+                        continue
                     self._dissected.lay_out({place: len(vector) for place, vector in vectors.items()}, record.choices)
                     self._cache.keep(self._named[record.id], joined(vectors))
         self._dissected.list_left_out(left_out, trainer.global_rank)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Exchange the images of records, on the first rank; a second evaluation exchanges nothing again."""
+        """Exchange the images of records, unless those of the same records have been exchanged."""
         network, dialect = opened(pl_module)
+        if trainer.sanity_checking:
+            return
         if trainer.world_size > 1:
             if self._pairs:
                 rank_zero_warn("images are exchanged in one process only. Next: add `--trainer.devices 1`")
             return
         pairs = self._chosen(data_of(trainer).asked("validate"))
-        if not pairs or self._dissected.interchange.exists():
+        asked = " ".join(self._named[record.id] for records in pairs for record in records)
+        of = sha256(asked.encode()).hexdigest()
+        if not pairs or self._dissected.exchanged() == of:
             return
-        images, rows = data_of(trainer).images, []
+        module, images, rows = cast(LmodModule, pl_module), data_of(trainer).images, []
         for records in pairs:
-            batch = pl_module.collate(records, images).to(pl_module.device)  # type: ignore[operator]
+            batch = module.collate(records, images).to(module.device)
             rows += exchanged(network, dialect, ChatBatch.of(batch))
-        self._dissected.keep(self._dissected.interchange, pd.DataFrame(rows, columns=list(Exchange._fields)))
+        table = pd.DataFrame(rows, columns=list(Exchange._fields))
+        self._dissected.keep(self._dissected.interchange, table.assign(of=of))
 
     def _chosen(self, records: Sequence[Record]) -> list[list[Record]]:
         """Return records, each followed by one that the model prefers another choice for, and by one with the same.
@@ -126,6 +145,46 @@ def _comparable(one: Record, other: Record) -> bool:
     return same and group_of(one) != group_of(other) and one.image_sha256 != other.image_sha256
 
 
+def check_question(records: Sequence[Record]) -> None:
+    """Refuse records that ask several questions: a probe reads one.
+
+    Images of a source and modality, and questions in a language, may have words of their own.
+
+    Raises:
+        BadArgument: There are several tasks, variants, wordings or lists of choices, none that can be dissected, or
+            too few patients.
+    """
+    tasks, variants = ({getattr(r, name) for r in records} for name in ("task", "variant"))
+    if len(tasks) > 1:
+        found, cure = f"{len(tasks)} tasks: {', '.join(sorted(tasks))}", f"name one: `--data.tasks {min(tasks)}`"
+        raise BadArgument("data.tasks", found, "one task, as a probe reads the answers to one question", cure)
+    if len(variants) > 1:
+        found = f"{len(variants)} variants: {', '.join(sorted(variants))}"
+        cure = f"name one: `--data.variant {min(variants - {''})}`"
+        raise BadArgument("data.variant", found, "one variant, as a probe reads the answers to one question", cure)
+    why = [unreadable(record) for record in records]
+    usable = [record for record, reason in zip(records, why, strict=True) if not reason]
+    cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
+    if not usable:
+        raise BadArgument("--task", ", ".join(tasks) or "none", f"records to dissect ({(*why, 'none')[0]})", cure)
+    asked = {(r.source, r.modality, r.language, r.messages) for r in usable}
+    if len(asked) > len({several[:3] for several in asked}) or len({r.choices for r in usable}) > 1:
+        expected = "a task that asks the same about each image, as a probe reads the answers to one question"
+        raise BadArgument("--task", ", ".join(tasks), expected, cure)
+    classes = np.unique([record.answer for record in usable], return_inverse=True)[1]
+    divided(classes.astype(np.intp), [group_of(record) for record in usable])
+
+
+def _seen_in_training(trainer: Trainer) -> dict[str, str]:
+    """Return record id -> why it takes no part: features of images seen in tuning hold memorised answers."""
+    data = getattr(trainer, "datamodule", None)
+    if not trainer.ckpt_path or not isinstance(data, Divided):
+        return {}
+    trained = [i for i in read_training_set(run_of_checkpoint(Path(trainer.ckpt_path))) if i.split == "train"]
+    found = leaks(data.asked("validate"), data.families(), trained) if trained else {}
+    return {record: f"the model was tuned on {why}" for record, why in found.items()}
+
+
 def opened(module: LightningModule) -> tuple[Any, Dialect]:
     """Return network, None before it is loaded, and dialect of a module whose states can be read.
 
@@ -133,7 +192,7 @@ def opened(module: LightningModule) -> tuple[Any, Dialect]:
         BadArgument: The model runs elsewhere, or its family is not known.
     """
     if isinstance(module, VisionLanguageModel):
-        return module.network, module.dialect
+        return getattr(module, "network", None), module.dialect
     network, dialect = module.backend.opened() if isinstance(module, Frozen) else (None, None)
     if not isinstance(dialect, Dialect):
         name = type(module.backend if isinstance(module, Frozen) else module).__name__

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ class Divided:
 
 
 def divided(truth: Classes, groups: Sequence[str], seed: int = 0) -> Divided:
-    """Return records divided into folds of patients, each with the classes in proportion as far as patients allow.
+    """Return records divided into folds of patients, each with the patients of the classes in proportion.
 
     Raises:
         BadArgument: There are fewer than two classes, or a class has fewer patients than two folds need.
@@ -61,21 +62,39 @@ def divided(truth: Classes, groups: Sequence[str], seed: int = 0) -> Divided:
     counts = {c: len(set(patients[truth == c])) for c in sorted(set(truth.tolist()))}
     least = min(counts.values(), default=0)
     if len(counts) < 2 or least < 4:
-        rare = f"{len(counts)} classes, {least} patients in the smallest"
-        raise BadArgument(
-            "CURATED", rare, "at least two classes with four patients each in the splits that are read",
-            "curate more samples, or read all splits of a model that is not tuned on them: `--split all`",
-        )  # fmt: skip
+        raise _too_few(f"{len(counts)} classes, {least} patients in the smallest")
     folds = _folds(truth, patients, min(FOLDS, least // 2), seed)
     inner = tuple(_folds(truth[fit], patients[fit], min(INNER, least // 2), seed) for fit, _ in folds)
+    fitted = [truth[fit] for fit, _ in folds] + [
+        truth[fit][a] for (fit, _), pairs in zip(folds, inner, strict=True) for a, _ in pairs
+    ]
+    if any(len(set(some.tolist())) < 2 for some in fitted):
+        raise _too_few("patients who hold nearly all records of a class or several classes at once")
     return Divided(truth, patients, folds, inner)
 
 
-def _folds(truth: Classes, groups: NDArray[np.str_], count: int, seed: int) -> tuple[tuple[Classes, Classes], ...]:
-    from sklearn.model_selection import StratifiedGroupKFold
+def _too_few(found: str) -> BadArgument:
+    expected = "at least two classes with four patients each in the splits that are read"
+    cure = "curate more samples, or read all splits of a model that is not tuned on them: `--split all`"
+    return BadArgument("CURATED", found, expected, cure)
 
-    splitter = StratifiedGroupKFold(max(2, count), shuffle=True, random_state=seed)
-    return tuple((fit.astype(np.intp), read.astype(np.intp)) for fit, read in splitter.split(truth, truth, groups))
+
+def _folds(truth: Classes, groups: NDArray[np.str_], count: int, seed: int) -> tuple[tuple[Classes, Classes], ...]:
+    """Return folds of patients; one with records of several classes counts for the rarest of them.
+
+    Patients count alike, however many records they have: of a class of few patients, each fold must have some.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    names, place = np.unique(groups, return_inverse=True)
+    order = np.argsort(np.bincount(truth))[::-1]  # the rarest last
+    rarity = np.argsort(order)[truth]
+    stratum = np.zeros(len(names), dtype=np.intp)
+    np.maximum.at(stratum, place, rarity)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a class whose patients nearly all count for another
+        pairs = list(StratifiedKFold(max(2, count), shuffle=True, random_state=seed).split(names, stratum))
+    return tuple((np.flatnonzero(np.isin(place, fit)), np.flatnonzero(np.isin(place, read))) for fit, read in pairs)
 
 
 def probe(features: NDArray[np.floating], own: Divided, classes: int) -> Probe:
@@ -162,7 +181,7 @@ def _inner_loss(features: Floats, truth: Classes, folds: Sequence[tuple[Classes,
     return float(np.mean(losses))
 
 
-def _fitted(features: Floats, truth: Classes, c: float):  # type: ignore[no-untyped-def]
+def _fitted(features: Floats, truth: Classes, c: float) -> Any:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 

@@ -25,12 +25,13 @@ from lmod_train.scoring.dissection import (
     LIKELIHOOD,
     READ,
     REPLY,
+    TOWER,
     balanced,
     prior_biases,
 )
 from lmod_train.scoring.items import Item
 from lmod_train.training.dissection.probes import Divided, Probe, best_of, divided, permuted, probe
-from lmod_train.training.dissection.states import LIKELIHOODS, TOWER
+from lmod_train.training.dissection.states import LIKELIHOODS
 
 Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
@@ -50,7 +51,7 @@ def read_places(
 
     Args:
         run: Folder of the run, with the states that `Dissection` stored.
-        items: Items of one task of the run; those without states take no part.
+        items: Items of one task of the run; those without states take no part, and are listed.
         ceiling: Record id -> answer of a supervised model; None without one.
         permutations: Number of probes of permuted labels; 0 for none.
         progress: Whether a progress bar is shown.
@@ -64,6 +65,8 @@ def read_places(
     """
     dissected, asked = Dissected(run), read_run_column(Run(run).records, "asked")
     kept = [item for item in items if dissected.has(asked[item.id])]
+    lost = {item.id for item in items} - {item.id for item in kept} - dissected.left_out().keys()
+    dissected.list_left_out(dict.fromkeys(sorted(lost), "its states are missing"), 0)
     if not kept:
         left = next(iter(dissected.left_out().values()), "its states are missing")
         cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
@@ -87,7 +90,7 @@ def read_places(
         classes[CEILING] = np.array([_class_of(ceiling[i.id], index) if i.id in ceiling else ABSENT for i in kept])
     table = pd.concat([_rows(kept, truth, place, classes[place], read.get(place)) for place in classes])
     dissected.keep(dissected.answers, table)
-    controls = [("best layer", i, layers[which]) for i, which in enumerate(chosen)]
+    controls: list[tuple[str, int, str | float]] = [("best layer", i, layers[which]) for i, which in enumerate(chosen)]
     controls += [("permuted labels", i, value) for i, value in _null(dissected, names, own, len(choices), permutations)]
     dissected.keep(dissected.controls, pd.DataFrame(controls, columns=["control", "number", "value"]))
     return table

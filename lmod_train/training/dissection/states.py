@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lmod_train.core.reference_replies import replies_of
+from lmod_train.core.types import Record
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import Images, encode
@@ -84,11 +85,14 @@ def states_of(network: Any, dialect: Dialect, asked: ChatBatch) -> Vectors:
 
 def readable(asked: ChatBatch, row: int) -> str:
     """Return why a record of a batch cannot be dissected; empty if it can."""
-    if row in asked.unasked():
-        return asked.unasked()[row]
-    if len(asked.images_of[row]) != 1:
-        return f"it shows {len(asked.images_of[row])} images, not one"
-    return "" if replies_of(asked.records[row]) else "its answer is not one of listed choices"
+    return asked.unasked().get(row) or unreadable(asked.records[row])
+
+
+def unreadable(record: Record) -> str:
+    """Return why no record like this can be dissected; empty if it can."""
+    if len(record.image) != 1:
+        return f"it shows {len(record.image)} images, not one"
+    return "" if replies_of(record) else "its answer is not one of listed choices"
 
 
 def alone(asked: ChatBatch, row: int) -> ChatBatch:
@@ -116,8 +120,8 @@ def read_layers(network: Any) -> list[int]:
 
 def decoder_layers(network: Any) -> Sequence[nn.Module]:
     """Return the layers of the language model."""
-    layers: Any = network.get_submodule(f"{family_of(network).language_model}.layers")
-    return layers  # type: ignore[no-any-return]
+    layers: Sequence[nn.Module] = network.get_submodule(f"{family_of(network).language_model}.layers")
+    return layers
 
 
 @contextmanager
@@ -131,8 +135,7 @@ def _watched(network: Any, family: Family, seen: dict[str, Tensor]) -> Iterator[
     tower: Sequence[nn.Module] = ()
     with suppress(AttributeError):  # a convolutional tower has no such layers
         tower = network.get_submodule(f"{family.tower}.{family.tower_layers}")
-    for i in range(TOWER_STEP, len(tower), TOWER_STEP):
-        handles.append(_before(tower[i], keep(f"{TOWER}.{i}")))
+    handles += [_before(tower[i], keep(f"{TOWER}.{i}")) for i in range(TOWER_STEP, len(tower), TOWER_STEP)]
     handles.append(_before(network.get_submodule(family.projector[0]), keep(TOWER)))
     layers = decoder_layers(network)
     for i in read_layers(network):

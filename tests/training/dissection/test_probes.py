@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -108,3 +110,37 @@ def test_four_patients_of_a_class_are_enough():
     assert len(own.folds) == 2
     features = np.random.default_rng(0).normal(size=(20, 30)) + 3 * truth[:, None]
     assert (probe(features, own, 2).probabilities.argmax(1) == truth).all()
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=60)
+def test_every_fold_is_fitted_on_every_class_however_many_records_a_patient_has(seed):
+    """Patients of one to twenty records each, of one class: none is too large for the others to be read."""
+    noise = np.random.default_rng(seed)
+    classes = int(noise.integers(2, 5))
+    held = np.concatenate([np.arange(4 * classes) % classes, np.zeros(noise.integers(20), int)])
+    patient = np.repeat(np.arange(len(held)), noise.choice([1, 1, 2, 8, 20], len(held)))
+    truth = held[patient]
+    own = divided(truth, [f"p{p}" for p in patient])
+    assert sorted(i for _, read in own.folds for i in read) == list(range(len(truth)))
+    for (fit, _), inner in zip(own.folds, own.inner, strict=True):
+        assert set(truth[fit]) == set(range(classes))
+        assert all(set(truth[fit][a]) == set(range(classes)) and len(b) for a, b in inner)
+
+
+def test_a_patient_who_holds_nearly_all_of_a_class_is_refused_or_read_without_a_crash():
+    patients = ["all", "all", "all", "all", *(f"p{i}" for i in range(8)), *(f"q{i}" for i in range(3))]
+    truth = np.array([0, 1, 0, 1, *([1] * 8), *([0] * 3)])
+    own = divided(truth, patients)
+    assert probe(np.eye(15), own, 2).probabilities.shape == (15, 2)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-6])
+def test_features_that_hold_nothing_are_at_chance_though_classes_and_patients_are_uneven(scale):
+    """A constant answer of a fold that followed its own share of classes would be above or below chance by luck."""
+    noise = np.random.default_rng(0)
+    patient = np.repeat(np.arange(60), noise.choice([1, 2, 6], 60))
+    truth = (np.arange(60) % 5 == 0).astype(int)[patient]
+    read = probe(scale * noise.normal(size=(len(truth), 40)) + 1, divided(truth, [f"p{p}" for p in patient]), 2)
+    recalls = [np.mean(read.probabilities.argmax(1)[truth == c] == c) for c in (0, 1)]
+    assert np.mean(recalls) == pytest.approx(0.5, abs=0.15 if scale else 1e-12)
