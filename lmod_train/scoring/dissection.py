@@ -8,7 +8,7 @@ same records. Definitions and the rule that names a loss: `named`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -145,12 +145,13 @@ def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], 
         own = [groups[i] for i in kept.tolist()]
         before, after = (places[p][kept] == truth[kept] for p in (first, second))
         name = next(name for pair, name in STEPS.items() if pair[1] == second)
-        name = UNUSED if name == "comprehension" and _tokens_keep(truth, places) else name
         step = _step(name, first, second, truth[kept], (before, after), own, classes)
         judged = not (first == CEILING and (step.change or 0) > 0)
-        found.append(step if judged else Step(step.name, first, second, step.n, None))
+        found.append(step if judged else replace(step, change=None, low=None, high=None))
         tests.append(_sign_flips(truth[kept], before, after, own, classes) if judged and len(kept) else None)
-    return [_with_p(step, p) for step, p in zip(found, holm(tests), strict=True)]
+    tested = [replace(step, p=p) for step, p in zip(found, holm(tests), strict=True)]
+    unused = _tokens_keep(truth, places)
+    return [replace(s, name=UNUSED) if unused and s.is_loss and s.name == "comprehension" else s for s in tested]
 
 
 def _tokens_keep(truth: Classes, places: Mapping[str, Classes]) -> bool:
@@ -170,10 +171,6 @@ def _tokens_keep(truth: Classes, places: Mapping[str, Classes]) -> bool:
 
 ABSENT = -2
 """Class of a record that has not been asked at a place."""
-
-
-def _with_p(step: Step, p: float | None) -> Step:
-    return Step(step.name, step.first, step.second, step.n, step.change, step.low, step.high, p)
 
 
 def _step(
@@ -286,10 +283,19 @@ def sentence(task: str, scores: Mapping[str, float], finding: Finding, best: str
     loss = finding.loss
     if loss is None:
         lead = "nothing is lost" if finding.reason.startswith("no step loses") else "where it is lost cannot be told"
-        return f"{said}{lead} ({finding.reason})"
+        return f"{said}{lead} ({finding.reason}){_largest(finding)}"
     ends = "" if loss.low is None or loss.high is None else f", {loss.low:+.2f} to {loss.high:+.2f}"
     to = "to the prior" if loss.name == "prior" else f"in {loss.name}"
-    return f"{said}lost {to} ({loss.change:+.2f}{ends}); next: {NEXT[loss.name]}"
+    return f"{said}lost {to} ({loss.change:+.2f}{ends}){_largest(finding)}; next: {NEXT[loss.name]}"
+
+
+def _largest(finding: Finding) -> str:
+    """Return the largest fall in words, if it is a loss and not the one that is named."""
+    step = finding.largest
+    if step is None or step == finding.loss or not step.is_loss:
+        return ""
+    follows = ", which may follow from it" if finding.loss else ""
+    return f"; the largest fall is in {step.name}, {step.change:+.2f}{follows}"
 
 
 _WORDS = {

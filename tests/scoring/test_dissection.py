@@ -157,7 +157,9 @@ def test_the_first_loss_is_named_if_none_may_hide_before_it(found, loss, largest
     assert said.startswith("glaucoma: 0.90 can be read from the tower, 0.50 is answered: ")
     if loss:
         assert f"next: {NEXT[loss.name]}" in said
+        assert ("which may follow from it" in said) == (largest != loss)
     else:
+        assert ("largest fall" in said) == bool(largest and largest.is_loss)
         assert ("nothing is lost" in said) == reason.startswith("no step loses") and finding.reason in said
 
 
@@ -174,7 +176,7 @@ def test_tokens_that_keep_what_the_decision_lacks_are_told_apart():
     assert _tokens_keep(truth, kept) and not _tokens_keep(truth, fading), "the last layer counts, in numbers"
     groups = list(map(str, range(200)))
     for own, name in ((places, "comprehension"), (kept, UNUSED), (fading, "comprehension")):
-        assert [s.name for s in steps(truth, own, groups, 2)] == [name, name]
+        assert [s.name for s in steps(truth, own, groups, 2)] == ["comprehension", name], "no loss, and a loss"
 
 
 def reached(logits, truth, biases):
