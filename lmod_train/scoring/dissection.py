@@ -38,6 +38,9 @@ READ, CORRECTED, LIKELIHOOD, REPLY = "likelihoods, read", "prior corrected", "li
 CHAIN = (CEILING, TOWER, PROJECTOR, BEST, LAST, READ, CORRECTED, LIKELIHOOD, REPLY)
 """The places that the steps compare, in order."""
 
+UNTRAINED = "untrained tower"
+"""A control beside them: a tower like the model's with random weights."""
+
 STEPS = {
     (CEILING, TOWER): "representation",
     (TOWER, PROJECTOR): "connection",

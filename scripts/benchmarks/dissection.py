@@ -213,7 +213,7 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
     from lmod_train.models.chat.dialect import Dialect
     from lmod_train.models.chat.encoding import encode
     from lmod_train.models.chat.generation import choice_likelihoods
-    from lmod_train.training.dissection.states import alone, joined, states_of
+    from lmod_train.training.dissection.states import alone, joined, states_of, untrained_tower
 
     folder = find_any(checkpoint, None)
     network: Any = load(folder, getattr(torch, dtype), None).eval().to(device)
@@ -221,6 +221,7 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
     data = RecordsDataModule(curated, [build(*rebuilt_tasks(curated, [TASK])[TASK])], split="all")
     data.setup("validate")
     records = data.records("all")[: count + 3]
+    control = untrained_tower(network)
     cache = Cache(work / "cost", "--work", str(work), "name another folder")
     spent = {"forward": 0.0, "dissected": 0.0}
     gpu = device.startswith("cuda")
@@ -231,7 +232,7 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
             if way == "forward":
                 choice_likelihoods(network, dialect, one, encode(network, one.images), "sum")
             else:
-                cache.keep(f"{i}", joined(states_of(network, dialect, one)))
+                cache.keep(f"{i}", joined(states_of(network, dialect, one, control)))
             if gpu:
                 torch.cuda.synchronize()
             spent[way] += (time.perf_counter() - began) if i >= 3 else 0.0
@@ -239,7 +240,7 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
     peak = f"; peak memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB" if gpu else ""
     ratio = spent["dissected"] / spent["forward"]
     each = ", ".join(f"{way} {1000 * s / count:.1f} ms" for way, s in spent.items())
-    print(f"{checkpoint}: {each} an image of {count}: {ratio:.2f} times (at most 1.3); {size:.1f} MiB an image{peak}")
+    print(f"{checkpoint}: {each} an image of {count}: {ratio:.2f} times (at most 1.3); {size:.2f} MiB an image{peak}")
 
 
 def main() -> None:

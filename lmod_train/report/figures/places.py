@@ -57,7 +57,7 @@ def _line(axis: Any, own: Sequence[Line], places: Sequence[str], which: int, mod
 
 
 LEADING, TRAILING = (
-    ("ceiling",),
+    ("untrained tower", "ceiling"),
     ("best layer", "last layer", "likelihoods, read", "prior corrected", "likelihood", "reply"),
 )
 
@@ -69,7 +69,7 @@ def _in_order(rows: Sequence[Line]) -> list[str]:
     def order(place: str) -> tuple[int, int, int]:
         kind, _, layer = place.partition(".")
         if place in LEADING:
-            return 0, 0, 0
+            return 0, LEADING.index(place), 0
         if place in TRAILING:
             return 6, TRAILING.index(place), 0
         at = kinds.index(kind)

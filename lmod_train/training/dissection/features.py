@@ -16,6 +16,7 @@ import pandas as pd
 from lightning import Callback, LightningModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_warn
 from numpy.typing import NDArray
+from torch import nn
 
 from lmod_train.core.artifacts.dissection import Dissected
 from lmod_train.core.artifacts.records import read_run_column
@@ -35,7 +36,7 @@ from lmod_train.training.callbacks.protocols import data_of
 from lmod_train.training.callbacks.training_set import Divided, leaks
 from lmod_train.training.dissection.interchange import Exchange, exchanged
 from lmod_train.training.dissection.probes import divided
-from lmod_train.training.dissection.states import alone, joined, readable, states_of, unreadable
+from lmod_train.training.dissection.states import alone, joined, readable, states_of, unreadable, untrained_tower
 
 
 class Dissection(Callback):
@@ -57,6 +58,7 @@ class Dissection(Callback):
         self._pairs, self._seed = pairs, seed
         self._named: dict[str, str] = {}
         self._seen: dict[str, str] = {}
+        self._untrained: nn.Module | None = None
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Refuse a model whose states cannot be read."""
@@ -87,7 +89,8 @@ class Dissection(Callback):
                 if why := self._seen.get(record.id) or readable(own, row):
                     left_out[record.id] = why
                 elif self._cache.read(self._named[record.id]) is None:
-                    vectors = states_of(network, dialect, alone(own, row))
+                    self._untrained = self._untrained or untrained_tower(network)
+                    vectors = states_of(network, dialect, alone(own, row), self._untrained)
                     if not all(vector.isfinite().all() for vector in vectors.values()):
                         left_out[record.id] = "its states are not finite; another dtype may help, e.g. float32"
                         continue

@@ -23,7 +23,7 @@ from lmod_train.models.chat.encoding import Images, encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.family.base import Family
 from lmod_train.models.chat.generation import choice_likelihoods, choice_replies
-from lmod_train.scoring.dissection import LAST, PROJECTOR, TOWER
+from lmod_train.scoring.dissection import LAST, PROJECTOR, TOWER, UNTRAINED
 
 CELLS = 3
 """Rows and columns of the cells over which the tokens of the whole picture are averaged."""
@@ -44,7 +44,7 @@ Vectors = dict[str, Tensor]
 
 
 @torch.no_grad()
-def states_of(network: Any, dialect: Dialect, asked: ChatBatch) -> Vectors:
+def states_of(network: Any, dialect: Dialect, asked: ChatBatch, untrained: nn.Module | None = None) -> Vectors:
     """Return the vectors of one record at all places, in the order in which an image passes through them.
 
     At the places of images, it is the mean and the maximum of all tokens and the means of 3 x 3 cells of the whole
@@ -55,17 +55,19 @@ def states_of(network: Any, dialect: Dialect, asked: ChatBatch) -> Vectors:
         network: A `...ForConditionalGeneration` of a known family, adapters included.
         dialect: The dialect that collated the record.
         asked: One record with one image and at least two choices, on the network's device (`readable`).
+        untrained: A tower of random weights (`untrained_tower`), whose tokens are read too, as a control.
 
     Returns:
         float32 vectors on the CPU.
     """
     family = family_of(network)
     item = asked.images.items[0]
+    found = {} if untrained is None else {UNTRAINED: _behind(untrained, network, asked)}
     seen: dict[str, Tensor] = {}
     with _watched(network, family, seen):
         encoded = encode(network, asked.images)
         (likelihoods,) = choice_likelihoods(network, dialect, asked, encoded, "sum")
-    found = {
+    found |= {
         place: _pooled(_tiles(family, state), family, item) for place, state in seen.items() if _is_of_tower(place)
     }
     found[PROJECTOR] = _pooled_whole(encoded.features[0], family, item)
@@ -81,6 +83,29 @@ def states_of(network: Any, dialect: Dialect, asked: ChatBatch) -> Vectors:
             found[f"decision.{layer}" if layer else LAST] = state[0, decision]
     found[LIKELIHOODS] = torch.tensor([likelihoods[choice] for choice in asked.records[0].choices], dtype=torch.float64)
     return {place: vector.detach().float().cpu() for place, vector in found.items()}
+
+
+def untrained_tower(network: Any) -> nn.Module:
+    """Return a tower like a network's with random weights, of a fixed seed, on its device and in its type."""
+    tower = network.get_submodule(family_of(network).tower)
+    first = next(tower.parameters())
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        made: nn.Module = type(tower)._from_config(tower.config)
+    return made.eval().requires_grad_(False).to(first.device, first.dtype)
+
+
+def _behind(untrained: nn.Module, network: Any, asked: ChatBatch) -> Tensor:
+    """Return the vector of the tokens that the projector takes from another tower in the place of the network's."""
+    family = family_of(network)
+    own, seen = network.get_submodule(family.tower), dict[str, Tensor]()
+    network.set_submodule(family.tower, untrained)
+    try:
+        with _watched(network, family, seen):
+            encode(network, asked.images)
+    finally:
+        network.set_submodule(family.tower, own)
+    return _pooled(_tiles(family, seen[TOWER]), family, asked.images.items[0])
 
 
 def readable(asked: ChatBatch, row: int) -> str:

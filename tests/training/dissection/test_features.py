@@ -54,9 +54,9 @@ def computed(monkeypatch):
     """Ids of the records whose states are computed, in order."""
     ids, real = [], features.states_of
 
-    def states_of(network, dialect, asked):
+    def states_of(network, dialect, asked, untrained):
         ids.append(asked.records[0].id)
-        return real(network, dialect, asked)
+        return real(network, dialect, asked, untrained)
 
     monkeypatch.setattr(features, "states_of", states_of)
     return ids
@@ -146,8 +146,8 @@ def test_records_that_cannot_be_dissected_are_listed_once_and_the_rest_is_done(m
 def test_states_that_are_not_finite_are_listed(folder, model, tmp_path, monkeypatch):
     real = features.states_of
 
-    def states_of(network, dialect, asked):
-        found = real(network, dialect, asked)
+    def states_of(network, dialect, asked, untrained):
+        found = real(network, dialect, asked, untrained)
         if asked.records[0].id.endswith("/3"):
             found["tower"][0] = float("inf")
         return found

@@ -8,7 +8,7 @@ from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.generation import Decoding, choice_likelihoods, choice_replies, respond
-from lmod_train.scoring.dissection import LAST, PROJECTOR, TOWER
+from lmod_train.scoring.dissection import LAST, PROJECTOR, TOWER, UNTRAINED
 from lmod_train.training.dissection.states import (
     LIKELIHOODS,
     alone,
@@ -18,6 +18,7 @@ from lmod_train.training.dissection.states import (
     read_layers,
     readable,
     states_of,
+    untrained_tower,
 )
 from tests.tiny import record
 
@@ -41,7 +42,7 @@ def test_reading_changes_no_reply(kin, eyes):
         return [(r.reply, r.tokens_out) for r in made]
 
     before, hooks = replies(), [len(m._forward_pre_hooks) for m in kin.network.modules()]
-    states_of(kin.network, kin.dialect, alone(batch, 0))
+    states_of(kin.network, kin.dialect, alone(batch, 0), untrained_tower(kin.network))
     assert replies() == before and [len(m._forward_pre_hooks) for m in kin.network.modules()] == hooks
 
 
@@ -73,6 +74,17 @@ def test_the_decision_predicts_the_first_token_that_differs(kin, eyes):
     replies = [kin.dialect.tokenizer.convert_ids_to_tokens(r.ids) for r in choice_replies(kin.dialect, one)]
     same = decision_of(kin.dialect, one) - len(one.prompt_ids[0]) + 1
     assert same > 0 and len({tuple(r[:same]) for r in replies}) == 1 and len({r[same] for r in replies}) > 1
+
+
+def test_an_untrained_tower_is_read_beside_the_models_own(kin, eyes):
+    one = alone(batch_of(kin, eyes, RECORDS[:1]), 0)
+    plain = states_of(kin.network, kin.dialect, one)
+    control = untrained_tower(kin.network)
+    found = states_of(kin.network, kin.dialect, one, control)
+    assert list(found) == [UNTRAINED, *plain] and all(torch.equal(found[place], plain[place]) for place in plain)
+    assert len(found[UNTRAINED]) == len(found[TOWER]) and not torch.allclose(found[UNTRAINED], found[TOWER], atol=1e-2)
+    again = states_of(kin.network, kin.dialect, one, untrained_tower(kin.network))
+    assert torch.equal(again[UNTRAINED], found[UNTRAINED]), "the same random weights in every run"
 
 
 def test_a_record_in_a_batch_has_the_states_it_has_alone(kin, eyes):
