@@ -25,6 +25,7 @@ def dissect(
     ceiling: Path | None = None,
     split: Literal["held_out", "val", "test", "all"] = "held_out",
     pairs: NonNegativeInt = 60,
+    control: bool = False,
     trust: list[str] | None = None,
 ) -> None:
     """Show where in a local model the information about an image is lost, from its tower to the scored reply.
@@ -43,9 +44,10 @@ def dissect(
         ceiling: Run of a supervised model on the same records, whose score is what a tower could reach.
         split: Splits whose images are read; held_out is val and test; images that a run was tuned on are left out.
         pairs: Number of questions whose image is exchanged at each layer; 0 for none.
+        control: Read a tower of random weights too; what it gives needs no training.
         trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
     """
-    _dissect([], model, curated, task, out, ceiling, split, pairs, trust)
+    _dissect([], model, curated, task, out, ceiling, split, pairs, control, trust)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -68,6 +70,7 @@ def _dissect(
     ceiling: Path | None,
     split: str,
     pairs: int,
+    control: bool,
     trust: Sequence[str] | None,
 ) -> int:
     from lmod_train.cli.names import check_names
@@ -80,7 +83,7 @@ def _dissect(
     reached = None if ceiling is None else read_predictions(Run(ceiling).predictions)
     asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
     trusted = [word for module in trust or () for word in ("--trust", module)]
-    options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs), *others]
+    options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs, control), *others]
     named = by_name("validate", options)
     check_names("validate", named)
     from lmod_train.cli.experiment import run as validate
@@ -122,10 +125,13 @@ def _model(model: str, trust: Sequence[str]) -> list[str]:
     return ["--model", model]
 
 
-def _callback(pairs: int) -> list[str]:
+def _callback(pairs: int, control: bool) -> list[str]:
     import json
 
-    return ["--trainer.callbacks", json.dumps([{"class_path": CALLBACK, "init_args": {"pairs": pairs}}])]
+    return [
+        "--trainer.callbacks",
+        json.dumps([{"class_path": CALLBACK, "init_args": {"pairs": pairs, "control": control}}]),
+    ]
 
 
 def _read(out: Path, ceiling: Sequence[Prediction] | None, trust: tuple[str, ...]) -> None:

@@ -286,7 +286,8 @@ def sentence(task: str, scores: Mapping[str, float], finding: Finding, best: str
     loss = finding.loss
     if loss is None:
         lead = "nothing is lost" if finding.reason.startswith("no step loses") else "where it is lost cannot be told"
-        return f"{said}{lead} ({finding.reason}){_largest(finding)}"
+        more = "; next: read more images" if " may lose " in finding.reason else ""
+        return f"{said}{lead} ({finding.reason}){_largest(finding)}{more}"
     ends = "" if loss.low is None or loss.high is None else f", {loss.low:+.2f} to {loss.high:+.2f}"
     to = "to the prior" if loss.name == "prior" else f"in {loss.name}"
     return f"{said}lost {to} ({loss.change:+.2f}{ends}){_largest(finding)}; next: {NEXT[loss.name]}"

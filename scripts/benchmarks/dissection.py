@@ -213,7 +213,7 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
     from lmod_train.models.chat.dialect import Dialect
     from lmod_train.models.chat.encoding import encode
     from lmod_train.models.chat.generation import choice_likelihoods
-    from lmod_train.training.dissection.states import alone, joined, states_of, untrained_tower
+    from lmod_train.training.dissection.states import alone, joined, states_of
 
     folder = find_any(checkpoint, None)
     network: Any = load(folder, getattr(torch, dtype), None).eval().to(device)
@@ -221,7 +221,6 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
     data = RecordsDataModule(curated, [build(*rebuilt_tasks(curated, [TASK])[TASK])], split="all")
     data.setup("validate")
     records = data.records("all")[: count + 3]
-    control = untrained_tower(network)
     cache = Cache(work / "cost", "--work", str(work), "name another folder")
     spent = {"forward": 0.0, "dissected": 0.0}
     gpu = device.startswith("cuda")
@@ -232,7 +231,7 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
             if way == "forward":
                 choice_likelihoods(network, dialect, one, encode(network, one.images), "sum")
             else:
-                cache.keep(f"{i}", joined(states_of(network, dialect, one, control)))
+                cache.keep(f"{i}", joined(states_of(network, dialect, one)))
             if gpu:
                 torch.cuda.synchronize()
             spent[way] += (time.perf_counter() - began) if i >= 3 else 0.0

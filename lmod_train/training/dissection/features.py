@@ -46,16 +46,17 @@ class Dissection(Callback):
         pairs: Number of records whose image is exchanged, each with one that the model answers otherwise and with one
             that it answers alike; 0 for none.
         seed: Seed of the choice of these records.
+        control: Whether a tower of random weights is read too, which takes one more pass of the tower an image.
 
     Raises:
         BadArgument: `pairs` is negative; the model is not local, or its family is not known; the records ask several
             questions.
     """
 
-    def __init__(self, pairs: int = 60, seed: int = 0) -> None:
+    def __init__(self, pairs: int = 60, seed: int = 0, control: bool = False) -> None:
         if pairs < 0:
             raise BadArgument("pairs", pairs, "0 or more", "leave it out for 60")
-        self._pairs, self._seed = pairs, seed
+        self._pairs, self._seed, self._control = pairs, seed, control
         self._named: dict[str, str] = {}
         self._seen: dict[str, str] = {}
         self._untrained: nn.Module | None = None
@@ -89,7 +90,8 @@ class Dissection(Callback):
                 if why := self._seen.get(record.id) or readable(own, row):
                     left_out[record.id] = why
                 elif self._cache.read(self._named[record.id]) is None:
-                    self._untrained = self._untrained or untrained_tower(network)
+                    if self._control and self._untrained is None:
+                        self._untrained = untrained_tower(network)
                     vectors = states_of(network, dialect, alone(own, row), self._untrained)
                     if not all(vector.isfinite().all() for vector in vectors.values()):
                         left_out[record.id] = "its states are not finite; another dtype may help, e.g. float32"
