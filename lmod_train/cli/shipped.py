@@ -98,7 +98,7 @@ def _config(command: str, option: str, name: str) -> str:
 def _shipped(folder: str, name: str) -> str | None:
     """Return the path of a shipped config; None without one, or if the working folder has a file of that name."""
     file = configs_folder() / folder / f"{name}.yaml"
-    return str(file) if _NAME.fullmatch(name) and file.is_file() and not Path(name).is_file() else None
+    return str(file) if _NAME.fullmatch(name) and file.is_file() and not _is(Path.is_file, name) else None
 
 
 def _of_checkout(name: str) -> str | None:
@@ -121,7 +121,7 @@ def _list(command: str, arguments: Sequence[str], option: str, value: str) -> st
     if not kind or not names:
         return value
     resolve: Resolved = _section if kind == "section" else partial(_class, kind)
-    if head == TASKS and any(_NAME.fullmatch(name) and not Path(name).is_file() for name in names):
+    if head == TASKS and any(_NAME.fullmatch(name) and not _is(Path.is_file, name) for name in names):
         resolve = _of_folder(arguments, resolve)
     found = [_item(head, kind, name, resolve) for name in names]
     if len(found) > 1 or value.strip().startswith("["):
@@ -129,7 +129,14 @@ def _list(command: str, arguments: Sequence[str], option: str, value: str) -> st
     if found[0].startswith("{"):  # a task of the folder, whose settings may be longer than a name of a file may be
         return f"[{found[0]}]" if option == head else found[0]
     is_list = option == head and (_is_one(Path(found[0])) or not found[0].endswith((".yaml", ".yml", ".json")))
-    return f"[{found[0]}]" if is_list and not Path(found[0]).is_dir() else found[0]
+    return f"[{found[0]}]" if is_list and not _is(Path.is_dir, found[0]) else found[0]
+
+
+def _is(kind: Callable[[Path], bool], name: str) -> bool:
+    """Return whether a file or folder has this name; False for a text that is too long for a name, such as options."""
+    with suppress(OSError):
+        return kind(Path(name))
+    return False
 
 
 def _names(value: str) -> list[str]:
@@ -140,7 +147,7 @@ def _names(value: str) -> list[str]:
         (['a', 'b'], ['configs/a.yaml'], [], [])
     """
     text = value.strip()
-    if Path(value).is_file():
+    if _is(Path.is_file, value):
         return [value]
     inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     items = [item.strip() for item in inner.split(",") if item.strip()]
@@ -153,7 +160,7 @@ def _item(option: str, kind: str, name: str, resolve: Resolved) -> str:
     Raises:
         BadArgument: A name is unknown.
     """
-    if not _NAME.fullmatch(name) or Path(name).is_file():
+    if not _NAME.fullmatch(name) or _is(Path.is_file, name):
         return _of_checkout(name) or name
     found = resolve(name)
     if found is None:

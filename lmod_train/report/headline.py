@@ -8,10 +8,13 @@ from pathlib import Path
 
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Table, table
 from lmod_train.report.results import RunScores, read_run_scores
-from lmod_train.report.warnings import Warned
+from lmod_train.report.warnings import MOST_UNPARSED, Warned
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.headline import has_baseline, headline_metric
 from lmod_train.scoring.ways import ways_in
+
+LOST = ("truncated", "refused")
+"""Statuses without an answer, beside *unparsed*, that have a column where a run has many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Row:
     account: Account | None = None
     warnings: tuple[str, ...] = ()
     ways: int = 1
+    truncated: float | None = None
+    refused: float | None = None
 
 
 def headline(runs: Sequence[Path]) -> list[Row]:
@@ -70,13 +75,15 @@ def headline_rows(
             numbers = (score.n, score.value, score.low, score.high, chance, majority, unparsed)
             phrases = tuple(w.phrase for w in (warned or {}).get((run.path, task), ()))
             ways = ways_in(s.subset for s in run.scores if s.task == task)
-            rows.append(Row(task, run.run, run.called, metric, *numbers, run.account(task), phrases, ways))
+            lost = [b.value if (b := run.find(task, f"share_{status}")) else None for status in LOST]
+            rows.append(Row(task, run.run, run.called, metric, *numbers, run.account(task), phrases, ways, *lost))
     return rows
 
 
 def headline_table(rows: Sequence[Row]) -> Table:
     """Return the rows as a table.
 
+    If a run has more than 5 % of replies that were cut off before an answer, or refused, these shares have columns.
     If a run is incomplete, columns count the records with a reply, which the score is over, those that failed and those
     that were not asked. If there are warnings, they have a column.
 
@@ -94,6 +101,11 @@ def headline_table(rows: Sequence[Row]) -> Table:
         for r in rows
     ]
     columns: list[str | Column] = ["task", "model", "run", "metric", N, SCORE, INTERVAL, *baselines]
+    for status in LOST:
+        shares = [getattr(r, status) for r in rows]
+        if any(share is not None and share > MOST_UNPARSED for share in shares):
+            columns.append(Column(status, "percent"))
+            lines = [[*line, share] for line, share in zip(lines, shares, strict=True)]
     if any(r.account and not r.account.complete for r in rows):
         columns += [Column(head, "count") for head in ("replied", "failed", "not asked")]
         lines = [[*line, *_counts(r.account)] for line, r in zip(lines, rows, strict=True)]

@@ -26,7 +26,8 @@ SHORT: Mapping[str, str] = {"zh": "CN", "en": "EN"}
 COLUMNS: Heads = [
     "subset", "judged by", N, Column("accuracy", "number"), INTERVAL, Column("answered only", "number"),
     Column("chance filled", "number"), Column("chance", "number"), Column("constant", "number"),
-    Column("unparsed", "percent"), Column("refused", "percent"), Column("other language", "percent"),
+    Column("unparsed", "percent"), Column("refused", "percent"), Column("truncated", "percent"),
+    Column("other language", "percent"),
 ]  # fmt: skip
 FLIPS = Column("negation flips", "count")
 ENCODED = (Column("BERTScore", "number"), Column("rescaled", "number"), Column("BERTScore by"))
@@ -39,7 +40,7 @@ RULES: Heads = [
 """Columns of open answers by rules; those of `ENCODED` only where they have a value."""
 _BESIDE = ("accuracy_answered", "accuracy_chance_filled", "chance")
 _CONSTANTS = ("majority", "majority_letter")
-_SHARES = ("share_unparsed", "share_refused", "share_other_language")
+_SHARES = ("share_unparsed", "share_refused", "share_truncated", "share_other_language")
 _WORDS = ("containment", "token_f1", "bleu1_corpus", "bleu1_sentence_mean", "bertscore_f1", "bertscore_f1_rescaled")
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.lock import is_empty, locked
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Chapter, Column, Contents, N, Table, Text, table
+from lmod_train.report.headline import LOST
 from lmod_train.report.verify import Refused, Verified, read_folder, verified
+from lmod_train.report.warnings import MOST_UNPARSED
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import markdown, write_markdown
@@ -95,7 +97,9 @@ def _row(held: Verified, task: str) -> list[Cell]:
     names: list[Cell] = [task, held.pack.model[:LONGEST], held.pack.run[:LONGEST], held.file[-LONGEST:], metric]
     counts: list[Cell] = [score.n, held.whole[task], account.failed if account else None]
     beside: list[Cell] = [by_metric[m].value if m in by_metric else None for m in BESIDE]
-    return [*names, *counts, score.value, (score.low, score.high), *beside, "; ".join(held.remarks[task])]
+    shares = {status: by_metric[f"share_{status}"].value or 0.0 for status in LOST if f"share_{status}" in by_metric}
+    many = [f"{100 * share:.1f} % {status}" for status, share in shares.items() if share > MOST_UNPARSED]
+    return [*names, *counts, score.value, (score.low, score.high), *beside, "; ".join([*held.remarks[task], *many])]
 
 
 def _reasons(refused: Sequence[Refused]) -> Table:

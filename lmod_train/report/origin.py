@@ -127,7 +127,7 @@ def counted(counts: Mapping[str, int]) -> str:
 
 def remarks(runs: Mapping[str, Outcomes]) -> list[str]:
     """Return remarks to print with the scores: on phantoms, ways of asking, other records, folds, and judges."""
-    return [*_phantoms(runs), *_ways(runs), *_other_records(runs), *_folds(runs), *_judges(runs)]
+    return [*_phantoms(runs), *_ways(runs), *_other_records(runs), *_other_choices(runs), *_folds(runs), *_judges(runs)]
 
 
 def _folds(runs: Mapping[str, Outcomes]) -> Iterator[str]:
@@ -203,6 +203,18 @@ def _other_records(runs: Mapping[str, Outcomes]) -> Iterator[str]:
             most = max(len(a & b) for a, b in combinations(kinds, 2))
             each = "; ".join(f"{name} {counted(Counter(own.values()))}" for name, own in asked.items())
             yield f"{task}: the runs answer different records ({each}; at most {most} in common)"
+
+
+def _other_choices(runs: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield a remark for each task whose runs have different choices, as after curation by two protocols."""
+    for task in dict.fromkeys(task for o in runs.values() for task in o.choices):
+        own = {name: o.choices[task] for name, o in runs.items() if task in o.choices}
+        if len(set(own.values())) > 1:
+            each = "; ".join(f"{name} {', '.join(words) or 'those of each question'}" for name, words in own.items())
+            yield (
+                f"{task}: the runs have different choices ({each}): their scores are not comparable, and figures by "
+                f"choice are left out (report each of them alone, or ask all from one curated folder)"
+            )
 
 
 def _asked(outcomes: Outcomes, task: str) -> dict[str, str]:

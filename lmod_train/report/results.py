@@ -270,8 +270,12 @@ class Results:
 
     @property
     def choices(self) -> dict[str, tuple[str, ...]]:
-        """Task -> its choices; empty if each question has its own."""
-        return {task: words for found in self.outcomes.values() for task, words in found.choices.items()}
+        """Task -> its choices; empty if each question has its own, or if the runs have different ones."""
+        found: dict[str, set[tuple[str, ...]]] = {}
+        for outcomes in self.outcomes.values():
+            for task, words in outcomes.choices.items():
+                found.setdefault(task, set()).add(words)
+        return {task: words.copy().pop() if len(words) == 1 else () for task, words in found.items()}
 
     def named(self, task: str) -> Iterator[tuple[str, RunScores]]:
         """Yield label and scores of each run with a task."""

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,9 @@ def _remarks(task: Task, pack: Pack, folder: Folder, unanswered: int) -> Iterato
     if len(set(Counter(p.id for p in own).values())) > 1:
         yield "not all questions are asked equally often"
     known, now = folder.settings.get(task.name, {}), plain(task.settings(), task.name)
-    if other := sorted(name for name in known if name in now and known[name] != now[name]):
+    given = signature(type(task)).parameters  # what follows from these may differ in order, as packs sort their keys
+    chosen = given if all(name in now for name in given) else now
+    if other := sorted(name for name in known if name in chosen and known[name] != now[name]):
         yield f"scored with other settings than curated: {', '.join(other)}"
     if len(pack.settings) > 1:
         yield f"replies of {len(pack.settings)} settings"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lmod_train.core.artifacts.records import curated_ids
 from lmod_train.core.artifacts.series import FOLDS
-from lmod_train.core.artifacts.training_set import training_warnings
+from lmod_train.core.artifacts.training_set import read_unseen, training_warnings
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_terminal
 from lmod_train.core.types import Score
@@ -52,6 +52,7 @@ def warnings_table(results: Results, found: Mapping[Place, list[Warned]]) -> Tab
 def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) -> TaskOfRun:
     own = [p for p in outcomes.predictions if p.record.task == task]
     strange = [p.record.id for p in own if known and question_of(p.record.id, p.record.tags) not in known]
+    unseen = read_unseen(run.path)
     chance, items = run.find(task, "chance"), outcomes.items.get(task, ())
     metric = headline_metric(run.scores, task)
     stated, counted = _counted(run, task, metric, items)
@@ -68,6 +69,9 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         pooled=FOLDS in outcomes.config,
         own_options=outcomes.choices.get(task) == (),
         account=run.account(task),
+        trained_on=[]
+        if unseen is None
+        else [p.record.id for p in own if question_of(p.record.id, p.record.tags) not in unseen],
         training={phrase: for_terminal(text) for phrase, text in training_warnings(outcomes.config).items()},
     )
 

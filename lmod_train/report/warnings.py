@@ -58,6 +58,7 @@ class TaskOfRun:
         pooled: Whether the replies are of several folds, whose trainings differ in length.
         own_options: Whether each question has options of its own, e.g. those of chains: they are texts, not classes.
         training: Phrase -> sentence of the warnings about the training of the model.
+        trained_on: Ids of records whose image or patient the model was trained on; empty if none or not known.
         account: Number of records with a reply, failed and not asked; None if the scores do not state it.
     """
 
@@ -74,6 +75,7 @@ class TaskOfRun:
     pooled: bool = False
     training: Mapping[str, str] = field(default_factory=dict)
     account: Account | None = None
+    trained_on: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,9 @@ def interval_includes_chance(case: TaskOfRun) -> str:
 def below_chance(case: TaskOfRun) -> str:
     """Return a sentence if the replies are readable, and the interval is below the score of random answers."""
     score, chance = case.score, case.chance
-    if score is None or chance is None or score.high is None or score.high >= chance or unparsed(case):
+    if score is None or chance is None or score.high is None or score.high >= chance:
+        return ""
+    if unparsed(case) or truncated(case) or refused(case):
         return ""
     return f"the interval ends at {score.high:.3f}, below {chance:.3f} of random answers: are words of answers swapped?"
 
@@ -171,11 +175,28 @@ def one_answer(case: TaskOfRun) -> str:
 def unparsed(case: TaskOfRun) -> str:
     """Return a sentence if more replies than `MOST_UNPARSED` have no answer that the parser finds."""
     reasons = Counter(i.answer.reason for i in case.items if i.status == "unparsed" and isinstance(i.answer, Unparsed))
-    n = reasons.total()
-    if not n or n <= MOST_UNPARSED * len(case.items):
-        return ""
     listed = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
-    return f"no answer is found in {n} of {len(case.items)} replies ({listed}), which count as wrong"
+    many = _many(case, "unparsed")
+    return f"no answer is found in {many} ({listed}), which count as wrong" if many else ""
+
+
+def truncated(case: TaskOfRun) -> str:
+    """Return a sentence if more replies than `MOST_UNPARSED` were cut off before an answer."""
+    many = _many(case, "truncated")
+    text = f"{many} end at max_new_tokens before an answer, and count as wrong: ask again with a larger limit"
+    return text if many else ""
+
+
+def refused(case: TaskOfRun) -> str:
+    """Return a sentence if the model or its service declined to answer more questions than `MOST_UNPARSED`."""
+    many = _many(case, "refused")
+    return f"{many} refuse to answer, or were withheld by the service, and count as wrong" if many else ""
+
+
+def _many(case: TaskOfRun, status: str) -> str:
+    """Return how many replies have a status, as text; empty if their share is at most `MOST_UNPARSED`."""
+    n = sum(item.status == status for item in case.items)
+    return f"{n} of {len(case.items)} replies" if n > MOST_UNPARSED * len(case.items) else ""
 
 
 def one_answer_unread(case: TaskOfRun) -> str:
@@ -216,6 +237,15 @@ def leak(case: TaskOfRun) -> str:
     return (
         f"the manifest counts pairs of images in different splits ({listed}): training images may be among the tested"
     )
+
+
+def trained_on_these(case: TaskOfRun) -> str:
+    """Return a sentence if the model was trained on images or patients of the records that it answers."""
+    n = len(case.trained_on)
+    if not n:
+        return ""
+    found = f"{n} of {len(case.predictions)} records belong to the training of the model, e.g. {case.trained_on[0]}"
+    return f"{found}: the score is no estimate for new patients; ask those in unseen.txt of the run by --data.subset"
 
 
 def other_folder(case: TaskOfRun) -> str:
@@ -281,7 +311,10 @@ CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     NOTHING_LEARNED: nothing_learned,
     BALANCED_TWICE: balanced_twice,
     "unparsed above 5 %": unparsed,
+    "truncated above 5 %": truncated,
+    "refused above 5 %": refused,
     "one answer not read": one_answer_unread,
+    "trained on these records": trained_on_these,
     "leak between splits": leak,
     "records of another folder": other_folder,
     "other task version": other_version,

@@ -66,7 +66,7 @@ def stage_differences(
         second: Items of the second run, e.g. asked without.
         steps: Names of the steps, in order.
     """
-    pairs, alike = paired_items(first, second), asked_alike(first, second)
+    pairs, alike = same_questions(first, second), asked_alike(first, second)
     own = {step: [(a, b) for a, b in pairs if a.chain_step == step] for step in steps}
     found = [_difference(task, step, members, alike) for step, members in own.items() if members]
     adjusted = holm([one.p for one in found])
@@ -118,7 +118,7 @@ def chain_differences(
         second: Items of the second run.
         steps: Names of the steps, in order.
     """
-    pairs = paired_items(first, second)
+    pairs = same_questions(first, second)
     return [_swa_difference(task, pairs, steps), _ccr_difference(task, pairs, steps)]
 
 
@@ -160,6 +160,12 @@ def paired_items(first: Sequence[Item], second: Sequence[Item]) -> list[tuple[It
     """
     mine, other = (_by_question(items) for items in (first, second))
     return [(item, _named_as(item, other[key])) for key, item in mine.items() if key in other]
+
+
+def same_questions(first: Sequence[Item], second: Sequence[Item]) -> list[tuple[Item, Item]]:
+    """Return `paired_items`, without questions whose truth or choices differ, as after curation with another seed."""
+    pairs = paired_items(first, second)
+    return [(a, b) for a, b in pairs if a.truth == b.truth and set(a.choices) == set(b.choices)]
 
 
 def _by_question(items: Sequence[Item]) -> dict[str, Item]:

@@ -1,11 +1,13 @@
 """A shipped configuration is found by its name from any folder, and nothing else is taken for one."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from lmod_train import cli
 from lmod_train.cli.shipped import by_name
+from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import configs_folder
 
@@ -168,3 +170,23 @@ def test_a_path_that_leaves_the_configs_stays_as_typed(tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     for typed in ("configs/../pyproject.toml", "configs/nothing.yaml", "other/quickstart.yaml"):
         assert by_name("fit", ["--config", typed]) == ["--config", typed]
+
+
+@pytest.mark.parametrize("words", [1, 100, 3000])
+@pytest.mark.parametrize("option", ["--data.tasks", "--data.tasks+"])
+@pytest.mark.parametrize("form", ["{}", "[{}]", "{{class_path: a.B, words: {}}}"])
+def test_a_value_of_any_length_is_typed_without_asking_for_a_file_of_that_name(option: str, form: str, words: int):
+    value = form.format("a.B" * words)
+    (_, found) = by_name("validate", [option, value])
+    assert found.strip("[]") == value.strip("[]")
+
+
+def test_a_task_of_a_folder_has_settings_of_any_length(tmp_path: Path):
+    options = {"CFP": [f"structure {i}" for i in range(300)]}
+    asked = {"class": f"{TASK}.anatomy.Anatomy", "version": 6, "language": "en", "settings": {"options": options}}
+    counts = {"anatomy": {"test": {"records": 1}}}
+    manifest = {"schema_version": 2, "settings": {"tasks": {"anatomy/en": asked}}, "counts": counts}
+    write_json(tmp_path / "manifest.json", manifest)
+    (_, _, _, found) = by_name("validate", ["--data.curated", str(tmp_path), "--data.tasks", "anatomy"])
+    (task,) = json.loads(found)
+    assert task["init_args"]["options"] == options

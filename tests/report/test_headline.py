@@ -70,3 +70,19 @@ def test_what_failed_or_was_not_asked_stands_beside_the_score_where_there_is_any
     assert counts[("h", "part")] == ["0", "4", "0"]
     assert not {"replied", "failed"} & {c.head for c in headline_table(headline_rows([runs[0], runs[2]])).columns}
     assert [run.complete() for run in runs] == [True, False, True]
+
+
+@pytest.mark.parametrize("status", ["truncated", "refused"])
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.06, 1.0])
+def test_answers_that_were_lost_in_another_way_than_unparsed_have_a_column_where_they_are_many(status, share):
+    scores = (
+        Score("g", "all", "accuracy_strict", 100, 0.0), Score("g", "all", "share_unparsed", 100, 0.0),
+        Score("g", "all", f"share_{status}", 100, share),
+    )  # fmt: skip
+    runs = [RunScores(Path("a"), "a", "a", scores), RunScores(Path("b"), "b", "b", scores[:2])]
+    head, _, *lines = markdown(headline_table(headline_rows(runs))).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in (head, *lines)]
+    assert (status in cells[0]) == (share > 0.05)
+    if status in cells[0]:
+        at = cells[0].index(status)
+        assert cells[1][at] == f"{100 * share:.1f} %" and cells[2][at] == "-", "of an older run it is not known"

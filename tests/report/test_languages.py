@@ -1,5 +1,7 @@
 """Every figure of Table 1's shape is the planted one, exactly."""
 
+from dataclasses import replace
+
 import pytest
 
 from lmod_train.core.artifacts.scores import read_scores, write_scores
@@ -68,6 +70,17 @@ def test_closed_subsets(results):
         assert row["other language"] == pytest.approx(TURNED / n, abs=1e-6)
         low, high = row["95 % interval"]
         assert low < row["accuracy"] < high
+
+
+def test_every_way_in_which_an_answer_is_lost_has_a_column(results):
+    lost = {"share_unparsed": 0.1, "share_refused": 0.2, "share_truncated": 0.4}
+    scores = [replace(s, value=lost.get(s.metric, s.value)) for s in results.runs[0].scores]
+    run, outcomes = replace(results.runs[0], scores=tuple(scores)), results.outcomes[results.names[0]]
+    rows = [dict(zip(HEADS, row, strict=True)) for row in language_rows(run, outcomes)]
+    kinds = [row for row in rows if row["subset"] in NAMES.values()]
+    assert len(kinds) == 6 and all(
+        row[metric.removeprefix("share_")] == v for row in kinds for metric, v in lost.items()
+    )
 
 
 def test_open_subsets_are_judged(results):

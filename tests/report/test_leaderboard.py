@@ -1,12 +1,15 @@
 import csv
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from lmod_train.core.artifacts.pack import read_pack, write_pack
 from lmod_train.core.errors import BadArgument
-from lmod_train.report.leaderboard import leaderboard
+from lmod_train.core.types import Score
+from lmod_train.report.leaderboard import leaderboard, places_of
 from lmod_train.report.pack import pack
+from lmod_train.report.verify import Verified
 from tests.report import packs
 
 
@@ -59,3 +62,14 @@ def test_a_folder_of_something_else_and_a_pack_named_twice_are_refused(made, tmp
         leaderboard([made / "good.lmodpack"], made / "curated", made / "curated")
     with pytest.raises(BadArgument, match="name each once"):
         leaderboard([made / "good.lmodpack"] * 2, made / "curated", tmp_path / "out")
+
+
+@pytest.mark.parametrize("status", ["truncated", "refused"])
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.06, 1.0])
+def test_many_answers_that_were_lost_in_another_way_than_unparsed_are_remarked_on(status, share):
+    scores = (Score("g", "all", "accuracy_strict", 100, 0.0), Score("g", "all", f"share_{status}", 100, share))
+    task = SimpleNamespace(name="g")
+    pack = SimpleNamespace(model="m", run="r", tasks=(task,))
+    held = Verified("a.lmodpack", pack, scores, {"g": 100}, {"g": 100}, {"g": ()})
+    ((*_, remarks),) = places_of([held]).rows
+    assert remarks == (f"{100 * share:.1f} % {status}" if share > 0.05 else "")

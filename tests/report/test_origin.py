@@ -10,6 +10,7 @@ import yaml
 
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.types import Reply
 from lmod_train.report.origin import origin_of, phantom_tasks, remarks
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
@@ -17,8 +18,11 @@ from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.published import PublishedScores
 from lmod_train.report.sections.scores import Scores
-from tests.report.make import curate, run
+from lmod_train.tasks.age_group import AgeGroup
+from lmod_train.tasks.reading import parse_replies
+from tests.report.make import curate, run, written
 from tests.report.shown import shown
+from tests.scoring.make import record
 
 
 def change(folder: Path, **fields: object) -> Path:
@@ -100,3 +104,27 @@ def test_runs_of_other_records_do_not_stand_side_by_side_without_a_word(tuned: P
     assert len(said) == 3 and remarks({"a": read_outcomes(tuned), "b": read_outcomes(tuned)}) == []
     report([tuned, other], tmp_path / "out", sections=[Metrics()])
     assert said[0] in (tmp_path / "out" / "tables.md").read_text()
+
+
+@pytest.mark.parametrize("order", [("eight", "merged"), ("merged", "eight")])
+def test_runs_that_score_one_task_over_other_choices_stand_in_one_report(order: tuple[str, str], tmp_path: Path):
+    ages = AgeGroup()
+    kind = f"{AgeGroup.__module__}.{AgeGroup.__qualname__}"
+    asked = [
+        record(str(i), f"Age Group: {word}", task=ages.name, choices=ages.choices, group=f"p{i}")
+        for i, word in enumerate(ages.choices * 2)
+    ]
+    asked = [replace(r, task_class=kind, task_version=ages.version) for r in asked]
+    replies = {r.id: Reply(r.id, r.answer, model="m") for r in asked}
+    for scored_as in order:
+        task = AgeGroup(scored_as=scored_as)  # type: ignore[arg-type]
+        predictions = parse_replies(task, asked, replies)
+        written(tmp_path / scored_as, scored_as, "m", asked, predictions, task.score(predictions))
+        chosen = {"class_path": kind, "init_args": {"scored_as": scored_as}}
+        configure(tmp_path / scored_as, data={"tasks": [chosen]})
+    page = report([tmp_path / name for name in order], tmp_path / "out")
+    assert page.is_file()
+    said = remarks({name: read_outcomes(tmp_path / name) for name in order})
+    assert any(f"{ages.name}: the runs have different choices (" in text for text in said)
+    alone = remarks({name: read_outcomes(tmp_path / order[0]) for name in "ab"})
+    assert not any("different choices" in text for text in alone)

@@ -7,9 +7,10 @@ from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.pack import PackedTask, read_pack, write_pack
 from lmod_train.core.artifacts.records import read_records, write_records
 from lmod_train.report.pack import pack
-from lmod_train.report.verify import Refused, Verified, read_folder, verified
+from lmod_train.report.verify import Refused, Verified, _remarks, read_folder, verified
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.settings import plain
 from tests.report import packs
 
 
@@ -155,6 +156,19 @@ def test_settings_other_than_curated_are_marked(made, tmp_path):
     pack(packs.run(tmp_path / "run", place), tmp_path / "p.lmodpack")
     found = verified(tmp_path / "p.lmodpack", read_folder(place))
     assert found.remarks["glaucoma"] == ("scored with other settings than curated: image_type",)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_settings_whose_keys_stand_in_another_order_are_the_same(same, made):
+    words = {"SS": ["pupil", "cornea"], "CFP": ["optic disc"]}
+    asked = Anatomy(options=words)
+    folder = replace(made[1], settings={"anatomy": plain(asked.settings(), "anatomy")})
+    packed = Anatomy(
+        options=dict(sorted(words.items())) if same else {"CFP": ["optic disc"], "SS": ["cornea", "pupil"]}
+    )
+    assert packed.choices != asked.choices
+    found = list(_remarks(packed, made[0], folder, 0))
+    assert found == ([] if same else ["scored with other settings than curated: options"])
 
 
 def test_a_file_that_is_no_pack_is_refused_and_not_raised(made, tmp_path):

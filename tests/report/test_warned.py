@@ -6,6 +6,7 @@ import yaml
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.run import Run
 from lmod_train.report.headline import headline_rows
 from lmod_train.report.report import report
 from lmod_train.report.results import read_results
@@ -143,3 +144,13 @@ def test_a_probe_that_refuses_nothing_is_not_below_the_chance_of_being_right(rig
     assert (row.metric, row.value, row.chance, row.majority) == ("share_refused", 0.0, None, None)
     phrases = {w.phrase for several in warned(results).values() for w in several}
     assert not phrases & {"below chance", "interval includes chance"}
+
+
+@pytest.mark.parametrize("n", [0, 7])
+def test_records_of_the_training_are_warned_about_where_their_score_stands(made, n):
+    glaucoma = sorted(r.id for r in records() if r.task == "glaucoma")
+    assert found(made[0]) == set(), "nobody found records of a training"
+    Run(made[0]).unseen.write_text("".join(f"{r.id}\n" for r in records() if r.id not in glaucoma[:n]))
+    assert found(made[0]) == {("glaucoma", "trained on these records")} if n else not found(made[0])
+    texts = [w.text for several in warned(read_results([made[0]])).values() for w in several]
+    assert all(f"{n} of {len(glaucoma)} records" in text and str(made[0]) not in text for text in texts)

@@ -129,3 +129,20 @@ def test_a_way_of_asking_is_not_more_evidence():
                 items.append(type(one)(**{f: getattr(one, f) for f in one.__slots__} | {"id": one.id + suffix}))
     (found,) = stage_differences("chain", first, second)
     assert (found.score.n, found.test.n) == (8, 4)
+
+
+@pytest.mark.parametrize("changed", [{"truth": "none"}, {"choices": ("one", "two", "three", "five")}])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_questions_that_are_others_in_the_second_run_are_not_compared(changed, seed):
+    first, second = random_items(seed), random_items(seed + 10)
+    others = {item.id for item in second[::3]}
+    curated_anew = [replace(item, **changed) if item.id in others else item for item in second]
+    left = [[item for item in items if item.id not in others] for items in (first, second)]
+    assert stage_differences("chain", first, curated_anew) == stage_differences("chain", *left)
+    assert chain_differences("chain", first, curated_anew) == chain_differences("chain", *left)
+
+
+def test_the_order_of_the_choices_does_not_make_another_question():
+    first = random_items(0)
+    turned = [replace(item, choices=item.choices[::-1]) for item in first]
+    assert stage_differences("chain", first, turned) == stage_differences("chain", first, first)

@@ -54,6 +54,15 @@ def read_training_set(run: Path) -> list[TrainedImage]:
     return [TrainedImage(*map(from_csv, row)) for row in rows[1:]]
 
 
+def read_unseen(run: Path) -> frozenset[str] | None:
+    """Return the ids of the questions that do not belong to the training of the model that a run evaluates.
+
+    None if no question was found to belong to it, or if nobody looked.
+    """
+    path = Run(run).unseen
+    return frozenset(path.read_text(encoding="utf-8").splitlines()) if path.is_file() else None
+
+
 def training_of(run: Path) -> dict[str, Any]:
     """Return what a run was trained on, in numbers, for the provenance of its replies; empty if it is not recorded.
 

@@ -32,7 +32,8 @@ class Scripted(Backend):
 
     def __init__(self, replies: Path | None = None, text: str = "") -> None:
         if (replies is None) == (text == ""):
-            raise BadArgument("backend.replies", replies, "either `replies` or `text`, and not both", "set one of them")
+            cure = "name a file as `replies`" if replies is None else "leave `text` empty: --model.backend.text ''"
+            raise BadArgument("backend.replies", replies, "either `replies` or `text`, and not both", cure)
         self.collate = _plain
         self._text, self._file = text, replies
         self._replies: Mapping[str, str] = _read(replies) if replies else {}

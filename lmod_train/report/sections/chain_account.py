@@ -13,7 +13,7 @@ from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, T
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.regimes import paired_items
+from lmod_train.scoring.regimes import same_questions
 from lmod_train.scoring.share import share_score
 from lmod_train.scoring.spread import same_answer
 from lmod_train.scoring.steps import STEPS, chains_of, incomplete_chains, is_right
@@ -121,7 +121,7 @@ def _turned(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
     """Yield the share of right answers that a planted answer turns into wrong ones, a row per model and stage."""
     rows: list[list[Cell]] = []
     for planted, alone in of_one_model(runs, "planted", ALONE):
-        pairs = paired_items(planted.items, alone.items)
+        pairs = same_questions(planted.items, alone.items)
         held = [(a, not is_right(a)) for a, b in pairs if PLANTED in a.tags and is_right(b)]
         for stage in ("all", *planted.stages):
             own = [(item, wrong) for item, wrong in held if stage in ("all", item.chain_step)]

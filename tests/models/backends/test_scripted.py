@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -53,3 +54,10 @@ def test_a_reply_that_no_file_can_hold_is_read_with_a_question_mark(tmp_path):
     file = tmp_path / "replies.jsonl"
     file.write_text('{"id": "1", "reply": "A \\ud83d"}\n', encoding="utf-8")
     assert said(Scripted(replies=file), tmp_path)[0].reply == "A ?"
+
+
+@pytest.mark.parametrize(("given", "changed"), [({}, "`replies`"), ({"replies": Path("a"), "text": "b"}, "`text`")])
+def test_the_cure_names_the_option_that_is_to_be_changed(given, changed):
+    with pytest.raises(BadArgument) as error:
+        Scripted(**given)
+    assert changed in str(error.value).partition("Next: ")[2]
