@@ -126,8 +126,6 @@ def _list(command: str, arguments: Sequence[str], option: str, value: str) -> st
     found = [_item(head, kind, name, resolve) for name in names]
     if len(found) > 1 or value.strip().startswith("["):
         return value if found == names else f"[{', '.join(found)}]"
-    if found[0].startswith("{"):  # a task of the folder, whose settings may be longer than a name of a file may be
-        return f"[{found[0]}]" if option == head else found[0]
     is_list = option == head and (_is_one(Path(found[0])) or not found[0].endswith((".yaml", ".yml", ".json")))
     return f"[{found[0]}]" if is_list and not _is(Path.is_dir, found[0]) else found[0]
 
