@@ -13,7 +13,6 @@ from lmod_train.core.errors import BadArgument, NothingToCurate, SourceNotFound,
 from lmod_train.core.types import Dropped
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.grounding import Grounding
 
 if TYPE_CHECKING:
     from lmod_train.data.curation.accepted import Named
@@ -64,6 +63,7 @@ def curate(
     from lmod_train.data.curation.filters import BoxFilter
     from lmod_train.report.figures.strip import draw_strip
     from lmod_train.report.looks import contact_sheets
+    from lmod_train.tasks.grounding import Grounding
 
     if accept is not None and not strict:
         raise BadArgument("--accept", str(accept), "`--strict`, whose exceptions it lists", "add `--strict`")

@@ -177,7 +177,8 @@ def disc(image: Image.Image, eye: Eye) -> NDArray[np.float64]:
     box = [round(side * image.width) for side in (x - wide, y - high, x + wide, y + high)]
     grey = image.convert("L")
     inside = np.asarray(grey.crop((box[0], box[1], box[2], box[3])).resize((16, 16)), dtype=np.float64)
-    return (inside - np.asarray(grey, dtype=np.float64).max() / 2).ravel()
+    relative: NDArray[np.float64] = inside - np.asarray(grey, dtype=np.float64).max() / 2
+    return relative.ravel()
 
 
 def border(image: Image.Image) -> float:
