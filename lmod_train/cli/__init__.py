@@ -30,7 +30,7 @@ from lmod_train.cli import (
     weights,
 )
 from lmod_train.cli.disk import CURES, error_text
-from lmod_train.cli.own import own_classes
+from lmod_train.cli.own import own_classes, trusted_in
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
 from lmod_train.core.artifacts.renames import todays_text
@@ -261,7 +261,7 @@ def _each(series: Series, arguments: list[str]) -> int:
 
 def _summarise(series: Series, arguments: list[str]) -> None:
     """Score folds as one run, and print the spread over seeds; after a training, the command that evaluates all."""
-    from lmod_train.cli.series import evaluation_of, trusted_in
+    from lmod_train.cli.series import evaluation_of
     from lmod_train.report.folds import pool
     from lmod_train.report.seeds import seeds_text
 

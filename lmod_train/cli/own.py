@@ -98,3 +98,22 @@ def check_trusted(names: Sequence[str]) -> None:
         if place_of(name) is None:
             expected = f"a module that is installed or is in the working folder, {Path.cwd()}"
             raise BadArgument("--trust", name, expected, "run the command in the folder of the module's file")
+
+
+def trusted_in(command: Sequence[str]) -> list[str]:
+    """Return the modules that a command names with ``--trust``."""
+    return list(typed_values(command, "--trust"))
+
+
+def typed_values(options: Sequence[str], name: str) -> Iterator[str]:
+    """Yield every value of an option as it is typed.
+
+    Example:
+        >>> list(typed_values(["fit", "--trust", "mine", "--trust=yours"], "--trust"))
+        ['mine', 'yours']
+    """
+    for before, word in zip(["", *options], options, strict=False):
+        if before == name:
+            yield word
+        elif word.startswith(f"{name}="):
+            yield word.partition("=")[2]

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lmod_train.cli.defaults import default_run
+from lmod_train.cli.own import typed_values
 from lmod_train.cli.shipped import by_short_name
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import (
@@ -73,7 +74,7 @@ def series_of(arguments: Sequence[str]) -> Series | None:
         return None
     several = _product(_of_seeds(seeds, options), _of_folds(folds, options))
     run, options = _taken(options, "--run")
-    folder = Path(run or default_run(_values(options, "--config"), command))
+    folder = Path(run or default_run(typed_values(options, "--config"), command))
     checkpoint, options = _taken(options, "--ckpt_path")
     _check_folders(folder, [Path(member) for member, _ in several])
     commands = []
@@ -156,15 +157,6 @@ def _taken(options: Sequence[str], name: str) -> tuple[str | None, list[str]]:
     return value, left
 
 
-def _values(options: Sequence[str], name: str) -> Iterator[str]:
-    """Yield every value of an option."""
-    for before, word in zip(["", *options], options, strict=False):
-        if before == name:
-            yield word
-        elif word.startswith(f"{name}="):
-            yield word.partition("=")[2]
-
-
 def evaluation_of(folder: Path, arguments: Sequence[str]) -> str:
     """Return the command that evaluates the runs of a series of trainings.
 
@@ -236,11 +228,6 @@ def _checkpoint(command: str, typed: Path, member: str) -> Path:
         expected = f"checkpoints of complete trainings; that of {own.parent.parent} was interrupted"
         raise BadArgument("--ckpt_path", str(typed), expected, "type the command of `fit` again, which continues it")
     return own
-
-
-def trusted_in(command: Sequence[str]) -> list[str]:
-    """Return the modules that a command names with ``--trust``."""
-    return list(_values(command, "--trust"))
 
 
 def release() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import yaml
 
 from lmod_train.cli.catalogue import class_names, known_classes
+from lmod_train.cli.own import trusted_in
 from lmod_train.core.errors import ArtifactError, BadArgument, did_you_mean
 from lmod_train.core.shipped import PACKAGE, configs_folder
 
@@ -199,7 +200,6 @@ def _section(name: str) -> str | None:
 def _of_folder(arguments: Sequence[str], otherwise: Resolved) -> Resolved:
     """Return a function that looks a task up in the curated folder of a command first, then by `otherwise`."""
     from lmod_train.cli.names import value_of
-    from lmod_train.cli.series import trusted_in
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks, stated_tasks
 
