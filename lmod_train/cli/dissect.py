@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from pkgutil import resolve_name
+from typing import Literal, get_args, get_type_hints
 
 from jsonargparse.typing import NonNegativeInt
 
@@ -116,13 +117,20 @@ def _model(model: str, trust: Sequence[str]) -> list[str]:
             raise BadArgument("MODEL", model, expected, "see the names: `python -m lmod_train list models`")
         for module in class_modules(own):
             Trust(tuple(trust), run.folder).check(f"{module}.")
-        given = {name: value for name, value in (own.get("init_args") or {}).items() if name != "tower_features"}
+        stated = {name: value for name, value in (own.get("init_args") or {}).items() if name != "tower_features"}
+        given = dict.fromkeys(_nullable(str(own.get("class_path"))) - stated.keys()) | stated
         precision = (config.get("trainer") or {}).get("precision")
         options = ["--trainer.precision", str(precision)] if precision else []
         return ["--model", json.dumps(own | {"init_args": given}), "--ckpt_path", str(run.last), *options]
     if (Path(model) / "config.json").exists():
         return ["--model", "small_base", "--model.init_args.backend.init_args.checkpoint", model]
     return ["--model", model]
+
+
+def _nullable(class_path: str) -> set[str]:
+    """Return the arguments of a class that may be null: the config of a run leaves out those that are."""
+    hints = get_type_hints(resolve_name(class_path).__init__)
+    return {name for name, kind in hints.items() if type(None) in get_args(kind)}
 
 
 def _callback(pairs: int, control: bool) -> list[str]:

@@ -1,5 +1,6 @@
 """The command `dissect`, through the front door, on tiny random models; what it refuses, and with what cure."""
 
+import json
 import shutil
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from lmod_train import cli
+from lmod_train.cli import dissect as command
 from lmod_train.core.artifacts.dissection import Dissected
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.records import write_records
@@ -128,6 +130,20 @@ def test_a_run_of_fit_with_adapters_and_stored_tower_features_is_dissected_and_n
     assert "(8 records could not be dissected)" in capsys.readouterr().out
     answers = pd.read_parquet(Dissected(tmp_path / "all").answers)
     assert sorted(set(answers["id"])) == sorted(HELD_OUT)
+
+
+@pytest.mark.parametrize(("tuned", "lora"), [({"lora": {"rank": 4}}, {"rank": 4}), ({"tune_tower": True}, None)])
+def test_what_the_config_of_a_run_leaves_out_was_null(tmp_path, tuned, lora):
+    """A run without adapters states no `lora`, whose default has some."""
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "last.ckpt").touch()
+    path = "lmod_train.models.modules.conversation.VisionLanguageModel"
+    arguments = {"checkpoint": "small_base", "tower_features": "stored", **tuned}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"model": {"class_path": path, "init_args": arguments}}))
+    _, text, *_ = command._model(str(tmp_path), ())
+    given = json.loads(text)["init_args"]
+    assert given["lora"] == lora and given["tower_features"] is None and given["checkpoint"] == "small_base"
+    assert "max_tokens" not in given, "an argument that may not be null keeps its default"
 
 
 def ceiling(tmp_path, records, folder):
