@@ -17,7 +17,7 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_terminal, without_folders
 from lmod_train.core.types import Prediction
 from lmod_train.core.vocabulary.phantoms import DRAWN
-from lmod_train.report.results import Outcomes
+from lmod_train.report.results import Outcomes, differ_in_choices
 from lmod_train.scoring.ways import FACTORS, compared_ids, question_of, values_of
 
 DIGITS = 12
@@ -209,7 +209,7 @@ def _other_choices(runs: Mapping[str, Outcomes]) -> Iterator[str]:
     """Yield a remark for each task whose runs have different choices, as after curation by two protocols."""
     for task in dict.fromkeys(task for o in runs.values() for task in o.choices):
         own = {name: o.choices[task] for name, o in runs.items() if task in o.choices}
-        if len(set(own.values())) > 1:
+        if differ_in_choices(list(runs.values()), task):
             each = "; ".join(f"{name} {', '.join(words) or 'those of each question'}" for name, words in own.items())
             yield (
                 f"{task}: the runs have different choices ({each}): their scores are not comparable, and figures by "

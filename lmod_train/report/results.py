@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -270,16 +271,32 @@ class Results:
 
     @property
     def choices(self) -> dict[str, tuple[str, ...]]:
-        """Task -> its choices; empty if each question has its own, or if the runs have different ones."""
-        found: dict[str, set[tuple[str, ...]]] = {}
-        for outcomes in self.outcomes.values():
-            for task, words in outcomes.choices.items():
-                found.setdefault(task, set()).add(words)
-        return {task: words.copy().pop() if len(words) == 1 else () for task, words in found.items()}
+        """Task -> its choices; empty if each question has its own, or if the runs were given different ones."""
+        runs = list(self.outcomes.values())
+        stated = [(task, words) for found in runs for task, words in found.choices.items()]
+        differing = {task for task, _ in stated if differ_in_choices(runs, task)}
+        return {task: () if task in differing else words for task, words in stated}
 
     def named(self, task: str) -> Iterator[tuple[str, RunScores]]:
         """Yield label and scores of each run with a task."""
         yield from ((name, run) for name, run in zip(self.names, self.runs, strict=True) if task in run.tasks())
+
+
+def differ_in_choices(runs: Sequence[Outcomes], task: str) -> bool:
+    """Return whether runs were given, or are scored over, different choices for a record of a task.
+
+    Runs without a common record differ if their choices do. What a task could ask may differ without it: all structures
+    that it knows, or those of the asked images.
+    """
+    if len({found.choices[task] for found in runs if task in found.choices}) < 2:
+        return False
+    asked = [{item.id: (item.choices, str(item.truth)) for item in found.items.get(task, ())} for found in runs]
+    for one, other in combinations([own for own in asked if own], 2):
+        common = one.keys() & other.keys()
+        given = [{choices for choices, _ in own.values()} for own in (one, other)]
+        if any(one[id] != other[id] for id in common) or not (common or given[0] == given[1]):
+            return True
+    return False
 
 
 def read_results(runs: Sequence[Path], curated: Path | None = None, trust: Sequence[str] = ()) -> Results:

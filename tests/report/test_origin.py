@@ -128,3 +128,13 @@ def test_runs_that_score_one_task_over_other_choices_stand_in_one_report(order: 
     assert any(f"{ages.name}: the runs have different choices (" in text for text in said)
     alone = remarks({name: read_outcomes(tmp_path / order[0]) for name in "ab"})
     assert not any("different choices" in text for text in alone)
+
+
+def test_a_task_that_could_ask_more_is_not_of_other_choices(tmp_path: Path):
+    """Anatomy of the asked modalities, and of all that it knows: the same questions, with the same options."""
+    runs = {name: read_outcomes(run(tmp_path / name, 0.5, n=8)) for name in ("one", "two")}
+    wide = replace(runs["two"], choices={**runs["two"].choices, "anatomy": ("optic disc", "optic cup", "iris")})
+    assert runs["one"].choices["anatomy"] != wide.choices["anatomy"]
+    assert not any("different choices" in text for text in remarks({"one": runs["one"], "two": wide}))
+    items = {**wide.items, "anatomy": [replace(item, choices=("iris",)) for item in wide.items["anatomy"]]}
+    assert any("different choices" in text for text in remarks({"one": runs["one"], "two": replace(wide, items=items)}))
