@@ -273,9 +273,8 @@ class Results:
     def choices(self) -> dict[str, tuple[str, ...]]:
         """Task -> its choices; empty if each question has its own, or if the runs were given different ones."""
         runs = list(self.outcomes.values())
-        stated = [(task, words) for found in runs for task, words in found.choices.items()]
-        differing = {task for task, _ in stated if differ_in_choices(runs, task)}
-        return {task: () if task in differing else words for task, words in stated}
+        stated = {task: words for found in runs for task, words in found.choices.items()}
+        return {task: () if differ_in_choices(runs, task) else words for task, words in stated.items()}
 
     def named(self, task: str) -> Iterator[tuple[str, RunScores]]:
         """Yield label and scores of each run with a task."""

@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT))
 from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks  # noqa: E402
 from lmod_train.data.datamodules.records import RecordsDataModule  # noqa: E402
 from lmod_train.report.results import read_results  # noqa: E402
-from lmod_train.scoring.dissection import (  # noqa: E402  # noqa: E402
+from lmod_train.scoring.dissection import (  # noqa: E402
     BEST,
     CORRECTED,
     LAST,
@@ -43,6 +43,7 @@ from lmod_train.scoring.dissection import (  # noqa: E402  # noqa: E402
     REPLY,
     TOWER,
     Finding,
+    mean_recall,
     named,
     steps,
 )
@@ -101,7 +102,7 @@ def found(out: Path, healthy: Path | None = None) -> tuple[Finding, dict[str, fl
     truth, groups, read = table_of(out)
     if healthy is not None:
         read["ceiling"] = table_of(healthy)[2][TOWER]
-    scores = {place: _balanced(truth, own) for place, own in read.items()}
+    scores = {place: mean_recall(truth, own) for place, own in read.items()}
     return named(steps(truth, read, groups, 4)), scores
 
 
@@ -111,10 +112,6 @@ def table_of(out: Path) -> tuple[np.ndarray, list[str], dict[str, np.ndarray]]:
     places = {str(p): own["read"].to_numpy(np.intp) for p, own in rows.groupby("place", sort=False)}
     one = rows[rows["place"] == TOWER]
     return one["truth"].to_numpy(np.intp), one["group"].tolist(), places
-
-
-def _balanced(truth: np.ndarray, read: np.ndarray) -> float:
-    return float(np.mean([np.mean(read[truth == c] == c) for c in sorted(set(truth.tolist()))]))
 
 
 def cells(

@@ -123,7 +123,7 @@ class DissectedRun:
     @property
     def finding(self) -> Finding:
         """Where it is lost; nothing can be lost behind a tower from which nothing can be read."""
-        found, tower = named(self.steps), self.scores().get(TOWER)
+        found, tower = named(self.steps), self.scores.get(TOWER)
         if found.loss is None and tower is not None and (tower.low is None or tower.low <= self.chance):
             return replace(found, reason="the probe of the tower is not shown to be above chance")
         return found
@@ -136,7 +136,7 @@ class DissectedRun:
     @property
     def sentence(self) -> str:
         """The finding in one sentence, with the number of records that took no part."""
-        scores = {place: score.value or 0.0 for place, score in self.scores().items() if place in CHAIN}
+        scores = {place: score.value or 0.0 for place, score in self.scores.items() if place in CHAIN}
         said = sentence(self.task, scores, self.finding, self.best)
         left = len(self._dissected.left_out().keys() - set(self._rows["id"]))
         return said + (f" ({left} records could not be dissected)" if left else "")
@@ -147,8 +147,9 @@ class DissectedRun:
         chosen = self._controls.loc[self._controls["control"] == "best layer", "value"].mode()
         return in_words(str(chosen.iloc[0])) if len(chosen) else BEST
 
+    @cached_property
     def scores(self) -> dict[str, Score]:
-        """Return place -> balanced accuracy, in the order of the file."""
+        """Place -> balanced accuracy, in the order of the file."""
         return {place: self._score(place, read) for place, read in self._read.items()}
 
     def _score(self, place: str, read: Classes) -> Score:
@@ -159,7 +160,7 @@ class DissectedRun:
     def stairs(self, floor: float | None) -> Iterator[list[Cell]]:
         """Yield the rows of the figure."""
         null = self._controls.loc[self._controls["control"] == "permuted labels", "value"].astype(float)
-        for place, score in self.scores().items():
+        for place, score in self.scores.items():
             highest = float(null.max()) if len(null) else None
             yield [self.model, place, score.n, score.value, (score.low, score.high), self.chance, floor, highest]
 
@@ -170,7 +171,7 @@ class DissectedRun:
 
     def place_rows(self) -> Iterator[list[Cell]]:
         """Yield a row a place, with its area under the ROC curve and the recalls."""
-        for place, score in self.scores().items():
+        for place, score in self.scores.items():
             read, ends = self._read[place], (score.low, score.high)
             own = {choice: read[(self._truth == i) & (read != ABSENT)] == i for i, choice in enumerate(self.choices)}
             recalls = ", ".join(f"{choice} {right.mean():.2f}" for choice, right in own.items() if len(right))

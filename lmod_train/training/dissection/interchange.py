@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.generation import choice_likelihoods
-from lmod_train.training.dissection.states import alone, decoder_layers, read_layers
+from lmod_train.training.dissection.states import alone, before, decoder_layers, read_layers, shown_tokens
 
 
 class Exchange(NamedTuple):
@@ -81,7 +81,7 @@ def _recorded(network: Any, asked: ChatBatch, states: dict[int, Tensor]) -> Iter
     """Keep the image tokens' states in front of every layer, (tokens, features), of the first forward pass."""
 
     def keep(layer: int, hidden: Tensor) -> None:
-        states.setdefault(layer, hidden[0, _shown(network, asked, hidden)].clone())
+        states.setdefault(layer, hidden[0, shown_tokens(network, asked).to(hidden.device)].clone())
 
     with _hooked(network, dict.fromkeys(exchange_layers(network), keep)):
         yield
@@ -93,35 +93,18 @@ def _replaced(network: Any, asked: ChatBatch, layer: int, state: Tensor) -> Iter
 
     def put(_: int, hidden: Tensor) -> Tensor:
         changed = hidden.clone()
-        changed[:, _shown(network, asked, hidden)] = state
+        changed[:, shown_tokens(network, asked).to(hidden.device)] = state
         return changed
 
     with _hooked(network, {layer: put}):
         yield
 
 
-def _shown(network: Any, asked: ChatBatch, hidden: Tensor) -> Tensor:
-    """Return the indices of the image tokens, which stand before the question at the same places in each sequence."""
-    ids = torch.tensor(asked.prompt_ids[0], device=hidden.device)
-    return (ids == family_of(network).image_token_id).nonzero()[:, 0]
-
-
 @contextmanager
 def _hooked(network: Any, functions: Mapping[int, Any]) -> Iterator[None]:
     """Call functions of layer and hidden states in front of layers; what one returns replaces the states."""
     layers = decoder_layers(network)
-
-    def hook(layer: int) -> Any:
-        def before(_: nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-            hidden = positional[0] if positional else named["hidden_states"]
-            made = functions[layer](layer, hidden)
-            if made is None:
-                return None
-            return ((made, *positional[1:]), named) if positional else (positional, named | {"hidden_states": made})
-
-        return before
-
-    handles = [layers[i].register_forward_pre_hook(hook(i), with_kwargs=True) for i in functions]
+    handles = [before(layers[layer], partial(function, layer)) for layer, function in functions.items()]
     try:
         yield
     finally:

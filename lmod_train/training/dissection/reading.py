@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import softmax
 from tqdm import tqdm
 
 from lmod_train.core.artifacts.dissection import Dissected
@@ -83,7 +84,11 @@ def read_places(
     logits = np.asarray(dissected.states(names, dissected.places()[LIKELIHOODS]), float)
     layers = [place for place in found if place.partition(".")[0] in ("image", "decision")] + [LAST]
     best, chosen = best_of([found[place] for place in layers], own)
-    read |= {BEST: best.probabilities, LIKELIHOOD: _softmax(logits), CORRECTED: _softmax(_corrected(logits, own))}
+    read |= {
+        BEST: best.probabilities,
+        LIKELIHOOD: softmax(logits, axis=1),
+        CORRECTED: softmax(_corrected(logits, own), axis=1),
+    }
     classes = {place: probabilities.argmax(1) for place, probabilities in read.items()}
     classes[REPLY] = np.array([_class_of(item.answer, index) for item in kept])
     if ceiling is not None:
@@ -127,12 +132,6 @@ def _null(
         value = balanced("", TOWER, mixed.truth, read, own.groups.tolist(), classes).value
         found.append((i, float(value or 0.0)))
     return found
-
-
-def _softmax(logits: Floats) -> Floats:
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    made: Floats = shifted / shifted.sum(axis=1, keepdims=True)
-    return made
 
 
 def _class_of(answer: Answer | Unparsed, index: Mapping[str, int]) -> int:

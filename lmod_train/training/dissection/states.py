@@ -73,13 +73,12 @@ def states_of(network: Any, dialect: Dialect, asked: ChatBatch, untrained: nn.Mo
     found[PROJECTOR] = _pooled_whole(encoded.features[0], family, item)
     for i, deep in enumerate(encoded.deep[0] if encoded.deep else (), 1):
         found[f"deep.{i}"] = _pooled_whole(deep, family, item)
-    prompt = torch.tensor(asked.prompt_ids[0])
-    shown, decision = prompt == family.image_token_id, decision_of(dialect, asked)
+    shown, decision = shown_tokens(network, asked), decision_of(dialect, asked)
     for place, state in seen.items():
         if not _is_of_tower(place):
             layer = place.partition(".")[2]
             if layer:
-                found[f"image.{layer}"] = _pooled_whole(state[0, : len(prompt)][shown.to(state.device)], family, item)
+                found[f"image.{layer}"] = _pooled_whole(state[0, shown.to(state.device)], family, item)
             found[f"decision.{layer}" if layer else LAST] = state[0, decision]
     found[LIKELIHOODS] = torch.tensor([likelihoods[choice] for choice in asked.records[0].choices], dtype=torch.float64)
     return {place: vector.detach().float().cpu() for place, vector in found.items()}
@@ -129,6 +128,11 @@ def alone(asked: ChatBatch, row: int) -> ChatBatch:
     return one
 
 
+def shown_tokens(network: Any, asked: ChatBatch) -> Tensor:
+    """Return the indices of a record's image tokens, which stand before the question in each of its sequences."""
+    return (torch.tensor(asked.prompt_ids[0]) == family_of(network).image_token_id).nonzero()[:, 0]
+
+
 def decision_of(dialect: Dialect, asked: ChatBatch) -> int:
     """Return the index of the token that predicts the first token in which the replies of the choices differ."""
     replies = [reply.ids for reply in choice_replies(dialect, asked)]
@@ -160,12 +164,12 @@ def _watched(network: Any, family: Family, seen: dict[str, Tensor]) -> Iterator[
     tower: Sequence[nn.Module] = ()
     with suppress(AttributeError):  # a convolutional tower has no such layers
         tower = network.get_submodule(f"{family.tower}.{family.tower_layers}")
-    handles += [_before(tower[i], keep(f"{TOWER}.{i}")) for i in range(TOWER_STEP, len(tower), TOWER_STEP)]
-    handles.append(_before(network.get_submodule(family.projector[0]), keep(TOWER)))
+    handles += [before(tower[i], keep(f"{TOWER}.{i}")) for i in range(TOWER_STEP, len(tower), TOWER_STEP)]
+    handles.append(before(network.get_submodule(family.projector[0]), keep(TOWER)))
     layers = decoder_layers(network)
     for i in read_layers(network):
         if i < len(layers):  # before the next layer, as features can be added between the two
-            handles.append(_before(layers[i], keep(f"layer.{i}")))
+            handles.append(before(layers[i], keep(f"layer.{i}")))
         else:
             handles.append(layers[-1].register_forward_hook(lambda _, __, out: keep("layer")(_first(out))))
     try:
@@ -175,11 +179,14 @@ def _watched(network: Any, family: Family, seen: dict[str, Tensor]) -> Iterator[
             handle.remove()
 
 
-def _before(module: nn.Module, keep: Callable[[Any], None]) -> Any:
-    """Hand the first argument of a module to a function whenever it runs."""
+def before(module: nn.Module, function: Callable[[Tensor], Tensor | None]) -> Any:
+    """Call a function of a module's first argument whenever it runs; a tensor that it returns takes its place."""
 
-    def hook(_: nn.Module, positional: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-        keep(positional[0] if positional else named["hidden_states"])
+    def hook(_: nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        made = function(positional[0] if positional else named["hidden_states"])
+        if made is None:
+            return None
+        return ((made, *positional[1:]), named) if positional else (positional, named | {"hidden_states": made})
 
     return module.register_forward_pre_hook(hook, with_kwargs=True)
 
