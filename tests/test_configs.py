@@ -15,6 +15,7 @@ from jsonargparse import Namespace
 
 from lmod_train.cli import PLAIN
 from lmod_train.cli.catalogue import options_of
+from lmod_train.cli.examination import plain as as_written
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.parse import parser_of
 from lmod_train.core.shipped import configs_folder
@@ -158,6 +159,18 @@ def test_experiments_parse_into_the_parts_they_name(parser: Any, every: bool):
         stated = [key for key in ("accelerator", "devices") if key in trainer]
         assert stated and {key: config.trainer[key] for key in stated} == {key: trainer[key] for key in stated}, file
         assert str(config.data.curated) == written["data"]["curated"], file
+
+
+def test_a_config_that_a_run_has_written_means_the_same_to_another_run(parser: Any, tmp_path: Path):
+    """Also where an option is null whose default is not, as the adapters of a model that is tuned in full."""
+    fit = parser._subcommands_action.choices["fit"]
+    full = ["--config", str(CONFIGS / "quickstart.yaml"), "--model.init_args.lora=null", "--trainer.precision=null"]
+    for options in (full, ["--config", str(CONFIGS / "llava_med_ft.yaml")]):
+        written = as_written(fit, parsed(parser, "fit", *options))
+        (tmp_path / "config.yaml").write_text(yaml.safe_dump(written))
+        again = as_written(fit, parsed(parser, "fit", "--config", tmp_path / "config.yaml"))
+        assert again | {"config": None} == written | {"config": None}
+        assert (written["model"]["init_args"]["lora"] is None) == (options is full)
 
 
 def test_experiments_ask_what_their_protocol_curates():

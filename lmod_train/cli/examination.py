@@ -122,7 +122,7 @@ def every_core(environment: Mapping[str, str]) -> Iterator[None]:
 
 def plain(parser: ArgumentParser, config: Namespace) -> dict[str, Any]:
     """Return a configuration as the plain values that are written to ``config.yaml``."""
-    text = parser.dump(config, skip_validation=True)
+    text = parser.dump(config, skip_validation=True, skip_unset=False)
     values: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     return values
 

@@ -140,7 +140,9 @@ def compare(
     free = (*VOLATILE, *may_change) if command == "fit" else (*VOLATILE, *PLACEMENT, *may_change)
     changed = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _is_below(k, free)]
     usual = dict(_flat(defaults or {}))
-    new = {k for k in changed if k not in was or (".".join(k.split(".")[-2:]), was[k]) in FORMER.items()}
+    left_out = [k for k, value in was.items() if value is None]
+    absent = {k for k in changed if k not in was and not _is_below(k, left_out)}
+    new = absent | {k for k in changed if (".".join(k.split(".")[-2:]), was.get(k)) in FORMER.items()}
     same = {k for k in new if (usual[k] == now.get(k) if k in usual else _is_default(k, now))}
     differing = [k for k in changed if k not in same]
     if differing:

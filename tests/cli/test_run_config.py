@@ -248,6 +248,17 @@ def test_a_value_that_a_run_has_does_not_change_to_its_default(tmp_path):
             compare(tmp_path, changed(path, value), "fit", defaults={"trainer": {"devices": "auto"}})
 
 
+def test_options_that_a_run_has_left_out_do_not_come_back_with_their_defaults(tmp_path):
+    """A run without adapters is not one with the default adapters, and the other way round."""
+    lora = (*ARGS, "lora")
+    rank = {"rank": 128, "dropout": 0.05}
+    for was, now in ((None, rank), (rank, None)):
+        Run(tmp_path).write_config(changed(lora, was))
+        compare(tmp_path, changed(lora, was), "fit")
+        with pytest.raises(RunConflict, match=r"lora"):
+            compare(tmp_path, changed(lora, now), "fit")
+
+
 def test_the_defaults_of_a_command_are_those_of_its_parser(options, tmp_path, whole):
     own = shutil.copytree(whole, tmp_path / "own")
     config = Run(own).read_config()
