@@ -38,6 +38,9 @@ READ, CORRECTED, LIKELIHOOD, REPLY = "likelihoods, read", "prior corrected", "li
 CHAIN = (CEILING, TOWER, PROJECTOR, BEST, LAST, READ, CORRECTED, LIKELIHOOD, REPLY)
 """The places that the steps compare, in order."""
 
+SHORTCUTS = ("border mask", "thumbnail")
+"""What can be read without a model, the floor: where an image is black, and its coarse colours."""
+
 UNTRAINED = "untrained tower"
 """A control beside them: a tower like the model's with random weights."""
 

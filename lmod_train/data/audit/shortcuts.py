@@ -175,11 +175,20 @@ class _Pictures:
 
     def _of(self, name: str) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
         if name not in self._seen:
-            colours = _coarse(self._images.file(name))
-            grey = colours.convert("L").resize((MASK_SIDE, MASK_SIDE), Image.Resampling.BOX)
-            small = colours.resize((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Image.Resampling.BOX)
-            self._seen[name] = np.asarray(grey), np.asarray(small)
+            self._seen[name] = coarse_views(self._images.file(name))
         return self._seen[name]
+
+
+def coarse_views(file: Path) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Return an image in grey, (32, 32), whose dark part is the border mask, and as a thumbnail, (24, 24, 3).
+
+    Raises:
+        ArtifactError: It is missing or damaged.
+    """
+    colours = _coarse(file)
+    grey = colours.convert("L").resize((MASK_SIDE, MASK_SIDE), Image.Resampling.BOX)
+    small = colours.resize((THUMBNAIL_SIDE, THUMBNAIL_SIDE), Image.Resampling.BOX)
+    return np.asarray(grey), np.asarray(small)
 
 
 def _of_all(record: Record, look: Callable[[str], Sequence[float]]) -> list[float]:

@@ -10,6 +10,7 @@ from lmod_train.report.canvas import COLOURS, MARKERS
 from lmod_train.report.contents import INTERVAL, SCORE, Column, Heads, N, Table
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import MOST, SMALL, sheet
+from lmod_train.scoring.dissection import SHORTCUTS, UNTRAINED
 
 COLUMNS: Heads = [
     "model", "place", N, SCORE, INTERVAL, Column("chance", "number"), Column("floor", "number"),
@@ -34,11 +35,7 @@ def draw_places(table: Table, out: Path) -> None:
         for head, style in (("chance", ":"), ("floor", "--"), ("permuted labels", "-.")):
             values = [row[head] for row in rows if row[head] is not None]
             if values:
-                label = {
-                    "floor": "best shortcut (accuracy)",
-                    "permuted labels": "highest probe of permuted labels",
-                }.get(head, head)
-                axis.axhline(max(values), color="#555555", lw=0.9, ls=style, label=label)
+                axis.axhline(max(values), color="#555555", lw=0.9, ls=style, label=IN_WORDS.get(head, head))
         axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=90, fontsize=SMALL)
         axis.set(ylabel="balanced accuracy", ylim=(0, 1.02))
         axis.grid(axis="y", color="#e5e5e5", zorder=0)
@@ -56,8 +53,9 @@ def _line(axis: Any, own: Sequence[Line], places: Sequence[str], which: int, mod
         axis.vlines(x, *interval(row, "95 % interval"), color=colour, lw=0.9)
 
 
+IN_WORDS = {"floor": "best shortcut", "permuted labels": "highest probe of permuted labels"}
 LEADING, TRAILING = (
-    ("untrained tower", "ceiling"),
+    (*SHORTCUTS, UNTRAINED, "ceiling"),
     ("best layer", "last layer", "likelihoods, read", "prior corrected", "likelihood", "reply"),
 )
 

@@ -20,6 +20,7 @@ from lmod_train.scoring.dissection import (
     ABSENT,
     BEST,
     CHAIN,
+    SHORTCUTS,
     TOWER,
     Classes,
     Finding,
@@ -29,8 +30,8 @@ from lmod_train.scoring.dissection import (
     sentence,
     steps,
 )
+from lmod_train.scoring.interchange import Exchanged, exchanged_at, used_until
 from lmod_train.scoring.ranking import areas, rank
-from lmod_train.scoring.share import share_score
 
 NOTE = """Read with a linear probe at each place (logistic regression, cross-fitted by patient), until the model's own
 likelihoods and replies. Information can only be lost on the way; the first loss of at least 5 points that the test
@@ -39,8 +40,9 @@ shows what can be read so, not what the model uses; how long the image's tokens 
 below. A reply that was not read counts as wrong; a probe always answers. Few images widen every interval."""
 EXCHANGED = """Interchange: in front of a layer, the states of the image's tokens are those of another patient's image.
 Followed: the model then prefers the choice that it prefers for the other image, of pairs for which it prefers different
-ones. Stayed: it keeps its choice, of pairs for which it prefers the same one. Where it no longer follows, the image's
-tokens are no longer used."""
+ones. Stayed: it keeps its choice, of pairs for which it prefers the same one. Used: followed minus moved (1 - stayed),
+as with few choices an answer that is only disturbed may be the other image's. Where the interval of used reaches 0, the
+image's tokens are not shown to be used any more."""
 ALT = (
     "Balanced accuracy at each place between tower and reply on {}, with 95 % intervals and lines for chance and floor."
 )
@@ -53,7 +55,8 @@ STEPS: Heads = [
 ]  # fmt: skip
 FOLLOWED: Heads = [
     "model", Column("layers in front", "count"), Column("pairs that differ", "count"), Column("followed", "percent"),
-    INTERVAL, Column("pairs alike", "count"), Column("stayed", "percent"),
+    Column("pairs alike", "count"), Column("stayed", "percent"), Column("used", "signed"),
+    Column("95 % interval", "signed_interval"),
 ]  # fmt: skip
 
 
@@ -75,22 +78,15 @@ class WhereItIsLost(Section):
         for task in dict.fromkeys(one.task for one in found):
             own = [one for one in found if one.task == task]
             yield from (Remark(f"{one.model}: {one.sentence}") for one in own)
-            floor = max(
-                (
-                    r.value
-                    for r in results.shortcuts
-                    if (r.task, r.metric) == (task, "accuracy") and r.value is not None
-                ),
-                default=None,
-            )
-            rows = [row for one in own for row in one.stairs(floor)]
+            rows = [row for one in own for row in one.stairs()]
             drawn = table(f"lost-{task}", COLUMNS, rows)
             yield Figure(drawn.name, f"{task}: what can be read, place by place", ALT.format(task), drawn, draw_places)
             yield table(f"lost_steps-{task}", STEPS, [row for one in own for row in one.step_rows()], f"{task}: steps")
             yield table(f"lost_places-{task}", PLACES, [r for one in own for r in one.place_rows()], f"{task}: places")
-            followed = [row for one in own for row in one.followed()]
+            followed = [[one.model, *row] for one in own for row in one.followed()]
             if followed:
                 yield Text(" ".join(EXCHANGED.split()))
+                yield from (Remark(f"{one.model}: {said}") for one in own if (said := used_until(one.exchanged)))
                 yield table(f"lost_interchange-{task}", FOLLOWED, followed, f"{task}: exchanged images")
 
 
@@ -139,7 +135,16 @@ class DissectedRun:
         scores = {place: score.value or 0.0 for place, score in self.scores.items() if place in CHAIN}
         said = sentence(self.task, scores, self.finding, self.best)
         left = len(self._dissected.left_out().keys() - set(self._rows["id"]))
-        return said + (f" ({left} records could not be dissected)" if left else "")
+        return said + self._shortcut + (f" ({left} records could not be dissected)" if left else "")
+
+    @property
+    def _shortcut(self) -> str:
+        """The best shortcut in words, if the probe of the tower is not shown to be better; empty if it is."""
+        floor = max((self.scores[p] for p in SHORTCUTS if p in self.scores), key=lambda s: s.value or 0.0, default=None)
+        tower = self.scores.get(TOWER)
+        if floor is None or tower is None or tower.low is None or tower.low > (floor.value or 0.0):
+            return ""
+        return f"; the {floor.subset.removeprefix('place=')} alone gives {floor.value:.2f}"
 
     @property
     def best(self) -> str:
@@ -157,8 +162,9 @@ class DissectedRun:
         groups = [self._groups[i] for i in kept]
         return balanced(self.task, place, self._truth[kept], read[kept], groups, len(self.choices))
 
-    def stairs(self, floor: float | None) -> Iterator[list[Cell]]:
+    def stairs(self) -> Iterator[list[Cell]]:
         """Yield the rows of the figure."""
+        floor = max((self.scores[p].value or 0.0 for p in SHORTCUTS if p in self.scores), default=None)
         null = self._controls.loc[self._controls["control"] == "permuted labels", "value"].astype(float)
         for place, score in self.scores.items():
             highest = float(null.max()) if len(null) else None
@@ -186,19 +192,29 @@ class DissectedRun:
         ones = np.ones((1, len(self._truth)))
         return float(np.mean([areas(one, ones)[0][0] for one in ranked]))
 
-    def followed(self) -> Iterator[list[Cell]]:
-        """Yield a row a layer: how often the exchanged image is followed, and how often the answer stays."""
+    @cached_property
+    def exchanged(self) -> list[Exchanged]:
+        """What the exchange of images shows, layer by layer; empty without one."""
         if not self._dissected.interchange.exists():
-            return
+            return []
         group = dict(zip(self._rows["id"], self._rows["group"], strict=True))
         exchanges = pd.read_csv(self._dissected.interchange)
         exchanges = exchanges[exchanges["id"].isin(group)]
-        for layer in sorted(set(exchanges["layer"].tolist())):
-            own = exchanges[exchanges["layer"] == layer]
-            differ, alike = own[~own["alike"]], own[own["alike"]]
-            score = share_score("followed", differ["followed"].tolist(), [group.get(i, i) for i in differ["id"]])
-            stayed = float(alike["followed"].mean()) if len(alike) else None
-            yield [self.model, layer, len(differ), score.value, (score.low, score.high), len(alike), stayed]
+        return [
+            exchanged_at(
+                int(str(layer)),
+                own["alike"].to_numpy(bool),
+                own["followed"].to_numpy(bool),
+                [group[i] for i in own["id"]],
+            )
+            for layer, own in exchanges.groupby("layer")
+        ]
+
+    def followed(self) -> Iterator[list[Cell]]:
+        """Yield a row a layer: how often the exchanged image is followed, and how often the answer stays."""
+        for one in self.exchanged:
+            ends = (one.used.low, one.used.high)
+            yield [one.layer, one.followed.n, one.followed.value, one.stayed.n, one.stayed.value, one.used.value, ends]
 
 
 def in_words(place: str) -> str:

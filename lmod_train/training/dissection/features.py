@@ -13,24 +13,29 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import torch
 from lightning import Callback, LightningModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_warn
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from lmod_train.core.artifacts.dissection import Dissected
 from lmod_train.core.artifacts.records import read_run_column
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.training_set import read_training_set, run_of_checkpoint
 from lmod_train.core.cache import Cache
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
+from lmod_train.data.audit.shortcuts import coarse_views
+from lmod_train.data.curation.copies import DARK
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
+from lmod_train.scoring.dissection import SHORTCUTS
 from lmod_train.scoring.items import group_of
 from lmod_train.training.callbacks.protocols import data_of
 from lmod_train.training.callbacks.training_set import Divided, leaks
@@ -96,6 +101,7 @@ class Dissection(Callback):
                     if not all(vector.isfinite().all() for vector in vectors.values()):
                         left_out[record.id] = "its states are not finite; another dtype may help, e.g. float32"
                         continue
+                    vectors = shortcuts_of(record, data_of(trainer).images) | vectors
                     self._dissected.lay_out({place: len(vector) for place, vector in vectors.items()}, record.choices)
                     self._cache.keep(self._named[record.id], joined(vectors))
         self._dissected.list_left_out(left_out, trainer.global_rank)
@@ -143,6 +149,15 @@ class Dissection(Callback):
         """Return the index of the choice of the largest likelihood; None without stored states."""
         vector: NDArray[np.float32] | None = self._cache.read(self._named[record.id])
         return None if vector is None else int(vector[-len(record.choices) :].argmax())
+
+
+def shortcuts_of(record: Record, images: Curated) -> dict[str, Tensor]:
+    """Return what the image of a record shows without a model: its border mask, (1024), and thumbnail, (1728)."""
+    grey, small = coarse_views(images.file(record.image_plain[0]))
+    views = (grey <= DARK, small)
+    return {
+        name: torch.from_numpy(view.astype(np.float32).ravel()) for name, view in zip(SHORTCUTS, views, strict=True)
+    }
 
 
 def _comparable(one: Record, other: Record) -> bool:

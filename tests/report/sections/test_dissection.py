@@ -20,6 +20,7 @@ from lmod_train.scoring.dissection import (
     PROJECTOR,
     READ,
     REPLY,
+    SHORTCUTS,
     TOWER,
 )
 from tests.report.make import classify
@@ -28,13 +29,13 @@ PLACES = (TOWER, "tower.4", PROJECTOR, "image.1", "decision.1", LAST, READ, BEST
 N = 400
 
 
-def dissected(folder, wrong, ceiling=None, left=0, exchanges=(), n=N):
+def dissected(folder, wrong, ceiling=None, left=0, exchanges=(), n=N, shortcuts=False):
     """A run whose places are wrong on the first records of each class: place -> share, 0 where not given."""
     run = classify(folder, 1.5, n=n)
     items = read_results([run]).items["cnn"]["glaucoma"]
     truth = np.array([item.choices.index(item.truth) for item in items])
     tables = []
-    for place in (*PLACES, *([CEILING] if ceiling is not None else [])):
+    for place in (*(SHORTCUTS if shortcuts else ()), *PLACES, *([CEILING] if ceiling is not None else [])):
         read = truth.copy()
         for c in (0, 1):
             own = np.flatnonzero(truth == c)
@@ -119,11 +120,26 @@ def test_nothing_is_lost_where_nothing_is_lost_and_not_where_nothing_could_be_re
 
 
 def test_exchanged_images_are_followed_by_layer(tmp_path):
-    rows = [(0, False, True)] * 4 + [(12, False, True), (12, False, False), (2, True, True), (2, False, False)]
-    _, tables = parts(dissected(tmp_path / "cnn", {}, exchanges=rows))
-    found = [[row[c] for c in ("layers in front", "pairs that differ", "followed", "pairs alike", "stayed")]
-             for row in tables["lost_interchange-glaucoma"]]  # fmt: skip
-    assert found == [[0, 4, 1.0, 0, None], [2, 1, 0.0, 1, 1.0], [12, 2, 0.5, 0, None]]
+    rows = [(0, False, True)] * 40 + [(0, True, True)] * 40
+    rows += [(12, False, True), (12, False, False), (2, True, False), (2, False, True), (2, True, True)]
+    found, tables = parts(dissected(tmp_path / "cnn", {}, exchanges=rows))
+    heads = ("layers in front", "pairs that differ", "followed", "pairs alike", "stayed", "used")
+    shown = [[row[c] for c in heads] for row in tables["lost_interchange-glaucoma"]]
+    assert shown == [[0, 40, 1.0, 40, 1.0, 1.0], [2, 1, 1.0, 2, 0.5, 0.5], [12, 2, 0.5, 0, None, None]]
+    said = [p.text for p in found if isinstance(p, Remark)]
+    assert "in front of the first layer (+1.00 used; in front of layer 2 not shown, +0.50)" in said[1]
+
+
+@pytest.mark.parametrize("shortcut", SHORTCUTS)
+def test_a_shortcut_as_good_as_the_tower_is_said_and_drawn(tmp_path, shortcut):
+    other = {p: 0.4 for p in SHORTCUTS if p != shortcut}
+    found, _ = parts(dissected(tmp_path / "cnn", other | {shortcut: 0.04}, shortcuts=True))
+    assert f"; the {shortcut} alone gives 0.96" not in found[1].text
+    (drawn,) = [p.table for p in found if isinstance(p, Figure)]
+    at = [c.head for c in drawn.columns].index("floor")
+    assert {round(row[at], 2) for row in drawn.rows} == {0.96}
+    found, _ = parts(dissected(tmp_path / "poor" / "cnn", other | {TOWER: 0.03, shortcut: 0.04}, shortcuts=True))
+    assert f"; the {shortcut} alone gives 0.96" in found[1].text
 
 
 def test_no_part_without_a_dissected_run_and_one_beside_others(tmp_path):

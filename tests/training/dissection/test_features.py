@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from PIL import Image
 
 from lmod_train.core.artifacts.dissection import Dissected
@@ -12,6 +13,7 @@ from lmod_train.core.artifacts.records import read_run_column
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.training_set import TrainedImage, write_training_set
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Message, Part
 from lmod_train.data.datamodules.records import RecordsDataModule
@@ -22,10 +24,11 @@ from lmod_train.models.backends.scripted import Scripted
 from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
+from lmod_train.scoring.dissection import SHORTCUTS
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.dissection import features
-from lmod_train.training.dissection.features import Dissection, check_question
+from lmod_train.training.dissection.features import Dissection, check_question, shortcuts_of
 from tests.families import write_tiny
 from tests.tiny import record, trainer, write_curated
 
@@ -68,6 +71,24 @@ def dissect(folder, run, model, pairs=0, tasks=None, **options):
     data = RecordsDataModule(folder, tasks or [Glaucoma()], eval_batch_size=2, **{"split": "val"} | options)
     quick.validate(module, datamodule=data, verbose=False)
     return Dissected(run)
+
+
+def test_the_floor_is_what_a_border_and_coarse_colours_tell(folder, model, tmp_path):
+    (tmp_path / "own").mkdir()
+    pixels = np.zeros((48, 96, 3), np.uint8)
+    pixels[:, 48:] = 200, 100, 50
+    Image.fromarray(pixels).save(tmp_path / "own" / "0.png")
+    border, thumbnail = shortcuts_of(eye(0), Curated(tmp_path / "own")).values()
+    assert torch.equal(border.view(32, 32), torch.cat([torch.ones(32, 16), torch.zeros(32, 16)], 1))
+    assert (thumbnail.view(24, 24, 3)[:, :12] == 0).all()
+    assert (thumbnail.view(24, 24, 3)[:, 12:] == torch.tensor([200.0, 100.0, 50.0])).all()
+    dissected = dissect(folder, tmp_path / "run", model)
+    places = dissected.places()
+    assert list(places)[:2] == list(SHORTCUTS)
+    asked = read_run_column(Run(tmp_path / "run").records, "asked")
+    for record_ in RECORDS[1:3]:
+        for place, vector in shortcuts_of(record_, Curated(folder)).items():
+            assert (dissected.states([asked[record_.id]], places[place])[0] == vector.numpy()).all()
 
 
 def stored(run):
