@@ -39,23 +39,26 @@ def draw_places(table: Table, out: Path) -> None:
         axis.set_xticks(range(len(places)), [_short(place) for place in places], rotation=90, fontsize=SMALL)
         axis.set(ylabel="balanced accuracy", ylim=(0, 1.02))
         axis.grid(axis="y", color="#e5e5e5", zorder=0)
-        axis.legend(fontsize=SMALL, loc="lower left", framealpha=0.9)
+        axis.figure.legend(fontsize=SMALL, loc="outside upper center", ncols=3, frameon=False)
 
 
 def _line(axis: Any, own: Sequence[Line], places: Sequence[str], which: int, model: str) -> None:
     colour, marker = COLOURS[which % len(COLOURS)], MARKERS[which % len(MARKERS)]
     known = {row["place"]: row for row in own}
-    there = [(places.index(place) + 0.08 * which, row) for place in places if (row := known.get(place))]
-    scores = [number(row["score"]) for _, row in there]
+    there = {place: (places.index(place) + 0.08 * which, known[place]) for place in places if place in known}
     style = {"color": colour, "marker": marker, "ms": 4, "lw": 1.2, "drawstyle": "steps-mid"}
-    axis.plot([x for x, _ in there], scores, label=model, **style)
-    for x, row in there:
+    way = [(x, number(row["score"])) for place, (x, row) in there.items() if place not in BESIDE]
+    axis.plot(*zip(*way, strict=True), label=model, **style)
+    for place, (x, row) in there.items():
         axis.vlines(x, *interval(row, "95 % interval"), color=colour, lw=0.9)
+        if place in BESIDE:  # no step leads to or from them
+            axis.plot(x, number(row["score"]), **style | {"markerfacecolor": "white"})
 
 
 IN_WORDS = {"floor": "best shortcut", "permuted labels": "highest probe of permuted labels"}
+BESIDE = (*SHORTCUTS, UNTRAINED)
 LEADING, TRAILING = (
-    (*SHORTCUTS, UNTRAINED, "ceiling"),
+    (*BESIDE, "ceiling"),
     ("best layer", "last layer", "likelihoods, read", "prior corrected", "likelihood", "reply"),
 )
 

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from lmod_train.report.contents import table
@@ -39,6 +40,18 @@ def test_places_stand_in_the_order_of_the_way_with_their_scores_and_intervals(co
     flat = {line.get_label(): line.get_ydata()[0] for line in axis.lines if len(line.get_xdata()) == 2}
     expected = {"chance": 0.5, "best shortcut": 0.6}
     assert flat == {**expected, "highest probe of permuted labels": pytest.approx(0.54 + 0.01 * count)}
+
+
+def test_what_a_model_is_compared_with_stands_before_it_and_no_line_leads_from_there(tmp_path, monkeypatch):
+    places = [*PLACES, "untrained tower", "thumbnail", "border mask"]
+    ((axis,),) = drawn(draw_places, table("lost", COLUMNS, rows(2, places)), tmp_path, monkeypatch)
+    assert [t.get_text() for t in axis.get_xticklabels()] == ["border mask", "thumbnail", "untrained tower", *ORDERED]
+    assert all(min(line.get_xdata()) >= 3 for line in axis.lines if len(line.get_xdata()) > 2)
+    points = [line for line in axis.lines if len(line.get_xdata()) == 1]
+    scores = {place: 0.9 - 0.02 * j for j, place in enumerate(places)}
+    expected = [(at + 0.08 * i, scores[place] - 0.1 * i) for i in (0, 1) for at, place in enumerate(places[:-4:-1])]
+    alone = sorted((float(line.get_xdata()[0]), float(line.get_ydata()[0])) for line in points)
+    assert np.allclose(alone, sorted((at, score) for at, score in expected))
 
 
 def test_what_is_missing_is_left_out(tmp_path, monkeypatch):
