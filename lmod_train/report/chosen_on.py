@@ -142,7 +142,7 @@ def _weights(outcomes: Outcomes) -> tuple[str, ...]:
 def _without_files(options: Any) -> Any:
     if not isinstance(options, Mapping):
         return options
-    return {name: _without_files(value) for name, value in options.items() if name not in FILES}
+    return {k: _without_files(value) for k, value in options.items() if k not in FILES and value is not None}
 
 
 def _evaluated(

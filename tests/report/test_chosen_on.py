@@ -71,6 +71,13 @@ def test_the_place_of_a_weights_file_is_no_difference(tmp_path):
     assert own.chosen_on
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_null_and_an_option_that_an_earlier_version_left_out_are_the_same(tmp_path, order):
+    stated, left_out = [{"model": {"init_args": {"depth": 2, **more}}} for more in ({"lora": None}, {})][::order]
+    test, val = evaluate(tmp_path / "TEST", **stated), evaluate(tmp_path / "VAL", ("val",), **left_out)
+    assert [own.missing for own in models(test, val)] == [""]
+
+
 def test_the_missing_command_is_named_without_folders_of_the_machine(tmp_path):
     (own,) = models(evaluate(tmp_path / "TEST"))
     assert own.missing == (

@@ -30,7 +30,7 @@ def strategy(subject: Subject) -> Iterator[CheckResult]:
     ]
     yield from problems
     if not any(r.level == "fail" for r in problems):
-        devices, nodes = trainer.get("devices", "auto"), trainer.get("num_nodes", 1)
+        devices, nodes = trainer.get("devices") or "auto", trainer.get("num_nodes") or 1
         what = f"{name or 'auto'}, devices {devices}, nodes {nodes}, precision {trainer.get('precision') or '32-true'}"
         yield CheckResult("strategy", "ok", what)
 
