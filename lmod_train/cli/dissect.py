@@ -128,7 +128,7 @@ def _model(model: str, trust: Sequence[str]) -> list[str]:
 
 
 def _nullable(class_path: str) -> set[str]:
-    """Return the arguments of a class that may be null, which configs of runs of earlier versions leave out if they are."""
+    """Return the arguments of a class that may be null: configs of earlier versions leave out those that are."""
     hints = get_type_hints(resolve_name(class_path).__init__)
     return {name for name, kind in hints.items() if type(None) in get_args(kind)}
 
