@@ -13,7 +13,7 @@ import pandas as pd
 from lmod_train.core.artifacts.dissection import Dissected
 from lmod_train.core.types import Score
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Remark, Text, table
-from lmod_train.report.figures.places import COLUMNS, draw_places
+from lmod_train.report.figures.places import COLUMNS, draw_places, in_order
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.dissection import (
@@ -152,8 +152,8 @@ class DissectedRun:
 
     @cached_property
     def scores(self) -> dict[str, Score]:
-        """Place -> balanced accuracy, in the order of the file."""
-        return {place: self._score(place, read) for place, read in self._read.items()}
+        """Place -> balanced accuracy, in the order in which an image passes through the places."""
+        return {place: self._score(place, self._read[place]) for place in in_order(self._read)}
 
     def _score(self, place: str, read: Classes) -> Score:
         kept = np.flatnonzero(read != ABSENT)

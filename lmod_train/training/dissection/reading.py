@@ -94,10 +94,10 @@ def read_places(
     if ceiling is not None:
         classes[CEILING] = np.array([_class_of(ceiling[i.id], index) if i.id in ceiling else ABSENT for i in kept])
     table = pd.concat([_rows(kept, truth, place, classes[place], read.get(place)) for place in classes])
-    dissected.keep(dissected.answers, table)
     controls: list[tuple[str, int, str | float]] = [("best layer", i, layers[which]) for i, which in enumerate(chosen)]
     controls += [("permuted labels", i, value) for i, value in _null(dissected, names, own, len(choices), permutations)]
     dissected.keep(dissected.controls, pd.DataFrame(controls, columns=["control", "number", "value"]))
+    dissected.keep(dissected.answers, table)  # the last: a report reads the controls of a run that has answers
     return table
 
 

@@ -1,5 +1,6 @@
 """What is read at each place of planted features: a place that holds the answer is read, one that does not is not."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -135,6 +136,27 @@ def test_too_few_patients_of_a_class_are_refused(tmp_path, truth):
     items = write(tmp_path, set(), likelihoods(), truth)
     with pytest.raises(BadArgument, match="at least two classes with four patients each"):
         read_places(tmp_path, items)
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_killed_reading_leaves_answers_with_their_controls_or_none(tmp_path, monkeypatch, last):
+    """A report reads both of a run that has answers."""
+
+    class Killed(Exception): ...
+
+    real, kept = Dissected.keep, []
+
+    def keep(self, file, rows):
+        if len(kept) == last:
+            raise Killed
+        kept.append(file)
+        real(self, file, rows)
+
+    items, own = write(tmp_path, set(), likelihoods()), Dissected(tmp_path)
+    monkeypatch.setattr(Dissected, "keep", keep)
+    with pytest.raises(Killed) if last == 1 else nullcontext():
+        read_places(tmp_path, items, permutations=0)
+    assert own.controls.exists() and own.answers.exists() == (last == 2)
 
 
 def test_a_class_without_records_is_no_class(tmp_path):
