@@ -4,7 +4,7 @@ import warnings
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from lmod_train.cli import main
 from lmod_train.cli.terminal import PACKAGE, harmless
@@ -27,6 +27,7 @@ def test_names_of_folders_and_errors_are_harmless(tmp_path, capsys):
 
 
 @given(st.text())
+@example("It is so.\nNext: do this")
 def test_a_warning_of_the_package_is_one_line_without_code(text):
     before = warnings.formatwarning
     with harmless():

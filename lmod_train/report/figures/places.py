@@ -63,7 +63,7 @@ LEADING, TRAILING = (
 
 
 def in_order(places: Iterable[str]) -> list[str]:
-    """Return places in the order in which an image passes through them: ceiling, tower, projector, layers, the answer."""
+    """Return places as an image passes through them: ceiling, tower, projector, layers, the model's own answer."""
     kinds = ("tower", "projector", "deep", "image", "decision")
 
     def order(place: str) -> tuple[int, int, int]:
