@@ -310,7 +310,8 @@ def _lead(scores: Mapping[str, float], finding: Finding) -> str:
         ends = "" if loss.low is None or loss.high is None else f", {loss.low:+.2f} to {loss.high:+.2f}"
         return f"lost {'to the prior' if loss.name == 'prior' else f'in {loss.name}'} ({loss.change:+.2f}{ends})"
     if finding.reason != NONE:
-        return f"where, or whether, anything is lost cannot be told ({finding.reason})"
+        it = "it" if finding.largest and finding.largest.is_loss else "anything, if at all,"
+        return f"where {it} is lost cannot be told ({finding.reason})"
     together = scores.get(TOWER, 0.0) - scores.get(REPLY, 1.0)
     return f"{'lost in several steps together' if together >= MARGIN else 'no loss is found'} ({finding.reason})"
 

@@ -165,6 +165,7 @@ def test_the_first_loss_is_named_if_none_may_hide_before_it(found, loss, largest
         assert ("which may follow from it" in said) == (largest != loss)
     else:
         assert ("largest fall" in said) == bool(largest and largest.is_loss)
+        assert ("where it is lost" in said) == bool(largest and largest.is_loss)
         assert ("cannot be told" in said) == (not reason.startswith("no step loses")) and finding.reason in said
 
 

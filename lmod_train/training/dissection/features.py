@@ -36,7 +36,16 @@ from lmod_train.training.callbacks.protocols import data_of
 from lmod_train.training.callbacks.training_set import Divided, leaks
 from lmod_train.training.dissection.interchange import Exchange, exchanged
 from lmod_train.training.dissection.probes import divided
-from lmod_train.training.dissection.states import alone, joined, readable, states_of, unreadable, untrained_tower
+from lmod_train.training.dissection.states import (
+    TUNED,
+    alone,
+    joined,
+    nothing_to_read,
+    readable,
+    states_of,
+    unreadable,
+    untrained_tower,
+)
 
 
 class Dissection(Callback):
@@ -174,14 +183,12 @@ def check_question(records: Sequence[Record], seen: Mapping[str, str] | None = N
     seen = seen or {}
     why = [seen.get(record.id) or unreadable(record) for record in records]
     usable = [record for record, reason in zip(records, why, strict=True) if not reason]
-    cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
-    if not usable and seen:
-        cure = "name splits or a curated folder with images that it was not tuned on: `--split held_out`"
     if not usable:
-        raise BadArgument("--task", ", ".join(tasks) or "none", f"records to dissect ({(*why, 'none')[0]})", cure)
+        raise nothing_to_read(", ".join(tasks) or "none", (*why, "none")[0])
     asked = {(r.source, r.modality, r.language, r.messages) for r in usable}
     if len(asked) > len({several[:3] for several in asked}) or len({r.choices for r in usable}) > 1:
         expected = "a task that asks the same about each image, as a probe reads the answers to one question"
+        cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
         raise BadArgument("--task", ", ".join(tasks), expected, cure)
     classes = np.unique([record.answer for record in usable], return_inverse=True)[1]
     divided(classes.astype(np.intp), [group_of(record) for record in usable])
@@ -194,7 +201,7 @@ def _seen_in_training(trainer: Trainer) -> dict[str, str]:
         return {}
     trained = [i for i in read_training_set(run_of_checkpoint(Path(trainer.ckpt_path))) if i.split == "train"]
     found = leaks(data.asked("validate"), data.families(), trained) if trained else {}
-    return {record: f"the model was tuned on {why}" for record, why in found.items()}
+    return {record: f"{TUNED} {why}" for record, why in found.items()}
 
 
 def opened(module: LightningModule) -> tuple[Any, Dialect]:

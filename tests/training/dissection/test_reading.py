@@ -125,7 +125,10 @@ def test_records_without_states_take_no_part_and_a_run_without_any_is_refused(tm
     assert Dissected(tmp_path).left_out() == {items[i].id: "its states are missing" for i in (3, 4)}
     for file in Dissected(tmp_path).features.iterdir():
         file.unlink()
-    with pytest.raises(BadArgument, match=r"its states are missing.*\nNext: "):
+    with pytest.raises(BadArgument, match=r"its states are missing.*\nNext: .*--task four_way"):
+        read_places(tmp_path, items)
+    Dissected(tmp_path).list_left_out({i.id: "the model was tuned on the same image file" for i in items}, 0)
+    with pytest.raises(BadArgument, match=r"the same image file.*\nNext: .*--split held_out"):
         read_places(tmp_path, items)
     with pytest.raises(BadArgument, match="records to dissect"):
         read_places(tmp_path, [])
