@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Literal, get_args, get_type_hints
@@ -11,10 +13,16 @@ from typing import Literal, get_args, get_type_hints
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.judge import parted
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Answer, Prediction, Unparsed
 
 CALLBACK = "lmod_train.training.dissection.features.Dissection"
+
+Ceiling = tuple[Sequence[Prediction], frozenset[str] | None]
+"""Replies of a supervised model, and the questions whose images it was not trained on; None if it saw none."""
+
+OWN = {r"^run=": "out=", r"--run\b": "--out", r"--data\.tasks\b": "--task"}
+"""Pattern of an option of `validate` in a message -> the option of this command that it was made of."""
 
 
 def dissect(
@@ -79,22 +87,37 @@ def _dissect(
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.core.artifacts.predictions import read_predictions
     from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.artifacts.training_set import read_unseen
 
     read_manifest(curated)
-    reached = None if ceiling is None else read_predictions(Run(ceiling).predictions)
+    reached = None if ceiling is None else (read_predictions(Run(ceiling).predictions), read_unseen(ceiling))
     asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
     trusted = [word for module in trust or () for word in ("--trust", module)]
     options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs, control), *others]
-    named = by_name("validate", options)
-    check_names("validate", named)
-    from lmod_train.cli.experiment import run as validate
+    with _as_typed():
+        named = by_name("validate", options)
+        check_names("validate", named)
+        from lmod_train.cli.experiment import run as validate
 
-    status = validate(["validate", *named])
+        status = validate(["validate", *named])
     from lmod_train.core.lock import is_first
 
     if is_first():
         _read(out, reached, tuple(trust or ()))
     return status
+
+
+@contextmanager
+def _as_typed() -> Iterator[None]:
+    """Name options in errors as they are typed in this command."""
+    try:
+        yield
+    except LmodError as error:
+        text = str(error)
+        for theirs, own in OWN.items():
+            text = re.sub(theirs, own, text)
+        error.args = (text,)
+        raise
 
 
 def _model(model: str, trust: Sequence[str]) -> list[str]:
@@ -142,7 +165,7 @@ def _callback(pairs: int, control: bool) -> list[str]:
     ]
 
 
-def _read(out: Path, ceiling: Sequence[Prediction] | None, trust: tuple[str, ...]) -> None:
+def _read(out: Path, ceiling: Ceiling | None, trust: tuple[str, ...]) -> None:
     """Read the places of a run, write its page, and print what was found."""
     from lmod_train.report.report import report
     from lmod_train.report.results import read_results
@@ -152,24 +175,30 @@ def _read(out: Path, ceiling: Sequence[Prediction] | None, trust: tuple[str, ...
 
     results = read_results([out], trust=trust)
     items = [item for own in results.items.values() for tasks in own.values() for item in tasks]
-    reached = None if ceiling is None else _reached(ceiling, {item.id: item.image for item in items})
+    reached = None if ceiling is None else _reached(*ceiling, {item.id: item.image for item in items})
     read_places(out, items, reached, progress=sys.stderr.isatty())
     page = report([out], out / "report", trust=trust, sections=[WhereItIsLost(), Scores()])
     print("\n".join(WhereItIsLost.sentences(results)))
     print(f"wrote {page}")
 
 
-def _reached(ceiling: Sequence[Prediction], images: Mapping[str, str]) -> dict[str, Answer | Unparsed]:
+def _reached(
+    ceiling: Sequence[Prediction], unseen: frozenset[str] | None, images: Mapping[str, str]
+) -> dict[str, Answer | Unparsed]:
     """Return record id -> answer of the supervised model about the same images, none that it was trained on."""
     from lmod_train.scoring.items import images_of
+    from lmod_train.scoring.ways import question_of
 
     found = {
         p.record.id: p.answer
         for p in ceiling
-        if images.get(p.record.id) == images_of(p.record) and p.record.split != "train" and p.status != "failed"
+        if images.get(p.record.id) == images_of(p.record)
+        and p.record.split != "train"
+        and (unseen is None or question_of(p.record.id, p.record.tags) in unseen)
+        and p.status != "failed"
     }
     if not found:
-        expected = "a run with replies to these records outside the training split"
+        expected = "a run with replies to these records, of a model that was not trained on them"
         cure = "name another, or leave `--ceiling` out: states and replies are kept, and the command continues"
         raise BadArgument("--ceiling", f"{len(ceiling)} replies to other records", expected, cure)
     return found

@@ -27,6 +27,11 @@ UNUSED = "comprehension or mapping"
 MARGIN = 0.05
 """Smallest difference of balanced accuracy that is called a loss: 5 points."""
 
+POINTS = f"{100 * MARGIN:.0f} points or more"
+
+NONE = f"no step loses {POINTS} of the mean recall"
+"""Reason of a finding without a loss. A class alone, or several steps together, can still have lost more."""
+
 LEVEL = 0.05
 """Level of the tests of the steps, over all steps together."""
 
@@ -246,15 +251,11 @@ def named(found: Sequence[Step]) -> Finding:
         if step.is_loss and not unsure:
             return Finding(step, largest)
         if step.is_loss:
-            return Finding(None, largest, f"{unsure[0].name} may lose {MARGIN:.0%} or more before it")
+            return Finding(None, largest, f"{unsure[0].name} may lose {POINTS} before it")
     unsure = [step for step in judged if not step.excludes_loss]
     if unsure:
-        return Finding(None, largest, f"{_listed([s.name for s in unsure])} may lose {MARGIN:.0%} or more")
-    return Finding(None, largest, f"no step loses {MARGIN:.0%} or more")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(dict.fromkeys(names))
+        return Finding(None, largest, f"{' and '.join(dict.fromkeys(s.name for s in unsure))} may lose {POINTS}")
+    return Finding(None, largest, NONE)
 
 
 NEXT = {
@@ -269,7 +270,13 @@ NEXT = {
 """What is lost -> what to try next."""
 
 
-def sentence(task: str, scores: Mapping[str, float], finding: Finding, best: str = BEST) -> str:
+def sentence(
+    task: str,
+    scores: Mapping[str, float],
+    finding: Finding,
+    best: str = BEST,
+    recalls: Mapping[str, tuple[float, float]] | None = None,
+) -> str:
     """Return one sentence: what can be read at the places, where it is lost, and what to try next.
 
     Args:
@@ -277,26 +284,48 @@ def sentence(task: str, scores: Mapping[str, float], finding: Finding, best: str
         scores: Place -> balanced accuracy.
         finding: What the steps say.
         best: The layer of the language model that was chosen most often, in words.
+        recalls: Class -> its recalls in the tower and in the reply; the one that falls most is named, from `MARGIN` on.
 
     Example:
         >>> loss = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17, 0.001)
-        >>> scores = {TOWER: 0.81, PROJECTOR: 0.80, BEST: 0.79, CORRECTED: 0.78, REPLY: 0.55}
-        >>> print(sentence("glaucoma", scores, Finding(loss, loss), "layer 18"))  # doctest: +NORMALIZE_WHITESPACE
-        glaucoma: 0.81 can be read from the tower, 0.80 behind the projector, 0.79 at the best layer (layer
-        18), 0.78 with the prior removed, 0.55 is answered: lost to the prior (-0.23, -0.31 to -0.17); next: tune, or
-        correct the prior
+        >>> scores = {TOWER: 0.97, PROJECTOR: 0.96, BEST: 0.95, CORRECTED: 0.78, REPLY: 0.55}
+        >>> recalls = {"GLAUCOMA": (0.96, 0.13), "NON-GLAUCOMA": (0.98, 0.97)}
+        >>> print(sentence("glaucoma", scores, Finding(loss, loss), "layer 18", recalls))
+        ... # doctest: +NORMALIZE_WHITESPACE
+        glaucoma: 0.97 can be read from the tower, 0.96 behind the projector, 0.95 at the best layer (layer
+        18), 0.78 with the prior removed, 0.55 is answered: lost to the prior (-0.23, -0.31 to -0.17); the recall of
+        GLAUCOMA falls most, from 0.96 in the tower to 0.13 in the reply; next: tune, or correct the prior
     """
     places = {place: words for place, words in _WORDS.items() if place in scores}
     told = [f"{scores[p]:.2f} {words}{f' ({best})' if p == BEST else ''}" for p, words in places.items()]
-    said = f"{task}: {', '.join(told)}: "
+    said = [f"{task}: {', '.join(told)}: {_lead(scores, finding)}", _largest(finding), _fallen(recalls or {})]
+    if CEILING not in scores and scores.get(TOWER, 1.0) <= 1 - MARGIN:  # what is lost first could be lost here
+        said.append("whether the tower itself loses any is not tested: add `--ceiling RUN` of a supervised model")
+    if finding.loss or " may lose " in finding.reason:
+        said.append(f"next: {NEXT[finding.loss.name] if finding.loss else 'read more images'}")
+    return "; ".join(part for part in said if part)
+
+
+def _lead(scores: Mapping[str, float], finding: Finding) -> str:
+    """Return in words where it is lost, why that cannot be told, or that no loss is found."""
     loss = finding.loss
-    if loss is None:
-        lead = "nothing is lost" if finding.reason.startswith("no step loses") else "where it is lost cannot be told"
-        more = "; next: read more images" if " may lose " in finding.reason else ""
-        return f"{said}{lead} ({finding.reason}){_largest(finding)}{more}"
-    ends = "" if loss.low is None or loss.high is None else f", {loss.low:+.2f} to {loss.high:+.2f}"
-    to = "to the prior" if loss.name == "prior" else f"in {loss.name}"
-    return f"{said}lost {to} ({loss.change:+.2f}{ends}){_largest(finding)}; next: {NEXT[loss.name]}"
+    if loss is not None:
+        ends = "" if loss.low is None or loss.high is None else f", {loss.low:+.2f} to {loss.high:+.2f}"
+        return f"lost {'to the prior' if loss.name == 'prior' else f'in {loss.name}'} ({loss.change:+.2f}{ends})"
+    if finding.reason != NONE:
+        it = "it" if finding.largest and finding.largest.is_loss else "anything, if at all,"
+        return f"where {it} is lost cannot be told ({finding.reason})"
+    together = scores.get(TOWER, 0.0) - scores.get(REPLY, 1.0)
+    return f"{'lost in several steps together' if together >= MARGIN else 'no loss is found'} ({finding.reason})"
+
+
+def _fallen(recalls: Mapping[str, tuple[float, float]]) -> str:
+    """Return in words which class falls most between tower and reply; empty if none by `MARGIN`."""
+    choice = max(recalls, key=lambda name: recalls[name][0] - recalls[name][1], default="")
+    before, after = recalls.get(choice, (0.0, 0.0))
+    if before - after < MARGIN:
+        return ""
+    return f"the recall of {choice} falls most, from {before:.2f} in the tower to {after:.2f} in the reply"
 
 
 def _largest(finding: Finding) -> str:
@@ -305,7 +334,7 @@ def _largest(finding: Finding) -> str:
     if step is None or step == finding.loss or not step.is_loss:
         return ""
     follows = ", which may follow from it" if finding.loss else ""
-    return f"; the largest fall is in {step.name}, {step.change:+.2f}{follows}"
+    return f"the largest fall is in {step.name}, {step.change:+.2f}{follows}"
 
 
 _WORDS = {

@@ -18,9 +18,11 @@ from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Message, Part, Reply
 from lmod_train.core.types import Prediction as Predicted
 from lmod_train.scoring.dissection import ABSENT, CEILING
+from lmod_train.scoring.items import images_of
 from lmod_train.training.dissection import features, probes, reading
 from tests.behind_timm import write_behind
 from tests.families import write_tiny
@@ -182,6 +184,18 @@ def refused(capsys, *told):
     assert all(word in said for word in (*told, "Next: ")) and "Traceback" not in said, said
 
 
+def test_a_ceiling_does_not_count_for_what_its_model_was_trained_on(folder):
+    """A run of a model that was trained elsewhere lists its questions without the training."""
+    own = [hashed(folder, r) for r in RECORDS]
+    given = [Predicted(r, Reply(r.id, r.answer), r.answer) for r in own]
+    images = {r.id: images_of(r) for r in own}
+    for unseen in (HELD_OUT, HELD_OUT[:3], [HELD_OUT[0], RECORDS[2].id]):
+        assert set(command._reached(given, frozenset(unseen), images)) == set(unseen) & set(HELD_OUT)
+    assert set(command._reached(given, None, images)) == set(HELD_OUT)
+    with pytest.raises(BadArgument, match="not trained on"):
+        command._reached(given, frozenset(), images)
+
+
 def test_a_ceiling_that_does_not_exist_is_refused_before_the_model_is_loaded(model, folder, tmp_path, capsys):
     assert dissect(model, folder, "--ceiling", "nowhere") == 2
     refused(capsys, "nowhere")
@@ -269,6 +283,25 @@ def test_a_folder_of_another_model_is_left_as_it_is(folder, out, tmp_path, capsy
     assert dissect(write_tiny(tmp_path / "second", "llava", seed=1), folder, "--pairs", "2") == 2
     refused(capsys, "out")
     assert before == {file: file.read_bytes() for file in out.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"out": "full"}, "--out='"),
+        ({"task": "glaucma"}, "`--task glaucoma`"),
+        ({"options": ["--pairs", "1"]}, "`--out DIR`"),
+    ],
+    ids=["another folder", "another word", "another option"],
+)
+def test_errors_name_options_as_they_are_typed(model, folder, out, tmp_path, capsys, given, told):
+    """The options of `validate`, which asks, are no options of this command."""
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").touch()
+    options = given.pop("options", ["--pairs", "2"])
+    assert dissect(model, folder, *options, **given) == 2
+    said = capsys.readouterr().err
+    assert told in said and not any(word in said for word in ("--run", "run=", "--data.tasks")), said
 
 
 def test_a_run_of_another_command_is_left_as_it_is(model, folder, tmp_path, capsys):

@@ -4,7 +4,7 @@ import warnings
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from lmod_train.cli import main
 from lmod_train.cli.terminal import PACKAGE, harmless
@@ -27,6 +27,7 @@ def test_names_of_folders_and_errors_are_harmless(tmp_path, capsys):
 
 
 @given(st.text())
+@example("It is so.\nNext: do this")
 def test_a_warning_of_the_package_is_one_line_without_code(text):
     before = warnings.formatwarning
     with harmless():
@@ -34,6 +35,7 @@ def test_a_warning_of_the_package_is_one_line_without_code(text):
         other = warnings.formatwarning(UserWarning(text), UserWarning, "/elsewhere/numpy.py", 1, "x = 1")
     assert warnings.formatwarning is before
     assert shown.startswith("warning: ") and shown.endswith("\n") and len(shown.splitlines()) == 1
+    assert "\\u000a" not in shown or "\\u000a" in text, "a line for what to do next"
     assert "\x1b" not in shown and PACKAGE not in shown and '"""' not in shown
     assert other == before(UserWarning(text), UserWarning, "/elsewhere/numpy.py", 1, "x = 1")
 

@@ -139,13 +139,18 @@ LARGER = step("saying", -0.4)
     [
         ([SURE, LOSS, LARGER], LOSS, LARGER, ""),
         ([SURE, LOSS, UNSURE], LOSS, LOSS, ""),
-        ([SURE, UNSURE, LOSS], None, LOSS, "connection may lose 5% or more before it"),
-        ([SURE, SURE], None, None, "no step loses 5% or more"),
-        ([SURE, UNSURE], None, UNSURE, "connection may lose 5% or more"),
-        ([replace(LOSS, p=0.06)], None, replace(LOSS, p=0.06), "prior may lose 5% or more"),
-        ([replace(LOSS, change=-0.04, low=-0.045)], None, replace(LOSS, change=-0.04, low=-0.045), "no step loses 5%"),
+        ([SURE, UNSURE, LOSS], None, LOSS, "connection may lose 5 points or more before it"),
+        ([SURE, SURE], None, None, "no step loses 5 points or more"),
+        ([SURE, UNSURE], None, UNSURE, "connection may lose 5 points or more"),
+        ([replace(LOSS, p=0.06)], None, replace(LOSS, p=0.06), "prior may lose 5 points or more"),
+        (
+            [replace(LOSS, change=-0.04, low=-0.045)],
+            None,
+            replace(LOSS, change=-0.04, low=-0.045),
+            "no step loses 5 points",
+        ),
         ([replace(SURE, change=None, low=None), LOSS], LOSS, LOSS, ""),
-        ([replace(SURE, low=None), LOSS], None, LOSS, "connection may lose 5% or more before it"),
+        ([replace(SURE, low=None), LOSS], None, LOSS, "connection may lose 5 points or more before it"),
         ([replace(SURE, change=None)], None, None, "no step is judged"),
     ],
 )
@@ -160,7 +165,33 @@ def test_the_first_loss_is_named_if_none_may_hide_before_it(found, loss, largest
         assert ("which may follow from it" in said) == (largest != loss)
     else:
         assert ("largest fall" in said) == bool(largest and largest.is_loss)
-        assert ("nothing is lost" in said) == reason.startswith("no step loses") and finding.reason in said
+        assert ("where it is lost" in said) == bool(largest and largest.is_loss)
+        assert ("cannot be told" in said) == (not reason.startswith("no step loses")) and finding.reason in said
+
+
+@pytest.mark.parametrize("tower", [0.3, 0.6, 0.95, 0.96, 1.0])
+@pytest.mark.parametrize("found", [[SURE], [LOSS], [UNSURE], []])
+def test_a_tower_that_may_have_lost_is_not_passed_over(tower, found):
+    """Without a ceiling the first step is not judged: a model that is as bad as its tower has not lost nothing."""
+    told = [sentence("t", {**given, TOWER: tower, REPLY: tower}, named(found)) for given in ({}, {CEILING: 0.9})]
+    assert ["--ceiling RUN" in said for said in told] == [tower <= 0.95, False]
+
+
+@pytest.mark.parametrize("steps", range(1, 7))
+def test_small_losses_that_sum_up_are_a_loss(steps):
+    scores = {TOWER: 0.99, REPLY: 0.99 - 0.04 * steps}
+    said = sentence("t", scores, named([step(change=-0.04, low=-0.045)] * steps))
+    assert ("lost in several steps together" in said) == (steps > 1) and ("no loss is found" in said) == (steps == 1)
+
+
+@pytest.mark.parametrize("classes", [2, 4, 12])
+@pytest.mark.parametrize("share", [0.04, 0.06, 0.5, 1.0])
+def test_a_class_that_the_mean_hides_is_named(classes, share):
+    """The mean of twelve recalls loses under 5 points where half of a class is missed."""
+    recalls = {f"c{i}": (0.95, 0.95 - share * 0.95 if i == 1 else 0.94) for i in range(classes)}
+    mean = [float(np.mean(some)) for some in zip(*recalls.values(), strict=True)]
+    said = sentence("t", {TOWER: mean[0], REPLY: mean[1]}, named([SURE]), recalls=recalls)
+    assert ("recall of c1 falls most, from 0.95 in the tower" in said) == (share > 0.05)
 
 
 def test_every_step_has_a_next_thing_to_try():

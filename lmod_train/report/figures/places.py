@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def draw_places(table: Table, out: Path) -> None:
         out: Folder to write to.
     """
     rows = lines(table)
-    places = _in_order(rows)
+    places = in_order(distinct(rows, "place"))
     with sheet(table, out, 3.6) as axes:
         axis = axes[0, 0]
         for number_of, (model, own) in enumerate(list(parts(rows, "model"))[:MOST]):
@@ -63,8 +63,8 @@ LEADING, TRAILING = (
 )
 
 
-def _in_order(rows: Sequence[Line]) -> list[str]:
-    """Return the places of all models in order: ceiling, tower, projector, layers, and the model's own answer."""
+def in_order(places: Iterable[str]) -> list[str]:
+    """Return places as an image passes through them: ceiling, tower, projector, layers, the model's own answer."""
     kinds = ("tower", "projector", "deep", "image", "decision")
 
     def order(place: str) -> tuple[int, int, int]:
@@ -78,7 +78,7 @@ def _in_order(rows: Sequence[Line]) -> list[str]:
             return 3, int(layer), at
         return 1 + (at > 0), int(layer or 999 * (at == 0)), at
 
-    return sorted(distinct(rows, "place"), key=order)
+    return sorted(places, key=order)
 
 
 def _short(place: str) -> str:

@@ -13,13 +13,14 @@ import pandas as pd
 from lmod_train.core.artifacts.dissection import Dissected
 from lmod_train.core.types import Score
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Remark, Text, table
-from lmod_train.report.figures.places import COLUMNS, draw_places
+from lmod_train.report.figures.places import COLUMNS, draw_places, in_order
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.dissection import (
     ABSENT,
     BEST,
     CHAIN,
+    REPLY,
     SHORTCUTS,
     TOWER,
     Classes,
@@ -133,7 +134,9 @@ class DissectedRun:
     def sentence(self) -> str:
         """The finding in one sentence, with the number of records that took no part."""
         scores = {place: score.value or 0.0 for place, score in self.scores.items() if place in CHAIN}
-        said = sentence(self.task, scores, self.finding, self.best)
+        answered = self._recalls(REPLY)
+        recalls = {choice: (held, answered[choice]) for choice, held in self._recalls(TOWER).items()}
+        said = sentence(self.task, scores, self.finding, self.best, recalls)
         left = len(self._dissected.left_out().keys() - set(self._rows["id"]))
         return said + self._shortcut + (f" ({left} records could not be dissected)" if left else "")
 
@@ -154,8 +157,8 @@ class DissectedRun:
 
     @cached_property
     def scores(self) -> dict[str, Score]:
-        """Place -> balanced accuracy, in the order of the file."""
-        return {place: self._score(place, read) for place, read in self._read.items()}
+        """Place -> balanced accuracy, in the order in which an image passes through the places."""
+        return {place: self._score(place, self._read[place]) for place in in_order(self._read)}
 
     def _score(self, place: str, read: Classes) -> Score:
         kept = np.flatnonzero(read != ABSENT)
@@ -178,10 +181,15 @@ class DissectedRun:
     def place_rows(self) -> Iterator[list[Cell]]:
         """Yield a row a place, with its area under the ROC curve and the recalls."""
         for place, score in self.scores.items():
-            read, ends = self._read[place], (score.low, score.high)
-            own = {choice: read[(self._truth == i) & (read != ABSENT)] == i for i, choice in enumerate(self.choices)}
-            recalls = ", ".join(f"{choice} {right.mean():.2f}" for choice, right in own.items() if len(right))
+            recalls = ", ".join(f"{choice} {value:.2f}" for choice, value in self._recalls(place).items())
+            ends = (score.low, score.high)
             yield [self.model, in_words(place), score.n, score.value, ends, self._area(place), recalls]
+
+    def _recalls(self, place: str) -> dict[str, float]:
+        """Return the recall of each class that has records at a place."""
+        read = self._read[place]
+        own = {choice: read[(self._truth == i) & (read != ABSENT)] == i for i, choice in enumerate(self.choices)}
+        return {choice: float(right.mean()) for choice, right in own.items() if len(right)}
 
     def _area(self, place: str) -> float | None:
         listed = self._rows.loc[self._rows["place"] == place, "probabilities"]

@@ -6,7 +6,7 @@ nothing, and the outcomes of the interchange.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -41,7 +41,16 @@ from lmod_train.training.callbacks.protocols import data_of
 from lmod_train.training.callbacks.training_set import Divided, leaks
 from lmod_train.training.dissection.interchange import Exchange, exchanged
 from lmod_train.training.dissection.probes import divided
-from lmod_train.training.dissection.states import alone, joined, readable, states_of, unreadable, untrained_tower
+from lmod_train.training.dissection.states import (
+    TUNED,
+    alone,
+    joined,
+    nothing_to_read,
+    readable,
+    states_of,
+    unreadable,
+    untrained_tower,
+)
 
 
 class Dissection(Callback):
@@ -74,8 +83,10 @@ class Dissection(Callback):
         """Read what the file of each record is called; it depends on weights, words and images."""
         if trainer.sanity_checking:
             return
-        check_question(data_of(trainer).asked("validate"))
         self._seen = _seen_in_training(trainer)
+        check_question(data_of(trainer).asked("validate"), self._seen)
+        if trainer.world_size > 1 and self._pairs:
+            rank_zero_warn("images are exchanged in one process only. Next: add `--trainer.devices 1`")
         self._dissected = Dissected(Path(trainer.default_root_dir))
         self._named = read_run_column(Run(Path(trainer.default_root_dir)).records, "asked")
         folder = self._dissected.features
@@ -84,7 +95,10 @@ class Dissection(Callback):
     def on_validation_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Store the states of each record of a batch; list those that cannot be dissected."""
+        """Store the states of each record of a batch; list those that cannot be dissected.
+
+        Images are exchanged in front of the last reply: a run without a question to ask has no batch to do it in.
+        """
         if trainer.sanity_checking or not len(batch):
             return
         network, dialect = opened(pl_module)
@@ -105,22 +119,17 @@ class Dissection(Callback):
                     self._dissected.lay_out({place: len(vector) for place, vector in vectors.items()}, record.choices)
                     self._cache.keep(self._named[record.id], joined(vectors))
         self._dissected.list_left_out(left_out, trainer.global_rank)
+        if trainer.world_size == 1 and batch_idx + 1 == trainer.num_val_batches[dataloader_idx]:
+            self._exchange(trainer, network, dialect, cast(LmodModule, pl_module))
 
-    def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def _exchange(self, trainer: Trainer, network: Any, dialect: Dialect, module: LmodModule) -> None:
         """Exchange the images of records, unless those of the same records have been exchanged."""
-        network, dialect = opened(pl_module)
-        if trainer.sanity_checking:
-            return
-        if trainer.world_size > 1:
-            if self._pairs:
-                rank_zero_warn("images are exchanged in one process only. Next: add `--trainer.devices 1`")
-            return
         pairs = self._chosen(data_of(trainer).asked("validate"))
         asked = " ".join(self._named[record.id] for records in pairs for record in records)
         of = sha256(asked.encode()).hexdigest()
         if not pairs or self._dissected.exchanged() == of:
             return
-        module, images, rows = cast(LmodModule, pl_module), data_of(trainer).images, []
+        images, rows = data_of(trainer).images, []
         for records in pairs:
             batch = module.collate(records, images).to(module.device)
             rows += exchanged(network, dialect, ChatBatch.of(batch))
@@ -165,10 +174,14 @@ def _comparable(one: Record, other: Record) -> bool:
     return same and group_of(one) != group_of(other) and one.image_sha256 != other.image_sha256
 
 
-def check_question(records: Sequence[Record]) -> None:
+def check_question(records: Sequence[Record], seen: Mapping[str, str] | None = None) -> None:
     """Refuse records that ask several questions: a probe reads one.
 
     Images of a source and modality, and questions in a language, may have words of their own.
+
+    Args:
+        records: Those that are asked.
+        seen: Id of a record that takes no part, as the model was tuned on its image -> the reason.
 
     Raises:
         BadArgument: There are several tasks, variants, wordings or lists of choices, none that can be dissected, or
@@ -182,14 +195,15 @@ def check_question(records: Sequence[Record]) -> None:
         found = f"{len(variants)} variants: {', '.join(sorted(variants))}"
         cure = f"name one: `--data.variant {min(variants - {''})}`"
         raise BadArgument("data.variant", found, "one variant, as a probe reads the answers to one question", cure)
-    why = [unreadable(record) for record in records]
+    seen = seen or {}
+    why = [seen.get(record.id) or unreadable(record) for record in records]
     usable = [record for record, reason in zip(records, why, strict=True) if not reason]
-    cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
     if not usable:
-        raise BadArgument("--task", ", ".join(tasks) or "none", f"records to dissect ({(*why, 'none')[0]})", cure)
+        raise nothing_to_read(", ".join(tasks) or "none", (*why, "none")[0])
     asked = {(r.source, r.modality, r.language, r.messages) for r in usable}
     if len(asked) > len({several[:3] for several in asked}) or len({r.choices for r in usable}) > 1:
         expected = "a task that asks the same about each image, as a probe reads the answers to one question"
+        cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
         raise BadArgument("--task", ", ".join(tasks), expected, cure)
     classes = np.unique([record.answer for record in usable], return_inverse=True)[1]
     divided(classes.astype(np.intp), [group_of(record) for record in usable])
@@ -202,7 +216,7 @@ def _seen_in_training(trainer: Trainer) -> dict[str, str]:
         return {}
     trained = [i for i in read_training_set(run_of_checkpoint(Path(trainer.ckpt_path))) if i.split == "train"]
     found = leaks(data.asked("validate"), data.families(), trained) if trained else {}
-    return {record: f"the model was tuned on {why}" for record, why in found.items()}
+    return {record: f"{TUNED} {why}" for record, why in found.items()}
 
 
 def opened(module: LightningModule) -> tuple[Any, Dialect]:

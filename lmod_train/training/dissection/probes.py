@@ -75,7 +75,10 @@ def divided(truth: Classes, groups: Sequence[str], seed: int = 0) -> Divided:
 
 def _too_few(found: str) -> BadArgument:
     expected = "at least two classes with four patients each in the splits that are read"
-    cure = "curate more samples, or read all splits of a model that is not tuned on them: `--split all`"
+    cure = (
+        "read more records: without `--data.limit` (it takes the first by id) and `--data.subset`, or all splits of a "
+        "model that is not tuned on them: `--split all`; or curate more samples"
+    )
     return BadArgument("CURATED", found, expected, cure)
 
 

@@ -32,7 +32,7 @@ from lmod_train.scoring.dissection import (
 )
 from lmod_train.scoring.items import Item
 from lmod_train.training.dissection.probes import Divided, Probe, best_of, divided, permuted, probe
-from lmod_train.training.dissection.states import LIKELIHOODS
+from lmod_train.training.dissection.states import LIKELIHOODS, nothing_to_read
 
 Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
@@ -70,10 +70,7 @@ def read_places(
     dissected.list_left_out(dict.fromkeys(sorted(lost), "its states are missing"), 0)
     if not kept:
         left = next(iter(dissected.left_out().values()), "its states are missing")
-        cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
-        raise BadArgument(
-            "--task", items[0].id.partition("/")[0] if items else "none", f"records to dissect ({left})", cure
-        )
+        raise nothing_to_read(items[0].id.partition("/")[0] if items else "none", left)
     choices = kept[0].choices
     index = {choice: i for i, choice in enumerate(choices)}
     truth = np.array([index[label_of(item.truth)] for item in kept], dtype=np.intp)
@@ -94,10 +91,10 @@ def read_places(
     if ceiling is not None:
         classes[CEILING] = np.array([_class_of(ceiling[i.id], index) if i.id in ceiling else ABSENT for i in kept])
     table = pd.concat([_rows(kept, truth, place, classes[place], read.get(place)) for place in classes])
-    dissected.keep(dissected.answers, table)
     controls: list[tuple[str, int, str | float]] = [("best layer", i, layers[which]) for i, which in enumerate(chosen)]
     controls += [("permuted labels", i, value) for i, value in _null(dissected, names, own, len(choices), permutations)]
     dissected.keep(dissected.controls, pd.DataFrame(controls, columns=["control", "number", "value"]))
+    dissected.keep(dissected.answers, table)  # the last: a report reads the controls of a run that has answers
     return table
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Record
 from lmod_train.models.chat.batch import ChatBatch
@@ -110,6 +111,18 @@ def _behind(untrained: nn.Module, network: Any, asked: ChatBatch) -> Tensor:
 def readable(asked: ChatBatch, row: int) -> str:
     """Return why a record of a batch cannot be dissected; empty if it can."""
     return asked.unasked().get(row) or unreadable(asked.records[row])
+
+
+TUNED = "the model was tuned on"
+"""Begin of the reason why a record takes no part that belongs to the training: its states hold a memorised answer."""
+
+
+def nothing_to_read(task: str, why: str) -> BadArgument:
+    """Return the error of a task none of whose records can be dissected, for the reason of one of them."""
+    cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
+    if why.startswith(TUNED):
+        cure = "name splits, or a curated folder, with images that it was not tuned on: `--split held_out`"
+    return BadArgument("--task", task, f"records to dissect ({why})", cure)
 
 
 def unreadable(record: Record) -> str:

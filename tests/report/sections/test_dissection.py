@@ -14,6 +14,7 @@ from lmod_train.scoring.dissection import (
     ABSENT,
     BEST,
     CEILING,
+    CHAIN,
     CORRECTED,
     LAST,
     LIKELIHOOD,
@@ -76,9 +77,11 @@ def test_a_planted_prior_is_named_with_what_is_read_at_each_place(tmp_path):
     (said,) = [p.text for p in found if isinstance(p, Remark)]
     assert said.startswith("cnn: glaucoma: 1.00 can be read from the tower, 1.00 behind the projector")
     assert "lost to the prior (-0.40" in said and "at the best layer (decision, layer 1)" in said
+    assert "GLAUCOMA falls most, from 1.00 in the tower to 0.60 in the reply" in said
     assert said.endswith("next: tune, or correct the prior (3 records could not be dissected)")
     (figure,) = [p for p in found if isinstance(p, Figure)]
-    assert [row[1] for row in figure.table.rows] == list(pd.read_parquet(Dissected(run).answers)["place"].unique())
+    shown = [row[1] for row in figure.table.rows]
+    assert set(shown) == set(PLACES) and [p for p in shown if p in CHAIN] == list(CHAIN[1:]), "as they are passed"
     stairs = {row[1]: row for row in figure.table.rows}
     assert list(stairs[TOWER][2:]) == [N, 1.0, stairs[TOWER][4], 0.5, None, 0.52]
     steps = {(row["from"], row["to"]): row for row in tables["lost_steps-glaucoma"]}
@@ -113,7 +116,7 @@ def test_a_ceiling_of_some_records_is_scored_on_these(tmp_path):
 def test_nothing_is_lost_where_nothing_is_lost_and_not_where_nothing_could_be_read(tmp_path):
     run = dissected(tmp_path / "a" / "cnn", {})
     (said,) = WhereItIsLost.sentences(read_results([run]))
-    assert "nothing is lost (no step loses 5% or more)" in said
+    assert said.endswith(": no loss is found (no step loses 5 points or more of the mean recall)")
     blind = dissected(tmp_path / "b" / "cnn", dict.fromkeys(PLACES, 0.5))
     (said,) = WhereItIsLost.sentences(read_results([blind]))
     assert "cannot be told (the probe of the tower is not shown to be above chance)" in said

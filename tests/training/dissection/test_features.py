@@ -201,13 +201,34 @@ def test_images_are_exchanged_between_patients_once_for_what_is_asked(folder, mo
     assert len(calls) == 6, "other images"
 
 
+@pytest.mark.parametrize("when", ["exchanged", "keep", "respond"])
+def test_a_run_killed_at_its_end_has_the_exchanges_once_it_is_complete(folder, model, tmp_path, monkeypatch, when):
+    """Nothing runs where no question is left to ask, so that all else is done in front of the last reply."""
+
+    class Killed(Exception): ...
+
+    def killed(*_):
+        if when != "respond" or len(read_replies(run / "replies")) == 8:
+            raise Killed
+        return responded(*_)
+
+    run, responded = tmp_path / "run", HuggingFace.respond
+    monkeypatch.setattr(Dissection, "_preferred", lambda self, record: int(record.id[-1]) % 2)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr({"exchanged": features, "keep": Dissected, "respond": HuggingFace}[when], when, killed)
+        dissect(folder, run, model, pairs=2)
+    assert len(read_replies(run / "replies")) == 8, "one batch is left"
+    dissected = dissect(folder, run, model, pairs=2)
+    assert len(read_replies(run / "replies")) == 10 and len(pd.read_csv(dissected.interchange)) > 4
+
+
 def test_a_tuned_model_is_not_read_on_what_it_was_tuned_on(folder, model, tmp_path, computed):
     tuned = VisionLanguageModel(str(model), lora=Lora(2, 4, 0.0), max_new_tokens=4)
     data = RecordsDataModule(folder, [Glaucoma()], split="val")
     data.setup("validate")
     families = data.families()
     seen = [TrainedImage("train", "phantom", "other", data.asked("validate")[0].image_sha256[0])]
-    seen += [TrainedImage("train", "phantom", families["glaucoma/p/4"], "")]
+    seen += [TrainedImage("train", "phantom", families["glaucoma/p/3"], "")]
     seen += [TrainedImage("val", "phantom", families["glaucoma/p/5"], "")]
     write_training_set(tmp_path / "fit", seen)
     quick = trainer(tmp_path / "run", callbacks=[Dissection(0), GenerationEval()])
@@ -220,7 +241,7 @@ def test_a_tuned_model_is_not_read_on_what_it_was_tuned_on(folder, model, tmp_pa
     left = Dissected(tmp_path / "run").left_out()
     assert left == {
         "glaucoma/p/0": "the model was tuned on the same image file",
-        "glaucoma/p/4": "the model was tuned on the same patient or photograph",
+        "glaucoma/p/3": "the model was tuned on the same patient or photograph",
     }
     assert len(computed) == 8
 
@@ -273,6 +294,16 @@ def test_what_a_probe_cannot_read_is_refused_before_anything_is_asked(records, t
     import re
 
     assert re.search(told, str(refused.value)) and "Next: " in str(refused.value)
+
+
+@pytest.mark.parametrize(("left", "told"), [(0, "--split held_out"), (6, "3 patients in the smallest"), (8, "")])
+def test_what_is_left_beside_the_training_is_enough_or_refused_before_anything_is_asked(left, told):
+    seen = {r.id: "the model was tuned on the same image file" for r in RECORDS[left:]}
+    if told:
+        with pytest.raises(BadArgument, match=told):
+            check_question(RECORDS, seen)
+    else:
+        check_question(RECORDS, seen)
 
 
 def test_images_of_another_kind_may_be_asked_in_their_own_words():

@@ -1,5 +1,6 @@
 """What is read at each place of planted features: a place that holds the answer is read, one that does not is not."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -124,7 +125,10 @@ def test_records_without_states_take_no_part_and_a_run_without_any_is_refused(tm
     assert Dissected(tmp_path).left_out() == {items[i].id: "its states are missing" for i in (3, 4)}
     for file in Dissected(tmp_path).features.iterdir():
         file.unlink()
-    with pytest.raises(BadArgument, match=r"its states are missing.*\nNext: "):
+    with pytest.raises(BadArgument, match=r"its states are missing.*\nNext: .*--task four_way"):
+        read_places(tmp_path, items)
+    Dissected(tmp_path).list_left_out({i.id: "the model was tuned on the same image file" for i in items}, 0)
+    with pytest.raises(BadArgument, match=r"the same image file.*\nNext: .*--split held_out"):
         read_places(tmp_path, items)
     with pytest.raises(BadArgument, match="records to dissect"):
         read_places(tmp_path, [])
@@ -135,6 +139,27 @@ def test_too_few_patients_of_a_class_are_refused(tmp_path, truth):
     items = write(tmp_path, set(), likelihoods(), truth)
     with pytest.raises(BadArgument, match="at least two classes with four patients each"):
         read_places(tmp_path, items)
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_killed_reading_leaves_answers_with_their_controls_or_none(tmp_path, monkeypatch, last):
+    """A report reads both of a run that has answers."""
+
+    class Killed(Exception): ...
+
+    real, kept = Dissected.keep, []
+
+    def keep(self, file, rows):
+        if len(kept) == last:
+            raise Killed
+        kept.append(file)
+        real(self, file, rows)
+
+    items, own = write(tmp_path, set(), likelihoods()), Dissected(tmp_path)
+    monkeypatch.setattr(Dissected, "keep", keep)
+    with pytest.raises(Killed) if last == 1 else nullcontext():
+        read_places(tmp_path, items, permutations=0)
+    assert own.controls.exists() and own.answers.exists() == (last == 2)
 
 
 def test_a_class_without_records_is_no_class(tmp_path):
