@@ -28,9 +28,9 @@ from lmod_train.scoring.dissection import (
     REPLY,
     TOWER,
     balanced,
-    prior_biases,
 )
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.prior import prior_biases
 from lmod_train.training.dissection.probes import Divided, Probe, best_of, divided, permuted, probe
 from lmod_train.training.dissection.states import LIKELIHOODS, nothing_to_read
 
