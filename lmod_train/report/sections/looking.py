@@ -16,7 +16,7 @@ from lmod_train.report.section import Section
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.report.sorted_errors import GROUNDING
 from lmod_train.report.thumbnails import licences
-from lmod_train.scoring.grounding import OTHER, SMALL, Effect, Finding, Judged, asked_of, enough
+from lmod_train.scoring.grounding import SMALL, Effect, Finding, Judged, asked_of, enough
 
 LEAK = 0.1
 """Accuracy above chance that the interval of the classifier of filled crops must exclude."""
@@ -75,12 +75,12 @@ def _next(one: Judged) -> str:
     """Return why it cannot be told, what could have been shown, and what to do next."""
     if one.verdict != "cannot be told":
         return _STEPS[one.verdict]
-    if one.detectable is None:
+    if one.widest is None or one.detectable is None:
         return one.why
-    needed = enough(one.finding.changes.get(OTHER, one.finding.floor), one.detectable)
-    effect = f"an effect of {100 * one.detectable:.0f} points"
-    shown = f"{one.why}; these {one.finding.n} questions would have shown {effect}"
-    return f"{shown}; ask about {needed:,} for {100 * SMALL:.0f} points" if needed > one.finding.n else shown
+    n, needed = one.widest.n, enough(one.widest, one.detectable)
+    effect = f"an effect of {100 * one.detectable:.0f} points" if one.detectable < 1 else "no effect"
+    shown = f"{one.why}; these {n} questions would have shown {effect}"
+    return f"{shown}; ask about {needed:,} for {100 * SMALL:.0f} points" if needed > n else shown
 
 
 def _leaks(results: Results) -> Iterator[Remark]:
