@@ -216,7 +216,8 @@ def show_all(
     that neither camera nor licence changes with the image. ``foreign`` is drawn by seed among the photographs; both
     depend on the sample alone, so that all languages show the same. A question of several images shows as many others.
     ``same_answer`` and ``other_answer`` are drawn like ``another``, of other patients with the same choices, one of the
-    same camera where there is one; the answer becomes theirs. ``blank`` is the mean image of the questions' images of
+    same camera where there is one; the answer becomes theirs. All of these are shown about equally often, as an image
+    that is shown to many says little about the others. ``blank`` is the mean image of the questions' images of
     the same source and modality.
 
     Args:
@@ -312,6 +313,7 @@ class _Others:
             for pool, members in pools.items()
         }
         self._classes = {pool: [sample_class(a) for a in members] for pool, members in self._sorted.items()}
+        self._ranks = {pool: self._ranked(members) for pool, members in self._sorted.items()}
 
     def of(self, one: PlacedQuestion) -> PlacedQuestion | None:
         """Return another sample's question; None where every sample is of the same class, or no image is shown."""
@@ -324,12 +326,25 @@ class _Others:
             if one.question.shows == "same_answer":
                 members, begin, end = members[begin:end], 0, 0
             left = len(members) - (end - begin)
-            first = _draw(self._seed, one.question.shows, one)
+            if is_probe:
+                first = _draw(self._seed, one.question.shows, one)
+            else:  # one after the other, so that none is shown to many while others are shown to none
+                first = self._ranks[pool][one.id] * left // (end - begin or left)
             for place in ((first + step) % left for step in range(left)):  # the first, but for copies of the own image
                 other = members[place if place < begin else place + end - begin]
                 if not {p.sha256 for p in other.pictures} & own and (is_probe or _other_patient(one, other)):
                     return other
         return None
+
+    def _ranked(self, members: Sequence[PlacedQuestion]) -> dict[str, int]:
+        """Return the id of each question -> its place among those of its class, in an order drawn by seed."""
+        drawn = sorted(members, key=lambda a: _draw(self._seed, a.question.shows, a))
+        seen: Counter[str] = Counter()
+        ranks = {}
+        for one in drawn:
+            ranks[one.id] = seen[sample_class(one)]
+            seen[sample_class(one)] += 1
+        return ranks
 
     @staticmethod
     def _pools(one: PlacedQuestion) -> tuple[tuple[str, ...], ...]:
