@@ -76,7 +76,7 @@ def _removals(
     shapes: Shapes,
 ) -> dict[str, Image.Image] | Dropped:
     """Return the image with each removal of the same evidence; all or none, so that they are of the same images."""
-    words = ", ".join(structures) or "anything"
+    words = ", ".join(structures) or "any structure"
     mask = evidence_of(sample, image.size, frame, structures, rule)
     if mask is None or not mask.any():
         return Dropped.of(sample, "grounding", "evidence_not_annotated", f"no mask or box of {words}", "part")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
+from lmod_train.core.removal import ALL
 from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Remark, Text, table
 from lmod_train.report.figures.qualitative import MODELS
 from lmod_train.report.figures.strip import COLUMNS, draw_strip
@@ -17,6 +18,7 @@ from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.report.sorted_errors import GROUNDING
 from lmod_train.report.thumbnails import licences
 from lmod_train.scoring.grounding import SMALL, Effect, Finding, Judged, asked_of, enough
+from lmod_train.tasks.grounding import Grounding
 
 LEAK = 0.1
 """Accuracy above chance that the interval of the classifier of filled crops must exclude."""
@@ -26,15 +28,15 @@ with the same or another answer, the mean image (blank), and a phantom redrawn w
 (counterfactual). Change: share of all answers, right or wrong, that differ from those to the image as it is, minus the
 share that differ when it is shown again (the floor). Specific effect: change without the evidence minus change without
 the place elsewhere. Grounded: of the answers right as it is, those that change without the evidence and stay without
-the place elsewhere. Follow: another patient's truth is answered; stay: the answer stays under another patient's image
-with the same one. All by true answer, with 95 % intervals over patients."""
+the place elsewhere; guesses between two answers reach 0.25. Follow: another patient's truth is answered; stay: the
+answer stays under another patient's image with the same one. All by true answer, with 95 % intervals over patients."""
 RULES = f"""Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
 the evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the lower end of the change
 under other_answer is above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must
 hold for every fill, and is Holm-adjusted over tasks."""
 _STEPS = {
     "does not look": "do not use these answers; find where the image is lost",
-    "looks, not at the evidence": "see in the strip and by `blind` what else in the image gives the answer",
+    "looks, not at the evidence": "the answer may be read elsewhere: see the images below, and the command blind",
     "looks at the evidence": "read the grounded share: how many right answers need the evidence",
 }
 
@@ -49,14 +51,21 @@ class Looking(Section):
         looks = looks_of(results)
         if looks:
             found = {name: look.judged for name, look in looks.items()}
-            yield from _verdicts(found)
+            yield from _verdicts(found, _evidence(results))
             yield from _leaks(results)
             yield from _tables(found)
             yield from _strips(results, looks)
         yield from WithoutImage().parts(results)
 
 
-def _verdicts(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
+def _evidence(results: Results) -> dict[str, str]:
+    """Return task -> the structures whose removal counts as that of the evidence; none for tasks not installed."""
+    tasks = {name: task for own in results.outcomes.values() for name, task in own.tasks.items()}
+    named = {name: task.evidence for name, task in tasks.items() if isinstance(task, Grounding)}
+    return {name: ", ".join(own).replace(ALL, "all that is annotated") for name, own in named.items()}
+
+
+def _verdicts(found: Mapping[str, Sequence[Judged]], evidence: Mapping[str, str]) -> Iterator[Part]:
     heads: Heads = ["task", "true answer", "model", N, "verdict", "why, and the next step"]
     rows: list[list[Cell]] = [
         [_task(one.finding), one.finding.truth, name, one.finding.n, one.verdict, _next(one)]
@@ -64,7 +73,9 @@ def _verdicts(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
         for one in several
     ]
     yield Text(" ".join(NOTE.split()))
-    yield table("looking", heads, rows, "Verdicts", " ".join(RULES.split()))
+    told = [f"{name.removesuffix(GROUNDING)}: {own or 'none'}" for name, own in sorted(evidence.items())]
+    note = [RULES, *([f"What was removed as the evidence: {'; '.join(told)}."] if told else [])]
+    yield table("looking", heads, rows, "Verdicts", " ".join(" ".join(note).split()))
 
 
 def _task(found: Finding) -> str:

@@ -78,7 +78,7 @@ def test_a_verdict_a_task_truth_and_model_with_one_next_step(planted):
         ("disc", YES): "looks at the evidence", ("disc", NO): "cannot be told",
     }  # fmt: skip
     assert all(row[0] == "glaucoma" and row[3] == 100 and row[5] for row in table.rows)
-    assert "5 points" in table.note
+    assert "5 points" in table.note and "removed as the evidence: glaucoma: optic disc, optic cup." in table.note
 
 
 def test_what_few_questions_would_have_shown_is_possible_and_of_their_number(planted):
@@ -86,7 +86,7 @@ def test_what_few_questions_would_have_shown_is_possible_and_of_their_number(pla
     for n, most in ((3, 0), (40, 100)):
         effect = Effect(n, 0.0, *((-0.9, 0.9) if n == 3 else (-0.2, 0.2)))
         one = Judged(planted_finding(planted), "cannot be told", "the intervals are too wide", effect)
-        told = next(row[5] for row in tables(_verdicts({"m": [one]}))["looking"].rows)
+        told = next(row[5] for row in tables(_verdicts({"m": [one]}, {}))["looking"].rows)
         points = [int(word) for word in re.findall(r"of (\d+) points", told)]
         assert f"these {n} questions" in told and all(5 < p <= most for p in points) and bool(points) == bool(most)
 
