@@ -19,7 +19,7 @@ from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation.copies import ORIENTATIONS, SURE
 from lmod_train.data.curation.families import Likeness, place_of
 from lmod_train.data.curation.foreign import Photograph
-from lmod_train.data.curation.mean_image import mean_path, write_mean_image
+from lmod_train.data.curation.mean_image import FEWEST, mean_path, write_mean_image
 from lmod_train.data.curation.prepare import Plan, Prepared, numbered
 from lmod_train.data.curation.records import Picture, PlacedQuestion, ask_all, draw_balanced, image_places, left_out
 from lmod_train.data.curation.splits import Place
@@ -244,7 +244,11 @@ def show_all(
             chosen = [foreign[(first + place) % len(foreign)] for place in range(image_places(one.question))]
             shown.append(replace(one, pictures=tuple(_foreign(photograph, one) for photograph in chosen)))
         elif one.question.shows == "blank":
-            mean = means[one.sample.source, one.sample.modality]
+            mean = means.get((one.sample.source, one.sample.modality))
+            if mean is None:
+                detail = f"{one.question.task}: a mean image is of at least {FEWEST} of a source and modality"
+                dropped.append(Dropped.of(one.sample, "show", "too_few_for_a_mean", detail, "part"))
+                continue
             shown.append(replace(one, pictures=(mean,) * image_places(one.question)))
         elif (other := others.of(one)) is not None:
             own = one.question if one.question.shows == "another" else _answered_by(one.question, other.question)
@@ -266,7 +270,7 @@ def _answered_by(question: Question, other: Question) -> Question:
 
 
 def _means(asked: Sequence[PlacedQuestion], out: Path) -> dict[tuple[str, str], Picture]:
-    """Return the mean image of each source and modality of which a question shows one."""
+    """Return the mean image of each source and modality of which a question shows one, if it has enough images."""
     shown: defaultdict[tuple[str, str], list[Picture]] = defaultdict(list)
     for one in asked:
         if one.question.shows == "own" and not one.question.perturbation:
@@ -275,7 +279,10 @@ def _means(asked: Sequence[PlacedQuestion], out: Path) -> dict[tuple[str, str], 
     means = {}
     for source, modality in sorted(wanted & shown.keys()):
         path, first = mean_path(source, modality), shown[source, modality][0]
-        sha256 = write_mean_image(out, path, [p.plain for p in shown[source, modality]])
+        images = {p.plain for p in shown[source, modality]}
+        if len(images) < FEWEST:
+            continue
+        sha256 = write_mean_image(out, path, sorted(images))
         means[source, modality] = Picture(path, path, sha256, first.scale, first.licence)
     return means
 

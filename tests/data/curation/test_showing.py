@@ -188,6 +188,13 @@ def test_swapped_images_are_of_other_patients_with_the_answer_asked_for():
         assert (other.question.answer == before.question.answer) == (before.question.shows == "same_answer")
 
 
+def test_the_mean_of_few_images_shows_each_and_is_not_asked():
+    questions = [one(f"{n}", "ab"[n % 2], shows) for n in range(4) for shows in ("own", "blank")]
+    shown, dropped = show(questions)
+    assert [a.question.shows for a in shown] == ["own"] * 4
+    assert [(d.key, d.reason, d.extent) for d in dropped] == [(str(n), "too_few_for_a_mean", "part") for n in range(4)]
+
+
 @pytest.mark.parametrize("sizes", ({"a": 40, "b": 40}, {"a": 60, "b": 7}, {"a": 20, "b": 30, "c": 50}))
 def test_swapped_images_are_shown_about_equally_often(sizes):
     """As often as the numbers of classes ask for, and once more at most, or twice where an own image is passed over."""
