@@ -33,7 +33,8 @@ answer stays under another patient's image with the same one. All by true answer
 RULES = f"""Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
 the evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the lower end of the change
 under other_answer is above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must
-hold for every fill, and is Holm-adjusted over tasks."""
+hold for every fill, and is Holm-adjusted over tasks: about one in 40 rows of mere guesses looks at the evidence by
+luck."""
 _STEPS = {
     "does not look": "do not use these answers; find where the image is lost",
     "looks, not at the evidence": "the answer may be read elsewhere: see the images below, and the command blind",
