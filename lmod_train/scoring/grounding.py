@@ -241,7 +241,7 @@ def _difference(asked: Sequence[Asked], first: str, second: str, value: Callable
     """Return the mean of the value of one thing shown minus that of another, over the questions that have both."""
     own = [one for one in asked if {first, second} <= one.shown.keys()]
     values = [[value(one, name) for one in own] for name in (first, second)]
-    return _widest(paired_difference("", *values, groups) for groups in _groupings(own, first))
+    return _widest(paired_difference("", values[0], values[1], groups) for groups in _groupings(own, first))
 
 
 def _share(asked: Sequence[Asked], needed: Sequence[str], held: Callable[[Asked], object]) -> Effect:
