@@ -162,9 +162,9 @@ def _strips(results: Results, looks: Mapping[str, Look]) -> Iterator[Part]:
         curated = next((results.images[name] for name in names if results.images[name]), None)
         stay = [f"{one.source} ({one.licence})" for one in licences(curated, shown) if one.stays]
         note = f"must stay on this machine: {', '.join(stay)}" if stay else ""
-        title = f"{task.removesuffix(GROUNDING)}: one eye in its variants"
+        title = f"{task.removesuffix(GROUNDING)}: one eye in its variants; orange: the answer changed"
         if note:
             yield Remark(note)
         drawn = table(f"looking-{task}", COLUMNS, rows, "; ".join(filter(None, (title, note))))
-        alt = f"{title}; below each image the answers, in orange where they changed."
+        alt = f"{title}. Below each image are the answers of the models."
         yield Figure(drawn.name, title, alt, drawn, partial(draw_strip, curated=curated))
