@@ -260,11 +260,10 @@ def _groupings(asked: Sequence[Asked], shown: str) -> Iterator[list[str]]:
 def _widest(scores: Iterable[Score]) -> Effect:
     """Return an effect with the outer ends of its intervals, without any if one of them has none."""
     several = list(scores)
-    lows, highs = (
-        [end for end in ends if end is not None] for ends in zip(*((s.low, s.high) for s in several), strict=True)
-    )
-    whole = len(lows) == len(highs) == len(several)
-    return Effect(several[0].n, several[0].value, *((min(lows), max(highs)) if whole else (None, None)))
+    ends = [(s.low, s.high) for s in several if s.low is not None and s.high is not None]
+    whole = len(ends) == len(several)
+    low, high = (min(e[0] for e in ends), max(e[1] for e in ends)) if whole else (None, None)
+    return Effect(several[0].n, several[0].value, low, high)
 
 
 def _margin_change(asked: Sequence[Asked], shown: str) -> Effect:
@@ -360,7 +359,7 @@ def _why(found: Finding, passed: Sequence[str]) -> str:
     if not other.n:
         return "no answers about another patient's image; ask all records, or curate images of other answers"
     if other.low is None:
-        return "fewer than three patients, or other patients' images; curate more images of each answer"
+        return "fewer than three patients were asked about, or shown as others; curate more images of each answer"
     if not found.specific:
         return "the evidence was not removed; add masks or boxes that show where it is"
     if all(effect.low is None for effect in effects):
