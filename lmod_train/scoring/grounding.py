@@ -356,6 +356,8 @@ def _why(found: Finding, passed: Sequence[str]) -> str:
     if passed:
         return f"two rules hold: {' and '.join(passed)}; look at the replies"
     other, effects = found.changes.get(OTHER, NOTHING), found.specific.values()
+    if not found.floor.n:
+        return "no two answers about the same image, which every change needs; ask all records"
     if not other.n:
         return "no answers about another patient's image; ask all records, or curate images of other answers"
     if other.low is None:

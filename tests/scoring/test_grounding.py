@@ -208,7 +208,9 @@ def test_without_removals_looking_is_not_told_further():
     assert verdicts(replied(words, shown=swaps)) == dict.fromkeys((YES, NO), "does not look")
     lacking = judged(findings("t", replied(border, shown=(*swaps, GONE))))
     assert {one.verdict for one in lacking} == {"cannot be told"} and "like place" in lacking[0].why
-    alone = judged(findings("t", replied(words, shown=(AS_IS,))))
+    once = judged(findings("t", replied(border, shown=[name for name in SHOWN if name != AGAIN])))
+    assert {one.verdict for one in once} == {"cannot be told"} and "two answers about the same" in once[0].why
+    alone = judged(findings("t", replied(words, shown=(AS_IS, AGAIN))))
     assert {one.verdict for one in alone} == {"cannot be told"} and "other patient" in alone[0].why
 
 
