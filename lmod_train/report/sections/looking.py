@@ -85,6 +85,8 @@ def _task(found: Finding) -> str:
 
 def _next(one: Judged) -> str:
     """Return why it cannot be told, what could have been shown, and what to do next."""
+    if one.verdict == "looks at the evidence" and not any(share.n for share in one.finding.grounded.values()):
+        return "no answer is right: the evidence is read wrongly, or the answers are exchanged"
     if one.verdict != "cannot be told":
         return _STEPS[one.verdict]
     if one.widest is None or one.detectable is None:

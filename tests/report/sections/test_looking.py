@@ -91,6 +91,12 @@ def test_what_few_questions_would_have_shown_is_possible_and_of_their_number(pla
         assert f"these {n} questions" in told and all(5 < p <= most for p in points) and bool(points) == bool(most)
 
 
+def test_reading_the_evidence_wrongly_is_no_share_of_right_answers(planted):
+    finding = replace(planted_finding(planted), grounded={"mean": Effect(0, None)})
+    (row,) = tables(_verdicts({"m": [Judged(finding, "looks at the evidence")]}, {}))["looking"].rows
+    assert "no answer is right" in row[5]
+
+
 def planted_finding(planted):
     return looks_of(planted)["disc"].judged[0].finding
 
