@@ -29,7 +29,8 @@ with the same or another answer, the mean image (blank), and a phantom redrawn w
 share that differ when it is shown again (the floor). Specific effect: change without the evidence minus change without
 the place elsewhere. Grounded: of the answers right as it is, those that change without the evidence and stay without
 the place elsewhere; guesses between two answers reach 0.25. Follow: another patient's truth is answered; stay: the
-answer stays under another patient's image with the same one. All by true answer, with 95 % intervals over patients."""
+answer stays under another patient's image with the same one. All by true answer, with
+95 % intervals over patients, or over the other patients' images shown where these are wider."""
 RULES = f"""Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
 the evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the lower end of the change
 under other_answer is above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must
