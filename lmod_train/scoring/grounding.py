@@ -3,7 +3,7 @@
 Each question is asked about the image as it is, twice, and about changed images (`SHOWN`). All measures are changes of
 the answer, paired by image, over all answers and not only right ones, minus the changes between the two times that the
 same image was shown (the floor). They are given per true answer: the removal of a disc may rightly leave NON-GLAUCOMA.
-Intervals are clustered by patient, or by the other patients' images that are shown, if those are wider: one image may be
+Intervals are clustered by patient, or by the other patients' images that are shown, if those are wider: one may be
 shown with many questions. `scripts/benchmarks/grounding.py` measures their coverage, and how often a verdict is wrong.
 """
 
