@@ -3,15 +3,15 @@
 Each question is asked about the image as it is, twice, and about changed images (`SHOWN`). All measures are changes of
 the answer, paired by image, over all answers and not only right ones, minus the changes between the two times that the
 same image was shown (the floor). They are given per true answer: the removal of a disc may rightly leave NON-GLAUCOMA.
-Intervals are clustered by patient. `scripts/benchmarks/grounding.py` measures their coverage, and how often a verdict
-is wrong.
+Intervals are clustered by patient, or by the other patients' images that are shown, if those are wider: one may be
+shown with many questions. `scripts/benchmarks/grounding.py` measures their coverage, and how often a verdict is wrong.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
@@ -93,6 +93,7 @@ class Finding:
             without the place elsewhere.
         follow: Share of answers under `OTHER` that are the truth of the image shown.
         stay: Share of answers under `SAME` that are those as is.
+        usual: Most frequent answer to the image as it is.
         without: Most frequent answer without the evidence.
         hidden: What was shown -> share of questions with an answer neither to it nor to the image as it is: a change
             between two replies that cannot be read, or two refusals, is not seen.
@@ -108,6 +109,7 @@ class Finding:
     grounded: Mapping[str, Effect] = field(default_factory=dict)
     follow: Effect = NOTHING
     stay: Effect = NOTHING
+    usual: str = ""
     without: str = ""
     hidden: Mapping[str, float] = field(default_factory=dict)
 
@@ -120,14 +122,18 @@ class Judged:
         finding: What was measured.
         verdict: One of four.
         why: Why it cannot be told, and what to do next; empty for other verdicts.
-        detectable: Effect that this number of questions would have shown with a probability of 0.8; None if more
-            questions would not tell.
+        widest: The effect that more questions would tell; None if they would not.
     """
 
     finding: Finding
     verdict: Verdict
     why: str = ""
-    detectable: float | None = None
+    widest: Effect | None = None
+
+    @property
+    def detectable(self) -> float | None:
+        """Effect that this number of questions would have shown with a probability of 0.8; above 1 if none."""
+        return None if self.widest is None else (_Z + _POWER) * _spread(self.widest)
 
 
 def variant_parts(variant: str) -> tuple[str, str]:
@@ -187,7 +193,6 @@ def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
     fills = [fill_of(name) for name in shown if name.startswith(EVIDENCE)]
     both = [(fill, f"{EVIDENCE}.{fill}", f"{ELSEWHERE}.{fill}") for fill in fills]
     right = [one for one in asked if said(one.shown[AS_IS]) == truth]
-    answers = Counter(said(one.shown[name]) for one in asked for _, name, _ in both if name in one.shown)
     margins = {name: _margin_change(asked, name) for name in shown}
     return Finding(
         task,
@@ -200,9 +205,16 @@ def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
         {fill: _share(right, (one, other), partial(_needs_evidence, one, other)) for fill, one, other in both},
         _share(asked, (OTHER,), lambda one: said(one.shown[OTHER]) == str(one.shown[OTHER].truth)),
         _share(asked, (SAME,), lambda one: one.changed(SAME) == 0),
-        answers.most_common(1)[0][0] if answers else "",
+        _usual(asked, (AS_IS,)),
+        _usual(asked, [name for _, name, _ in both]),
         {name: _hidden(asked, name) for name in (AGAIN, *shown)},
     )
+
+
+def _usual(asked: Sequence[Asked], shown: Sequence[str]) -> str:
+    """Return the most frequent answer to what is shown; empty without any."""
+    answers = Counter(said(one.shown[name]) for one in asked for name in shown if name in one.shown)
+    return answers.most_common(1)[0][0] if answers else ""
 
 
 def _hidden(asked: Sequence[Asked], shown: str) -> float:
@@ -229,16 +241,29 @@ def _difference(asked: Sequence[Asked], first: str, second: str, value: Callable
     """Return the mean of the value of one thing shown minus that of another, over the questions that have both."""
     own = [one for one in asked if {first, second} <= one.shown.keys()]
     values = [[value(one, name) for one in own] for name in (first, second)]
-    return _effect(paired_difference("", values[0], values[1], [one.group for one in own]))
+    return _widest(paired_difference("", values[0], values[1], groups) for groups in _groupings(own, first))
 
 
 def _share(asked: Sequence[Asked], needed: Sequence[str], held: Callable[[Asked], object]) -> Effect:
     own = [one for one in asked if set(needed) <= one.shown.keys()]
-    return _effect(share_score("", [bool(held(one)) for one in own], [one.group for one in own])) if own else NOTHING
+    values = [bool(held(one)) for one in own]
+    return _widest(share_score("", values, groups) for groups in _groupings(own, needed[0])) if own else NOTHING
 
 
-def _effect(score: Score) -> Effect:
-    return Effect(score.n, score.value, score.low, score.high)
+def _groupings(asked: Sequence[Asked], shown: str) -> Iterator[list[str]]:
+    """Yield the patients asked about and, where others' images are shown, which one: many may be shown the same."""
+    yield [one.group for one in asked]
+    if shown in (SAME, OTHER):
+        yield [one.shown[shown].image or one.group for one in asked]
+
+
+def _widest(scores: Iterable[Score]) -> Effect:
+    """Return an effect with the outer ends of its intervals, without any if one of them has none."""
+    several = list(scores)
+    ends = [(s.low, s.high) for s in several if s.low is not None and s.high is not None]
+    whole = len(ends) == len(several)
+    low, high = (min(e[0] for e in ends), max(e[1] for e in ends)) if whole else (None, None)
+    return Effect(several[0].n, several[0].value, low, high)
 
 
 def _margin_change(asked: Sequence[Asked], shown: str) -> Effect:
@@ -283,8 +308,9 @@ def judged(found: Sequence[Finding]) -> list[Judged]:
     Does not look: the upper end of the change under `OTHER` is below `SMALL`. Looks at the evidence: the lower end of
     the specific effect is above 0, for every fill. Looks, not at the evidence: the lower end of the change under
     `OTHER` is above 0, and the upper end of the specific effect is below `SMALL`, for every fill. Otherwise it cannot
-    be told; nor where two of these hold, nor where a removal could not show it: the evidence of another answer is
-    looked at, and without it this answer is given. Changes that are hidden count against each verdict.
+    be told; nor where two of these hold, nor where a removal could not show it: the evidence for another answer is
+    looked at, and without it that answer is given which is usual here. Changes that are hidden count against each
+    verdict.
 
     Args:
         found: Of all tasks of one model.
@@ -304,37 +330,46 @@ def judged(found: Sequence[Finding]) -> list[Judged]:
 
 def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding]) -> Judged:
     """Return the verdict on a finding, from the tests that it passed and the findings that look at the evidence."""
-    alike = [f for f in at if f.task == found.task and f.truth != found.truth and f.without == found.truth]
+    alike = [f for f in at if f.task == found.task and f.truth != found.truth and f.without == found.usual]
     named: Mapping[str, Verdict] = {
         "blind": "does not look", "at": "looks at the evidence", "off": "looks, not at the evidence",
     }  # fmt: skip
     passed = [verdict for test, verdict in named.items() if held[test]]
     if alike and passed in ([], [named["off"]]):
-        why = f"without the evidence the answer is {found.truth} in any case; see its change under {OTHER}"
+        why = f"without the evidence the answer is {found.usual} in any case; see its change under {OTHER}"
         return Judged(found, "cannot be told", why)
     if len(passed) == 1:
         return Judged(found, passed[0])
     if why := _why(found, passed):
         return Judged(found, "cannot be told", why)
-    needed = [found.changes.get(OTHER, NOTHING), *found.specific.values()]
-    spreads = [(e.value - e.low) / _Z for e in needed if e.value is not None and e.low is not None]
-    detectable = (_Z + _POWER) * max(spreads) if spreads else None
-    return Judged(found, "cannot be told", "the intervals are too wide", detectable)
+    effects = [e for e in (found.changes[OTHER], *found.specific.values()) if e.low is not None]
+    return Judged(found, "cannot be told", "the intervals are too wide", max(effects, key=_spread))
+
+
+def _spread(effect: Effect) -> float:
+    """Return the standard error of an effect with an interval, on its lower side."""
+    return ((effect.value or 0.0) - (effect.low or 0.0)) / _Z
 
 
 def _why(found: Finding, passed: Sequence[str]) -> str:
     """Return why more questions would not tell, and what would; empty if they would."""
     if passed:
         return f"two rules hold: {' and '.join(passed)}; look at the replies"
-    if not found.changes.get(OTHER, NOTHING).n:
-        return "no other patient's image was shown; curate images of other answers in the same split"
-    if not any(effect.n for effect in found.specific.values()):
+    other, effects = found.changes.get(OTHER, NOTHING), found.specific.values()
+    if not found.floor.n:
+        return "no two answers about the same image, which every change needs; ask all records"
+    if not other.n:
+        return "no answers about another patient's image; ask all records, or curate images of other answers"
+    if other.low is None:
+        return "fewer than three patients were asked about, or shown as others; curate more images of each answer"
+    if not found.specific:
         return "the evidence was not removed; add masks or boxes that show where it is"
+    if all(effect.low is None for effect in effects):
+        return "fewer than three patients with the evidence and a like place removed; ask all records, or curate more"
     hidden = max(found.hidden.values(), default=0.0)
     if hidden > SMALL:
-        return (
-            f"of up to {100 * hidden:.0f} % of the questions, neither of two replies has an answer; tune its form first"
-        )
+        pairs = f"in up to {100 * hidden:.0f} % of the pairs of replies"
+        return f"{pairs}, both are refused or not in the form asked for, which hides a change; make it answer first"
     return ""
 
 

@@ -9,6 +9,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.removal import ALL, FILLS, Removal
 from lmod_train.core.types import Prediction, Question, Record, Sample, Score
 from lmod_train.core.vocabulary.phantoms import REDRAWN
+from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.own import Own
@@ -20,6 +21,8 @@ EVIDENCE: Mapping[str, tuple[str, ...]] = {
     "macular_hole_stage": ("macular hole",),
 }
 """Task -> structures that carry its answer. Other published tasks have no source with both labels and masks."""
+
+_STRUCTURES = {term.name for term in STRUCTURES}
 
 FLIPPED = {"yes": "no", "no": "yes"}
 
@@ -56,6 +59,9 @@ class Grounding(Variants):
         self.fills = list(fills)
         usual = EVIDENCE.get(of.name, (ALL,) if isinstance(of, Own) else ())
         self.evidence = list(usual if evidence is None else evidence)
+        if self.evidence != [ALL] and (unknown := sorted(set(self.evidence) - _STRUCTURES)):
+            expected = f"[{ALL}] alone, or names of structures: {', '.join(sorted(_STRUCTURES))}"
+            raise BadArgument("evidence", unknown, expected, f"name others, or leave it out for {list(usual)}")
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield each question of the task once for each variant.

@@ -1,5 +1,6 @@
 """Changes of answers by what is shown, from replies of models whose looking is known."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -83,6 +84,50 @@ def test_staying_at_the_default_is_no_verdict():
     assert one.finding.without == NO and NO in one.why and one.finding.specific["mean"].value == 0
 
 
+@pytest.mark.parametrize("default", ("1", "2", "3"))
+def test_reading_the_evidence_alone_is_never_told_as_looking_elsewhere(default):
+    """Whatever is answered to each truth, wrongly too: the answer follows the evidence, or is the same without it."""
+    truths = ("1", "2", "3")
+    for answers in itertools.product(truths, repeat=3):
+        answer = dict(zip(truths, answers, strict=True))
+        items = []
+        for at in range(300):
+            own, other = truths[at % 3], truths[(at + 1 + at // 3 % 2) % 3]
+            shown = {AS_IS: own, AGAIN: own, LIKE: own, OTHER: other, GONE: ""}
+            items += [
+                item(
+                    f"t/s/{at:04d}/{name}", answer.get(seen, default), seen or own, truths, group=f"p{at}", variant=name
+                )
+                for name, seen in shown.items()
+            ]
+        told = verdicts(items)
+        assert "looks, not at the evidence" not in told.values(), (answers, default, told)
+        at_it = {truth for truth, verdict in told.items() if verdict == "looks at the evidence"}
+        changes = {truth for truth in truths if answer[truth] != default}
+        assert at_it == (changes if len(set(answers)) > 1 else set()), (answers, default, told)
+
+
+@pytest.mark.parametrize("images", (1, 2, 5, 100))
+def test_one_image_shown_to_many_is_one_look(images):
+    """A model that reads the disc of all eyes but of a few, which are shown as the other answer of a hundred eyes."""
+
+    def model(at, truth, shown):
+        return YES if shown == OTHER and at % images == 0 else disc(at, truth, shown)
+
+    shown = [i for i in replied(model, 200) if i.truth == YES or i.variant == OTHER]
+    items = [replace(i, image=f"n{int(i.id.split('/')[2]) % images}") if i.variant == OTHER else i for i in shown]
+    found = next(f for f in findings("t", items) if f.truth == YES)
+    alone = [replace(i, image="") for i in items]
+    by_patient = next(f for f in findings("t", alone) if f.truth == YES)
+    assert found.changes[OTHER].value == by_patient.changes[OTHER].value
+    if images < 3:
+        assert found.changes[OTHER].low is None and found.follow.low is None
+        assert judged([found])[0].verdict != "does not look"
+    else:
+        assert found.changes[OTHER].low <= by_patient.changes[OTHER].low
+        assert found.changes[OTHER].high >= by_patient.changes[OTHER].high
+
+
 def test_the_mirrored_default_is_the_other_answer():
     def model(at, truth, shown):
         return YES if shown in (GONE, BLANK) else disc(at, truth, shown)
@@ -161,14 +206,18 @@ def test_without_removals_looking_is_not_told_further():
         and found[0].detectable is None
     )
     assert verdicts(replied(words, shown=swaps)) == dict.fromkeys((YES, NO), "does not look")
-    alone = judged(findings("t", replied(words, shown=(AS_IS,))))
+    lacking = judged(findings("t", replied(border, shown=(*swaps, GONE))))
+    assert {one.verdict for one in lacking} == {"cannot be told"} and "like place" in lacking[0].why
+    once = judged(findings("t", replied(border, shown=[name for name in SHOWN if name != AGAIN])))
+    assert {one.verdict for one in once} == {"cannot be told"} and "two answers about the same" in once[0].why
+    alone = judged(findings("t", replied(words, shown=(AS_IS, AGAIN))))
     assert {one.verdict for one in alone} == {"cannot be told"} and "other patient" in alone[0].why
 
 
 def test_a_change_between_two_unread_replies_is_hidden_and_counts_against_a_verdict():
     refused = replied(lambda at, truth, shown: Unparsed("refused", f"reply {at} {shown}"))
     found = judged(findings("t", refused))
-    assert {one.verdict for one in found} == {"cannot be told"} and "neither" in found[0].why
+    assert {one.verdict for one in found} == {"cannot be told"} and "both are refused" in found[0].why
     mixed = replied(lambda at, truth, shown: Unparsed("refused") if shown == OTHER else truth)
     assert findings("t", mixed)[0].changes[OTHER].value == 1
     assert said(refused[0]) == "(refused)"

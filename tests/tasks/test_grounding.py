@@ -104,6 +104,10 @@ def test_boxes_probes_and_unknown_fills_are_refused():
     for task in (Anatomy(), Probe(Glaucoma()), Perturbed(Glaucoma(), ["blur"], [1])):
         with pytest.raises(BadArgument, match="of"):
             list(Grounding(task).ask(boxed))
+    for evidence in (["disc"], ["optic disc", "annotated"], ["Optic disc"]):
+        with pytest.raises(BadArgument, match="evidence"):
+            Grounding(Glaucoma(), evidence=evidence)
+    assert Grounding(Glaucoma(), evidence=[]).evidence == []
     with pytest.raises(BadArgument, match="fills"):
         Grounding(Glaucoma(), ["paint"])
 

@@ -254,6 +254,18 @@ DIAGNOSES: Mapping[str, frozenset[str]] = {
 }
 """Disease -> words of tables: names in other languages, abbreviations, and subtypes, which are filed under it."""
 
+BOXED: Mapping[str, frozenset[str]] = {
+    "optic disc": _words(
+        "Papille, Sehnervenpapille, Sehnervenkopf, papille optique, tete du nerf optique, papila, papila optica, "
+        "disco optico, cabeza del nervio optico, cabeca do nervo optico, 視神経乳頭"
+    ),
+    "optic cup": _words("Exkavation, Papillenexkavation, excavation, excavacion, excavacao, escavacao, 視神経乳頭陥凹"),
+    "fovea": _words("Sehgrube, fovea central, 中心窩"),
+    "macula": _words("Makula, gelber Fleck, macula, mancha amarilla"),
+    "macular hole": _words("Makulaforamen, Makulaloch, trou maculaire, agujero macular, buraco macular, 黄斑円孔"),
+}
+"""Structures in boxes; English and Chinese names are those of `lmod_train.core.vocabulary.structures`, too."""
+
 SEVERITIES = _words(
     "mild, moderate, severe, early, late, advanced, incipient, dry, wet, leicht, leichte, maessig, mäßig, mittel,"
     "mittlere, schwer, schwere, beginnend, beginnende, trocken, trockene, feucht, feuchte, legere, moderee, severa,"

@@ -1,7 +1,9 @@
 """Whether a filled region still tells the answer: a small classifier that sees nothing but the filled crops.
 
 Where the evidence was removed and the classifier still finds the answer, by colour, place or size of the fill, an
-answer that stays may be read from there. It is tried on patients that it was not fitted on.
+answer that stays may be read from there. It is tried on patients that it was not fitted on. In the fit all patients
+with an answer count the same: where a few hold many images, what these have in common is otherwise taken for an answer,
+and without any leak it reaches 0.65 to 0.70 of 0.50.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedGroupKFold, cross_val_predict
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -89,13 +91,35 @@ def _seen(images: Curated, whole: str, filled: str) -> NDArray[np.float64]:
 def _row(task: str, fill: str, seen: Sequence[tuple[Record, NDArray[np.float64]]]) -> Shortcut:
     truths = np.array([own_part(record.answer, record.choices) for record, _ in seen])
     groups = np.array([group_of(record) for record, _ in seen])
-    patients = [len(set(groups[truths == truth])) for truth in set(truths)]
     name = f"{NAME}.{fill}"
-    if len(patients) < 2 or min(patients) < FOLDS:
+    patients, patient = np.unique(groups, return_inverse=True)
+    answers, answer = np.unique(truths, return_inverse=True)
+    images = np.zeros((len(patients), len(answers)), dtype=int)
+    np.add.at(images, (patient, answer), 1)
+    with_answer = (images > 0).sum(axis=0)
+    if len(answers) < 2 or min(with_answer) < FOLDS:
         return Shortcut(task, name, "all", METRIC, 0, None)
     features = np.array([values for _, values in seen])
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, class_weight="balanced", max_iter=2000))
-    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=0)
-    found = cross_val_predict(model, features, truths, groups=groups, cv=folds)
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=2000))
+    weights = len(answer) / len(answers) / (images[patient, answer] * with_answer[answer])
+    found = cross_val_predict(
+        model,
+        features,
+        truths,
+        cv=PredefinedSplit(_folds(images)[patient]),
+        params={"logisticregression__sample_weight": weights},
+    )
     score = macro_mean(task, METRIC, (found == truths).astype(float).tolist(), truths.tolist(), groups.tolist())[0]
     return Shortcut(task, name, "all", METRIC, score.n, score.value, score.low, score.high)
+
+
+def _folds(images: NDArray[np.int_]) -> NDArray[np.int_]:
+    """Return the fold of each patient: those with the same answers are dealt out in turn.
+
+    Args:
+        images: Numbers of images, patients by answers.
+    """
+    drawn = np.random.default_rng(0).random(len(images))
+    folds = np.empty(len(images), dtype=int)
+    folds[np.lexsort((drawn, *(images > 0).T))] = np.arange(len(images)) % FOLDS
+    return folds

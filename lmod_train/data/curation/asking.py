@@ -19,7 +19,7 @@ from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation.copies import ORIENTATIONS, SURE
 from lmod_train.data.curation.families import Likeness, place_of
 from lmod_train.data.curation.foreign import Photograph
-from lmod_train.data.curation.mean_image import mean_path, write_mean_image
+from lmod_train.data.curation.mean_image import FEWEST, mean_path, write_mean_image
 from lmod_train.data.curation.prepare import Plan, Prepared, numbered
 from lmod_train.data.curation.records import Picture, PlacedQuestion, ask_all, draw_balanced, image_places, left_out
 from lmod_train.data.curation.splits import Place
@@ -216,7 +216,8 @@ def show_all(
     that neither camera nor licence changes with the image. ``foreign`` is drawn by seed among the photographs; both
     depend on the sample alone, so that all languages show the same. A question of several images shows as many others.
     ``same_answer`` and ``other_answer`` are drawn like ``another``, of other patients with the same choices, one of the
-    same camera where there is one; the answer becomes theirs. ``blank`` is the mean image of the questions' images of
+    same camera where there is one; the answer becomes theirs. All of these are shown about equally often, as an image
+    that is shown to many says little about the others. ``blank`` is the mean image of the questions' images of
     the same source and modality.
 
     Args:
@@ -243,7 +244,11 @@ def show_all(
             chosen = [foreign[(first + place) % len(foreign)] for place in range(image_places(one.question))]
             shown.append(replace(one, pictures=tuple(_foreign(photograph, one) for photograph in chosen)))
         elif one.question.shows == "blank":
-            mean = means[one.sample.source, one.sample.modality]
+            mean = means.get((one.sample.source, one.sample.modality))
+            if mean is None:
+                detail = f"{one.question.task}: a mean image is of at least {FEWEST} of a source and modality"
+                dropped.append(Dropped.of(one.sample, "show", "too_few_for_a_mean", detail, "part"))
+                continue
             shown.append(replace(one, pictures=(mean,) * image_places(one.question)))
         elif (other := others.of(one)) is not None:
             own = one.question if one.question.shows == "another" else _answered_by(one.question, other.question)
@@ -265,7 +270,7 @@ def _answered_by(question: Question, other: Question) -> Question:
 
 
 def _means(asked: Sequence[PlacedQuestion], out: Path) -> dict[tuple[str, str], Picture]:
-    """Return the mean image of each source and modality of which a question shows one."""
+    """Return the mean image of each source and modality of which a question shows one, if it has enough images."""
     shown: defaultdict[tuple[str, str], list[Picture]] = defaultdict(list)
     for one in asked:
         if one.question.shows == "own" and not one.question.perturbation:
@@ -274,7 +279,10 @@ def _means(asked: Sequence[PlacedQuestion], out: Path) -> dict[tuple[str, str], 
     means = {}
     for source, modality in sorted(wanted & shown.keys()):
         path, first = mean_path(source, modality), shown[source, modality][0]
-        sha256 = write_mean_image(out, path, [p.plain for p in shown[source, modality]])
+        images = {p.plain for p in shown[source, modality]}
+        if len(images) < FEWEST:
+            continue
+        sha256 = write_mean_image(out, path, sorted(images))
         means[source, modality] = Picture(path, path, sha256, first.scale, first.licence)
     return means
 
@@ -312,6 +320,7 @@ class _Others:
             for pool, members in pools.items()
         }
         self._classes = {pool: [sample_class(a) for a in members] for pool, members in self._sorted.items()}
+        self._ranks = {pool: self._ranked(members) for pool, members in self._sorted.items()}
 
     def of(self, one: PlacedQuestion) -> PlacedQuestion | None:
         """Return another sample's question; None where every sample is of the same class, or no image is shown."""
@@ -324,12 +333,25 @@ class _Others:
             if one.question.shows == "same_answer":
                 members, begin, end = members[begin:end], 0, 0
             left = len(members) - (end - begin)
-            first = _draw(self._seed, one.question.shows, one)
+            if is_probe:
+                first = _draw(self._seed, one.question.shows, one)
+            else:  # one after the other, so that none is shown to many while others are shown to none
+                first = self._ranks[pool][one.id] * left // (end - begin or left)
             for place in ((first + step) % left for step in range(left)):  # the first, but for copies of the own image
                 other = members[place if place < begin else place + end - begin]
                 if not {p.sha256 for p in other.pictures} & own and (is_probe or _other_patient(one, other)):
                     return other
         return None
+
+    def _ranked(self, members: Sequence[PlacedQuestion]) -> dict[str, int]:
+        """Return the id of each question -> its place among those of its class, in an order drawn by seed."""
+        drawn = sorted(members, key=lambda a: _draw(self._seed, a.question.shows, a))
+        seen: Counter[str] = Counter()
+        ranks = {}
+        for one in drawn:
+            ranks[one.id] = seen[sample_class(one)]
+            seen[sample_class(one)] += 1
+        return ranks
 
     @staticmethod
     def _pools(one: PlacedQuestion) -> tuple[tuple[str, ...], ...]:

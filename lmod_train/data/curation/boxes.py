@@ -18,6 +18,7 @@ from lmod_train.core.pixels import UNREADABLE, orientation_of
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
 from lmod_train.data.curation.components import extent_of, extent_of_polygons
+from lmod_train.data.curation.guard import detail_of
 from lmod_train.data.curation.images import cut_out
 from lmod_train.data.curation.orientation import Frame, SizeDiffers, Turned, orientation_between, size_after, turn
 
@@ -201,8 +202,7 @@ def structures_in(
         image = cut_out(mask.path, b"" if mask.cut.arrays else read_bytes(mask.path), mask.cut)
         own = orientation_of(image) if isinstance(image, Image.Image) else 1
     except UNREADABLE as error:
-        detail = f"{type(error).__name__}: {error}".replace(str(mask.path), mask.path.name)[:500]
-        raise Untrusted("mask_unreadable", detail, mask.path) from error
+        raise Untrusted("mask_unreadable", detail_of(error, mask.path), mask.path) from error
     size = image.size if isinstance(image, Image.Image) else tuple(image.shape[1::-1])
     try:
         orientation = orientation_between(frame, size, own, rule.turned)

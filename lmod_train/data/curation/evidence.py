@@ -1,7 +1,7 @@
 """Curated images in which the evidence for an answer, or a like place elsewhere, is filled from its surroundings.
 
 The evidence is where masks, outlines and boxes of a source show it, not a guess. Where an image cannot be asked about,
-it is listed: without its evidence, with evidence as large as the field, or without a place elsewhere.
+it is listed: without its evidence, with evidence off the field or as large as it, or without a place elsewhere.
 """
 
 from __future__ import annotations
@@ -76,14 +76,19 @@ def _removals(
     shapes: Shapes,
 ) -> dict[str, Image.Image] | Dropped:
     """Return the image with each removal of the same evidence; all or none, so that they are of the same images."""
-    words = ", ".join(structures) or "anything"
+    words = ", ".join(structures) or "any structure"
     mask = evidence_of(sample, image.size, frame, structures, rule)
     if mask is None or not mask.any():
         return Dropped.of(sample, "grounding", "evidence_not_annotated", f"no mask or box of {words}", "part")
     region = _region(sample, image, mask, structures, shapes)
     if region is None:
         return Dropped.of(sample, "grounding", "evidence_too_large", f"{words}: wider than the source's shape", "part")
-    if region.sum() > LARGEST * field_mask(image).sum():
+    field = field_mask(image)
+    if (region & field).sum() < 0.5 * region.sum():  # what is off the field stays as it is
+        return Dropped.of(
+            sample, "grounding", "evidence_off_the_field", f"{words}: mostly in the dark surround", "part"
+        )
+    if region.sum() > LARGEST * field.sum():
         return Dropped.of(sample, "grounding", "evidence_too_large", f"{words}: as large as the field", "part")
     taken = _taken(sample, image.size, frame, structures, mask, rule)
     done: dict[str, Image.Image] = {}

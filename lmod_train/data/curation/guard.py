@@ -45,7 +45,7 @@ def guarded(sample: Sample, read: Callable[[], Result], seconds: float = SECONDS
     except LmodError:
         raise
     except Exception as error:  # decoders raise whatever the bytes of a damaged file happen to mean
-        return Dropped.of(sample, "read", "sample_unreadable", detail_of(error, sample))
+        return Dropped.of(sample, "read", "sample_unreadable", detail_of(error, *_files(sample)))
 
 
 def died(sample: Sample) -> Dropped:
@@ -54,12 +54,15 @@ def died(sample: Sample) -> Dropped:
     return Dropped.of(sample, "read", "reader_died", detail)
 
 
-def detail_of(error: BaseException, sample: Sample) -> str:
-    """Return the text of an error about a sample's files, without their folders and without addresses in memory."""
-    files = [*([sample.image] if sample.image else []), *(mask.path for mask in sample.masks)]
+def _files(sample: Sample) -> list[Path]:
+    return [*([sample.image] if sample.image else []), *(mask.path for mask in sample.masks)]
+
+
+def detail_of(error: BaseException, *files: Path) -> str:
+    """Return the text of an error about files, the first of which was read, without folders and addresses in memory."""
     text = f"{type(error).__name__}: {error}"
-    if sample.image:
-        text = re.sub(r"<_io\.BytesIO[^>]*>", repr(sample.image.name), text)
+    for file in files[:1]:
+        text = re.sub(r"<_io\.BytesIO[^>]*>", repr(file.name), text)
     for file in files:
         text = text.replace(str(file), file.name)
     return re.sub(r" at 0x[0-9a-f]+", "", text)[:500]

@@ -101,8 +101,7 @@ def open_image(sample: Sample, bits: int = 0) -> Opened | Dropped:
         image = upright(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels, wide=bits > 8)
         image = to_rgb(image, used or 16)
     except UNREADABLE as error:
-        detail = detail_of(error, sample)
-        return Dropped.of(sample, "read", "image_unreadable", detail)
+        return Dropped.of(sample, "read", "image_unreadable", detail_of(error, sample.own_image))
     if thin := too_thin(image):
         return Dropped.of(sample, "read", "image_too_thin", thin)
     faded = is_deep and max(high for _, high in image.getextrema()) < 64  # type: ignore[misc]  # of RGB: three pairs

@@ -15,6 +15,8 @@ from lmod_train.data.curation.images import write_image
 
 MOST = 200
 """Images of which the mean is taken, drawn by their names."""
+FEWEST = 5
+"""Images of which there is a mean: that of fewer shows each of them."""
 
 
 def mean_path(source: str, modality: str) -> str:
@@ -33,7 +35,7 @@ def write_mean_image(out: Path, path: str, images: Sequence[str]) -> str:
     Args:
         out: The curated folder.
         path: Of `mean_path`.
-        images: Paths of plain images, at least one; of more than `MOST`, these are drawn.
+        images: Paths of plain images, at least `FEWEST`; of more than `MOST`, these are drawn.
     """
     curated = Curated(out)
     drawn = sorted(set(images), key=lambda name: shuffle_key(0, "mean", name))[:MOST]

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from lmod_train.core.types import Outline
 from lmod_train.core.vocabulary.structures import STRUCTURES, TYPE_SLOT
-from lmod_train.core.vocabulary.table_words import HEADERS, plain
+from lmod_train.core.vocabulary.table_words import BOXED, HEADERS, plain
 from lmod_train.data.curation.boxes import box_of
 from lmod_train.data.sources.grid import Grid
 from lmod_train.data.table.looks import pieces_of
@@ -164,7 +164,7 @@ def structure_of(word: str, others: Sequence[str] = ()) -> str | None:
     OD is the optic disc beside a box, but not where OS, the left eye, is one of the other words.
 
     Example:
-        >>> structure_of("Disc"), structure_of("OD"), structure_of("OD", ["OD", "OS"]), structure_of("glaucoma")
+        >>> structure_of("Disc"), structure_of("Papille"), structure_of("OD", ["OD", "OS"]), structure_of("glaucoma")
         ('optic disc', 'optic disc', None, None)
     """
     if plain(word) in ("od", "os") and "os" in map(plain, others):
@@ -175,6 +175,7 @@ def structure_of(word: str, others: Sequence[str] = ()) -> str | None:
 @lru_cache(maxsize=1)
 def _names() -> Mapping[str, str]:
     found = {plain(word): name for name, words in TYPE_SLOT.items() for word in words}
+    found |= {word: name for name, words in BOXED.items() for word in words}
     for term in STRUCTURES:
         for word in (term.name, *term.english, *term.chinese):
             found.setdefault(plain(word), term.name)

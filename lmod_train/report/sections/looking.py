@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
+from lmod_train.core.removal import ALL
 from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Remark, Text, table
 from lmod_train.report.figures.qualitative import MODELS
 from lmod_train.report.figures.strip import COLUMNS, draw_strip
@@ -16,7 +17,8 @@ from lmod_train.report.section import Section
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.report.sorted_errors import GROUNDING
 from lmod_train.report.thumbnails import licences
-from lmod_train.scoring.grounding import OTHER, SMALL, Effect, Finding, Judged, asked_of, enough
+from lmod_train.scoring.grounding import SMALL, Effect, Finding, Judged, asked_of, enough
+from lmod_train.tasks.grounding import Grounding
 
 LEAK = 0.1
 """Accuracy above chance that the interval of the classifier of filled crops must exclude."""
@@ -26,15 +28,17 @@ with the same or another answer, the mean image (blank), and a phantom redrawn w
 (counterfactual). Change: share of all answers, right or wrong, that differ from those to the image as it is, minus the
 share that differ when it is shown again (the floor). Specific effect: change without the evidence minus change without
 the place elsewhere. Grounded: of the answers right as it is, those that change without the evidence and stay without
-the place elsewhere. Follow: another patient's truth is answered; stay: the answer stays under another patient's image
-with the same one. All by true answer, with 95 % intervals over patients."""
+the place elsewhere; guesses between two answers reach 0.25. Follow: another patient's truth is answered; stay: the
+answer stays under another patient's image with the same one. All by true answer, with
+95 % intervals over patients, or over the other patients' images shown where these are wider."""
 RULES = f"""Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
 the evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the lower end of the change
 under other_answer is above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must
-hold for every fill, and is Holm-adjusted over tasks."""
+hold for every fill, and is Holm-adjusted over tasks: about one in 40 rows of mere guesses looks at the evidence by
+luck."""
 _STEPS = {
     "does not look": "do not use these answers; find where the image is lost",
-    "looks, not at the evidence": "see in the strip and by `blind` what else in the image gives the answer",
+    "looks, not at the evidence": "the answer may be read elsewhere: see the images below, and the command blind",
     "looks at the evidence": "read the grounded share: how many right answers need the evidence",
 }
 
@@ -49,14 +53,21 @@ class Looking(Section):
         looks = looks_of(results)
         if looks:
             found = {name: look.judged for name, look in looks.items()}
-            yield from _verdicts(found)
+            yield from _verdicts(found, _evidence(results))
             yield from _leaks(results)
             yield from _tables(found)
             yield from _strips(results, looks)
         yield from WithoutImage().parts(results)
 
 
-def _verdicts(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
+def _evidence(results: Results) -> dict[str, str]:
+    """Return task -> the structures whose removal counts as that of the evidence; none for tasks not installed."""
+    tasks = {name: task for own in results.outcomes.values() for name, task in own.tasks.items()}
+    named = {name: task.evidence for name, task in tasks.items() if isinstance(task, Grounding)}
+    return {name: ", ".join(own).replace(ALL, "all that is annotated") for name, own in named.items()}
+
+
+def _verdicts(found: Mapping[str, Sequence[Judged]], evidence: Mapping[str, str]) -> Iterator[Part]:
     heads: Heads = ["task", "true answer", "model", N, "verdict", "why, and the next step"]
     rows: list[list[Cell]] = [
         [_task(one.finding), one.finding.truth, name, one.finding.n, one.verdict, _next(one)]
@@ -64,7 +75,9 @@ def _verdicts(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
         for one in several
     ]
     yield Text(" ".join(NOTE.split()))
-    yield table("looking", heads, rows, "Verdicts", " ".join(RULES.split()))
+    told = [f"{name.removesuffix(GROUNDING)}: {own or 'none'}" for name, own in sorted(evidence.items())]
+    note = [RULES, *([f"What was removed as the evidence: {'; '.join(told)}."] if told else [])]
+    yield table("looking", heads, rows, "Verdicts", " ".join(" ".join(note).split()))
 
 
 def _task(found: Finding) -> str:
@@ -73,14 +86,16 @@ def _task(found: Finding) -> str:
 
 def _next(one: Judged) -> str:
     """Return why it cannot be told, what could have been shown, and what to do next."""
+    if one.verdict == "looks at the evidence" and not any(share.n for share in one.finding.grounded.values()):
+        return "no answer is right: the evidence is read wrongly, or the answers are exchanged"
     if one.verdict != "cannot be told":
         return _STEPS[one.verdict]
-    if one.detectable is None:
+    if one.widest is None or one.detectable is None:
         return one.why
-    needed = enough(one.finding.changes.get(OTHER, one.finding.floor), one.detectable)
-    effect = f"an effect of {100 * one.detectable:.0f} points"
-    shown = f"{one.why}; these {one.finding.n} questions would have shown {effect}"
-    return f"{shown}; ask about {needed:,} for {100 * SMALL:.0f} points" if needed > one.finding.n else shown
+    n, needed = one.widest.n, enough(one.widest, one.detectable)
+    effect = f"an effect of {100 * one.detectable:.0f} points" if one.detectable < 1 else "no effect"
+    shown = f"{one.why}; these {n} questions would have shown {effect}"
+    return f"{shown}; ask about {needed:,} for {100 * SMALL:.0f} points" if needed > n else shown
 
 
 def _leaks(results: Results) -> Iterator[Remark]:
@@ -150,9 +165,9 @@ def _strips(results: Results, looks: Mapping[str, Look]) -> Iterator[Part]:
         curated = next((results.images[name] for name in names if results.images[name]), None)
         stay = [f"{one.source} ({one.licence})" for one in licences(curated, shown) if one.stays]
         note = f"must stay on this machine: {', '.join(stay)}" if stay else ""
-        title = f"{task.removesuffix(GROUNDING)}: one eye in its variants"
+        title = f"{task.removesuffix(GROUNDING)}: one eye in its variants; orange: the answer changed"
         if note:
             yield Remark(note)
         drawn = table(f"looking-{task}", COLUMNS, rows, "; ".join(filter(None, (title, note))))
-        alt = f"{title}; below each image the answers, in orange where they changed."
+        alt = f"{title}. Below each image are the answers of the models."
         yield Figure(drawn.name, title, alt, drawn, partial(draw_strip, curated=curated))

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from PIL import Image, ImageDraw
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts, write_shortcuts
-from lmod_train.data.audit.filled_crops import METRIC, filled_crops, write_filled_crops
+from lmod_train.data.audit.filled_crops import FOLDS, METRIC, _folds, _row, filled_crops, write_filled_crops
 from lmod_train.data.curation.images import write_image
 from tests.scoring.make import record
 
@@ -50,6 +51,29 @@ def test_the_place_of_the_fill_counts_as_a_leak(tmp_path):
             ImageDraw.Draw(image).ellipse((20 + shift, 20, 40 + shift, 40), fill=(100, 60, 40))
             write_image(tmp_path / one.image[0], image)
     assert filled_crops(tmp_path, records)[0].low > 0.7
+
+
+@pytest.mark.parametrize("sizes", ([40] * 4 + [1] * 40, [1] * 44))
+def test_patients_with_many_images_are_no_leak(sizes):
+    """Features of each patient's own, that tell nothing of the answer: half are right, over many draws."""
+    rng, found = np.random.default_rng(0), []
+    for _ in range(16):
+        seen = []
+        for patient, n in enumerate(sizes):
+            own = 2 * rng.normal(size=60)
+            one = record(f"{patient}", CHOICES[patient % 2], choices=CHOICES, group=f"p{patient}")
+            seen += [(one, own + rng.normal(size=60)) for _ in range(n)]
+        found.append(_row("t", "mean", seen).value)
+    assert 0.42 < np.mean(found) < 0.6
+
+
+def test_each_fold_has_every_answer_and_whole_patients():
+    """Of answers that at least five patients have, in one eye or both."""
+    for left, right, both in ((5, 5, 0), (30, 5, 5), (7, 6, 12), (0, 40, 5)):
+        images = np.array([[3, 0]] * left + [[0, 1]] * right + [[1, 1]] * both)
+        folds = _folds(images)
+        assert np.ptp(np.bincount(folds, minlength=FOLDS)) <= 1
+        assert all(set(folds[images[:, answer] > 0]) == set(range(FOLDS)) for answer in (0, 1))
 
 
 def test_too_few_patients_are_no_number(tmp_path):

@@ -127,7 +127,8 @@ def test_a_jpeg_mask_lists_its_values_and_a_coloured_one_its_colours(tmp_path):
 
 def test_unreadable_and_missing_masks(tmp_path):
     (tmp_path / "m.bmp").write_bytes(b"BM not really")
-    assert lost(sample(tmp_path / "m.bmp")).reason == "mask_unreadable"
+    damaged = lost(sample(tmp_path / "m.bmp"))
+    assert damaged.reason == "mask_unreadable" and " 0x" not in damaged.detail and "'m.bmp'" in damaged.detail
     assert lost(sample(tmp_path / "none.bmp")).reason == "mask_unreadable"
 
 

@@ -118,10 +118,14 @@ def test_what_cannot_be_asked_is_listed_with_its_reason(fundus, tmp_path):
     whole = np.zeros((SIZE, SIZE), dtype=np.uint8)
     whole[20:-20, 20:-20] = 1
     Image.fromarray(whole).save(tmp_path / "whole.png")
+    corner = np.zeros((SIZE, SIZE), dtype=np.uint8)
+    corner[:12, :12] = 1
+    Image.fromarray(corner).save(tmp_path / "corner.png")
     taken = Region("scar", Box(0, 0, 178, SIZE)), Region("haemorrhage", Box(22, 0, SIZE, SIZE))
     cases = {
         "evidence_not_annotated": replace(sample, masks=()),
         "evidence_not_annotated ": replace(sample, masks=(MaskFile(tmp_path / "small.png", (CODING,)),)),
+        "evidence_off_the_field": replace(sample, masks=(MaskFile(tmp_path / "corner.png", (CODING,)),)),
         "evidence_too_large": replace(sample, masks=(MaskFile(tmp_path / "whole.png", (CODING,)),)),
         "no_place_elsewhere": replace(sample, regions=taken),
     }

@@ -68,7 +68,7 @@ def test_in_a_thread_time_is_not_limited():
 
 def test_folders_and_addresses_are_not_told():
     error = OSError("raw/secret/a.jpg: <_io.BytesIO object at 0x7f00aa> of <Image at 0x7f12>")
-    assert guard.detail_of(error, SAMPLE) == "OSError: a.jpg: 'a.jpg' of <Image>"
+    assert guard.detail_of(error, SAMPLE.own_image) == "OSError: a.jpg: 'a.jpg' of <Image>"
 
 
 def trapped(real):

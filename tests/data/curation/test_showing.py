@@ -188,6 +188,30 @@ def test_swapped_images_are_of_other_patients_with_the_answer_asked_for():
         assert (other.question.answer == before.question.answer) == (before.question.shows == "same_answer")
 
 
+def test_the_mean_of_few_images_shows_each_and_is_not_asked():
+    questions = [one(f"{n}", "ab"[n % 2], shows) for n in range(4) for shows in ("own", "blank")]
+    shown, dropped = show(questions)
+    assert [a.question.shows for a in shown] == ["own"] * 4
+    assert [(d.key, d.reason, d.extent) for d in dropped] == [(str(n), "too_few_for_a_mean", "part") for n in range(4)]
+
+
+@pytest.mark.parametrize("sizes", ({"a": 40, "b": 40}, {"a": 60, "b": 7}, {"a": 20, "b": 30, "c": 50}))
+def test_swapped_images_are_shown_about_equally_often(sizes):
+    """As often as the numbers of classes ask for, and once more at most, or twice where an own image is passed over."""
+    keys = [(c, f"{c}{n}") for c, size in sizes.items() for n in range(size)]
+    every = [with_group(one(key, c, shows, variant=shows), key) for c, key in keys for shows in SWAPS]
+    shown, dropped = show(every)
+    assert not dropped
+    for cls, size in sizes.items():
+        for shows, others in (("same_answer", size), ("other_answer", sum(sizes.values()) - size)):
+            after = [
+                a for a, b in zip(shown, every, strict=True) if b.question.answer == cls and b.question.shows == shows
+            ]
+            used = Counter(key_of(a) for a in after)
+            assert max(used.values()) <= -(-size // others) + (shows == "same_answer")
+            assert len(used) >= min(size, others) * (0.8 if shows == "same_answer" else 1)
+
+
 def test_the_same_camera_goes_before_the_same_source():
     questions = [
         with_group(one(f"{n}", "ab"[n % 2], shows), f"p{n}", f"camera {n // 4 % 2}")

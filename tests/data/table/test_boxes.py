@@ -12,6 +12,7 @@ import pytest
 from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Box, Record
+from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.data.table.boxes import structure_of
 from lmod_train.phantom.folders import g1020
@@ -148,6 +149,15 @@ def test_a_structure_that_the_options_lack_is_added_to_them(tmp_path: Path, draw
     records = curated(tmp_path, images, table)
     assert ("fovea", Box(9, 8, 39, 28)) in boxes_of(records[truths[0].key])
     assert {r.choices for r in records.values()} == {("optic disc", "optic cup", "fovea")}
+
+
+def test_structures_are_named_in_the_languages_of_diagnoses():
+    """Words of a language never hide a name of the benchmark; one word of each language names the disc."""
+    names = ("Papille", "Sehnervenkopf", "papille optique", "Papila óptica", "disco óptico", "视盘", "視神経乳頭")
+    assert {structure_of(name) for name in names} == {"optic disc"}
+    assert structure_of("Exkavation") == "optic cup" and structure_of("Makulaforamen") == "macular hole"
+    for term in STRUCTURES:
+        assert all(structure_of(word) == term.name for word in (term.name, *term.chinese)), term.name
 
 
 def test_od_beside_a_box_is_the_disc_unless_os_is_there_too():

@@ -1,5 +1,6 @@
 """The section that tells whether a model looks, from planted replies."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,12 @@ from PIL import Image
 from lmod_train.core.artifacts.shortcuts import Shortcut, write_shortcuts
 from lmod_train.data.curation.images import write_image
 from lmod_train.report.contents import Figure, Remark, Table, Text
+from lmod_train.report.looks import looks_of
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.sections.blind import WithoutImage
-from lmod_train.report.sections.looking import Looking
+from lmod_train.report.sections.looking import Looking, _verdicts
 from lmod_train.report.viewer.viewer import in_order
+from lmod_train.scoring.grounding import Effect, Judged
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.grounding import Grounding
@@ -75,7 +78,27 @@ def test_a_verdict_a_task_truth_and_model_with_one_next_step(planted):
         ("disc", YES): "looks at the evidence", ("disc", NO): "cannot be told",
     }  # fmt: skip
     assert all(row[0] == "glaucoma" and row[3] == 100 and row[5] for row in table.rows)
-    assert "5 points" in table.note
+    assert "5 points" in table.note and "removed as the evidence: glaucoma: optic disc, optic cup." in table.note
+
+
+def test_what_few_questions_would_have_shown_is_possible_and_of_their_number(planted):
+    """An effect above 100 points is none; the number is that of the questions with the widest interval."""
+    for n, most in ((3, 0), (40, 100)):
+        effect = Effect(n, 0.0, *((-0.9, 0.9) if n == 3 else (-0.2, 0.2)))
+        one = Judged(planted_finding(planted), "cannot be told", "the intervals are too wide", effect)
+        told = next(row[5] for row in tables(_verdicts({"m": [one]}, {}))["looking"].rows)
+        points = [int(word) for word in re.findall(r"of (\d+) points", told)]
+        assert f"these {n} questions" in told and all(5 < p <= most for p in points) and bool(points) == bool(most)
+
+
+def test_reading_the_evidence_wrongly_is_no_share_of_right_answers(planted):
+    finding = replace(planted_finding(planted), grounded={"mean": Effect(0, None)})
+    (row,) = tables(_verdicts({"m": [Judged(finding, "looks at the evidence")]}, {}))["looking"].rows
+    assert "no answer is right" in row[5]
+
+
+def planted_finding(planted):
+    return looks_of(planted)["disc"].judged[0].finding
 
 
 def test_changes_and_effects_are_those_of_the_scores(planted):
