@@ -11,8 +11,9 @@ from lmod_train.report.contents import Cell, Table, table
 from lmod_train.report.figures.strip import COLUMNS
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sorted_errors import GROUNDING
-from lmod_train.scoring.grounding import AGAIN, AS_IS, Asked, Judged, findings, in_order, judged, said, variant_parts
+from lmod_train.scoring.grounding import AGAIN, AS_IS, Asked, findings, in_order, said, variant_parts
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.looking import Judged, judged
 
 NAMED = 2
 """Number of models whose verdicts a sentence names."""

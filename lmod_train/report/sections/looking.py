@@ -17,7 +17,8 @@ from lmod_train.report.section import Section
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.report.sorted_errors import GROUNDING
 from lmod_train.report.thumbnails import licences
-from lmod_train.scoring.grounding import SMALL, Effect, Finding, Judged, asked_of, enough
+from lmod_train.scoring.grounding import Effect, Finding, asked_of
+from lmod_train.scoring.looking import SMALL, Judged, enough
 from lmod_train.tasks.grounding import Grounding
 
 LEAK = 0.1

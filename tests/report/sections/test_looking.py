@@ -15,8 +15,9 @@ from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.report.sections.looking import Looking, _verdicts
 from lmod_train.report.viewer.viewer import in_order
-from lmod_train.scoring.grounding import Effect, Judged
+from lmod_train.scoring.grounding import Effect
 from lmod_train.scoring.items import items_of
+from lmod_train.scoring.looking import Judged
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.grounding import Grounding
 from lmod_train.tasks.truth import truth_of
