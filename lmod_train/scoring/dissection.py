@@ -338,7 +338,7 @@ def _largest(finding: Finding) -> str:
 
 
 _WORDS = {
-    CEILING: "is the ceiling",
+    CEILING: "by the supervised model",
     TOWER: "can be read from the tower",
     PROJECTOR: "behind the projector",
     BEST: "at the best layer",

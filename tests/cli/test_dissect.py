@@ -160,7 +160,7 @@ def test_a_ceiling_counts_for_the_same_images_outside_its_training(model, folder
     known = [r for r in RECORDS if r.id != HELD_OUT[0]]
     named = ceiling(tmp_path, known, folder)
     assert dissect(model, folder, "--ceiling", named, "--pairs", "0", "--split", "all") == 0
-    assert "glaucoma: 1.00 is the ceiling, " in capsys.readouterr().out
+    assert "glaucoma: 1.00 by the supervised model, " in capsys.readouterr().out
     answers = pd.read_parquet(Dissected(tmp_path / "out").answers)
     read = answers[answers["place"] == CEILING].set_index("id")["read"]
     assert set(read.index[read == ABSENT]) == {r.id for r in RECORDS if r.split == "train"} | {HELD_OUT[0]}

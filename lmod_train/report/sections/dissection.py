@@ -38,7 +38,8 @@ NOTE = """Read with a linear probe at each place (logistic regression, cross-fit
 likelihoods and replies. Information can only be lost on the way; the first loss of at least 5 points that the test
 shows (random signs of patients' differences, Holm over the steps) is named, if no earlier step may hide one. A probe
 shows what can be read so, not what the model uses; how long the image's tokens are used is shown by the interchange
-below. A reply that was not read counts as wrong; a probe always answers. Few images widen every interval."""
+below. The prior is removed by one bias a choice, chosen on other patients for the best mean recall. A reply that was
+not read counts as wrong; a probe always answers. Few images widen every interval."""
 EXCHANGED = """Interchange: in front of a layer, the states of the image's tokens are those of another patient's image.
 Followed: the model then prefers the choice that it prefers for the other image, of pairs for which it prefers different
 ones. Stayed: it keeps its choice, of pairs for which it prefers the same one. Used: followed minus moved (1 - stayed),
