@@ -84,8 +84,9 @@ class Finding:
             without the place elsewhere.
         follow: Share of answers under `OTHER` that are the truth of the image shown.
         stay: Share of answers under `SAME` that are those as is.
-        usual: Most frequent answer to the image as it is.
-        without: Most frequent answer without the evidence.
+        given: Answer to the image as it is -> share of questions.
+        turned: Answer without the evidence -> share of questions that change to it, and do not without the place
+            elsewhere.
         hidden: What was shown -> share of questions with an answer neither to it nor to the image as it is: a change
             between two replies that cannot be read, or two refusals, is not seen.
     """
@@ -100,8 +101,8 @@ class Finding:
     grounded: Mapping[str, Effect] = field(default_factory=dict)
     follow: Effect = NOTHING
     stay: Effect = NOTHING
-    usual: str = ""
-    without: str = ""
+    given: Mapping[str, float] = field(default_factory=dict)
+    turned: Mapping[str, float] = field(default_factory=dict)
     hidden: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -174,16 +175,21 @@ def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
         {fill: _share(right, (one, other), partial(_needs_evidence, one, other)) for fill, one, other in both},
         _share(asked, (OTHER,), lambda one: said(one.shown[OTHER]) == str(one.shown[OTHER].truth)),
         _share(asked, (SAME,), lambda one: one.changed(SAME) == 0),
-        _usual(asked, (AS_IS,)),
-        _usual(asked, [name for _, name, _ in both]),
+        _shares([said(one.shown[AS_IS]) for one in asked], len(asked)),
+        _shares(
+            [said(one.shown[name]) for one in asked for _, name, like in both if _turns(one, name, like)], len(asked)
+        ),
         {name: _hidden(asked, name) for name in (AGAIN, *shown)},
     )
 
 
-def _usual(asked: Sequence[Asked], shown: Sequence[str]) -> str:
-    """Return the most frequent answer to what is shown; empty without any."""
-    answers = Counter(said(one.shown[name]) for one in asked for name in shown if name in one.shown)
-    return answers.most_common(1)[0][0] if answers else ""
+def _shares(answers: Sequence[str], questions: int) -> dict[str, float]:
+    """Return each answer -> how often it is given a question."""
+    return {answer: count / questions for answer, count in Counter(answers).items()}
+
+
+def _turns(asked: Asked, evidence: str, elsewhere: str) -> bool:
+    return {evidence, elsewhere} <= asked.shown.keys() and _needs_evidence(evidence, elsewhere, asked)
 
 
 def _hidden(asked: Sequence[Asked], shown: str) -> float:

@@ -49,8 +49,8 @@ def judged(found: Sequence[Finding]) -> list[Judged]:
     Does not look: the upper end of the change under `OTHER` is below `SMALL`. Looks at the evidence: the lower end of
     the specific effect is above 0, for every fill. Looks, not at the evidence: the lower end of the change under
     `OTHER` is above 0, and the upper end of the specific effect is below `SMALL`, for every fill. Otherwise it cannot
-    be told; nor where two of these hold, nor where a removal could not show it: the evidence for another answer is
-    looked at, and without it that answer is given which is usual here. Changes that are hidden count against each
+    be told; nor where two of these hold, nor where a removal could not show it: the evidence for another answer may be
+    looked at, and without it an answer is given that is given here, too. Changes that are hidden count against each
     verdict.
 
     Args:
@@ -66,18 +66,26 @@ def judged(found: Sequence[Finding]) -> list[Judged]:
     }
     held = {name: _adjusted(found, p) for name, p in tests.items()}
     at = [f for f, shown in zip(found, held["at"], strict=True) if shown]
-    return [_judged(f, {name: own[i] for name, own in held.items()}, at) for i, f in enumerate(found)]
+    near = [f for f in found if _worst(f, _below, EVIDENCE) >= LEVEL]
+    return [_judged(f, {name: own[i] for name, own in held.items()}, at, near) for i, f in enumerate(found)]
 
 
-def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding]) -> Judged:
-    """Return the verdict on a finding, from the tests that it passed and the findings that look at the evidence."""
-    alike = [f for f in at if f.task == found.task and f.truth != found.truth and f.without == found.usual]
+def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding], near: Sequence[Finding]) -> Judged:
+    """Return the verdict on a finding, from the tests that it passed.
+
+    Args:
+        found: The finding.
+        held: Test -> whether it passed.
+        at: Findings that look at the evidence.
+        near: Findings that may look at it.
+    """
     named: Mapping[str, Verdict] = {
         "blind": "does not look", "at": "looks at the evidence", "off": "looks, not at the evidence",
     }  # fmt: skip
     passed = [verdict for test, verdict in named.items() if held[test]]
-    if alike and passed in ([], [named["off"]]):
-        why = f"without the evidence the answer is {found.usual} in any case; see its change under {OTHER}"
+    same = _same_without(found, near if passed else at)
+    if same and passed in ([], [named["off"]]):
+        why = f"without the evidence the answer is {same} in any case; see its change under {OTHER}"
         return Judged(found, "cannot be told", why)
     if len(passed) == 1:
         return Judged(found, passed[0])
@@ -85,6 +93,13 @@ def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding]) -> 
         return Judged(found, "cannot be told", why)
     effects = [e for e in (found.changes[OTHER], *found.specific.values()) if e.low is not None]
     return Judged(found, "cannot be told", "the intervals are too wide", max(effects, key=_spread))
+
+
+def _same_without(found: Finding, others: Sequence[Finding]) -> str:
+    """Return an answer that is given here, and that others turn to without the evidence; empty if there is none."""
+    alike = [f for f in others if f.task == found.task and f.truth != found.truth]
+    turned = [a for f in alike for a, share in f.turned.items() if share > SMALL and found.given.get(a, 0.0) > SMALL]
+    return max(turned, key=lambda answer: found.given[answer], default="")
 
 
 def _spread(effect: Effect) -> float:

@@ -41,7 +41,22 @@ def test_planted_models_are_told_or_nothing_is():
 def test_staying_at_the_default_is_no_verdict():
     """A model that reads the disc and answers NON-GLAUCOMA without one: removal cannot show it for NON-GLAUCOMA."""
     one = next(o for o in judged(findings("t", replied(disc))) if o.finding.truth == NO)
-    assert one.finding.without == NO and NO in one.why and one.finding.specific["mean"].value == 0
+    assert one.finding.given == {NO: 1.0} and NO in one.why and one.finding.specific["mean"].value == 0
+
+
+@pytest.mark.parametrize("constant", (YES, NO))
+@pytest.mark.parametrize("share", (0.06, 0.1, 0.25, 0.5, 0.75, 0.9))
+@pytest.mark.parametrize("n", (60, 200, 600))
+def test_reading_the_evidence_in_some_eyes_is_never_told_as_looking_elsewhere(constant, share, n):
+    """The disc of a share of the eyes, or always the same answer: neither truth is told to be read from elsewhere."""
+
+    def model(at, truth, shown):
+        return disc(at, truth, shown) if (at // 2 * 37) % 100 < 100 * share else constant
+
+    told = verdicts(replied(model, n))
+    assert "looks, not at the evidence" not in told.values(), told
+    if n * share >= 50:
+        assert told[YES] == "looks at the evidence" and told[NO] == "cannot be told"
 
 
 @pytest.mark.parametrize("default", ("1", "2", "3"))
