@@ -85,12 +85,9 @@ def _dissect(
     from lmod_train.cli.names import check_names
     from lmod_train.cli.shipped import by_name
     from lmod_train.core.artifacts.manifest import read_manifest
-    from lmod_train.core.artifacts.predictions import read_predictions
-    from lmod_train.core.artifacts.run import Run
-    from lmod_train.core.artifacts.training_set import read_unseen
 
     read_manifest(curated)
-    reached = None if ceiling is None else (read_predictions(Run(ceiling).predictions), read_unseen(ceiling))
+    reached = None if ceiling is None else _ceiling(ceiling, curated, task)
     asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
     trusted = [word for module in trust or () for word in ("--trust", module)]
     options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs, control), *others]
@@ -105,6 +102,21 @@ def _dissect(
     if is_first():
         _read(out, reached, tuple(trust or ()))
     return status
+
+
+def _ceiling(run: Path, curated: Path, task: str) -> Ceiling:
+    """Return what a supervised model answered; refuse a run of other records before a model is loaded."""
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.core.artifacts.records import read_records
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.artifacts.training_set import read_unseen
+    from lmod_train.scoring.items import images_of
+
+    given, unseen = read_predictions(Run(run).predictions), read_unseen(run)
+    records = read_records(curated / "records")
+    known = {r.id for r in records if r.task == task} or {r.id for r in records}
+    _reached(given, unseen, {p.record.id: images_of(p.record) for p in given if p.record.id in known})
+    return given, unseen
 
 
 @contextmanager
@@ -199,6 +211,6 @@ def _reached(
     }
     if not found:
         expected = "a run with replies to these records, of a model that was not trained on them"
-        cure = "name another, or leave `--ceiling` out: states and replies are kept, and the command continues"
+        cure = "name another, or leave `--ceiling` out; what has been computed is kept"
         raise BadArgument("--ceiling", f"{len(ceiling)} replies to other records", expected, cure)
     return found

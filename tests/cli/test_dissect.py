@@ -166,17 +166,26 @@ def test_a_ceiling_counts_for_the_same_images_outside_its_training(model, folder
     assert set(read.index[read == ABSENT]) == {r.id for r in RECORDS if r.split == "train"} | {HELD_OUT[0]}
 
 
-def test_a_ceiling_of_other_records_is_refused_and_what_was_computed_is_kept(model, folder, out, tmp_path, capsys):
-    for records in (
+@pytest.mark.parametrize(
+    "records",
+    [
         [replace(r, id=r.id.replace("/p/", "/q/")) for r in RECORDS],
         [replace(r, id=r.id.replace("glaucoma", "sex"), task="sex") for r in RECORDS],
-        [replace(r, image=("none.png",)) for r in RECORDS],
         [r for r in RECORDS if r.split == "train"],
-    ):
-        named = ceiling(tmp_path, records, folder)
-        assert dissect(model, folder, "--ceiling", named, "--pairs", "2") == 2
-        refused(capsys, "--ceiling", "are kept")
-        assert len(list(Dissected(out).features.iterdir())) == 16
+    ],
+    ids=["ids", "task", "training"],
+)
+def test_a_ceiling_of_other_records_is_refused_before_the_model_is_loaded(model, folder, tmp_path, capsys, records):
+    assert dissect(model, folder, "--ceiling", ceiling(tmp_path, records, folder), "--pairs", "2") == 2
+    refused(capsys, "--ceiling", "other records")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_ceiling_of_other_images_is_refused_and_what_was_computed_is_kept(model, folder, out, tmp_path, capsys):
+    named = ceiling(tmp_path, [replace(r, image=("none.png",)) for r in RECORDS], folder)
+    assert dissect(model, folder, "--ceiling", named, "--pairs", "2") == 2
+    refused(capsys, "--ceiling", "is kept")
+    assert len(list(Dissected(out).features.iterdir())) == 16
 
 
 def refused(capsys, *told):
