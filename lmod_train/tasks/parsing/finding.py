@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -30,6 +30,8 @@ _OTHER_LABEL = re.compile(
     rf"(?:^|[.;。])\W{{0,9}}{_NUMBERED}(?!(?i:answer|verdict|diagnosis|result|label)\b)"
     r"[^\W\d][^:=\n]{0,60}[:=][^:=]{0,9}$"
 )
+_LONGEST_LABEL = 200
+"""Number of characters that hold every match of `_OTHER_LABEL`, so that a long text is not searched at each word."""
 _LABEL = re.compile(
     rf"(?:^|[\n;,{{|。])[\s\"'*(\[-]{{0,6}}{_NUMBERED}(?P<label>[^\W\d][\w \-()/]{{0,60}})"
     rf"[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"'(\[]{{0,2}}(?:{pattern_of([*answers.YES, *answers.NO])})"
@@ -143,10 +145,19 @@ def _bare(head: str, condition: str, choices: Sequence[str]) -> set[str]:
         yes if m[0].casefold() == "true" else no
         for clause in statements(text)
         for part in re.split("[,，]", clause)  # "no drusen, TRUE": "no" does not reach TRUE
-        for m in _BARE.finditer(part)
-        if not _OTHER_LABEL.search(_own(condition).sub(" ", part[: m.start()]))
+        for m, before in _with_text_before(part, _own(condition))
+        if not _OTHER_LABEL.search(before)
         if stance(part, m.start(), m.end(), bare=True) == "asserted"
     }
+
+
+def _with_text_before(part: str, own: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield each bare TRUE or FALSE with the end of the text before it, in which the condition's names are blanks."""
+    before, end = "", 0
+    for word in _BARE.finditer(part):
+        before = (before + own.sub(" ", part[end : word.start()]))[-_LONGEST_LABEL:]
+        end = word.start()
+        yield word, before
 
 
 _LAST_WORD = re.compile(

@@ -394,6 +394,10 @@ def test_adversarial_text_is_read_in_linear_time(ask: str, unit: str) -> None:
     assert growth_of(ask, unit, SIZE // 8, 8) < 2.5
 
 
+def test_many_bare_answers_are_read_in_linear_time() -> None:
+    assert growth_of("conditions abnormal macula", "xy: TRUE ", SIZE, 8) < 2.5
+
+
 @tabled(("ask", "unit"), zip(cycle(READ_BY), UNITS, strict=False))
 def test_adversarial_text_never_raises(ask: str, unit: str) -> None:
     assert status_of(parse(ask, hostile(unit, SIZE // 8)[1])) in ("answered", "unparsed", "refused", "truncated")
