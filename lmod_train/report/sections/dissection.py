@@ -143,12 +143,17 @@ class DissectedRun:
 
     @property
     def _shortcut(self) -> str:
-        """The best shortcut in words, if the probe of the tower is not shown to be better; empty if it is."""
-        floor = max((self.scores[p] for p in SHORTCUTS if p in self.scores), key=lambda s: s.value or 0.0, default=None)
-        tower = self.scores.get(TOWER)
-        if floor is None or tower is None or tower.low is None or tower.low > (floor.value or 0.0):
+        """A sentence on the best shortcut, if the probe of the tower is not shown to be better; empty if it is."""
+        floor, tower = self._floor, self.scores.get(TOWER)
+        if not floor or tower is None or tower.low is None or tower.low > floor[1]:
             return ""
-        return f"; the {floor.subset.removeprefix('place=')} alone gives {floor.value:.2f}"
+        return f". The {floor[0]} alone gives {floor[1]:.2f}: the tower is not shown to read more"
+
+    @property
+    def _floor(self) -> tuple[str, float] | None:
+        """The best shortcut and its balanced accuracy; None in runs of earlier versions."""
+        found = [(place, self.scores[place].value or 0.0) for place in SHORTCUTS if place in self.scores]
+        return max(found, key=lambda one: one[1], default=None)
 
     @property
     def best(self) -> str:
@@ -168,7 +173,7 @@ class DissectedRun:
 
     def stairs(self) -> Iterator[list[Cell]]:
         """Yield the rows of the figure."""
-        floor = max((self.scores[p].value or 0.0 for p in SHORTCUTS if p in self.scores), default=None)
+        floor = self._floor[1] if self._floor else None
         null = self._controls.loc[self._controls["control"] == "permuted labels", "value"].astype(float)
         for place, score in self.scores.items():
             highest = float(null.max()) if len(null) else None

@@ -137,12 +137,12 @@ def test_exchanged_images_are_followed_by_layer(tmp_path):
 def test_a_shortcut_as_good_as_the_tower_is_said_and_drawn(tmp_path, shortcut):
     other = {p: 0.4 for p in SHORTCUTS if p != shortcut}
     found, _ = parts(dissected(tmp_path / "cnn", other | {shortcut: 0.04}, shortcuts=True))
-    assert f"; the {shortcut} alone gives 0.96" not in found[1].text
+    assert f"The {shortcut} alone gives 0.96" not in found[1].text
     (drawn,) = [p.table for p in found if isinstance(p, Figure)]
     at = [c.head for c in drawn.columns].index("floor")
     assert {round(row[at], 2) for row in drawn.rows} == {0.96}
     found, _ = parts(dissected(tmp_path / "poor" / "cnn", other | {TOWER: 0.03, shortcut: 0.04}, shortcuts=True))
-    assert f"; the {shortcut} alone gives 0.96" in found[1].text
+    assert f". The {shortcut} alone gives 0.96: the tower is not shown to read more" in found[1].text
 
 
 def test_no_part_without_a_dissected_run_and_one_beside_others(tmp_path):
