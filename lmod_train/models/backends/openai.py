@@ -165,8 +165,9 @@ class OpenAI(StreamBackend):
                 yield future.result()
                 self._written(waiting.pop(future))
         finally:
-            for future, id in waiting.items():
+            for future in waiting:  # all of them before any place is free, which the next one would take
                 future.cancel()
+            for id in waiting.values():
                 self._written(id)
 
     def _written(self, id: str) -> None:

@@ -142,6 +142,22 @@ def test_the_place_of_a_reply_is_free_once_it_is_written(world):
         replies.close()
 
 
+@pytest.mark.parametrize("taken", [1, 3])
+def test_a_stream_that_ends_sends_no_request_to_the_places_that_become_free(world, monkeypatch, taken):
+    """As on SIGTERM: the requests that wait for a place are cancelled before any place is free."""
+    real = OpenAI._written
+    monkeypatch.setattr(OpenAI, "_written", lambda self, id: (real(self, id), time.sleep(0.01)))
+    with serving(world.plan()) as server:
+        backend = OpenAI(server.url, "served-7b", pace=Pace(concurrency=4))
+        replies = backend.respond_stream(iter([backend.collate(world.records[:40], world.curated)]))
+        for _ in range(taken):
+            next(replies)
+        time.sleep(0.2)  # all places are taken
+        before = asked_of(server)
+        replies.close()
+        assert asked_of(server) == before == 4 + taken - 1
+
+
 def asked_of(server):
     """Return how many requests about records a server has read."""
     return sum(count for n, count in server.stats()["asked"].items() if n >= 0)
