@@ -40,7 +40,7 @@ def _formatted(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
 ) -> str:
     if filename.startswith(PACKAGE):
-        return f"warning: {for_terminal(' '.join(str(message).split(chr(10))))}\n"
+        return "warning: " + for_terminal(str(message).replace("\n", " ")) + "\n"
     return _BY_PYTHON(message, category, filename, lineno, line)
 
 

@@ -210,6 +210,7 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
     from lmod_train.models.chat.dialect import Dialect
     from lmod_train.models.chat.encoding import encode
     from lmod_train.models.chat.generation import choice_likelihoods
+    from lmod_train.training.dissection.features import shortcuts_of
     from lmod_train.training.dissection.states import alone, joined, states_of
 
     folder = find_any(checkpoint, None)
@@ -228,7 +229,7 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
             if way == "forward":
                 choice_likelihoods(network, dialect, one, encode(network, one.images), "sum")
             else:
-                cache.keep(f"{i}", joined(states_of(network, dialect, one)))
+                cache.keep(f"{i}", joined(shortcuts_of(record, data.images) | states_of(network, dialect, one)))
             if gpu:
                 torch.cuda.synchronize()
             spent[way] += (time.perf_counter() - began) if i >= 3 else 0.0
