@@ -5,6 +5,7 @@ import re
 from lmod_train.core.types import Batch, Identity, Reply, Unparsed
 from lmod_train.models.backends.base import Backend
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 from tests.tiny import record
 
@@ -12,11 +13,12 @@ WORDS = ("alpha", "beta", "gamma")
 
 
 class Words(Task):
-    """Reads one of three words; `lenient` reads it in a sentence too."""
+    """Reads one of three words; `lenient` reads it in a sentence too. Earlier answers are stated as those of a chain."""
 
     name = "words"
     version = 1
     choices = WORDS
+    steps, states, implied = STAGE_NAMES, staticmethod(Chain.states), Chain.implied
 
     def __init__(self, lenient=False):
         self.lenient = lenient

@@ -5,35 +5,24 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
-from lmod_train.cli import (
-    answers,
-    audit,
-    captions,
-    curated,
-    curation,
-    dissect,
-    drafts,
-    formats,
-    judge,
-    judge_captions,
-    lab,
-    listing,
-    phantoms,
-    report,
-    review,
-    review_captions,
-    table,
-    weights,
+from lmod_train.cli.commands import (
+    LIGHTNING,
+    asks,
+    chosen,
+    commands,
+    group_overview,
+    groups,
+    overview,
+    whole_name,
 )
 from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes, trusted_in
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
-from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.links import links_followed
 from lmod_train.core.lock import is_first
@@ -41,86 +30,8 @@ from lmod_train.core.lock import is_first
 if TYPE_CHECKING:
     from lmod_train.cli.series import Series
 
-GROUPS: dict[str, dict[str, Callable[..., None]]] = {
-    "draft": {
-        "ask": drafts.ask_questions,
-        "review": review.review,
-        "captions": captions.captions,
-        "judge": judge_captions.judge_captions,
-        "review-captions": review_captions.review_captions,
-    },
-    "weights": {
-        "convert": weights.convert,
-        "merge": weights.merge,
-        "apply-delta": weights.apply_delta,
-    },
-}
-"""Group -> its commands, which are typed after its name, e.g. `weights merge`."""
-
-ABOUT = {
-    "draft": "Let a model draft questions from labelled images (ask) or from captions, and let people review them.",
-    "weights": "Convert, merge or complete the weights of a model.",
-}
-"""Group -> what its commands do."""
-
-PLAIN: dict[str, Callable[..., None]] = {
-    "phantom": phantoms.phantom,
-    "curate": curation.curate,
-    "subset": curated.subset,
-    "blind": curated.blind,
-    "audit": audit.audit,
-    "rescore": report.rescore,
-    "judge": judge.judge,
-    "answers": answers.answers,
-    "dissect": dissect.dissect,
-    "report": report.report,
-    "export": formats.export,
-    "import": formats.import_,
-    "collapse-lab": lab.collapse_lab,
-    "list": listing.show,
-    **{f"{group} {name}": function for group, held in GROUPS.items() for name, function in held.items()},
-}
-"""Whole name of a command of this package -> its function."""
-
-FORMER = {
-    "ask-questions": "draft ask",
-    "review": "draft review",
-    "captions": "draft captions",
-    "judge-captions": "draft judge",
-    "review-captions": "draft review-captions",
-    "convert": "weights convert",
-    "merge": "weights merge",
-    "apply-delta": "weights apply-delta",
-}
-"""Former names of commands, which the next version removes -> their whole names."""
-
-LIGHTNING = {
-    "fit": "Train a model on the training split; the same command again goes on where it stopped.",
-    "validate": "Ask a model the questions of the validation split and score its replies.",
-    "test": "Ask a model the questions of the test split and score its replies.",
-    "predict": "Ask a model the questions of a split and write its replies without scoring them.",
-}
-ASKING: dict[str, Callable[[Sequence[str]], int]] = {
-    "judge": judge.run,
-    "dissect": dissect.run,
-    "draft ask": drafts.run,
-    "draft captions": captions.run,
-    "draft judge": judge_captions.run,
-}
-"""Commands of this package that ask a model; they take the options of `validate` too."""
-
 FOLLOWING = "--follow_links"
 """Option of every command: links that lead out of a curated folder are followed. No config can set it."""
-
-LATE = {"doctor": "Check weights, data and configuration of a training without starting it; options of fit."}
-
-FIRST = ("phantom", "curate", "fit", "validate", "report", "list")
-OTHERS = {
-    "data": ("subset", "blind", "audit", "export", "import"),
-    "trainings": ("doctor", "collapse-lab"),
-    "evaluations": ("test", "predict", "rescore", "answers", "judge", "dissect"),
-}
-"""What commands are about -> their names."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -132,19 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Command and options, without the program's name; default: those of the process.
     """
-    typed = [todays_text(word) for word in (sys.argv[1:] if arguments is None else arguments)]
+    typed = list(sys.argv[1:] if arguments is None else arguments)
     follow, typed = FOLLOWING in typed, [word for word in typed if word != FOLLOWING]
-    arguments = whole = joined(typed)
-    if typed[:1] != arguments[:1] and typed[0] in FORMER and is_first():
-        new = f"`python -m lmod_train {arguments[0]}`"
-        print(f"note: `{typed[0]}` is now {new}; the next version removes the old name", file=sys.stderr)
+    whole = whole_name(typed)
     try:
         with links_followed(follow):
-            with own_classes(arguments):  # a curated folder may name a class of one's own
-                known = bool(whole) and whole[0] in (*PLAIN, *LIGHTNING, *LATE)
-                arguments = [whole[0], *by_name(whole[0], whole[1:])] if known else whole
-            with own_classes(arguments):
-                return _run(arguments)
+            with own_classes(whole):  # a curated folder may name a class of one's own
+                known = bool(whole) and (whole[0] in LIGHTNING or whole[0] in commands())
+                named = [whole[0], *by_name(whole[0], whole[1:])] if known else whole
+            with own_classes(named):
+                return _run(named)
     except LmodError as error:
         print(lines(f"error: {error.typed([*' '.join(whole[:1]).split(), *whole[1:]])}"), file=sys.stderr)
         return 2
@@ -161,44 +69,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def joined(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with the whole name of the command as the first one.
-
-    Example:
-        >>> joined(["weights", "merge", "--out", "M"]), joined(["merge", "--out", "M"]), joined(["list", "tasks"])
-        (['weights merge', '--out', 'M'], ['weights merge', '--out', 'M'], ['list', 'tasks'])
-    """
-    whole = " ".join(arguments[:2])
-    if len(arguments) > 1 and whole in PLAIN:
-        return [whole, *arguments[2:]]
-    return [*(FORMER.get(word, word) for word in arguments[:1]), *arguments[1:]]
-
-
 def _run(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
+    if command in ("-h", "--help"):
         print(overview())
-    elif arguments[0] == "--version":
+    elif command == "--version":
         from lmod_train import __version__
 
         print(__version__)
-    elif arguments[0] in ASKING:
-        return ASKING[arguments[0]](arguments[1:])
-    elif arguments[0] in PLAIN:
-        from lmod_train.cli.parse import call
-
-        with harmless():
-            if table.is_asked(arguments):
-                asks_help = bool({"-h", "--help"} & set(arguments))  # the table is then what follows, or nothing
-                call(table.curate_table, "curate --table", ["--help"] if asks_help else arguments[1:])
-            else:
-                call(PLAIN[arguments[0]], arguments[0], arguments[1:])
-    elif arguments[0] in (*LIGHTNING, *LATE):
+    elif command in LIGHTNING:
         return _lightning(arguments)
-    elif arguments[0] in GROUPS and (len(arguments) == 1 or arguments[1] in ("-h", "--help")):
-        print(group_overview(arguments[0]))
+    elif command in commands():
+        return _plain(command, rest)
+    elif command in groups() and (not rest or rest[0] in ("-h", "--help")):
+        print(group_overview(command))
     else:
         _refuse(arguments)
     return 0
+
+
+def _plain(command: str, arguments: list[str]) -> int:
+    """Run a command that is not Lightning's, or what an option of an extension makes of it."""
+    from lmod_train.cli.parse import call, parted
+
+    own, others = parted(arguments) if asks(command) else (arguments, None)
+    name, function = chosen(command, own)
+    if name != command and {"-h", "--help"} & set(own):
+        own = ["--help"]  # the option's value is then what follows, or nothing
+    with harmless():
+        return call(function, name, own, others)
 
 
 def _refuse(arguments: list[str]) -> NoReturn:
@@ -208,17 +107,18 @@ def _refuse(arguments: list[str]) -> NoReturn:
         BadArgument: Always.
     """
     typed, listing, rest = arguments[0], "--help", arguments[1:]
-    known = {name: name for name in (*PLAIN, *LIGHTNING, *LATE)}
-    meant = known | FORMER | {name: name for name in GROUPS}
-    if typed in GROUPS:
+    known = {name: name for name in (*commands(), *LIGHTNING)}
+    meant = known | {name: name for name in groups()}
+    meant |= {name: f"{group} {name}" for group, names in groups().items() for name in names} | known
+    if typed in groups():
         group, typed, *rest = arguments
         listing = f"{group} --help"
-        known = {name: f"{group} {name}" for name in GROUPS[group]}
-        meant = FORMER | known
+        known = {name: f"{group} {name}" for name in groups()[group]}
+        meant |= known
     near = get_close_matches(typed, meant, n=1)
     again = shlex.join(["python", "-m", "lmod_train", *meant[near[0]].split(), *rest]) if near else ""
     cure = f"did you mean `{again}`?" if near else f"see `python -m lmod_train {listing}`"
-    whole = " ".join(arguments[:2]) if arguments[0] in GROUPS else typed
+    whole = " ".join(arguments[:2]) if arguments[0] in groups() else typed
     raise BadArgument("command", whole, f"one of {', '.join(known.values())}", cure)
 
 
@@ -229,7 +129,7 @@ def _lightning(arguments: list[str]) -> int:
     from lmod_train.cli.short_help import WHOLE, short_help
 
     if {"-h", "--help"} & set(arguments):
-        print(short_help(arguments[0], (LIGHTNING | LATE)[arguments[0]]))
+        print(short_help(arguments[0], LIGHTNING[arguments[0]]))
         return 0
     if WHOLE in arguments:
         return _late([arguments[0], "--help"])
@@ -281,34 +181,3 @@ def _late(arguments: list[str], once: bool = False) -> int:
     if arguments[0] == "doctor":
         return doctor.run(arguments[1:])
     return experiment.run(arguments, once)
-
-
-def overview() -> str:
-    """Return the text of ``--help``: the first commands with what they do, the others by what they are about."""
-    described = {name: _described(function) for name, function in PLAIN.items()} | LIGHTNING
-    first = "\n".join(f"  {name:<10}{described[name]}" for name in FIRST)
-    others = "\n".join(f"  {about:<13}{', '.join(names)}" for about, names in OTHERS.items())
-    groups = "\n".join(f"  {group:<10}{', '.join(names)}" for group, names in GROUPS.items())
-    return (
-        "usage: python -m lmod_train COMMAND [options]\n\n"
-        "Train and evaluate vision-language models on eye images.\n\n"
-        f"the first commands, in the order of use:\n{first}\n\n"
-        f"others:\n{others}\n\n"
-        f"groups of commands, e.g. `python -m lmod_train weights merge`:\n{groups}\n\n"
-        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options.\n"
-        "`--follow_links` with any command follows links that lead out of a curated folder."
-    )
-
-
-def group_overview(group: str) -> str:
-    """Return the text of the ``--help`` of a group: its commands with what they do."""
-    width = max(map(len, GROUPS[group])) + 2
-    held = "\n".join(f"  {name:<{width}}{_described(function)}" for name, function in GROUPS[group].items())
-    return (
-        f"usage: python -m lmod_train {group} COMMAND [options]\n\n{ABOUT[group]}\n\ncommands:\n{held}\n\n"
-        f"`python -m lmod_train {group} COMMAND --help` says what a command does, and shows its options."
-    )
-
-
-def _described(function: Callable[..., None]) -> str:
-    return (function.__doc__ or "").partition("\n")[0]

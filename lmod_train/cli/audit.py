@@ -12,7 +12,7 @@ from jsonargparse.typing import PositiveInt
 from lmod_train.core.artifacts.model_facts import download, nearest
 from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_files
 
 LOCAL = (
     "lmod_train.models.backends.huggingface.HuggingFace",
@@ -79,7 +79,7 @@ def _checkpoint(model: str) -> tuple[Path, dict[str, Any]]:
         BadArgument: There is no such config or folder, or it is no vision-language model with a local checkpoint.
         WeightsNotFound: The config's checkpoint is not there.
     """
-    file = next((f for f in (Path(model), configs_folder() / "model" / f"{model}.yaml") if f.is_file()), None)
+    file = Path(model) if Path(model).is_file() else config_files("model").get(model)
     if file is None:
         if (folder := Path(model)).is_dir() and (folder / "config.json").is_file():
             return folder, {}

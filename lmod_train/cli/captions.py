@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.ended import Ended
-from lmod_train.cli.judge import parted
 from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def captions(
+    others: Sequence[str],
     table: Path,
     *,
     model: str,
@@ -30,7 +30,7 @@ def captions(
     balance_with: Literal["seed", "model"] = "seed",
     seed: NonNegativeInt = 0,
     limit: NonNegativeInt = 0,
-) -> None:
+) -> int:
     """Let a model write balanced questions in Chinese and English from your captions.
 
     The steps are those of OphthalWeChat: the model gets each caption, without the image, with the paper's prompt for
@@ -41,6 +41,7 @@ def captions(
     --trainer.devices, are those of `validate`.
 
     Args:
+        others: Options of `validate` for the model and its devices.
         table: CSV file or workbook with the columns image (a path beside the table) and caption, and optionally id,
             group (patient), modality, subspecialty, text_in_image (yes or no) and licence.
         model: The model: YAML file, or name of a shipped one (`list models`), as in `validate`.
@@ -55,33 +56,6 @@ def captions(
         seed: Seed of all draws.
         limit: Maximum number of captions, the first of the table; 0 for all.
     """
-    _captions([], table, model, out, kinds, filter, keywords, balance, balance_with, seed, limit)
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run `draft captions` with its own options and those of the model and devices; return its exit status."""
-    from lmod_train.cli.parse import values_of
-    from lmod_train.cli.terminal import harmless
-
-    own, others = parted(arguments)
-    values = values_of(captions, "draft captions", own)
-    with harmless():
-        return _captions(others, **values)
-
-
-def _captions(
-    others: Sequence[str],
-    table: Path,
-    model: str,
-    out: Path,
-    kinds: str,
-    filter: str,
-    keywords: Path | None,
-    balance: Any,
-    balance_with: Any,
-    seed: int,
-    limit: int,
-) -> int:
     from lmod_train.cli.names import check_names
     from lmod_train.core.lock import locked
     from lmod_train.data.formats.caption_drafts import Folder

@@ -15,10 +15,10 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
-from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.extension import PACKAGE
 
-ROOMS = {"Source": "data/sources", "Task": "tasks"}
-"""Base class -> folder of this package in which its descendants lie, at any depth."""
+ROOMS = {"Source": ("data/sources", "extensions"), "Task": ("tasks", "extensions")}
+"""Base class -> folders of this package in which its descendants lie, at any depth."""
 LONGEST = 700
 """Maximum characters of a constant's value in the text; a longer one is shown by name."""
 _DERIVED = re.compile(r"^class \w+\(", re.MULTILINE)
@@ -70,8 +70,9 @@ def known_classes(base: str) -> list[ClassText]:
 
 
 def shipped_classes(base: str) -> list[ClassText]:
-    """Return the classes in the folder of this package that holds the sources or tasks."""
-    return list(classes_in(PACKAGE / ROOMS[base], ".".join(("lmod_train", *ROOMS[base].split("/")))))
+    """Return the classes in the folders of this package that hold the sources or tasks."""
+    rooms = ROOMS[base]
+    return [c for room in rooms for c in classes_in(PACKAGE / room, ".".join(("lmod_train", *room.split("/"))))]
 
 
 def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:

@@ -31,12 +31,9 @@ def curate(
     box_threshold: float = 0.02,
     strict: bool = False,
     accept: Path | None = None,
-    sheet: Path | None = None,
     **settings: Any,
 ) -> None:
     """Turn raw datasets into records; the same command again goes on where it stopped.
-
-    A spreadsheet and a folder of images are curated by `curate --table`, see `curate --table --help`.
 
     Args:
         out: Curated folder to write images, records and manifest to; new, empty, or from the same command.
@@ -52,18 +49,12 @@ def curate(
         strict: Fail and write no records if anything was left out or is missing. All images are read first, so that
             dropped.csv is complete; the same command without this option then continues.
         accept: File of drops that `--strict` permits: a checked copy of dropped.csv, or rows of source, key and reason.
-        sheet: Folder for a contact sheet a task of images in their variants, e.g. with the evidence removed.
         **settings: Settings of the pipeline.
     """
-    from lmod_train.core.artifacts.records import read_records
     from lmod_train.core.lock import locked
-    from lmod_train.data.audit.filled_crops import write_filled_crops
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.accepted import read_accepted
     from lmod_train.data.curation.filters import BoxFilter
-    from lmod_train.report.figures.strip import draw_strip
-    from lmod_train.report.looks import contact_sheets
-    from lmod_train.tasks.grounding import Grounding
 
     if accept is not None and not strict:
         raise BadArgument("--accept", str(accept), "`--strict`, whose exceptions it lists", "add `--strict`")
@@ -86,13 +77,7 @@ def curate(
         except StrictDrops:
             print_drops(out)
             raise
-        if any(isinstance(task, Grounding) for task in tasks):
-            write_filled_crops(out, read_records(out / "records"))
     print_written(manifest, out, accept, accepted)
-    if sheet is not None:
-        for table in contact_sheets(read_records(out / "records")):
-            draw_strip(table, sheet, out)
-            print(f"wrote {sheet / table.name}.png: images in their variants")
 
 
 def print_written(

@@ -12,7 +12,6 @@ from typing import Literal, get_args, get_type_hints
 
 from jsonargparse.typing import NonNegativeInt
 
-from lmod_train.cli.judge import parted
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Answer, Prediction, Unparsed
 
@@ -26,6 +25,7 @@ OWN = {r"^run=": "out=", r"--run\b": "--out", r"--data\.tasks\b": "--task"}
 
 
 def dissect(
+    others: Sequence[str],
     model: str,
     curated: Path,
     *,
@@ -36,7 +36,7 @@ def dissect(
     pairs: NonNegativeInt = 60,
     control: bool = False,
     trust: list[str] | None = None,
-) -> None:
+) -> int:
     """Show where in a local model the information about an image is lost, from its tower to the scored reply.
 
     Asks the questions of a task, reads the right answer with linear probes at each place of the model, exchanges the
@@ -46,6 +46,7 @@ def dissect(
     --trainer.accelerator, are those of `validate`.
 
     Args:
+        others: Options of `validate` for the model and its devices.
         model: YAML file or name of a shipped model (`list models`), folder of weights, or folder of a run of `fit`.
         curated: Curated folder.
         task: Name of a task with listed choices and one image a question, e.g. four_way.
@@ -56,32 +57,6 @@ def dissect(
         control: Read a tower of random weights too; what it gives needs no training.
         trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
     """
-    _dissect([], model, curated, task, out, ceiling, split, pairs, control, trust)
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run the command with its own options and those of the model and devices; return its exit status."""
-    from lmod_train.cli.parse import values_of
-    from lmod_train.cli.terminal import harmless
-
-    own, others = parted(arguments)
-    values = values_of(dissect, "dissect", own)
-    with harmless():
-        return _dissect(others, **values)
-
-
-def _dissect(
-    others: Sequence[str],
-    model: str,
-    curated: Path,
-    task: str,
-    out: Path,
-    ceiling: Path | None,
-    split: str,
-    pairs: int,
-    control: bool,
-    trust: Sequence[str] | None,
-) -> int:
     from lmod_train.cli.names import check_names
     from lmod_train.cli.shipped import by_name
     from lmod_train.core.artifacts.manifest import read_manifest

@@ -12,7 +12,7 @@ from typing import Any
 
 from lightning.pytorch.cli import LightningArgumentParser
 
-from lmod_train.cli import LATE
+from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import default_run
 from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, options
@@ -29,7 +29,7 @@ class Parsed(Experiment):
     def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
         """Describe the command `doctor` in its help."""
         parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
-        parser.description = LATE["doctor"]
+        parser.description = LIGHTNING["doctor"]
         return parser
 
     def before_instantiate_classes(self) -> None:

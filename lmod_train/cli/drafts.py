@@ -7,11 +7,12 @@ from pathlib import Path
 
 from jsonargparse.typing import NonNegativeInt
 
-from lmod_train.cli.judge import WAIT, parted
+from lmod_train.cli.judge import WAIT
 from lmod_train.core.errors import BadArgument
 
 
 def ask_questions(
+    others: Sequence[str],
     curated: Path,
     *,
     model: str,
@@ -19,7 +20,7 @@ def ask_questions(
     stages: str = "",
     seed: NonNegativeInt = 0,
     limit: NonNegativeInt = 0,
-) -> None:
+) -> int:
     """Let a model draft single-choice questions about curated images, and check them.
 
     There is one draft for each image and each stage of X-PCR's chain (IQA, AL, LC, DD, SG, CD) that has a truth: that
@@ -31,6 +32,7 @@ def ask_questions(
     `validate`.
 
     Args:
+        others: Options of `validate` for the model and its devices.
         curated: Folder written by `curate`.
         model: The model: YAML file, or name of a shipped one (`list models`), as in `validate`.
         out: Folder to write the drafts to.
@@ -38,21 +40,6 @@ def ask_questions(
         seed: Seed of the letters of right options, and of the choice among several structures of an image.
         limit: Maximum number of drafts, the first in id order; 0 for all.
     """
-    _ask([], curated, model, out, stages, seed, limit)
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run `draft ask` with its own options and those of the model and devices; return its exit status."""
-    from lmod_train.cli.parse import values_of
-    from lmod_train.cli.terminal import harmless
-
-    own, others = parted(arguments)
-    values = values_of(ask_questions, "draft ask", own)
-    with harmless():
-        return _ask(others, **values)
-
-
-def _ask(others: Sequence[str], curated: Path, model: str, out: Path, stages: str, seed: int, limit: int) -> int:
     from lmod_train.cli.names import check_names
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.core.lock import locked

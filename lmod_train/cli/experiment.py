@@ -19,7 +19,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
 
-from lmod_train.cli import LIGHTNING
+from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain

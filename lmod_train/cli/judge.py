@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from lmod_train.core.types import Prediction
 
 
+WAIT = 60.0
+"""Seconds that a judge waits for another one that computes the scores of the run."""
+
+
 def judge(
+    others: Sequence[str],
     run: Path,
     *,
     model: str = "",
@@ -32,7 +37,7 @@ def judge(
     verdicts: Path | None = None,
     sheet: Path | None = None,
     trust: list[str] | None = None,
-) -> None:
+) -> int:
     """Let a model, or people, judge whether the replies of a run agree with the reference answers.
 
     The model gets question, reference answer and reply as text, without the image. Its replies are stored in
@@ -42,6 +47,7 @@ def judge(
     those of `validate`.
 
     Args:
+        others: Options of `validate` for the judge's model and devices.
         run: Folder of the run whose replies are judged.
         model: The judge: YAML file, or name of a shipped one (`list models`), as in `validate`.
         name: Name of the judge in scores and folders; default: that of its model, or `people`.
@@ -61,63 +67,7 @@ def judge(
         sheet: CSV file to write for people to fill in, with an empty column verdict.
         trust: Module outside this package with task classes that the run names, which may be imported; can be repeated.
     """
-    _judge(
-        [],
-        run=run,
-        model=model,
-        name=name,
-        tasks=tasks,
-        labels=labels,
-        right=right,
-        prompt=prompt,
-        attacks=attacks,
-        wrong=wrong,
-        verdicts=verdicts,
-        sheet=sheet,
-        trust=trust,
-    )
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run the command with its own options and those of the judge's model and devices; return its exit status."""
-    from lmod_train.cli.parse import values_of
-    from lmod_train.cli.terminal import harmless
-
-    own, others = parted(arguments)
-    values = values_of(judge, "judge", own)
-    with harmless():
-        return _judge(others, **values)
-
-
-WAIT = 60.0
-"""Seconds that a judge waits for another one that computes the scores of the run."""
-
-HANDED_ON = ("--trainer", "--seed_everything", "--ckpt_path")
-"""Options of `validate` without a dot that the model and the devices may need."""
-
-
-def parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the command's own arguments, and the options of model and devices with their values.
-
-    Example:
-        >>> parted(["RUN", "--model", "openai", "--model.backend.model", "m", "--trainer.devices=1"])
-        (['RUN', '--model', 'openai'], ['--model.backend.model', 'm', '--trainer.devices=1'])
-    """
-    own: list[str] = []
-    others: list[str] = []
-    waiting = list(arguments)
-    while waiting:
-        word = waiting.pop(0)
-        option, equals, _ = word.partition("=")
-        handed_on = option.startswith("--") and ("." in option or option in HANDED_ON)
-        (others if handed_on else own).append(word)
-        if handed_on and not equals and waiting and not waiting[0].startswith("--"):
-            others.append(waiting.pop(0))
-    return own, others
-
-
-def _judge(others: Sequence[str], **given: Any) -> int:
-    """Judge with a model, read verdicts, or write a sheet, and score the run; `given` are the values of `judge`."""
+    given = {key: value for key, value in locals().items() if key != "others"}
     from lmod_train.core.artifacts.predictions import read_predictions
     from lmod_train.core.artifacts.run import Run
     from lmod_train.core.links import rooted
@@ -133,14 +83,14 @@ def _judge(others: Sequence[str], **given: Any) -> int:
         typed = " ".join(f"--{way}" for way in chosen) or "none"
         expected = "one of `--model NAME` (a model judges), `--verdicts FILE` (people did), `--sheet FILE` (for people)"
         raise BadArgument("--model, --verdicts, --sheet", typed, expected, "see `python -m lmod_train judge --help`")
-    run = Run(given["run"])
+    judged = Run(run)
     if given["attacks"] and not given["model"]:
         cure = f"add `--model`, e.g. `python -m lmod_train judge {given['run']} --model openai --attacks 100`"
         raise BadArgument("--attacks", given["attacks"], "a model that is tested", cure)
-    with rooted(run.folder):
-        ended = ways[chosen[0]](run, read_predictions(run.predictions), given)
+    with rooted(judged.folder):
+        ended = ways[chosen[0]](judged, read_predictions(judged.predictions), given)
         if ended.scored and is_first():
-            _join(run, given["trust"] or ())
+            _join(judged, given["trust"] or ())
     return ended.status
 
 

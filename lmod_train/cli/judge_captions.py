@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 from jsonargparse.typing import NonNegativeInt
 
-from lmod_train.cli.judge import parted
 from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
     from lmod_train.data.formats.caption_drafts import Folder
 
 
-def judge_captions(draft: Path, *, model: str, share: float = 0.2, seed: NonNegativeInt = 0) -> None:
+def judge_captions(
+    others: Sequence[str], draft: Path, *, model: str, share: float = 0.2, seed: NonNegativeInt = 0
+) -> int:
     """Let a model judge whether both languages of questions from captions say the same.
 
     The model gets the English and the Chinese half of each question of a sample as text, without image and caption. Its
@@ -26,27 +27,13 @@ def judge_captions(draft: Path, *, model: str, share: float = 0.2, seed: NonNega
     --trainer.devices, are those of `validate`.
 
     Args:
+        others: Options of `validate` for the model and its devices.
         draft: Folder written by `draft captions`.
         model: The judge: YAML file, or name of a shipped one (`list models`), as in `validate`; another model than the
             one that wrote the questions.
         share: Share of the questions of each kind that are compared, above 0, up to 1.
         seed: Seed of the sample.
     """
-    _judge_captions([], draft, model, share, seed)
-
-
-def run(arguments: Sequence[str]) -> int:
-    """Run `draft judge` with its own options and those of the judge and devices; return its exit status."""
-    from lmod_train.cli.parse import values_of
-    from lmod_train.cli.terminal import harmless
-
-    own, others = parted(arguments)
-    values = values_of(judge_captions, "draft judge", own)
-    with harmless():
-        return _judge_captions(others, **values)
-
-
-def _judge_captions(others: Sequence[str], draft: Path, model: str, share: float, seed: int) -> int:
     from lmod_train.cli.names import check_names
     from lmod_train.core.artifacts.records import write_records
     from lmod_train.core.lock import locked

@@ -18,7 +18,7 @@ from lmod_train.cli.names import GROUPS
 from lmod_train.cli.sweep import sweep_text
 from lmod_train.core.artifacts.model_facts import known_models
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_files
 
 WIDTH = 110
 
@@ -88,10 +88,9 @@ def models() -> str:
 
     A service whose provider has announced its end has a line with the day.
     """
-    folder = configs_folder() / "model"
     ends = {model.name: model.ending(date.today()) for model in known_models()}
     paragraphs = []
-    for file in sorted(folder.rglob("*.yaml")):
+    for file in config_files("model").values():
         text = file.read_text(encoding="utf-8")
         comment = re.match(r"(?:#.*\n)*", text)
         described = re.sub("^#:? ?", "", comment[0].rstrip(), flags=re.M) if comment else ""
@@ -105,8 +104,8 @@ def models() -> str:
 def configs() -> str:
     """Return a line per shipped experiment and curation: its option, and the first line of its comment."""
     found = []
-    for command, folder in (("fit", configs_folder()), ("curate", configs_folder() / "curate")):
-        for file in sorted(folder.glob("*.yaml")):
+    for command, part in (("fit", ""), ("curate", "curate")):
+        for file in config_files(part).values():
             first = file.read_text(encoding="utf-8").partition("\n")[0]
             found.append(f"{command} --config {file.stem:<28}{first.removeprefix('#').strip()}")
     return "\n".join(found)
@@ -157,7 +156,7 @@ def _known() -> dict[str, str]:
     found = dict(GROUPS)
     for base in ("Task", "Source"):
         found = {str(c.constants["name"]): c.path for c in reversed(known_classes(base))} | found
-    for file in sorted((configs_folder() / "model").glob("*.yaml")):
+    for file in config_files("model").values():
         found.setdefault(file.stem, yaml.safe_load(file.read_text(encoding="utf-8"))["class_path"])
     return found
 

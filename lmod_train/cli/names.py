@@ -20,7 +20,7 @@ from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.lock import is_first
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_files, config_folders
 
 TRAINER = "lightning.pytorch.trainer.trainer.Trainer"
 GROUPS = {
@@ -205,12 +205,13 @@ def _composed(tree: Any, key: str, folder: Path) -> Any:
 def _closest_config(option: str, name: str, room: str) -> str:
     """Return the cure for a file that does not exist: the closest shipped config, by name if the option takes names."""
     wanted = Path(name).with_suffix("").as_posix().removeprefix("configs/")
-    if option in ("--config", "-c"):
-        stems = [file.stem for file in (configs_folder() / room).glob("*.yaml")]
-        return did_you_mean(option, [wanted], stems, "`python -m lmod_train list configs` lists shipped configs")
-    shipped = {f.relative_to(configs_folder()).with_suffix("").as_posix(): f for f in configs_folder().rglob("*.yaml")}
-    near = get_close_matches(wanted, sorted(shipped), n=1)
     listed = "`python -m lmod_train list configs` lists shipped configs"
+    if option in ("--config", "-c"):
+        return did_you_mean(
+            option, [wanted], list(config_files(room)), "`python -m lmod_train list configs` lists shipped configs"
+        )
+    shipped = {f.relative_to(d).with_suffix("").as_posix(): f for d in config_folders() for f in d.rglob("*.yaml")}
+    near = get_close_matches(wanted, sorted(shipped), n=1)
     return f"did you mean `{shipped[near[0]]}`?" if near else listed
 
 
@@ -261,7 +262,7 @@ def _nearest_models(name: str) -> str:
 
 
 def _nearest_part(part: str, name: str) -> str:
-    known = sorted(file.stem for file in (configs_folder() / part).glob("*.yaml"))
+    known = list(config_files(part))
     return did_you_mean(f"--{part}", [name], known, f"one of {', '.join(known)}")
 
 

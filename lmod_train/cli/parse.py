@@ -15,20 +15,55 @@ from lmod_train.cli.precedence import in_order
 from lmod_train.cli.refusal import Refusing
 from lmod_train.core.shipped import configs_folder
 
+HANDED_ON = ("--trainer", "--seed_everything", "--ckpt_path")
+"""Options of `validate` without a dot that a model that is asked and its devices may need."""
+OTHERS = "others"
+"""Parameter of a command that asks a model: the options of `validate` that were typed."""
 
-def call(function: Callable[..., None], command: str, arguments: Sequence[str]) -> None:
-    """Parse arguments by the signature and docstring of a function, and call it."""
-    function(**values_of(function, command, arguments))
+
+def call(
+    function: Callable[..., Any], command: str, arguments: Sequence[str], others: Sequence[str] | None = None
+) -> int:
+    """Parse arguments by the signature and docstring of a function, call it, and return the exit status.
+
+    Args:
+        function: The function; it returns None, or the status.
+        command: The words by which it is typed.
+        arguments: Its own arguments.
+        others: Options of `validate` that a function which asks a model takes too; None for other functions.
+    """
+    values = values_of(function, command, arguments)
+    return (function(**values) if others is None else function(others, **values)) or 0
 
 
-def values_of(function: Callable[..., None], command: str, arguments: Sequence[str]) -> dict[str, Any]:
+def parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return a command's own arguments, and the options of model and devices with their values.
+
+    Example:
+        >>> parted(["RUN", "--model", "openai", "--model.backend.model", "m", "--trainer.devices=1"])
+        (['RUN', '--model', 'openai'], ['--model.backend.model', 'm', '--trainer.devices=1'])
+    """
+    own: list[str] = []
+    others: list[str] = []
+    waiting = list(arguments)
+    while waiting:
+        word = waiting.pop(0)
+        option, equals, _ = word.partition("=")
+        handed_on = option.startswith("--") and ("." in option or option in HANDED_ON)
+        (others if handed_on else own).append(word)
+        if handed_on and not equals and waiting and not waiting[0].startswith("--"):
+            others.append(waiting.pop(0))
+    return own, others
+
+
+def values_of(function: Callable[..., Any], command: str, arguments: Sequence[str]) -> dict[str, Any]:
     """Return parameter -> value of a function, parsed by its signature and docstring.
 
     Defaults are read from ``configs/<command>/default.yaml`` if it exists; ``--config`` replaces single keys of it.
     """
     parser = parser_of(function, command)
     if "--config" in parser._option_string_actions:
-        check_configs(arguments, command)
+        check_configs(arguments, _settings_of(function, command))
     check_classes(arguments)
     if "--config" in parser._option_string_actions:
         arguments = in_order(arguments)
@@ -38,16 +73,17 @@ def values_of(function: Callable[..., None], command: str, arguments: Sequence[s
     return {name: value for name, value in vars(values).items() if name not in ("config", "__default_config__")}
 
 
-def parser_of(function: Callable[..., None], command: str) -> Refusing:
+def parser_of(function: Callable[..., Any], command: str) -> Refusing:
     """Return the parser of one command."""
-    defaults = configs_folder() / command / "default.yaml"
+    defaults = configs_folder() / _settings_of(function, command) / "default.yaml"
     parser = Refusing(
         prog=f"python -m lmod_train {command}",
         description=(inspect.getdoc(function) or "").partition("\nArgs:")[0],
         default_config_files=[str(defaults)] if defaults.exists() else [],
     )
     types, described = get_type_hints(function), _described(function)
-    positional = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    placed = (p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD)
+    positional = [p for p in placed if p.name != OTHERS]
     for parameter in positional:
         kind, about = types[parameter.name], described.get(parameter.name)
         if get_origin(kind) is Literal:
@@ -65,7 +101,7 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
         text = f"YAML file of these options; its keys replace the defaults, which are in {defaults}."
         parser.add_argument("--config", action="config", help=text)
     repeatable = [name for name, kind in types.items() if kind == list[str] | None]
-    apart: set[str | int] = {*repeatable, *(p.name for p in positional)}
+    apart: set[str | int] = {OTHERS, *repeatable, *(p.name for p in positional)}
     several = [name for name, kind in types.items() if kind == list[Path] | None and name not in apart]
     apart.update(several)
     parser.add_function_arguments(function, skip=apart, as_group=False, as_positional=False, sub_configs=True)
@@ -80,7 +116,13 @@ def parser_of(function: Callable[..., None], command: str) -> Refusing:
     return parser
 
 
-def _described(function: Callable[..., None]) -> dict[str, str | None]:
+def _settings_of(function: Callable[..., Any], command: str) -> str:
+    """Return the command whose configs a function reads: the main one, if it hands ``**settings`` on to it."""
+    hands_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
+    return command.partition(" --")[0] if hands_on else command
+
+
+def _described(function: Callable[..., Any]) -> dict[str, str | None]:
     """Return parameter -> description from the function's docstring."""
     documented = docstring_parser.parse(function.__doc__ or "", style=docstring_parser.DocstringStyle.GOOGLE)
     return {parameter.arg_name: parameter.description for parameter in documented.params}

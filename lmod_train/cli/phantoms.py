@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jsonargparse.typing import NonNegativeInt, PositiveInt
 
 from lmod_train.core.errors import BadArgument, did_you_mean
+from lmod_train.core.extension import PACKAGE, merged, named
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Dropped, Sample
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from lmod_train.phantom.contact_sheet import Tile
     from lmod_train.phantom.truth import Truth
 
-CLINIC = "clinic"
-"""The table of one's own, which is no source."""
-_PAIRED = "refuge"
 A_SOURCE = 3
 """Number of phantoms per source on the sheet."""
 
@@ -32,7 +29,6 @@ def phantom(
     n: PositiveInt = 64,
     seed: NonNegativeInt = 0,
     sources: str = "eye_diseases,refuge",
-    counterfactuals: bool = False,
     sheet: Path | None = None,
 ) -> None:
     """Draw phantoms (synthetic eye images with known labels) in the layouts of raw datasets.
@@ -41,42 +37,39 @@ def phantom(
         out: Folder to write to; each source gets its own folder in it.
         n: Number of eyes per source.
         seed: Random seed; the same seed draws the same eyes.
-        sources: Names of the sources to imitate, separated by commas; `all` for every source; `clinic` for photographs
-            and a spreadsheet, for `curate --table`.
-        counterfactuals: Also draw each eye of refuge with only glaucoma or not changed, for the grounding audit.
+        sources: Names of the sources to imitate, separated by commas; `all` for every source.
         sheet: PNG file of an overview to write: three phantoms of each source with names and true boxes.
     """
-    known = _drawable()
-    chosen = known if sources == "all" else sources.split(",")
+    known = drawn_folders()
+    chosen = [name for name in known if name in source_names()] if sources == "all" else sources.split(",")
     for name in chosen:
-        if name not in (*known, CLINIC):
-            expected = f"names among {', '.join(known)}, {CLINIC}, or `all` alone"
-            cure = did_you_mean("--sources", [name], [*known, CLINIC], f"e.g. `--sources {known[0]}`")
+        if name not in known:
+            expected = f"names among {', '.join(known)}, or `all` alone"
+            cure = did_you_mean("--sources", [name], list(known), f"e.g. `--sources {next(iter(known))}`")
             raise BadArgument("--sources", name, expected, cure)
-    if counterfactuals and _PAIRED not in chosen:
-        cure = f"add it: `--sources {','.join([*chosen, _PAIRED])}`"
-        raise BadArgument("--counterfactuals", "true", f"{_PAIRED} among the sources", cure)
     with locked(out, "--out"):
         for name in chosen:
-            import_module(f"lmod_train.phantom.folders.{name}").write(out, n, seed)
+            named(known[name]).write(out, n, seed)
             print(f"{name}: drew {n} phantoms with seed {seed} in {out}")
-        if counterfactuals:
-            import_module(f"lmod_train.phantom.folders.{_PAIRED}").write_counterfactuals(out, n, seed)
-            print(f"{_PAIRED}: drew each again with only the asked fact changed")
     if sheet is not None:
         shown = draw_sheet(out, chosen, n, seed, sheet)
         print(f"wrote {sheet}: {shown} phantoms with their true boxes")
 
 
-def _drawable() -> list[str]:
-    """Return the names of the sources whose layout phantoms can be drawn in."""
-    from lmod_train.cli.catalogue import descendants, shipped_classes
-    from lmod_train.core.shipped import PACKAGE
+def drawn_folders() -> dict[str, str]:
+    """Return name -> module of every folder that can be drawn: those of sources by name, then others."""
+    folder = PACKAGE / "phantom" / "folders"
+    ours = {file.stem: f"lmod_train.phantom.folders.{file.stem}" for file in folder.glob("[a-z]*.py")}
+    found = ours | merged("phantoms")
+    sources = [name for name in source_names() if name in found]
+    return {name: found[name] for name in [*sources, *sorted(found.keys() - set(sources))]}
 
-    found = descendants("Source", shipped_classes("Source"))
-    names = [str(source.constants["name"]) for source in found]
-    folders = PACKAGE / "phantom" / "folders"
-    return [name for name in names if (folders / f"{name}.py").exists() or (folders / name / "__init__.py").exists()]
+
+def source_names() -> list[str]:
+    """Return the names of all sources of this package and of extensions, read from the text of their modules."""
+    from lmod_train.cli.catalogue import descendants, shipped_classes
+
+    return [str(source.constants["name"]) for source in descendants("Source", shipped_classes("Source"))]
 
 
 def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path) -> int:
@@ -108,7 +101,7 @@ def _tiles(source: Source, n: int, seed: int) -> Iterator[Tile]:
     from lmod_train.phantom.contact_sheet import Tile
 
     samples = {item.key: item for item in source.samples() if isinstance(item, Sample)}
-    truths: list[Truth] = import_module(f"lmod_train.phantom.folders.{source.name}").truths(n, seed)
+    truths: list[Truth] = named(drawn_folders()[source.name]).truths(n, seed)
     for truth in _various([truth for truth in truths if truth.key in samples])[:A_SOURCE]:
         opened = open_image(samples[truth.key])
         if not isinstance(opened, Dropped):

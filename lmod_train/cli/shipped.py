@@ -18,7 +18,8 @@ import yaml
 from lmod_train.cli.catalogue import class_names, known_classes
 from lmod_train.cli.own import trusted_in
 from lmod_train.core.errors import ArtifactError, BadArgument, did_you_mean
-from lmod_train.core.shipped import PACKAGE, configs_folder
+from lmod_train.core.extension import PACKAGE
+from lmod_train.core.shipped import config_files, config_folders, shipped_as
 
 FOLDERS = {"--config": "", "-c": "", "--model": "model", "--trainer": "trainer"}
 """Option -> subfolder of the configs it names; ``curate --config`` names those in ``configs/curate``."""
@@ -91,15 +92,15 @@ def _replaced(arguments: Sequence[str], value_of: Callable[[str, str], str]) -> 
 
 def _config(command: str, option: str, name: str) -> str:
     """Return the path of a shipped config; any other value unchanged."""
-    own = option == "--config" and (configs_folder() / command).is_dir()
+    own = option == "--config" and any((folder / command).is_dir() for folder in config_folders())
     folder = command if own else FOLDERS.get(option)
     return (_shipped(folder, name) or _of_checkout(name) if folder is not None else None) or name
 
 
 def _shipped(folder: str, name: str) -> str | None:
     """Return the path of a shipped config; None without one, or if the working folder has a file of that name."""
-    file = configs_folder() / folder / f"{name}.yaml"
-    return str(file) if _NAME.fullmatch(name) and file.is_file() and not _is(Path.is_file, name) else None
+    file = config_files(folder).get(name)
+    return str(file) if file and not _is(Path.is_file, name) else None
 
 
 def _of_checkout(name: str) -> str | None:
@@ -107,11 +108,8 @@ def _of_checkout(name: str) -> str | None:
 
     None for another name, or if the working folder has a file of that name.
     """
-    place = Path(name)
-    if place.parts[:1] != (configs_folder().name,) or ".." in place.parts or place.is_file():
-        return None
-    file = configs_folder().parent / place
-    return str(file) if file.is_file() else None
+    file = None if _is(Path.is_file, name) else shipped_as(name)
+    return str(file) if file else None
 
 
 def _list(command: str, arguments: Sequence[str], option: str, value: str) -> str:
@@ -178,8 +176,7 @@ def known_names(kind: str) -> list[str]:
     """Return the names of shipped tasks, sources or sections, and of tasks and sources of the working folder."""
     if kind == "section":
         return sorted(file.stem for file in (PACKAGE / "report" / "sections").glob("[a-z]*.py"))
-    shipped = {file.stem for file in (configs_folder() / kind).glob("*.yaml")}
-    return sorted(shipped | {str(found.constants["name"]) for found in known_classes(_BASES[kind])})
+    return sorted(config_files(kind).keys() | {str(found.constants["name"]) for found in known_classes(_BASES[kind])})
 
 
 def _class(kind: str, name: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import yaml
 
 from lmod_train.core.errors import BadArgument, did_you_mean
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_files
 
 
 def sweep_text(name: str) -> str:
@@ -36,11 +36,10 @@ def sweep_text(name: str) -> str:
 
 
 def _file_of(name: str) -> Path:
-    shipped = configs_folder() / "sweep" / f"{name}.yaml"
-    found = next((file for file in (Path(name), shipped) if file.is_file()), None)
+    known = config_files("sweep")
+    found = Path(name) if Path(name).is_file() else known.get(name)
     if found is None:
-        known = sorted(file.stem for file in shipped.parent.glob("*.yaml"))
-        cure = did_you_mean("list sweep", [name], known, f"one of {', '.join(known)}")
+        cure = did_you_mean("list sweep", [name], list(known), f"one of {', '.join(known)}")
         raise BadArgument("list sweep", name, "the name of a shipped sweep or its YAML file", cure)
     return found
 

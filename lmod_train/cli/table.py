@@ -15,6 +15,7 @@ from jsonargparse.typing import NonNegativeInt
 from lmod_train.cli.curation import print_written
 from lmod_train.cli.understood import print_understood
 from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.extension import every, named
 
 if TYPE_CHECKING:
     from lmod_train.data.sources.grid import Grid
@@ -32,11 +33,6 @@ ENOUGH = 10
 
 TELLING = 0.5
 """Width of a 95 % interval above which a score tells nothing."""
-
-
-def is_asked(arguments: Sequence[str]) -> bool:
-    """Return whether a command is `curate` of a table."""
-    return arguments[0] == "curate" and any(word.partition("=")[0] == "--table" for word in arguments[1:])
 
 
 def curate_table(
@@ -90,10 +86,8 @@ def curate_table(
         seed: Seed of the splits.
         workers: Number of processes that read and write images.
     """
-    from lmod_train.core.artifacts.records import read_records
     from lmod_train.core.files import remove
     from lmod_train.core.lock import locked
-    from lmod_train.data.audit.filled_crops import write_filled_crops
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.journal import NAME
     from lmod_train.data.table.images import HELD
@@ -129,8 +123,6 @@ def curate_table(
             command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
             progress=sys.stderr.isatty(),
         )
-        if grounding:
-            write_filled_crops(out, read_records(out / "records"))
     remove(out / HELD)
     print_written(manifest, out)
     _print_next(manifest, tasks, columns, out)
@@ -327,13 +319,9 @@ def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
 
 
 def _grounded(tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks of the grounding audit for questions with choices and without drawn boxes."""
-    from lmod_train.core.removal import ALL
-    from lmod_train.tasks.anatomy import Anatomy
-    from lmod_train.tasks.grounding import EVIDENCE, Grounding
-
-    asked = [task for task in tasks if task.classes and not isinstance(task, Anatomy)]
-    return [Grounding(task, evidence=EVIDENCE.get(task.name, (ALL,))) for task in asked]
+    """Return the questions about changed images that extensions ask of tasks, e.g. with the evidence removed."""
+    kinds = [named(path) for path in every("variants")]
+    return [made for kind in kinds for task in tasks if (made := kind.over(task)) is not None]
 
 
 def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Sequence[Column], out: Path) -> None:

@@ -1,8 +1,8 @@
 """What an extension adds to the main path: a record of names, imported when they are used.
 
-The extensions of this package are the folders of `lmod_train/extensions`; those of other packages are found by the entry
-point group ``lmod_train.extensions``. Each states its record as ``EXTENSION`` in its ``__init__.py``, which imports
-nothing else. The main path knows no extension by name, and works without any of them.
+The extensions of this package are the folders of `lmod_train/extensions`; those of other packages are found by the
+entry point group ``lmod_train.extensions``. Each states its record as ``EXTENSION`` in its ``__init__.py``, which
+imports nothing else. The main path knows no extension by name, and works without any of them.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.shipped import PACKAGE
 
+PACKAGE = Path(__file__).resolve().parents[1]
 GROUP = "lmod_train.extensions"
 """Entry point group of other packages' extensions, and the package of ours."""
 
@@ -38,7 +38,8 @@ class Extension:
         configs: Folder of shipped configs inside the package of the extension, with the subfolders of ``configs/``.
         sources: Modules with source classes, which `curate --raw` searches for.
         sections: Class path of a section -> name of the section after which it stands in the default report.
-        variants: Classes of `lmod_train.tasks.variants.Variants`, by which a task asks again of a changed image.
+        variants: Classes of tasks whose class method ``over`` returns the questions of another task about changed
+            images, or None; `curate --table --grounding` asks them.
         rows: Functions of a finished run that yield tables for the screen after it.
         pages: View of the report's page -> function of the results that returns its HTML.
         replies: Readers of outcomes that are not a model's, e.g. people's or judges'.
@@ -72,7 +73,7 @@ def extensions() -> tuple[Extension, ...]:
         try:
             extension = load()
         except Exception as error:  # a broken extension must not stop a command that does not need it
-            print(f"extension {place} is left out: {type(error).__name__}: {error}", file=sys.stderr)
+            sys.stderr.write(f"extension {place} is left out: {type(error).__name__}: {error}\n")
             continue
         if extension.name in found:
             expected = "extensions of different names"
@@ -111,11 +112,6 @@ def merged(part: str) -> dict[str, str]:
     return {key: value for one in reversed(extensions()) for key, value in getattr(one, part).items()}
 
 
-def joined(part: str) -> list[str]:
+def every(part: str) -> list[str]:
     """Return a sequence of all extensions one after another, e.g. of ``rows``."""
     return [value for one in extensions() for value in getattr(one, part)]
-
-
-def config_folders() -> list[Path]:
-    """Return the folders of configs that extensions ship."""
-    return [Path(import_module(one.configs).__path__[0]) for one in extensions() if one.configs]

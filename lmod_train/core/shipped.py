@@ -1,13 +1,51 @@
-"""The folder of the shipped configs."""
+"""The shipped configs: those of the main path, and those that extensions bring."""
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[1]
+from lmod_train.core.extension import PACKAGE, extensions
+
+FOLDER = "configs"
 
 
 def configs_folder() -> Path:
-    """Return the folder of the shipped configs: inside an installed package, next to it in a checkout."""
-    inside = PACKAGE / "configs"
-    return inside if inside.is_dir() else PACKAGE.parent / "configs"
+    """Return the folder of the main path's configs: inside an installed package, next to it in a checkout."""
+    inside = PACKAGE / FOLDER
+    return inside if inside.is_dir() else PACKAGE.parent / FOLDER
+
+
+def config_folders() -> list[Path]:
+    """Return the folders of all shipped configs, that of the main path first."""
+    return [configs_folder(), *(Path(str(files(one.configs))) for one in extensions() if one.configs)]
+
+
+def config_files(part: str = "") -> dict[str, Path]:
+    """Return name -> file of the shipped configs of a part, by name.
+
+    Args:
+        part: ``task``, ``source``, ``model``, ``trainer``, ``curate``, ``report``, ``server`` or ``sweep``; empty for
+            whole experiments.
+
+    Example:
+        >>> config_files("task")["sex"].name
+        'sex.yaml'
+    """
+    found: dict[str, Path] = {}
+    for folder in config_folders():
+        found = {file.stem: file for file in (folder / part).glob("*.yaml")} | found
+    return dict(sorted(found.items()))
+
+
+def shipped_as(place: str) -> Path | None:
+    """Return the shipped config that is named as in a checkout, ``configs/task/sex.yaml``; None for another name.
+
+    Example:
+        >>> shipped_as("configs/task/sex.yaml") == config_files("task")["sex"], shipped_as("configs/none.yaml")
+        (True, None)
+    """
+    parts = Path(place).parts
+    if parts[:1] != (FOLDER,) or ".." in parts:
+        return None
+    return next((file for folder in config_folders() if (file := folder.joinpath(*parts[1:])).is_file()), None)

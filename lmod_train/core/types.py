@@ -23,6 +23,9 @@ Status = Literal["answered", "unparsed", "refused", "truncated", "failed"]
 Reason = Literal[
     "empty", "no_match", "ambiguous", "out_of_range", "repetition", "parser_error", "refused", "truncated", "failed"
 ]
+REGIME = "regime"
+"""Tag of the records that are asked with answers to earlier questions: the regime in which they are."""
+
 Extent = Literal["gone", "part"]
 Ending = Literal["stop", "length", "content_filter", "refusal", "error"]
 Likelihoods = Literal["none", "sum", "mean"]

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from lmod_train.core.types import Score
+from lmod_train.core.types import REGIME, Score
 from lmod_train.report.origin import origin_of
 from lmod_train.report.results import Outcomes, Results, RunScores
 from lmod_train.report.sorted_errors import PROBES
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.regimes import TAG
 from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 
 OF_STAGES = "swa"
@@ -28,7 +27,7 @@ class ChainRun:
     Attributes:
         task: Name of the task.
         label: Name in tables and figures: that of the model, with the regime if the runs of a report have several.
-        regime: Regime in which the questions were asked (`lmod_train.tasks.chain.regimes`).
+        regime: Regime in which the questions were asked (`lmod_train.tasks.regimes`).
         weights: What identifies the model beside its name: its weights and training, as the run records them.
         scores: Scores of the run.
         outcomes: Predictions of the run.
@@ -111,7 +110,7 @@ def every_chain(results: Results) -> Iterator[tuple[str, list[ChainRun]]]:
 
 def regime_of(outcomes: Outcomes, task: str) -> str:
     """Return the regime in which a run asked a task: that of its records, otherwise that of its configuration."""
-    tagged = {p.record.tags[TAG] for p in outcomes.predictions if p.record.task == task and TAG in p.record.tags}
+    tagged = {p.record.tags[REGIME] for p in outcomes.predictions if p.record.task == task and REGIME in p.record.tags}
     data: Mapping[str, Any] = outcomes.config.get("data") or {}
     stated = (data.get("init_args") or data).get("regime")
     return " and ".join(sorted(tagged)) or str(stated or ALONE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lmod_train.core.types import REGIME
 from lmod_train.report.chains import ChainRun, chain_runs, probe_runs
 from lmod_train.report.contexts import Effect, effect_of
 from lmod_train.report.probes import named_as_asked, own_ids
 from lmod_train.report.results import Outcomes, Results
-from lmod_train.scoring.regimes import TAG
 from lmod_train.tasks.filled import filled_texts
 
 CONTEXTS = ("oracle", "cas_last", "cas_all")
@@ -66,7 +66,7 @@ def _name(run: ChainRun, probe: ChainRun, *, alone: bool) -> str:
 def _same_answers(run: ChainRun, probe: ChainRun) -> Mapping[str, float]:
     """Return stage -> share of the paired questions whose prompts state the same earlier answers in both runs."""
     mine, other = _earlier(run.outcomes), _earlier(probe.outcomes)
-    steps = {item.id: item.chain_step for item in run.items if TAG in item.tags}
+    steps = {item.id: item.chain_step for item in run.items if REGIME in item.tags}
     same: dict[str, list[bool]] = {}
     for id, own in own_ids(probe.outcomes, run.task, KIND, run.outcomes).items():
         if own in steps:

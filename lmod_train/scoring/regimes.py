@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lmod_train.core.types import Score
+from lmod_train.core.types import REGIME, Score
 from lmod_train.scoring.comparison import Paired, holm, mcnemar, p_by_patient, paired_difference
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
 from lmod_train.scoring.items import Item
@@ -16,8 +16,6 @@ from lmod_train.scoring.ways import compared_ids, once_each
 
 Pairs = Sequence[tuple[Item, Item]]
 
-TAG = "regime"
-"""Tag of the records that are asked with earlier answers: the regime in which they were."""
 WHOLE = {"swa_mean_difference": "mean", "ccr_difference": "CCR"}
 """Metric over whole chains -> its name beside those of the steps."""
 SAME_WORDS = "not applicable: both runs asked it in the same words"
@@ -76,10 +74,10 @@ def stage_differences(
 def asked_alike(first: Sequence[Item], second: Sequence[Item]) -> set[str]:
     """Return the ids in the first run of the questions that two regimes asked in the same words; none of one regime.
 
-    They are those with the same tag `TAG`, or without it, in both runs.
+    They are those with the same tag `REGIME`, or without it, in both runs.
     """
     mine, other = (_by_question(items) for items in (first, second))
-    both = {item.id: item.tags.get(TAG) == other[key].tags.get(TAG) for key, item in mine.items() if key in other}
+    both = {item.id: item.tags.get(REGIME) == other[key].tags.get(REGIME) for key, item in mine.items() if key in other}
     return set() if all(both.values()) else {id for id, same in both.items() if same}
 
 

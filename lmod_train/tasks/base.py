@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 from lmod_train.core.artifacts.renames import stored_name
@@ -28,6 +29,8 @@ class Task(ABC):
         sources: Names of the sources that are asked about; None for all.
         wordings: For each of its prompts the template as published, followed by paraphrases with the same placeholders,
             choices and format, in which a question can be asked too (`lmod_train.tasks.wordings`).
+        steps: Names of the steps of its chains of questions, in their order; empty without chains.
+        evidence: Structures that are removed from images that it asks about; empty for none.
         joins_parts: Whether samples of one photograph in two parts of a source are asked as one, with the labels and
             boxes of both (`lmod_train.data.curation.asking`).
         stored_name: Name of a class of this package that moved, see `lmod_train.core.artifacts.renames.stored_name`.
@@ -39,6 +42,8 @@ class Task(ABC):
     language: str = "en"
     sources: list[str] | None = None
     wordings: Wordings = ()
+    steps: ClassVar[tuple[str, ...]] = ()
+    evidence: Sequence[str] = ()
     joins_parts: ClassVar[bool] = False
     stored_name: ClassVar[str]
 
@@ -117,6 +122,28 @@ class Task(ABC):
         if form == "options":
             return replace(question, messages=only_options(question.messages))
         raise BadArgument("kinds", form, f"one of none, another, foreign and options for {self.name}", "leave it out")
+
+    @staticmethod
+    def states(earlier: Record, answer: str, before: Record | None = None) -> str:
+        """Return the sentence by which a later question states the answer to an earlier one of this task.
+
+        Args:
+            earlier: The earlier question.
+            answer: Its answer, or a placeholder for it.
+            before: The later question, if the sentence is to lead to it; None for any later one.
+        """
+        return f"{earlier.chain_step or earlier.task}: {answer}."
+
+    def implied(self, record: Record, stated: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the choices of a question that agree with stated answers (step -> answer); none by default."""
+        return ()
+
+    def is_about_quality(self, question: Question | Record) -> bool:
+        """Return whether the truth of a question is that of the photograph and not that of the eye it shows."""
+        return False
+
+    def measure(self, curated: Path) -> None:  # noqa: B027 - most tasks have nothing to measure
+        """Measure what belongs to a curated folder as a whole, once it is written; nothing by default."""
 
     def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
         """Return what the manifest states of the samples besides the counts of records; nothing by default."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.removal import ALL, FILLS, Removal
@@ -11,6 +12,7 @@ from lmod_train.core.types import Prediction, Question, Record, Sample, Score
 from lmod_train.core.vocabulary.phantoms import REDRAWN
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.scoring.items import items_of
+from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.own import Own
 from lmod_train.tasks.truth import truth_of
@@ -102,6 +104,23 @@ class Grounding(Variants):
             return {}
         labels["glaucoma"] = FLIPPED[labels["glaucoma"]]
         return {(q.variant, q.chain_step): q for q in self.of.ask(replace(sample, labels=labels))}
+
+    def measure(self, curated: Path) -> None:
+        """Write to ``audit.csv`` whether a small classifier finds the answer in the filled regions alone."""
+        from lmod_train.core.artifacts.records import read_records
+        from lmod_train.data.audit.filled_crops import write_filled_crops
+
+        write_filled_crops(curated, (r for r in read_records(curated / "records") if r.task == self.name))
+
+    @classmethod
+    def over(cls, task: Task) -> Task | None:
+        """Return the task about a task of one's own, with everything annotated as evidence where none is stated.
+
+        None without choices, and for questions about drawn boxes.
+        """
+        if not task.classes or isinstance(task, Anatomy):
+            return None
+        return cls(task, evidence=EVIDENCE.get(task.name, (ALL,)))
 
     def is_scored(self, record: Record) -> bool:
         """Return whether the image is shown as it is."""

@@ -9,13 +9,16 @@ from typing import Any
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.perturbations import GRADES, KINDS, perturbation_name
-from lmod_train.core.types import Prediction, Question, Record, Sample, Score
+from lmod_train.core.types import Need, Prediction, Question, Record, Sample, Score
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.chain.quality import QUALITY, stage_of, without_quality
+from lmod_train.tasks.filled import placeholders
 from lmod_train.tasks.truth import truth_of
 from lmod_train.tasks.variants import Variants
+
+_Place = tuple[str, str, str]
+"""Task, step and variant of a question about a sample."""
 
 
 class Perturbed(Variants):
@@ -59,7 +62,7 @@ class Perturbed(Variants):
             BadArgument: A question without a stage of a chain is about a perturbed image, or one is not about the
                 sample's own image.
         """
-        for question in without_quality(list(self.of.ask(sample))):
+        for question in _without_quality(self.of, list(self.of.ask(sample))):
             unchanged = self._unchanged(question)
             yield self._asked(unchanged, "none", 0)
             for kind in self.kinds:
@@ -68,7 +71,7 @@ class Perturbed(Variants):
     def _unchanged(self, question: Question) -> Question:
         """Return a question about the unchanged image; the truth of a stage other than IQA is that of the eye."""
         unchanged = replace(question, perturbation="")
-        self._check(question if stage_of(question) is None else unchanged)
+        self._check(unchanged if question.chain_step in self.of.steps else question)
         return unchanged
 
     def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
@@ -76,7 +79,7 @@ class Perturbed(Variants):
         left_out: Counter[str] = Counter()
         for sample in samples:
             asked = list(self.of.ask(sample))
-            left_out[sample.source] += len(asked) - len(without_quality(asked))
+            left_out[sample.source] += len(asked) - len(_without_quality(self.of, asked))
         counts = {source: n for source, n in sorted(left_out.items()) if n}
         return {"left_out_as_about_quality": counts} if counts else {}
 
@@ -111,7 +114,7 @@ class Perturbed(Variants):
         """
         from lmod_train.scoring.robustness import cell_name, drop_scores  # scipy: not for `rescore --help`
 
-        counted = [p for p in predictions if stage_of(p.record) is not QUALITY]
+        counted = [p for p in predictions if not self.of.is_about_quality(p.record)]
         own = [replace(p, record=self._as_asked(p.record)) for p in counted]
         scores = [replace(s, task=self.name) for s in self.of.score(own)]
         if not scores:
@@ -129,3 +132,31 @@ class Perturbed(Variants):
         """Return the kinds and grades of predictions, in the order in which they are asked."""
         found = {(p.record.tags["perturbation"], int(p.record.tags["grade"])) for p in predictions}
         return sorted(found, key=lambda cell: (cell[1] > 0, cell))
+
+
+def _without_quality(task: Task, questions: Sequence[Question]) -> list[Question]:
+    """Return the questions about a sample whose truth does not depend on the quality of its image.
+
+    Those that needed one about the quality need it no more; one whose words hold the answer to it is left out, too.
+
+    Args:
+        task: That asks them.
+        questions: All of its questions about one sample.
+    """
+    return _without(questions, {_place(q) for q in questions if task.is_about_quality(q)})
+
+
+def _without(questions: Sequence[Question], gone: set[_Place]) -> list[Question]:
+    kept = [q for q in questions if _place(q) not in gone]
+    holding = {_place(q) for q in kept if placeholders(q.messages) and any(_needed(q, n) in gone for n in q.needs)}
+    if holding:
+        return _without(kept, gone | holding)
+    return [replace(q, needs=tuple(n for n in q.needs if _needed(q, n) not in gone)) for q in kept]
+
+
+def _place(question: Question) -> _Place:
+    return question.task, question.chain_step, question.variant
+
+
+def _needed(question: Question, need: Need) -> _Place:
+    return need.task or question.task, need.chain_step, need.variant

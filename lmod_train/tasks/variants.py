@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lmod_train.core.errors import BadArgument
@@ -76,6 +76,19 @@ class Variants(Task):
     def confidence(self, reply: Reply, record: Record) -> float | None:
         """Return the confidence that the task reads."""
         return self.of.confidence(reply, self._as_asked(record))
+
+    @property
+    def steps(self) -> tuple[str, ...]:  # type: ignore[override]  # an attribute would count in `settings`
+        """Those of the task."""
+        return self.of.steps
+
+    def states(self, earlier: Record, answer: str, before: Record | None = None) -> str:  # type: ignore[override]
+        """Return what the task states."""
+        return self.of.states(earlier, answer, before)
+
+    def implied(self, record: Record, stated: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what the task finds."""
+        return self.of.implied(record, stated)
 
     @property
     def classes(self) -> tuple[str, ...]:

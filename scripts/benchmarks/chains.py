@@ -39,7 +39,7 @@ from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.phantom.folders import oimhs
 from lmod_train.tasks.cascade import as_sent, rounds
 from lmod_train.tasks.chain.chain import Chain
-from lmod_train.tasks.chain.regimes import Regime, in_regime
+from lmod_train.tasks.regimes import Regime, in_regime
 from lmod_train.training.evaluation import evaluate
 
 Answers = dict[str, Any]

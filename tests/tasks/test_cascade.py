@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lmod_train.core.types import Reply
 from lmod_train.tasks.asked import asked_after
 from lmod_train.tasks.cascade import as_sent, chains, current_in_rounds, is_due, needed, rounds
-from lmod_train.tasks.chain.regimes import in_regime
+from lmod_train.tasks.regimes import in_regime
 from tests.chained import Words, chain_of, words_of
 from tests.tiny import record
 

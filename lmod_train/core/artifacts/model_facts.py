@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_files, configs_folder
 
 STATES = {
     "reproducible": "the same weights can be run",
@@ -207,7 +207,7 @@ def nearest(name: str, most: int = 3) -> list[str]:
         >>> nearest("Qwen/Qwen3-VL-8B-Instruct")[0], nearest("gpt4o")[0]
         ('qwen3_vl_8b', 'gpt_4o')
     """
-    known = {_bare(file.stem): file.stem for file in sorted((configs_folder() / "model").glob("*.yaml"))}
+    known = {_bare(name): name for name in config_files("model")}
     known |= {_bare(model.hub): model.name for model in known_models() if "none" not in model.hub}
     near = get_close_matches(_bare(name), known, n=4 * most)
     return list(dict.fromkeys(known[key] for key in near))[:most]

@@ -44,7 +44,7 @@ MOVED = {
     "lmod_train.tasks.cross_modality": "lmod_train.tasks.chain.cross_modality",
     "lmod_train.tasks.drafting.Drafting": "lmod_train.tasks.drafting.task.Drafting",
     "lmod_train.tasks.quality": "lmod_train.tasks.chain.quality",
-    "lmod_train.tasks.regimes": "lmod_train.tasks.chain.regimes",
+    "lmod_train.tasks.regimes": "lmod_train.tasks.regimes",
     "lmod_train.tasks.stages": "lmod_train.tasks.chain.stages",
 }  # fmt: skip
 """Class, module or package of an earlier version -> where it is today."""

@@ -43,7 +43,6 @@ from lmod_train.data.curation.splits import Place, split
 from lmod_train.data.curation.workers import Crew, local_crew, run
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.grounding import Grounding
 
 DEFAULT_FILTER = BoxFilter()
 
@@ -144,7 +143,7 @@ def curate(
     inputs.dropped.extend(missing)
     head = manifest.header(settings, inputs.listing)
     if (out / "manifest.json").exists():
-        return finished(out, head, refusal)
+        return _measured(finished(out, head, refusal), tasks, out)
     split((), ratios, by=split_by)  # refuses and warns before an hour of images
     make_folder(out)
     plan = Plan(out, seed, longest_side, box_filter, {}, tuple(tasks), rule)
@@ -162,6 +161,13 @@ def curate(
     written |= {**head, "protocol": protocol, "command": command, "seed": seed}
     write_json(out / "manifest.json", written)
     journal.remove()
+    return _measured(written, tasks, out)
+
+
+def _measured(written: dict[str, Any], tasks: Sequence[Task], out: Path) -> dict[str, Any]:
+    """Return the manifest, once the tasks have measured what belongs to the folder as a whole."""
+    for task in tasks:
+        task.measure(out)
     return written
 
 
@@ -213,7 +219,7 @@ def _cutoffs(samples: Sequence[Sample], plan: Plan, crew: Crew) -> dict[str, flo
 
 def _shapes(samples: Sequence[Sample], plan: Plan, crew: Crew) -> Shapes:
     """Return the shape that is filled over each structure whose outline tells the answer, if a task removes one."""
-    telling = [t for t in plan.tasks if isinstance(t, Grounding) and set(t.evidence) & set(TELLING)]
+    telling = [t for t in plan.tasks if set(t.evidence) & set(TELLING)]
     own = [s for s in samples if s.image is not None] if telling else []
     largest: dict[tuple[str, str], tuple[float, float]] = {}
     for job in run(partial(extents_all, rule=plan.boxes), own, crew, lost=lambda _: []):

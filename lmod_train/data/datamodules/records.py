@@ -15,7 +15,7 @@ from lmod_train.core.artifacts.record_ids import read_ids
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, did_you_mean
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_files
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.data.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
@@ -32,7 +32,7 @@ from lmod_train.data.datamodules.steps import Steps, Weighing
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import build
 from lmod_train.tasks.cascade import needed, rounds
-from lmod_train.tasks.chain.regimes import Regime, in_regime
+from lmod_train.tasks.regimes import Regime, in_regime
 from lmod_train.tasks.ways import AS_CURATED, Ways, in_every_way, summary
 
 OF_THE_FOLDER: list[Task] = []
@@ -469,7 +469,7 @@ class RecordsDataModule(LightningDataModule):
 
 def _how_to_curate(task: str) -> str:
     """Return the command that curates a task together with those of a configuration."""
-    named = task if (configs_folder() / "task" / f"{task}.yaml").is_file() else "TASK.yaml"
+    named = task if task in config_files("task") else "TASK.yaml"
     return f"curate it too: `python -m lmod_train curate --config CONFIG --tasks+ {named} --raw RAW --out NEW`"
 
 

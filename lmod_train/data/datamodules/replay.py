@@ -10,7 +10,7 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Record
-from lmod_train.tasks.chain.regimes import in_regime
+from lmod_train.tasks.regimes import in_regime
 
 TASKS = ("conversation", "yes_no_conversation")
 """Names of the tasks whose records are general conversations."""

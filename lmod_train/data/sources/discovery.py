@@ -11,6 +11,7 @@ from pathlib import Path
 
 import lmod_train.data.sources
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.extension import every
 from lmod_train.core.links import check_link
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.clutter import entries
@@ -33,15 +34,16 @@ class Discovery:
 
 
 def source_classes() -> dict[str, type[Source]]:
-    """Return every source class of this package by its name; a new file in the package is found without registration.
+    """Return every source class of this package and of extensions by name; a new file is found without registration.
 
     Example:
         >>> [name for name in source_classes() if name in ("eye_diseases", "refuge")]
         ['eye_diseases', 'refuge']
     """
     found: dict[str, type[Source]] = {}
-    for module in pkgutil.walk_packages(lmod_train.data.sources.__path__, "lmod_train.data.sources."):
-        loaded = import_module(module.name)
+    ours = pkgutil.walk_packages(lmod_train.data.sources.__path__, "lmod_train.data.sources.")
+    for name in [*(module.name for module in ours), *every("sources")]:
+        loaded = import_module(name)
         for _, cls in inspect.getmembers(loaded, inspect.isclass):
             if issubclass(cls, Source) and not inspect.isabstract(cls) and cls.__module__ == loaded.__name__:
                 found[cls.name] = cls

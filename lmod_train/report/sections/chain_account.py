@@ -18,8 +18,8 @@ from lmod_train.scoring.share import share_score
 from lmod_train.scoring.spread import same_answer
 from lmod_train.scoring.steps import STEPS, chains_of, incomplete_chains, is_right
 from lmod_train.scoring.ways import compared
-from lmod_train.tasks.chain.regimes import IMPLIED, PLANTED
 from lmod_train.tasks.filled import plain_text, unfilled
+from lmod_train.tasks.regimes import IMPLIED, PLANTED
 
 NOTE = """A chain is complete if it has a question at every stage; incomplete ones are in no denominator of whole
 chains. Without an earlier answer: questions whose words state that no answer was given, as the model's reply to an

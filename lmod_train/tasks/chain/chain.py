@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from lmod_train.core.errors import BadArgument
@@ -14,10 +15,11 @@ from lmod_train.scoring.chain import chain_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.chain.stages.cd import impact_of
+from lmod_train.tasks.chain.stages.implied import implied_options
 from lmod_train.tasks.chain.stages.iqa import perturbation_of
 from lmod_train.tasks.chain.stages.posed import Missing, Posed, drawn
 from lmod_train.tasks.chain.stages.poses import poses
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
+from lmod_train.tasks.chain.stages.stage import STAGE_NAMES, STAGES, stage_named
 from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.confidence import read_confidence
 from lmod_train.tasks.parsing.option import parse_option
@@ -51,6 +53,7 @@ class Chain(Task):
     name = "chain"
     version = 2
     choices = ()
+    steps = STAGE_NAMES
     joins_parts = True
 
     def __init__(
@@ -96,6 +99,24 @@ class Chain(Task):
                     perturbation=perturbation,
                 )
                 earlier.append(stage)
+
+    @staticmethod
+    def states(earlier: Record, answer: str, before: Record | None = None) -> str:
+        """Return the sentence of the stage, or the one that leads to the next stage (`Stage.asks_last`)."""
+        stage = stage_named(earlier.chain_step)
+        if stage is None:
+            return Task.states(earlier, answer)
+        leads = before is not None and (earlier.chain_step, before.chain_step) in pairwise(STAGE_NAMES)
+        return (stage.asks_last if leads else stage.fact).format(answer)
+
+    def implied(self, record: Record, stated: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the options that agree with the answers to earlier stages."""
+        return implied_options(record.chain_step, stated, record.choices)
+
+    def is_about_quality(self, question: Question | Record) -> bool:
+        """Return whether it is of the stage IQA, by its step or its tag ``stage``, also under an alias."""
+        stage = stage_named(question.chain_step) or stage_named(question.tags.get("stage", ""))
+        return stage is STAGES[0]
 
     def placed(self, sample: Sample, question: Question, place: int) -> Question:
         """Return one of its own questions with the right option at a place; a ready question stays as it is."""

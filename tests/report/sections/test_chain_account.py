@@ -13,7 +13,7 @@ from lmod_train.data.sources.discovery import source_classes
 from lmod_train.report.contents import Table
 from lmod_train.report.sections.chain_account import ChainAccount
 from lmod_train.tasks.chain.chain import Chain
-from lmod_train.tasks.chain.regimes import in_regime
+from lmod_train.tasks.regimes import in_regime
 from tests.report.chained import MISSING, answered, asked, chain_run, planted, results_of
 from tests.report.scored import scored
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from lmod_train.core.types import Need, Question
 from lmod_train.tasks.chain.chain import Chain
-from lmod_train.tasks.chain.quality import stage_of, without_quality
+from lmod_train.tasks.perturbed import _without_quality
 from lmod_train.tasks.prompt import prompt
 from tests.tasks.chain.stages.samples import scan
 
@@ -16,13 +16,13 @@ def one(step, *needs, words="Which?", **fields):
 
 
 def test_the_stage_is_that_of_the_step_or_of_the_tag_under_any_of_its_names():
-    found = [stage_of(one(step)) for step in ("IQA", "qa", "PF", "1", "")]
-    assert [stage and stage.name for stage in found] == ["IQA", "IQA", "LC", None, None]
-    assert stage_of(one("1", tags={"stage": "QA"})).name == "IQA"
+    found = [Chain().is_about_quality(one(step)) for step in ("IQA", "qa", "PF", "1", "")]
+    assert found == [True, True, False, False, False]
+    assert Chain().is_about_quality(one("1", tags={"stage": "QA"}))
 
 
 def test_the_other_stages_stay_and_need_only_what_is_left():
-    kept = without_quality(CHAIN)
+    kept = _without_quality(Chain(), CHAIN)
     assert [q.chain_step for q in kept] == ["AL", "LC", "DD", "SG", "CD"]
     assert [[n.chain_step for n in q.needs] for q in kept[:3]] == [[], ["AL"], ["AL", "LC"]]
     assert [replace(q, needs=()) for q in kept] == [replace(q, needs=()) for q in CHAIN[1:]]
@@ -31,7 +31,7 @@ def test_the_other_stages_stay_and_need_only_what_is_left():
 def test_variants_are_told_apart_and_needs_of_other_tasks_stay():
     first, second = one("QA", variant="0"), one("AL", variant="0")
     needs = (Need("QA", variant="0"), Need("AL", variant="0"), Need("QA", "other"), Need("QA", "chain", "0"))
-    (place, lesion) = without_quality([first, second, one("LC", *needs)])
+    (place, lesion) = _without_quality(Chain(), [first, second, one("LC", *needs)])
     assert place == second and lesion.needs == (Need("AL", variant="0"), Need("QA", "other"))
 
 
@@ -39,10 +39,10 @@ def test_words_that_hold_the_answer_about_the_quality_are_left_out_and_those_tha
     held = one("AL", Need("IQA"), words="Quality: {answer 1}. Where?")
     after = one("LC", Need("AL"), words="At {answer 1}: which?")
     plain = one("DD", Need("IQA"), Need("LC"))
-    (kept,) = without_quality([one("IQA"), held, after, plain])
+    (kept,) = _without_quality(Chain(), [one("IQA"), held, after, plain])
     assert kept == replace(plain, needs=())
 
 
 def test_questions_without_a_stage_stay_as_they_are():
     several = [one("1"), one("2", Need("1"))]
-    assert without_quality(several) == several
+    assert _without_quality(Chain(), several) == several

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Literal
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shuffling import shuffle_key
-from lmod_train.core.types import Answer, Message, Record, Reply, Unparsed
-from lmod_train.scoring.regimes import TAG
+from lmod_train.core.types import REGIME, Answer, Message, Record, Reply, Unparsed
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.chain.stages.implied import implied_options
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES, STAGES, stage_named
 from lmod_train.tasks.filled import filled, plain_text, unfilled
 
 Regime = Literal["independent", "cas_last", "cas_all", "oracle", "planted"]
@@ -37,7 +33,7 @@ def in_regime(
 ) -> list[Record]:
     """Return the records as they are asked in a regime, in their order.
 
-    The sentences with earlier answers (`lmod_train.tasks.chain.stages.stage`) stand before the question, in its last
+    The sentences with earlier answers (`Task.states`) stand before the question, in its last
     turn. In ``cas_last`` and ``cas_all`` they hold placeholders, which are filled when the answers are there
     (`lmod_train.tasks.cascade`). Words that hold placeholders of their own keep them, and have no further sentence.
     Questions without needs are asked as they are. Id, choices, reference reply and images do not change.
@@ -76,14 +72,14 @@ def _independent(records: Sequence[Record]) -> list[Record]:
 def _cas_last(record: Record, tasks: Mapping[str, Task], everything: Mapping[str, Record]) -> Record:
     if unfilled(record):
         return _tagged(record, "cas_last")
-    last = _last(record, everything)
-    return _tagged(replace(_before(record, [_asks(last, record, "{answer 1}")]), needs=(last.id,)), "cas_last")
+    last = _last(record, tasks, everything)
+    return _tagged(replace(_before(record, [_states(last, "{answer 1}", tasks, record)]), needs=(last.id,)), "cas_last")
 
 
 def _cas_all(record: Record, tasks: Mapping[str, Task], everything: Mapping[str, Record]) -> Record:
     if unfilled(record):
         return _tagged(record, "cas_all")
-    facts = [_fact(everything[need], f"{{answer {n}}}") for n, need in enumerate(record.needs, 1)]
+    facts = [_states(everything[need], f"{{answer {n}}}", tasks) for n, need in enumerate(record.needs, 1)]
     return _tagged(_before(record, facts), "cas_all")
 
 
@@ -94,7 +90,7 @@ def _oracle(record: Record, tasks: Mapping[str, Task], everything: Mapping[str, 
 
 
 def _planted(record: Record, tasks: Mapping[str, Task], everything: Mapping[str, Record]) -> Record:
-    last = _last(record, everything)
+    last = _last(record, tasks, everything)
     wrong = _wrong(last, tasks)
     if wrong is None:  # nothing to plant: an open answer
         return _oracle(record, tasks, everything)
@@ -102,8 +98,8 @@ def _planted(record: Record, tasks: Mapping[str, Task], everything: Mapping[str,
     asked = _cas_last(record, tasks, everything)
     asked = replace(asked, messages=filled(asked, truths | {last.id: wrong}), needs=())
     stated = {everything[need].chain_step: str(answer) for need, answer in (truths | {last.id: wrong}).items()}
-    implied = implied_options(record.chain_step, stated, record.choices)
-    tags = {TAG: "planted", PLANTED: plain_text(wrong)} | ({IMPLIED: "\n".join(implied)} if implied else {})
+    implied = tasks[record.task].implied(record, stated)
+    tags = {REGIME: "planted", PLANTED: plain_text(wrong)} | ({IMPLIED: "\n".join(implied)} if implied else {})
     return replace(asked, tags={**asked.tags, **tags})
 
 
@@ -138,23 +134,16 @@ def _wrong(record: Record, tasks: Mapping[str, Task]) -> str | None:
     return min(others, key=lambda choice: shuffle_key("planted", record.id, choice), default=None)
 
 
-def _last(record: Record, everything: Mapping[str, Record]) -> Record:
-    """Return the needed record of the latest stage; of other chains, the last one named."""
-    order = {name: place for place, name in enumerate(STAGE_NAMES)}
+def _last(record: Record, tasks: Mapping[str, Task], everything: Mapping[str, Record]) -> Record:
+    """Return the needed record of the latest step; where the task does not order the steps, the last one named."""
+    steps = tasks[record.task].steps if record.task in tasks else ()
+    order = {name: place for place, name in enumerate(steps)}
     return max((everything[need] for need in record.needs), key=lambda r: order.get(r.chain_step, 0))
 
 
-def _asks(last: Record, record: Record, answer: str) -> str:
-    """Return the sentence that leads from the preceding stage to this one; its fact if a stage between is missing."""
-    for before, after in pairwise(STAGES):
-        if (before.name, after.name) == (last.chain_step, record.chain_step):
-            return before.asks_last.format(answer)
-    return _fact(last, answer)
-
-
-def _fact(earlier: Record, answer: str) -> str:
-    stage = stage_named(earlier.chain_step)
-    return stage.fact.format(answer) if stage else f"{earlier.chain_step or earlier.task}: {answer}."
+def _states(earlier: Record, answer: str, tasks: Mapping[str, Task], before: Record | None = None) -> str:
+    """Return the sentence that states an earlier answer, in the words of the earlier question's task."""
+    return tasks.get(earlier.task, Task).states(earlier, answer, before)
 
 
 def _before(record: Record, sentences: Iterable[str]) -> Record:
@@ -167,4 +156,4 @@ def _before(record: Record, sentences: Iterable[str]) -> Record:
 
 
 def _tagged(record: Record, regime: Regime) -> Record:
-    return replace(record, tags={**record.tags, TAG: regime})
+    return replace(record, tags={**record.tags, REGIME: regime})

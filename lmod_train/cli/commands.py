@@ -1,0 +1,144 @@
+"""Every command and what it runs: those of the main path, and those that extensions add, told in the same record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
+from typing import Any
+
+from lmod_train.core.extension import Extension, extensions, named
+
+LIGHTNING = {
+    "fit": "Train a model on the training split; the same command again goes on where it stopped.",
+    "validate": "Ask a model the questions of the validation split and score its replies.",
+    "test": "Ask a model the questions of the test split and score its replies.",
+    "predict": "Ask a model the questions of a split and write its replies without scoring them.",
+    "doctor": "Check weights, data and configuration of a training without starting it; options of fit.",
+}
+"""Commands that import torch and Lightning -> what they do."""
+
+MAIN = Extension(
+    name="main",
+    about="The path from raw datasets to the report of a model.",
+    commands={
+        "phantom": "lmod_train.cli.phantoms:phantom",
+        "curate": "lmod_train.cli.curation:curate",
+        "report": "lmod_train.cli.report:report",
+        "list": "lmod_train.cli.listing:show",
+        "subset": "lmod_train.cli.curated:subset",
+        "audit": "lmod_train.cli.audit:audit",
+        "export": "lmod_train.cli.formats:export",
+        "import": "lmod_train.cli.formats:import_",
+        "rescore": "lmod_train.cli.report:rescore",
+        "weights convert": "lmod_train.cli.weights:convert",
+        "weights merge": "lmod_train.cli.weights:merge",
+        "weights apply-delta": "lmod_train.cli.weights:apply_delta",
+    },
+)
+"""Commands of the main path that are not Lightning's."""
+
+FIRST = ("phantom", "curate", "fit", "validate", "report", "list")
+"""The commands of the main path, in the order of use."""
+
+
+def commands() -> dict[str, str]:
+    """Return the whole name of each command that is not Lightning's -> ``module:function``.
+
+    Example:
+        >>> commands()["weights merge"]
+        'lmod_train.cli.weights:merge'
+    """
+    return {name: path for one in (MAIN, *extensions()) for name, path in {**one.commands, **one.asking}.items()}
+
+
+def asks(command: str) -> bool:
+    """Return whether a command of an extension asks a model, and so takes the options of `validate` too."""
+    return any(command in one.asking for one in extensions())
+
+
+def groups() -> dict[str, dict[str, str]]:
+    """Return each group of commands -> the name in the group -> ``module:function``.
+
+    Example:
+        >>> list(groups()["weights"])
+        ['convert', 'merge', 'apply-delta']
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, path in commands().items():
+        group, _, rest = name.partition(" ")
+        if rest:
+            found.setdefault(group, {})[rest] = path
+    return found
+
+
+def chosen(command: str, arguments: Sequence[str]) -> tuple[str, Callable[..., Any]]:
+    """Return the name and function of what was typed: an option such as ``curate --table`` may choose another one.
+
+    Args:
+        command: Whole name of a command.
+        arguments: The words after it.
+    """
+    typed = {word.partition("=")[0] for word in arguments}
+    every = {name: path for one in extensions() for name, path in one.options.items()}
+    meant = {name: named(path) for name, path in every.items() if {*name.rsplit(" ", 1)} <= {command, *typed}}
+    if not meant:
+        return command, named(commands()[command])
+    options = {name.rpartition("--")[2] for name in meant}  # `curate --table T --sheet S` means the sheet of a workbook
+    return max(meant.items(), key=lambda one: len(options & signature(one[1]).parameters.keys()))
+
+
+def whole_name(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the whole name of the command as the first one.
+
+    Example:
+        >>> whole_name(["weights", "merge", "--out", "M"]), whole_name(["list", "tasks"])
+        (['weights merge', '--out', 'M'], ['list', 'tasks'])
+    """
+    whole = " ".join(arguments[:2])
+    return [whole, *arguments[2:]] if len(arguments) > 1 and whole in commands() else list(arguments)
+
+
+def overview() -> str:
+    """Return the text of ``--help``: the main path with what each command does, then the others by name."""
+    first = "\n".join(f"  {name:<10}{LIGHTNING.get(name) or _about(MAIN.commands[name])}" for name in FIRST)
+    others = [name for name in (*LIGHTNING, *_short(MAIN.commands)) if name not in FIRST]
+    added = "\n".join(f"  {one.name:<15}{_added(one)}" for one in extensions())
+    return (
+        "usage: python -m lmod_train COMMAND [options]\n\n"
+        "Train and evaluate vision-language models on eye images.\n\n"
+        f"the main path, in the order of use:\n{first}\n\n"
+        f"also: {', '.join(others)}\n\n"
+        f"extensions:\n{added}\n\n"
+        "`python -m lmod_train COMMAND --help` says what a command does, and shows its options.\n"
+        "`--follow_links` with any command follows links that lead out of a curated folder."
+    )
+
+
+def _added(one: Extension) -> str:
+    """Return what an extension is about, and the commands and options that it adds."""
+    names = [*_short({**one.commands, **one.asking}), *one.options]
+    return f"{one.about}: {', '.join(names)}" if names else one.about
+
+
+def _short(held: Mapping[str, str]) -> list[str]:
+    """Return the names of commands, those of a group as one, e.g. ``weights convert|merge``."""
+    found: dict[str, list[str]] = {}
+    for name in held:
+        group, _, rest = name.partition(" ")
+        found.setdefault(group, []).extend([rest] if rest else [])
+    return [f"{group} {'|'.join(names)}" if names else group for group, names in found.items()]
+
+
+def group_overview(group: str) -> str:
+    """Return the text of the ``--help`` of a group: its commands with what they do."""
+    own = groups()[group]
+    width = max(map(len, own)) + 2
+    held = "\n".join(f"  {name:<{width}}{_about(path)}" for name, path in own.items())
+    return (
+        f"usage: python -m lmod_train {group} COMMAND [options]\n\ncommands:\n{held}\n\n"
+        f"`python -m lmod_train {group} COMMAND --help` says what a command does, and shows its options."
+    )
+
+
+def _about(path: str) -> str:
+    return (named(path).__doc__ or "").partition("\n")[0]

@@ -1,0 +1,9 @@
+"""Answers of people to the questions that a model is asked."""
+
+from lmod_train.core.extension import Extension
+
+EXTENSION = Extension(
+    name="readers",
+    about="Answers of people",
+    commands={"answers": "lmod_train.cli.answers:answers"},
+)
