@@ -36,7 +36,7 @@ _CHANGED = 12  # difference of grey values above which a pixel was filled, and n
 
 
 def write_filled_crops(curated: Path, records: Iterable[Record]) -> list[Shortcut]:
-    """Return the rows of `filled_crops`, after writing them to ``audit.csv`` in the place of the tasks' earlier ones."""
+    """Return the rows of `filled_crops`, after writing them to ``audit.csv`` in the place of earlier ones."""
     several = list(records)
     rows, tasks = filled_crops(curated, several), {record.task for record in several}
     kept = [row for row in read_shortcuts(curated) if not (row.shortcut.startswith(f"{NAME}.") and row.task in tasks)]
