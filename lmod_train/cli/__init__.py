@@ -33,7 +33,6 @@ from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes, trusted_in
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import harmless, lines
-from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.links import links_followed
 from lmod_train.core.lock import is_first
@@ -82,18 +81,6 @@ PLAIN: dict[str, Callable[..., None]] = {
 }
 """Whole name of a command of this package -> its function."""
 
-FORMER = {
-    "ask-questions": "draft ask",
-    "review": "draft review",
-    "captions": "draft captions",
-    "judge-captions": "draft judge",
-    "review-captions": "draft review-captions",
-    "convert": "weights convert",
-    "merge": "weights merge",
-    "apply-delta": "weights apply-delta",
-}
-"""Former names of commands, which the next version removes -> their whole names."""
-
 LIGHTNING = {
     "fit": "Train a model on the training split; the same command again goes on where it stopped.",
     "validate": "Ask a model the questions of the validation split and score its replies.",
@@ -132,12 +119,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Command and options, without the program's name; default: those of the process.
     """
-    typed = [todays_text(word) for word in (sys.argv[1:] if arguments is None else arguments)]
-    follow, typed = FOLLOWING in typed, [word for word in typed if word != FOLLOWING]
-    arguments = whole = joined(typed)
-    if typed[:1] != arguments[:1] and typed[0] in FORMER and is_first():
-        new = f"`python -m lmod_train {arguments[0]}`"
-        print(f"note: `{typed[0]}` is now {new}; the next version removes the old name", file=sys.stderr)
+    typed = sys.argv[1:] if arguments is None else arguments
+    follow = FOLLOWING in typed
+    arguments = whole = joined([word for word in typed if word != FOLLOWING])
     try:
         with links_followed(follow):
             with own_classes(arguments):  # a curated folder may name a class of one's own
@@ -165,13 +149,11 @@ def joined(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with the whole name of the command as the first one.
 
     Example:
-        >>> joined(["weights", "merge", "--out", "M"]), joined(["merge", "--out", "M"]), joined(["list", "tasks"])
-        (['weights merge', '--out', 'M'], ['weights merge', '--out', 'M'], ['list', 'tasks'])
+        >>> joined(["weights", "merge", "--out", "M"]), joined(["list", "tasks"])
+        (['weights merge', '--out', 'M'], ['list', 'tasks'])
     """
     whole = " ".join(arguments[:2])
-    if len(arguments) > 1 and whole in PLAIN:
-        return [whole, *arguments[2:]]
-    return [*(FORMER.get(word, word) for word in arguments[:1]), *arguments[1:]]
+    return [whole, *arguments[2:]] if len(arguments) > 1 and whole in PLAIN else list(arguments)
 
 
 def _run(arguments: list[str]) -> int:
@@ -209,12 +191,13 @@ def _refuse(arguments: list[str]) -> NoReturn:
     """
     typed, listing, rest = arguments[0], "--help", arguments[1:]
     known = {name: name for name in (*PLAIN, *LIGHTNING, *LATE)}
-    meant = known | FORMER | {name: name for name in GROUPS}
+    within = {name: f"{group} {name}" for group, held in GROUPS.items() for name in held}
+    meant = within | known | {name: name for name in GROUPS}
     if typed in GROUPS:
         group, typed, *rest = arguments
         listing = f"{group} --help"
         known = {name: f"{group} {name}" for name in GROUPS[group]}
-        meant = FORMER | known
+        meant = within | known
     near = get_close_matches(typed, meant, n=1)
     again = shlex.join(["python", "-m", "lmod_train", *meant[near[0]].split(), *rest]) if near else ""
     cure = f"did you mean `{again}`?" if near else f"see `python -m lmod_train {listing}`"

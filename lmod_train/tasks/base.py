@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed, class_path
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.forms import Form, only_options
 from lmod_train.tasks.settings import plain
@@ -30,7 +29,6 @@ class Task(ABC):
             choices and format, in which a question can be asked too (`lmod_train.tasks.wordings`).
         joins_parts: Whether samples of one photograph in two parts of a source are asked as one, with the labels and
             boxes of both (`lmod_train.data.curation.asking`).
-        stored_name: Name of a class of this package that moved, see `lmod_train.core.artifacts.renames.stored_name`.
     """
 
     name: str
@@ -40,7 +38,6 @@ class Task(ABC):
     sources: list[str] | None = None
     wordings: Wordings = ()
     joins_parts: ClassVar[bool] = False
-    stored_name: ClassVar[str]
 
     def asks_of(self, sample: Sample) -> bool:
         """Return whether the sample is of one of the `sources`."""
@@ -140,4 +137,4 @@ def _of_task(value: object) -> dict[str, Any] | None:
     if not isinstance(value, Task):
         return None
     kind = type(value)
-    return {"class": stored_name(kind), "version": kind.version, "settings": value.settings()}
+    return {"class": class_path(kind), "version": kind.version, "settings": value.settings()}

@@ -27,8 +27,7 @@ def reply_line(reply: Reply) -> str:
 def read_replies(folder: Path) -> dict[Key, Reply]:
     """Read every ``rank-*.jsonl`` of a ``replies`` folder; the last line of a key (id, step, asked) wins.
 
-    Lines of records that were not asked, as earlier versions wrote them, are not read. A reply is not displaced by a
-    failure: where a run goes on with fewer processes, the file that lists the failure may
+    A reply is not displaced by a failure: where a run goes on with fewer processes, the file that lists the failure may
     come after the one with the reply.
 
     An incomplete last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours. No
@@ -48,8 +47,6 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
                 reply = _reply_of(line)
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise ArtifactError(file, f"line {number} is not a reply ({error})", f"delete line {number}") from error
-            if reply.not_asked:
-                continue
             key = reply.id, reply.step, reply.asked
             if key not in replies or has_failed(replies[key]) or not has_failed(reply):
                 replies[key] = reply

@@ -80,8 +80,6 @@ class VisionLanguageModel(LmodModule):
         BadArgument: `max_tokens` is below 2, or the checkpoint is of another family.
     """
 
-    stored_name = "lmod_train.modules.conversation.VisionLanguageModel"
-
     learning_rate = "optimisation.lr"
 
     def __init__(

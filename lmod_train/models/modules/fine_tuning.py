@@ -81,8 +81,6 @@ class FineTuning(LmodModule):
             `finetuned_classes` are not the choices, each once; or `views` would change an answer.
     """
 
-    stored_name = "lmod_train.modules.fine_tuning.FineTuning"
-
     learning_rate = "optimisation.base_lr"
 
     def __init__(

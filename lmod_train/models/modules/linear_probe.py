@@ -53,8 +53,6 @@ class LinearProbe(FrozenFeatures):
         BadArgument: `c` or `iterations` is out of its range.
     """
 
-    stored_name = "lmod_train.modules.linear_probe.LinearProbe"
-
     def __init__(
         self,
         encoder: Encoder,

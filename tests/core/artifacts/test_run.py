@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from lmod_train.core.artifacts.renames import today as todays
 
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.artifacts.renames import today as todays
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import SCORE_COLUMNS, read_scores
 from lmod_train.core.errors import ArtifactError
