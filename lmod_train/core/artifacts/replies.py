@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 from lmod_train.core.errors import ArtifactError
@@ -74,8 +74,7 @@ def models_of(replies: Iterable[Reply]) -> list[str]:
 
 
 def _reply_of(line: bytes) -> Reply:
-    known = {f.name for f in fields(Reply)}
-    reply = Reply(**{k: v for k, v in json.loads(line).items() if k in known})
+    reply = Reply(**json.loads(line))
     for name in _TEXTS:
         if not isinstance(text := getattr(reply, name), str):
             raise TypeError(f"{name} must be text")
