@@ -450,7 +450,7 @@ def test_a_checkpoint_of_other_classes_or_in_another_order_is_refused(folder, tm
     kept = torch.load(file, weights_only=True)
     assert kept.pop("choices") == list(WORDS)
     torch.save(kept, file)
-    with pytest.warns(UserWarning, match="does not name its classes.*GLAUCOMA, NON-GLAUCOMA"):
+    with pytest.raises(WeightsMismatch, match=r"unexpected: choices \[\]"):
         answering(folder, tuning(), ckpt_path=file, weights_only=True)
 
 
