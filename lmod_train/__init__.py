@@ -170,7 +170,7 @@ else:  # a type checker reads the imports above; after a `__getattr__` it would 
         return sorted({*globals(), *_PATHS})
 
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Answer",
     "Backend",

@@ -10,7 +10,6 @@ import yaml
 from jsonargparse.typing import PositiveInt
 
 from lmod_train.core.artifacts.model_facts import download, nearest
-from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import config_files
 
@@ -98,7 +97,7 @@ def _content(model: str, file: Path) -> dict[str, Any]:
         BadArgument: It is no YAML mapping with a class.
     """
     try:
-        content = yaml.safe_load(todays_text(file.read_text(encoding="utf-8")))
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise BadArgument("model", model, f"a YAML file of a model config ({error})", CURE) from error
     if not isinstance(content, dict) or "class_path" not in content:

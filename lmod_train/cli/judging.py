@@ -53,7 +53,7 @@ class Judging(Experiment):
         config.run = at.folder
         try:
             super().before_instantiate_classes()
-            _compare(at, beside, self.defaults)
+            _compare(at, beside)
         except RunConflict as error:
             raise JudgeConflict(judge.folder, error.differences) from None
         except FolderBusy as error:
@@ -62,7 +62,7 @@ class Judging(Experiment):
             raise error.named("--name") from None
 
 
-def _compare(at: Run, beside: Run, defaults: Mapping[str, Any]) -> None:
+def _compare(at: Run, beside: Run) -> None:
     """Refuse attacks on another judge than that of the same name, and the reverse.
 
     Raises:
@@ -73,7 +73,7 @@ def _compare(at: Run, beside: Run, defaults: Mapping[str, Any]) -> None:
     ours, theirs = at.read_config(), beside.read_config()
     (task,), (other,) = ours["data"]["tasks"], theirs["data"]["tasks"]
     task["class_path"] = other["class_path"]
-    compare(beside.folder, ours, "validate", ("data.limit",), defaults)
+    compare(beside.folder, ours, "validate", ("data.limit",))
 
 
 def start(

@@ -16,7 +16,6 @@ import yaml
 from lmod_train.cli.catalogue import class_names, module_file, options_of, parameters_of
 from lmod_train.cli.own import check_trusted
 from lmod_train.core.artifacts.model_facts import nearest
-from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.lock import is_first
@@ -186,7 +185,7 @@ def _loaded(option: str, name: str, folder: Path, room: str = "") -> Any:
     if file is None:
         raise BadArgument(option, name, "an existing YAML file", _closest_config(option, name, room))
     try:
-        tree = yaml.safe_load(todays_text(file.read_text(encoding="utf-8")))
+        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         where = " ".join(str(error).split())[:200]
         raise BadArgument(option, str(file), f"a valid YAML file ({where})", f"correct {file}") from error

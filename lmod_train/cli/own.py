@@ -81,10 +81,8 @@ def _yaml(text: str) -> Any:
     """Return the content of a YAML text; None of one that cannot be read, which its reader refuses."""
     import yaml
 
-    from lmod_train.core.artifacts.renames import todays_text
-
     with suppress(yaml.YAMLError, ValueError, TypeError, RecursionError):
-        return yaml.safe_load(todays_text(text))
+        return yaml.safe_load(text)
     return None
 
 

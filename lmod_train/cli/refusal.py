@@ -9,12 +9,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-import yaml
-from jsonargparse import ArgumentParser, get_loader, set_loader
+from jsonargparse import ArgumentParser
 
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.help import Help
-from lmod_train.core.artifacts.renames import moved_import, todays_text
 from lmod_train.core.own_modules import unnamed_import
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")
@@ -36,21 +34,13 @@ LONGEST = 400
 """Maximum characters of a parser's message of unknown form."""
 
 
-YAML = get_loader("yaml")
-"""The parser's own reading of YAML."""
-
-
 class Refusing(ArgumentParser):
-    """Parser with short error messages that name the closest option; options cannot be abbreviated.
-
-    Class paths of earlier versions, in configs and arguments, are read as they are today.
-    """
+    """Parser with short error messages that name the closest option; options cannot be abbreviated."""
 
     whole_help: ClassVar[str] = "--help"
     """Option that shows every option of the command."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        set_loader("yaml", _todays_yaml, (yaml.YAMLError,))
         super().__init__(*args, **{"formatter_class": Help, **kwargs, "allow_abbrev": False})
 
     def format_help(self, *args: Any, **kwargs: Any) -> str:
@@ -68,13 +58,9 @@ class Refusing(ArgumentParser):
         short = in_short(message, known)
         single = _SINGLE.match(short)
         listed = f"for a list type `--{single[1]} '[{single[2]}]'`; " if single else ""
-        near = moved_import(message) or unnamed_import(message)
+        near = unnamed_import(message)
         print(f"error: {short}\nNext: {near or listed + cure}", file=sys.stderr)
         raise SystemExit(2)
-
-
-def _todays_yaml(text: str) -> Any:
-    return YAML(todays_text(text))
 
 
 def in_short(message: str, known: Sequence[str]) -> str:

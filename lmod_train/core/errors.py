@@ -136,12 +136,22 @@ class NotScored(ArtifactError):
 
 
 class NotAsked(ArtifactError):
-    """The records of a run are missing or damaged; `validate` rewrites them and keeps the replies."""
+    """The records of a run are missing or damaged; the command that asked them rewrites them and keeps the replies."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        run = shlex.quote(str(path.parent))
-        cure = f"`python -m lmod_train validate --config CONFIG --run {run}` rewrites it and keeps the replies"
-        super().__init__(path, problem, cure)
+        super().__init__(path, problem, f"`{_asked_by(path.parent)}` rewrites it and keeps the replies")
+
+
+def _asked_by(run: Path) -> str:
+    """Return the command that asked the records of a run, as its folder shows."""
+    command, place = "validate --config CONFIG", f"--run {shlex.quote(str(run))}"
+    if run.parent.name == "judgements":
+        command, place = f"judge {shlex.quote(str(run.parent.parent))}", f"--name {shlex.quote(run.name)}"
+    elif (run / "dissection").is_dir():
+        command, place = "dissect MODEL CURATED", f"--out {shlex.quote(str(run))}"
+    elif (run / "checkpoints").is_dir():
+        command = "fit --config CONFIG"
+    return f"python -m lmod_train {command} {place}"
 
 
 class ConfigDamaged(ArtifactError):

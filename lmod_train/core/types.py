@@ -374,6 +374,16 @@ class Record:
     licence: str = ""
 
 
+def class_path(kind: type) -> str:
+    """Return the path of a class, by which configs and files name it.
+
+    Example:
+        >>> class_path(Box)
+        'lmod_train.core.types.Box'
+    """
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 def own_part(answer: str, choices: Sequence[str]) -> str:
     """Return the part of a reference reply that belongs to one task; the whole reply if it has one part.
 
@@ -411,8 +421,7 @@ class Reply:
         model: Name of the model.
         settings: Generation settings as sorted JSON.
         likelihoods: Choice -> log-likelihood, if requested.
-        asked: Hash of everything that determines the reply (weights, template, prompt, images, choices, decoding);
-            empty in replies of schema version 1.
+        asked: Hash of everything that determines the reply (weights, template, prompt, images, choices, decoding).
     """
 
     id: str
@@ -528,7 +537,7 @@ class Batch:
             TypeError: It is of another class, made by another model's `collate`.
         """
         if not isinstance(batch, cls):
-            found, expected = (f"{kind.__module__}.{kind.__qualname__}" for kind in (type(batch), cls))
+            found, expected = map(class_path, (type(batch), cls))
             raise TypeError(
                 f"batch={found}: expected a {expected}.\nNext: collate the records with the `collate` of the module "
                 "or backend that is called, as RecordsDataModule does"

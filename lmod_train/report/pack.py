@@ -13,10 +13,8 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.pack import Pack, PackedSource, PackedTask, write_pack
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records, read_run_records
-from lmod_train.core.artifacts.renames import today
 from lmod_train.core.artifacts.replies import models_of
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import ArtifactError, BadArgument, NotScored
 from lmod_train.core.types import Prediction, Record, Score
@@ -69,7 +67,6 @@ def pack(folder: Path, out: Path, curated: Path | None = None, trust: Sequence[s
     made = Pack(
         run=run.name,
         model=", ".join(map(model_name, models_of(p.reply for p in again))),
-        schema=SCHEMA_VERSION,
         protocol=str(manifest.get("protocol") or ""),
         manifest=identity(manifest),
         records=_asked(run, len(again)),
@@ -189,9 +186,7 @@ def _public(value: Any) -> Any:
 def _task(task: Task, records: Sequence[Record], configured: Sequence[Configured], trust: Trust) -> PackedTask:
     own = [r for r in records if r.task == task.name]
     path = own[0].task_class
-    arguments = next(
-        (dict(a) for p, a in configured if today(p) == today(path) and build(p, a, trust).name == task.name), {}
-    )
+    arguments = next((dict(a) for p, a in configured if p == path and build(p, a, trust).name == task.name), {})
     stated = json.dumps(_public(json.loads(json.dumps(arguments))), sort_keys=True)
     return PackedTask(task.name, path, task.version, tuple(sorted({r.task_version for r in own})), stated)
 

@@ -136,8 +136,6 @@ def _left_out(saved: Current) -> Iterator[str]:
     if saved.stale:
         others = "other prompts, earlier answers, images, choices, weights or settings"
         yield f"left out: {saved.stale} outdated replies, to {others}"
-    if saved.unverified:
-        yield f"unverified: {saved.unverified} replies have no hash of their input; `validate` asks these records again"
 
 
 def _versions(tasks: Sequence[Task], records: Sequence[Record]) -> Iterator[str]:

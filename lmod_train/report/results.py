@@ -313,23 +313,23 @@ def read_results(runs: Sequence[Path], curated: Path | None = None, trust: Seque
         Untrusted: A run names a task class of another module, which is installed.
         ArtifactError: A file of a run is missing.
     """
-    older = [run for run in runs if is_of_other_version(Run(run).predictions)]
-    runs = [run for run in runs if run not in older or len(older) == len(runs)]
+    others = [run for run in runs if is_of_other_version(Run(run).predictions)]
+    runs = [run for run in runs if run not in others or len(others) == len(runs)]
     scores = read_run_scores(runs)
     outcomes = {name: read_outcomes(run, trust) for name, run in zip(labels(scores), runs, strict=True)}
     scores = [_without(run, found.not_installed) for run, found in zip(scores, outcomes.values(), strict=True)]
     images = {name: curated or found.curated for name, found in outcomes.items()}
     shortcuts = shortcuts_of(images.values(), [p for found in outcomes.values() for p in found.predictions])
-    return Results(tuple(scores), outcomes, images, tuple(shortcuts), tuple(_left_out(older, outcomes)))
+    return Results(tuple(scores), outcomes, images, tuple(shortcuts), tuple(_left_out(others, outcomes)))
 
 
 def _without(run: RunScores, tasks: Mapping[str, str]) -> RunScores:
     return replace(run, scores=tuple(s for s in run.scores if s.task not in tasks))
 
 
-def _left_out(older: Sequence[Path], outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
-    for run in older:
-        cure = "`python -m lmod_train rescore RUN` may bring it to this one"  # a report names no folder of the machine
+def _left_out(others: Sequence[Path], outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
+    for run in others:
+        cure = "the command that asked makes it again, e.g. `python -m lmod_train validate --config CONFIG --run RUN`"
         yield f"{Run(run).name} is left out: it is of another schema version; {cure}"
     for name, found in outcomes.items():
         for task, why in found.not_installed.items():

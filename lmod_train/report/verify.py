@@ -14,8 +14,6 @@ from typing import Any
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.pack import Pack, Packed, length, most_bytes, read_pack
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.artifacts.renames import today
-from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.errors import LmodError, PackDamaged
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Record, Score
@@ -133,7 +131,7 @@ def _other_classes(pack: Pack, folder: Folder) -> Iterator[str]:
     """Yield which tasks name another class than the one that asked the questions in the curated folder."""
     asked = {r.task: r.task_class for r in folder.by_id.values()}
     for task in pack.tasks:
-        if task.name in asked and today(task.path) != today(asked[task.name]):
+        if task.name in asked and task.path != asked[task.name]:
             yield f"{task.name} is scored by another class, {task.path}, and was asked by {asked[task.name]}"
 
 
@@ -148,8 +146,6 @@ def _other_data(pack: Pack, folder: Folder) -> Iterator[str]:
     """Yield why a pack is not of the records of the folder."""
     if not pack.predictions:
         yield "holds no predictions"
-    if pack.schema != SCHEMA_VERSION:
-        yield f"records of schema version {pack.schema}, expected {SCHEMA_VERSION}"
     names = sorted({*pack.manifest, *folder.identity})
     other = [name for name in names if pack.manifest.get(name) != folder.identity.get(name)]
     if other:

@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed, class_path
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.forms import Form, only_options
 from lmod_train.tasks.settings import plain
@@ -33,7 +32,6 @@ class Task(ABC):
         evidence: Structures that are removed from images that it asks about; empty for none.
         joins_parts: Whether samples of one photograph in two parts of a source are asked as one, with the labels and
             boxes of both (`lmod_train.data.curation.asking`).
-        stored_name: Name of a class of this package that moved, see `lmod_train.core.artifacts.renames.stored_name`.
     """
 
     name: str
@@ -45,7 +43,6 @@ class Task(ABC):
     steps: ClassVar[tuple[str, ...]] = ()
     evidence: Sequence[str] = ()
     joins_parts: ClassVar[bool] = False
-    stored_name: ClassVar[str]
 
     def asks_of(self, sample: Sample) -> bool:
         """Return whether the sample is of one of the `sources`."""
@@ -167,4 +164,4 @@ def _of_task(value: object) -> dict[str, Any] | None:
     if not isinstance(value, Task):
         return None
     kind = type(value)
-    return {"class": stored_name(kind), "version": kind.version, "settings": value.settings()}
+    return {"class": class_path(kind), "version": kind.version, "settings": value.settings()}

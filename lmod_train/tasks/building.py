@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lmod_train.core.artifacts.renames import moved_import, today
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.own_modules import unnamed_import
 from lmod_train.core.types import Record
@@ -33,14 +32,14 @@ def tasks_asked(
             that records carry, nor has their class with its defaults.
     """
     asked = dict.fromkeys((r.task, r.task_class) for r in records)
-    classes = {today(path) for _, path in asked}
+    classes = {path for _, path in asked}
     built = {
-        (task.name, today(path)): task
+        (task.name, path): task
         for path, arguments in configured
-        if today(path) in classes
+        if path in classes
         for task in [build(path, arguments, trust)]
     }
-    return [built.get((name, today(path))) or _by_default(name, path, trust) for name, path in asked]
+    return [built.get((name, path)) or _by_default(name, path, trust) for name, path in asked]
 
 
 Configured = tuple[str, Mapping[str, Any]]
@@ -87,12 +86,12 @@ def task_class(path: str, trust: Trust) -> type[Task]:
         Untrusted: The class is neither of this package nor trusted.
         BadArgument: The path leads nowhere, or to something that is not a task.
     """
-    module, _, name = today(path).rpartition(".")
+    module, _, name = path.rpartition(".")
     trust.check(path)
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        near = moved_import(str(error)) or unnamed_import(str(error))
+        near = unnamed_import(str(error))
         cure = near or "install the package that defines it, or see `python -m lmod_train list tasks`"
         raise BadArgument("task_class", path, f"the class path of a task ({error})", cure) from error
     if not (isinstance(found, type) and issubclass(found, Task)):

@@ -7,8 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from lmod_train.core.artifacts.renames import stored_name
-from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import (
+    Answer,
+    Message,
+    Part,
+    Prediction,
+    Question,
+    Record,
+    Reply,
+    Sample,
+    Score,
+    Unparsed,
+    class_path,
+)
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.judged import account_scores, judged_scores
 from lmod_train.tasks.base import Task
@@ -50,7 +61,7 @@ class _Writing(Task, ABC):
         return Record(
             id="/".join([self.name, SOURCE, quote(caption.key), step]),
             task=self.name,
-            task_class=stored_name(kind),
+            task_class=class_path(kind),
             task_version=self.version,
             source=SOURCE,
             key=caption.key,

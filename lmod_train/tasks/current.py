@@ -13,15 +13,12 @@ class Current:
     """The replies that count, and how many do not.
 
     Attributes:
-        replies: Record id -> its reply: the newest one to what is asked today; where there is none, the newest one
-            that does not say what was asked.
-        unverified: How many of them do not say it, as earlier versions wrote them.
+        replies: Record id -> its reply: the newest one to what is asked today.
         stale: Saved replies to something else: other words, images, choices, weights, template or settings, or a
             record that is no longer asked.
     """
 
     replies: dict[str, Reply]
-    unverified: int
     stale: int
 
 
@@ -29,20 +26,17 @@ def current(asked: Mapping[str, str], saved: Iterable[Reply]) -> Current:
     """Sort out which saved replies count.
 
     Args:
-        asked: Record id -> the hash of what is asked of whom today; empty where nobody knows.
+        asked: Record id -> the hash of what is asked of whom today; empty where nobody knows, and no reply counts.
         saved: Each key (id, step, asked) once.
 
     Example:
-        >>> saved = [Reply("a", "now", asked="x"), Reply("a", "then", asked="y"), Reply("b", "old")]
-        >>> found = current({"a": "x", "b": "z"}, saved)
-        >>> {id: r.reply for id, r in found.replies.items()}, found.unverified, found.stale
-        ({'a': 'now', 'b': 'old'}, 1, 1)
+        >>> found = current({"a": "x"}, [Reply("a", "now", asked="x"), Reply("a", "then", asked="y")])
+        >>> {id: r.reply for id, r in found.replies.items()}, found.stale
+        ({'a': 'now'}, 1)
     """
     several = list(saved)
-    chosen = newest(r for r in several if r.asked and r.asked == asked.get(r.id))
-    unmarked = newest(r for r in several if not r.asked and r.id in asked and r.id not in chosen)
-    stale = sum(bool(r.asked) and r.asked != asked.get(r.id) for r in several)
-    return Current(chosen | unmarked, len(unmarked), stale)
+    counting = [r for r in several if r.asked and r.asked == asked.get(r.id)]
+    return Current(newest(counting), len(several) - len(counting))
 
 
 def newest(replies: Iterable[Reply]) -> dict[str, Reply]:

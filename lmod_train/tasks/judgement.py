@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import (
+    Answer,
+    Message,
+    Part,
+    Prediction,
+    Question,
+    Record,
+    Reply,
+    Sample,
+    Score,
+    Unparsed,
+    class_path,
+)
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS
 from lmod_train.scoring.items import images_of, items_of
 from lmod_train.scoring.judged import account_scores, judged_scores
@@ -79,7 +90,7 @@ class Judgement(Task):
         return Record(
             id=f"{self.name}/{judged.id}",
             task=self.name,
-            task_class=stored_name(kind),
+            task_class=class_path(kind),
             task_version=self.version,
             source=judged.source,
             key=judged.key,

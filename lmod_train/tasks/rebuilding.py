@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmod_train.core.artifacts.renames import today
 from lmod_train.core.errors import BadArgument, Untrusted
 from lmod_train.tasks.building import Configured, build, task_class
 from lmod_train.tasks.trust import Trust
@@ -40,7 +39,7 @@ def rebuilt(stated: Mapping[str, Any], trust: Trust) -> Configured | None:
         return None
     wanted = stated["settings"]
     same = all(_unordered(settings.get(name)) == _unordered(value) for name, value in wanted.items())
-    return (today(str(stated["class"])), arguments) if same else None
+    return (str(stated["class"]), arguments) if same else None
 
 
 def _unordered(value: Any) -> Any:
@@ -56,7 +55,7 @@ def _arguments(stated: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
 
 def _value(value: Any, trust: Trust) -> Any:
     if isinstance(value, Mapping) and {"class", "settings"} <= value.keys():
-        return {"class_path": today(str(value["class"])), "init_args": _arguments(value, trust)}
+        return {"class_path": str(value["class"]), "init_args": _arguments(value, trust)}
     return value
 
 

@@ -51,7 +51,7 @@ def curate(folder: Path) -> Path:
         ImageDraw.Draw(image).ellipse((100, 50, 400, 350), outline="white", width=4)
         image.save(folder / "images" / "drawn" / f"{i}.jpg", quality=80)
     sources = {"drawn": {"licence": "CC0", "redistributable": True}}
-    write_json(folder / "manifest.json", {"schema_version": 2, "sources": sources})
+    write_json(folder / "manifest.json", {"schema_version": 3, "sources": sources})
     return folder
 
 

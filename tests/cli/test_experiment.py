@@ -70,7 +70,7 @@ def test_a_named_model_replaces_that_of_the_config_and_a_folder_with_both_is_ref
     command("predict", "scripted.yaml", "--model", "mine.yaml", "--run", "here")  # its own `text` would be an error
     config = Run(tmp_path / "here").read_config()
     assert config["model"]["init_args"]["backend"]["init_args"] == {"replies": "replies.jsonl", "text": ""}
-    config["model"]["init_args"]["backend"]["init_args"]["text"] = "{answer}"  # as of a run of an earlier version
+    config["model"]["init_args"]["backend"]["init_args"]["text"] = "{answer}"
     Run(tmp_path / "here").write_config(config)
     with pytest.raises(RunConflict, match=r"text: '\{answer\}' -> ''\nNext: use the same values"):
         command("predict", "scripted.yaml", "--model", "mine.yaml", "--run", "here")
@@ -84,9 +84,6 @@ def test_other_ways_of_asking_continue_a_run_and_its_config_states_them(command,
 
     config, once = run()
     assert config["asking"]["wordings"] == 1
-    config.pop("asking")  # as a run of an earlier version has none
-    whole = yaml.safe_load((tmp_path / "here" / "config.yaml").read_text())
-    (tmp_path / "here" / "config.yaml").write_text(yaml.safe_dump({**whole, "data": config}))
     config, twice = run("--data.asking.wordings", "2", "--data.asking.system_prompts", "{none: '', expert: You are.}")
     assert len(twice) == 4 * len(once) and twice[: len(once)] == once
     assert (config["asking"]["wordings"], config["asking"]["system_prompts"]["expert"]) == (2, "You are.")

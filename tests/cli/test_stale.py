@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -125,9 +126,7 @@ def test_where_nothing_has_changed_nothing_is_asked_and_nothing_said(again, caps
     assert validate(again) == 0
     said = capsys.readouterr()
     assert lines(again) == before
-    assert not any(
-        word in caplog.text + said.out for word in ("asked again", "left out: ", "unverified", "scored again")
-    )
+    assert not any(word in caplog.text + said.out for word in ("asked again", "left out: ", "scored again"))
 
 
 def test_another_truth_alone_is_scored_anew_and_said(again, caplog):
@@ -147,17 +146,26 @@ def test_another_truth_alone_is_scored_anew_and_said(again, caplog):
     ]
 
 
-def test_replies_of_an_earlier_version_are_scored_as_unverified_and_asked_again(again, capsys, caplog):
+def test_a_run_of_another_version_is_asked_by_the_command_that_its_refusal_names(again, capsys):
+    run, before = again / "run", lines(again)
+    for name in ("records.parquet", "predictions.parquet"):
+        table = pq.read_table(run / name)
+        pq.write_table(table.replace_schema_metadata({"lmod_train.schema": "2"}), run / name)
+    cure = f"Next: `python -m lmod_train validate --config CONFIG --run {run}` rewrites it and keeps the replies"
+    for command in (["rescore", str(run)], ["report", str(run), "--out", str(again / "page")]):
+        assert cli.main(command) == 2
+        assert capsys.readouterr().err.endswith(f"schema version 2, expected 3\n{cure}\n")
+    assert validate(again) == 0 and lines(again) == before
+    assert cli.main(["rescore", str(run)]) == 0
+
+
+def test_replies_that_do_not_say_what_was_asked_do_not_count_and_are_asked_again(again, capsys, caplog):
     file = again / "run" / "replies" / "rank-0.jsonl"
-    old = [{k: v for k, v in line.items() if k != "asked"} for line in lines(again)]
-    file.write_text("".join(json.dumps(line) + "\n" for line in old))
-    assert cli.main(["rescore", str(again / "run")]) == 0
-    assert "unverified: 3 replies have no hash" in capsys.readouterr().out
-    assert {p.reply.asked for p in read_predictions(again / "run" / "predictions.parquet")} == {""}
-    assert validate(again) == 0
-    said = capsys.readouterr()
-    assert "asked again, and the old lines kept: 3 replies without a hash of their input" in caplog.text
-    assert "unverified" not in said.out and len(lines(again)) == 6
+    bare = [{k: v for k, v in line.items() if k != "asked"} for line in lines(again)]
+    file.write_text("".join(json.dumps(line) + "\n" for line in bare))
+    assert cli.main(["rescore", str(again / "run")]) == 2
+    assert "no reply to any of the 3 records (3 saved replies are outdated)" in capsys.readouterr().err
+    assert validate(again) == 0 and len(lines(again)) == 6
 
 
 def test_failed_replies_are_asked_again_and_a_torn_one_too(again, caplog):

@@ -69,7 +69,7 @@ def curated(folder, n=24, manifest=None):
         "open": {"licence": "CC0", "redistributable": True, "root": str(folder / "raw"), "sha256": "a" * 64},
         "closed": {"licence": "secret", "redistributable": False, "root": str(folder / "raw"), "sha256": "b" * 64},
     }
-    told = {"schema_version": 2, "protocol": "own", "command": f"curate {folder}", "sources": sources}
+    told = {"schema_version": 3, "protocol": "own", "command": f"curate {folder}", "sources": sources}
     write_json(folder / "manifest.json", told | (manifest or {}))
     return folder
 
@@ -94,6 +94,6 @@ def run(folder, place, reply=echo, tasks=None, keep=lambda record: True, **facts
     write_predictions(folder / "predictions.parquet", predictions)
     write_scores(folder / "scores.csv", folder.name, "base", scores_of(tasks, predictions))
     weights = {"small/model.safetensors": "c" * 64}
-    config = {"data": {"curated": str(place)}, "provenance": {"lmod_train": "0.1.0", "weights": weights}}
+    config = {"data": {"curated": str(place)}, "provenance": {"lmod_train": "0.2.0", "weights": weights}}
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
     return folder

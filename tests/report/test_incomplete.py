@@ -109,7 +109,7 @@ def test_a_run_of_another_schema_is_left_out_beside_others(runs, tmp_path):
     found = read_results(runs)
     assert [run.run for run in found.runs] == ["good"]
     assert [line for line in incomplete(found) if line.startswith("other is left out: it is of another schema version")]
-    with pytest.raises(ArtifactError, match="is of schema version 9, expected 2"):
+    with pytest.raises(ArtifactError, match="is of schema version 9, expected 3"):
         read_results(runs[1:])
 
 
@@ -173,7 +173,7 @@ def test_images_that_are_gone_are_counted(runs, kept, tmp_path):
 @pytest.mark.parametrize(
     ("manifest", "problem"),
     [
-        ({"schema_version": 2}, "the manifest does not describe phantoms: whether the images may be redistributed"),
+        ({"schema_version": 3}, "the manifest does not describe phantoms: whether the images may be redistributed"),
         ({"schema_version": 1}, "manifest.json cannot be read: licences and leaks are not known"),
         ([], "manifest.json cannot be read"),
     ],

@@ -21,13 +21,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.errors import PackDamaged
 from lmod_train.core.files import write_durably
 from lmod_train.core.raw import open_file
 from lmod_train.core.types import Ending, Score
 
-VERSION = 1
-"""Of the format."""
 ENDING = ".lmodpack"
 HEADER, LINES = "pack.json", "predictions.jsonl"
 MOST_HEADER, MOST_LINE, MOST_BYTES = 1 << 26, 1 << 24, 1 << 30
@@ -109,7 +108,6 @@ class Pack:
         run: Name of the run.
         model: Name of the model.
         package: Version of the package that wrote the pack.
-        schema: Schema version of the records.
         protocol: Protocol of the curated folder.
         manifest: Part of the curated folder's manifest -> SHA-256 (`lmod_train.report.withheld`).
         records: Number of records that the run asks; predictions may be fewer.
@@ -125,7 +123,6 @@ class Pack:
     run: str
     model: str
     package: str
-    schema: int
     protocol: str
     manifest: Mapping[str, str]
     records: int
@@ -152,17 +149,12 @@ def write_pack(path: Path, pack: Pack) -> None:
             raise PackDamaged(path, f"the reply to {p.id} has more than {MOST_TEXT} characters, or too many quotes")
     head = {f.name: getattr(pack, f.name) for f in fields(Pack) if f.name != "predictions"}
     plain = head | {name: [asdict(one) for one in head[name]] for name in ("tasks", "sources")}
-    plain["scores"] = [_score(score) for score in pack.scores]
+    plain["scores"] = [asdict(score) for score in pack.scores]
     digest = hashlib.sha256(b"".join(lines)).hexdigest()
-    plain |= {"version": VERSION, "count": len(lines), "sha256": digest}
+    plain |= {"schema_version": SCHEMA_VERSION, "count": len(lines), "sha256": digest}
     with write_durably(path) as beside, zipfile.ZipFile(beside, "w") as opened:
         for name, content in ((HEADER, _json(plain)), (LINES, b"".join(lines))):
             opened.writestr(_entry(name), content, zipfile.ZIP_DEFLATED, 9)
-
-
-def _score(score: Score) -> dict[str, Any]:
-    """Return the fields of a score, those of `_MAY_LACK` only if they are set: earlier versions do not know them."""
-    return {name: value for name, value in asdict(score).items() if value or name not in _MAY_LACK[Score]}
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -229,9 +221,9 @@ def _read(path: Path, opened: zipfile.ZipFile, most_predictions: int) -> Pack:
         if entry.file_size > most or entry.flag_bits & 1 or entry.compress_type not in (0, zipfile.ZIP_DEFLATED):
             raise PackDamaged(path, f"{entry.filename} is larger than {most} bytes, encrypted or of another packing")
     header = _object(opened.read(entries[0]), MOST_HEADER_VALUES)
-    found = header.pop("version", None)
-    if found != VERSION:
-        raise PackDamaged(path, f"is a pack of version {found}, expected {VERSION}")
+    found = header.pop("schema_version", None)
+    if found != SCHEMA_VERSION:
+        raise PackDamaged(path, f"is of schema version {found}, expected {SCHEMA_VERSION}")
     if "predictions" in header:
         raise ValueError("predictions are in the header")
     count, digest = header.pop("count"), hashlib.sha256()
@@ -292,7 +284,7 @@ def _no_constant(word: str) -> float:
 
 def _made(kind: Any, values: dict[str, Any], predictions: tuple[Packed, ...] | None = None) -> Any:
     """Return a dataclass of values with exactly its fields and their types."""
-    if set(values) | _MAY_LACK.get(kind, set()) != {f.name for f in fields(kind)}:
+    if set(values) != {f.name for f in fields(kind)}:
         raise ValueError(f"{kind.__name__} has other fields: {', '.join(sorted(map(str, values)))[:150]}")
     types = _types(kind)
     checked = {name: _value(value, types[name], f"{kind.__name__}.{name}") for name, value in values.items()}
@@ -360,6 +352,3 @@ _READ: dict[Any, Callable[[Any, str], Any]] = {
     float | None: lambda value, name: None if value is None else _number(value, name),
 }
 """Type -> function that checks a value and returns it."""
-
-_MAY_LACK: dict[Any, set[str]] = {Score: {"settings"}}
-"""Type -> fields with a default that an object may lack."""

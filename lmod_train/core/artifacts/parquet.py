@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -46,21 +45,6 @@ def each_row(
         _check_schema(file, opened.schema_arrow, schema, refusal)
         for batch in batches.batches(opened, _most(file), columns):
             yield from _checked(file, batch, refusal)
-
-
-def read_run_rows(file: Path, schema: pa.Schema, refusal: Refusal) -> list[dict[str, Any]]:
-    """Return the rows of a file of a run folder, one of schema version 1 brought to this one.
-
-    Records without `asked` have it empty, as it is not known whether a reply answers them; predictions without
-    `confidence` have none.
-    """
-    table = read_table(file, refusal)
-    stated = _version_of(table.schema)
-    lacking = set(schema.names) - set(table.column_names)
-    earlier = stated == str(SCHEMA_VERSION) and bool(lacking) and lacking <= _SINCE_VERSION_2
-    brought = _with_new_columns(table, schema) if earlier or stated == "1" else table
-    _check_schema(file, brought.schema, schema, refusal)
-    return _checked(file, brought, refusal)
 
 
 def read_table(file: Path, refusal: Refusal, columns: Sequence[str] | None = None) -> pa.Table:
@@ -106,7 +90,7 @@ def is_of_other_version(file: Path) -> bool:
         stated = (pq.read_schema(file).metadata or {}).get(VERSION, b"none")
     except (pa.ArrowInvalid, OSError):
         return False
-    return stated.decode("ascii", "replace") not in ("1", str(SCHEMA_VERSION))
+    return stated.decode("ascii", "replace") != str(SCHEMA_VERSION)
 
 
 def _version_of(schema: pa.Schema) -> str:
@@ -166,37 +150,3 @@ def _lacking(row: Mapping[str, Any]) -> str:
 
 
 _TASK = re.compile(r"[^\W_][^/\\\0\x00-\x1f]{0,199}")
-
-
-_SINCE_VERSION_2 = {"asked", "confidence"}
-"""Columns of run files that were added within schema version 2."""
-
-_NEW: dict[str, Any] = {"needs": [], "tags": [], "phantom": False, "asked": "", "confidence": None}
-"""Columns that earlier files lack, and what stands for nothing in them."""
-
-
-def _with_new_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return the table with the columns of this version; columns that neither version knows are left to the check."""
-    table = table.rename_columns(["chain_step" if name == "step" else name for name in table.column_names])
-    for name in schema.names:
-        if name not in table.column_names and (name in _NEW or name == "variant"):
-            values = _variants(table) if name == "variant" else [_NEW[name]] * len(table)
-            table = table.append_column(schema.field(name), pa.array(values, schema.field(name).type))
-    known = [*schema.names, *(n for n in table.column_names if n not in schema.names)]
-    present = [name for name in known if name in table.column_names]
-    return table.select(present).replace_schema_metadata(schema.metadata)
-
-
-def _variants(table: pa.Table) -> list[str]:
-    """Return the variant of each record of version 1, which has it in its id alone; empty where it has none."""
-    columns = ("id", "task", "source", "key", "language")
-    held = [table[name].to_pylist() if name in table.column_names else [""] * len(table) for name in columns]
-    return [_variant(*row) for row in zip(*held, strict=True)]
-
-
-def _variant(id_: str, task: str, source: str, key: str, language: str) -> str:
-    begin = f"{quote(task, safe='')}/{quote(source, safe='')}/{quote(key)}/"
-    rest = id_.removeprefix(begin).split("/") if id_.startswith(begin) else []
-    if language != "en" and rest[:1] == [quote(language, safe="")]:
-        rest = rest[1:]
-    return unquote(rest[0]) if len(rest) == 1 else ""

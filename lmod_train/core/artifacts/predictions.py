@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from lmod_train.core.artifacts.parquet import read_run_rows, write_rows
+from lmod_train.core.artifacts.parquet import is_of_other_version, read_rows, write_rows
 from lmod_train.core.artifacts.records import record_of, record_row
 from lmod_train.core.artifacts.schema import PREDICTION_SCHEMA, REPLY_COLUMNS
-from lmod_train.core.errors import BadArgument, NotScored
+from lmod_train.core.errors import BadArgument, NotAsked, NotScored
 from lmod_train.core.types import Answer, Prediction, Reason, Reply, Unparsed
 
 _PLAIN = tuple(name for name, _ in REPLY_COLUMNS if name not in ("reply_step", "likelihoods"))
@@ -98,4 +98,5 @@ def read_predictions(path: Path) -> list[Prediction]:
         )
     if not path.exists():
         raise NotScored(path, "no predictions here")
-    return [prediction_of(row) for row in read_run_rows(path, PREDICTION_SCHEMA, NotScored)]
+    refusal = NotAsked if is_of_other_version(path) else NotScored  # its records are of that version too
+    return [prediction_of(row) for row in read_rows(path, PREDICTION_SCHEMA, refusal)]

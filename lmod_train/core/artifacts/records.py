@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lmod_train.core.artifacts.parquet import check_filled, each_row, read_run_rows, read_table, rows_in, write_rows
+from lmod_train.core.artifacts.parquet import each_row, read_rows, write_rows
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.core.errors import CuratedDamaged, NotAsked
 from lmod_train.core.links import check_link
@@ -109,27 +109,25 @@ def rows_of(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[s
 
 
 def read_run_records(path: Path) -> list[Record]:
-    """Read ``records.parquet`` of a run folder, of this schema version or of version 1, whose new columns are empty.
+    """Read ``records.parquet`` of a run folder.
 
     Raises:
         ArtifactError: The file is missing, unreadable, or of another schema version.
     """
     if not path.exists():
         raise NotAsked(path, "no record file here")
-    return [record_of(row) for row in read_run_rows(path, RUN_SCHEMA, NotAsked)]
+    return [record_of(row) for row in read_rows(path, RUN_SCHEMA, NotAsked)]
 
 
 def read_run_column(path: Path, name: str) -> dict[str, Any]:
-    """Read record id -> value of a column of ``records.parquet`` of a run folder; empty texts where it has none such.
+    """Read record id -> value of a column of ``records.parquet`` of a run folder.
 
     Raises:
-        ArtifactError: The file is missing or unreadable.
+        ArtifactError: The file is missing, unreadable, or of another schema version.
     """
     if not path.exists():
         raise NotAsked(path, "no record file here")
-    table = read_table(path, NotAsked)
-    known = table.select([n for n in ("id", name) if n in table.column_names])
-    return {row["id"]: row.get(name, "") for row in rows_in(path, known, NotAsked) if "id" in row}
+    return {row["id"]: row[name] for row in each_row(path, RUN_SCHEMA, NotAsked, ("id", name))}
 
 
 def number_of_records(path: Path) -> int:
@@ -167,12 +165,7 @@ def curated_images(curated: Path) -> dict[str, set[str]]:
 
 
 def _columns(curated: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield some columns of each row of a curated folder of any schema version that has them."""
+    """Yield some columns of each row of a curated folder."""
     for file in sorted((curated / "records").glob("*.parquet")):
         check_link(curated, file)
-        table = read_table(file, CuratedDamaged, names)
-        if not table.schema.equals(pa.schema([RECORD_SCHEMA.field(name) for name in names])):
-            raise CuratedDamaged(file, f"lacks the columns {', '.join(names)}")
-        rows = rows_in(file, table, CuratedDamaged)
-        check_filled(file, rows)
-        yield from rows
+        yield from each_row(file, RECORD_SCHEMA, CuratedDamaged, names)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 from lmod_train.core.errors import ArtifactError
@@ -27,8 +27,7 @@ def reply_line(reply: Reply) -> str:
 def read_replies(folder: Path) -> dict[Key, Reply]:
     """Read every ``rank-*.jsonl`` of a ``replies`` folder; the last line of a key (id, step, asked) wins.
 
-    Lines of records that were not asked, as earlier versions wrote them, are not read. A reply is not displaced by a
-    failure: where a run goes on with fewer processes, the file that lists the failure may
+    A reply is not displaced by a failure: where a run goes on with fewer processes, the file that lists the failure may
     come after the one with the reply.
 
     An incomplete last line, left by a kill, is passed over; a damaged line elsewhere is an error, as it is not ours. No
@@ -48,8 +47,6 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
                 reply = _reply_of(line)
             except (ValueError, TypeError, AttributeError, RecursionError) as error:
                 raise ArtifactError(file, f"line {number} is not a reply ({error})", f"delete line {number}") from error
-            if reply.not_asked:
-                continue
             key = reply.id, reply.step, reply.asked
             if key not in replies or has_failed(replies[key]) or not has_failed(reply):
                 replies[key] = reply
@@ -77,8 +74,7 @@ def models_of(replies: Iterable[Reply]) -> list[str]:
 
 
 def _reply_of(line: bytes) -> Reply:
-    known = {f.name for f in fields(Reply)}
-    reply = Reply(**{k: v for k, v in json.loads(line).items() if k in known})
+    reply = Reply(**json.loads(line))
     for name in _TEXTS:
         if not isinstance(text := getattr(reply, name), str):
             raise TypeError(f"{name} must be text")

@@ -10,7 +10,6 @@ from typing import Any
 
 import yaml
 
-from lmod_train.core.artifacts.renames import todays_text
 from lmod_train.core.errors import BadArgument, ConfigDamaged
 from lmod_train.core.files import write_durably
 from lmod_train.core.links import check_link
@@ -191,7 +190,7 @@ class Run:
         """
         path = self.config
         try:
-            config = (yaml.safe_load(todays_text(path.read_text(encoding="utf-8"))) or {}) if path.exists() else {}
+            config = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
         except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
             raise ConfigDamaged(path, f"is no YAML that can be read ({' '.join(str(error).split())[:200]})") from error
         if problem := _problem(config):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+"""The one version of all that is written: curated folders, runs, packs, stored features."""
 VERSION = b"lmod_train.schema"
 
 TEXT, TEXTS = pa.string(), pa.list_(pa.string())

@@ -79,13 +79,13 @@ def training_of(run: Path) -> dict[str, Any]:
 
 
 def training_warnings(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return phrase -> sentence of the warnings about a training in a run's configuration; none in older ones."""
+    """Return phrase -> sentence of the warnings about a training in a run's configuration."""
     stated = trained_on(config).get("warnings")
     return {str(phrase): str(text) for phrase, text in stated.items()} if isinstance(stated, dict) else {}
 
 
 def trained_on(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `training_of` as stated in a run's configuration; empty in older ones."""
+    """Return `training_of` as stated in a run's configuration; empty without a training."""
     stated = (config.get("provenance") or {}).get("trained_on")
     return stated if isinstance(stated, dict) else {}
 

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.escaping import for_csv, from_csv
 from lmod_train.core.files import write_durably
-from lmod_train.core.types import Dropped, Sample
+from lmod_train.core.types import Dropped, Sample, class_path
 from lmod_train.data.curation.inputs import licence_of, relative
 from lmod_train.data.curation.prepare import Prepared
 from lmod_train.data.curation.versions import versions
@@ -43,7 +42,7 @@ def task_settings(task: Task) -> dict[str, Any]:
     """
     kind = type(task)
     return {
-        "class": stored_name(kind),
+        "class": class_path(kind),
         "version": kind.version,
         "language": task.language,
         "choices": [str(c) for c in getattr(task, "choices", ())],

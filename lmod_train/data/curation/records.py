@@ -9,10 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from lmod_train.core.artifacts.records import chain_id, record_id
-from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import LmodError
 from lmod_train.core.perturbations import is_defect, parse_perturbation
-from lmod_train.core.types import Dropped, Message, Question, Record, Sample, Split
+from lmod_train.core.types import Dropped, Message, Question, Record, Sample, Split, class_path
 from lmod_train.data.curation.balance import Candidate, Over, draw
 from lmod_train.data.curation.prepare import SHOW_IMAGES, Prepared, image_path
 from lmod_train.data.curation.splits import Place
@@ -219,7 +218,7 @@ def _record(asked: PlacedQuestion) -> Record:
     return Record(
         id=asked.id,
         task=question.task,
-        task_class=stored_name(kind),
+        task_class=class_path(kind),
         task_version=kind.version,
         source=sample.source,
         key=sample.key,

@@ -100,7 +100,7 @@ class RecordLoader:
         Raises:
             BadArgument: That was in mid-epoch with another step size, so that other questions have been asked.
         """
-        at_once = state.get("at_once", self._batches.at_once)  # not in older checkpoints
+        at_once = state["at_once"]
         if at_once != self._batches.at_once and 0 < state["done"] < max(state["of"], len(self)):
             raise BadArgument(
                 "devices x data.batch_size",

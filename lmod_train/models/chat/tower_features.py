@@ -19,12 +19,10 @@ from torch.distributed.tensor import DTensor
 from transformers import __version__ as transformers_version
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.cache import Array, Cache
 from lmod_train.core.errors import BadArgument
 from lmod_train.models.chat.family import family_of
-
-VERSION = 2
-"""Version of the stored values; a higher one makes older files unused."""
 
 ARGUMENT = "model.init_args.tower_features"
 STATE, LAST = "hidden_states.", "last_hidden_state"  # names in a file: hidden_states.<index>.<number>
@@ -115,7 +113,7 @@ def weights_key(tower: torch.nn.Module, folder: Path | None = None) -> str:
         BadArgument: Its weights are sharded, so that no process has them all.
     """
     config: Any = getattr(tower, "config", None)
-    named = [VERSION, transformers_version, type(tower).__name__, config.to_json_string() if config else ""]
+    named = [SCHEMA_VERSION, transformers_version, type(tower).__name__, config.to_json_string() if config else ""]
     digest = hashlib.sha256(repr(named).encode())
     for name, tensor in sorted(tower.state_dict().items()):
         if isinstance(tensor, DTensor) or hasattr(tensor, "ds_id") or tensor.is_meta:

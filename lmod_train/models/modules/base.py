@@ -10,14 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from lightning import LightningModule
-from lightning_utilities.core.rank_zero import rank_zero_warn
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from lmod_train import __version__
-from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.errors import LmodError, WeightsMismatch, WeightsNotFound
-from lmod_train.core.types import Batch, Collate, Identity, Reply
+from lmod_train.core.types import Batch, Collate, Identity, Reply, class_path
 from lmod_train.core.weight_values import HUGE
 from lmod_train.models.strategies.counts import correct_counts
 from lmod_train.models.strategies.saved import refuse_to_continue
@@ -44,13 +42,11 @@ class LmodModule(LightningModule, ABC):
         trained: Whether a classifier's head is trained: in `fit`, or by a loaded checkpoint or weights file. Outside
             `fit` a classifier with an untrained head is refused.
         learning_rate: Path of the option of the learning rate, which error messages name.
-        stored_name: Name of a class of this package that moved, see `lmod_train.core.artifacts.renames.stored_name`.
     """
 
     collate: Collate
     choices: tuple[str, ...] = ()
     learning_rate: ClassVar[str] = "lr"
-    stored_name: ClassVar[str]
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +62,7 @@ class LmodModule(LightningModule, ABC):
 
     def identity(self) -> Identity:
         """Return everything that its replies depend on, beside the loaded checkpoint."""
-        return Identity(settings={"module": stored_name(type(self)), **self._settings()})
+        return Identity(settings={"module": class_path(type(self)), **self._settings()})
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings that its replies depend on."""
@@ -146,12 +142,12 @@ class LmodModule(LightningModule, ABC):
             WeightsMismatch: Its classes or their order differ; a trained tensor is missing, unexpected, or of another
                 shape; or its images were prepared otherwise.
         """
-        theirs_choices = checkpoint.get("choices")
-        if theirs_choices is not None and list(theirs_choices) != list(self.choices):
+        choices = list(checkpoint.get("choices", ()))
+        if choices != list(self.choices):
             raise WeightsMismatch(
                 "ckpt_path",
                 [f"choices {list(self.choices)}"],
-                [f"choices {list(theirs_choices)}"],
+                [f"choices {choices}"],
                 "name a checkpoint of this task, or the task (data.tasks, data.variant) that it was trained on",
             )
         ours = self._trained_shapes()
@@ -167,12 +163,7 @@ class LmodModule(LightningModule, ABC):
                 sorted(theirs - ours),
                 "use the configuration the checkpoint was trained with (config.yaml in its run folder)",
             )
-        if self.choices and theirs_choices is None:
-            rank_zero_warn(
-                f"the checkpoint does not name its classes; assumed: {', '.join(self.choices)}, in this order"
-            )
-        former = {"encoder": checkpoint["encoder"]} if "encoder" in checkpoint else {}
-        self._refuse_other_input(checkpoint.get("input", former))
+        self._refuse_other_input(checkpoint.get("input", {}))
         if "of_shares" in checkpoint:
             refuse_to_continue(self, self.trainer.ckpt_path)
         self.checkpoint_step = int(checkpoint["global_step"])
@@ -180,20 +171,18 @@ class LmodModule(LightningModule, ABC):
         self.trained = True
 
     def _refuse_other_input(self, theirs: dict[str, Any]) -> None:
-        """Refuse a checkpoint that was trained on otherwise prepared images, and warn of one that does not say.
+        """Refuse a checkpoint that was trained on otherwise prepared images.
 
         Raises:
             WeightsMismatch: A setting differs.
         """
         ours = self._input()
-        if ours and not theirs:
-            rank_zero_warn(f"the checkpoint does not say how its images were prepared; assumed: {ours}")
-        other = [name for name in ours if name in theirs and theirs[name] != ours[name]]
+        other = [name for name in ours if theirs.get(name) != ours[name]]
         if other:
             raise WeightsMismatch(
                 "ckpt_path",
                 [f"{name} {ours[name]}" for name in other],
-                [f"{name} {theirs[name]}" for name in other],
+                [f"{name} {theirs.get(name)}" for name in other],
                 "set under model.init_args the values the checkpoint was trained with (config.yaml in its run folder)",
             )
 

@@ -44,8 +44,6 @@ class Classifier(LmodModule):
             `views` would change an answer.
     """
 
-    stored_name = "lmod_train.modules.classifier.Classifier"
-
     def __init__(
         self,
         choices: tuple[str, ...] = (),

@@ -80,8 +80,6 @@ class VisionLanguageModel(LmodModule):
         BadArgument: `max_tokens` is below 2, or the checkpoint is of another family.
     """
 
-    stored_name = "lmod_train.modules.conversation.VisionLanguageModel"
-
     learning_rate = "optimisation.lr"
 
     def __init__(
@@ -272,10 +270,9 @@ class VisionLanguageModel(LmodModule):
             WeightsMismatch: Trained tensors, base or the adapters' scale differ.
         """
         super().on_load_checkpoint(checkpoint)
-        theirs = checkpoint.get("conversation")
-        if theirs is not None:
-            check_base(self._folder, self._fingerprint, theirs)
-            check_scale(self.lora, theirs["lora"])
+        theirs = checkpoint["conversation"]
+        check_base(self._folder, self._fingerprint, theirs)
+        check_scale(self.lora, theirs["lora"])
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -81,8 +81,6 @@ class FineTuning(LmodModule):
             `finetuned_classes` are not the choices, each once; or `views` would change an answer.
     """
 
-    stored_name = "lmod_train.modules.fine_tuning.FineTuning"
-
     learning_rate = "optimisation.base_lr"
 
     def __init__(
@@ -176,17 +174,17 @@ class FineTuning(LmodModule):
             checkpoint["double_norm"] = isinstance(getattr(self.model, "fc_norm", None), TwiceLayerNorm)
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Apply the norm as often as in training; without that entry, as the weights file implies.
+        """Apply the norm as often as in training.
 
         Raises:
             WeightsMismatch: Its classes, tensors or input differ from those of this module, or `double_norm` does.
         """
         super().on_load_checkpoint(checkpoint)
-        twice: bool | None = checkpoint.get("double_norm")
-        if None not in (self._double_norm, twice) and self._double_norm != twice:
+        twice: bool = checkpoint["double_norm"]
+        if self._double_norm not in (None, twice):
             ours, theirs = [f"double_norm {self._double_norm}"], [f"double_norm {twice}"]
             raise WeightsMismatch("ckpt_path", ours, theirs, "leave model.init_args.double_norm out")
-        if self.model is not None and twice is not None:
+        if self.model is not None:
             norm_twice(self.model, twice)
 
     def identity(self) -> Identity:

@@ -11,7 +11,7 @@ from lightning_utilities.core.rank_zero import rank_zero_warn
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lmod_train.core.errors import BadArgument, WeightsMismatch
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Batch
 from lmod_train.models.modules.fine_tuning import inverse_frequencies
 from lmod_train.models.modules.frozen_features import FrozenFeatures
@@ -23,9 +23,6 @@ CONSTANT = 1e-6
 
 ABSENT = -1e4
 """Logit of a class without a training crop, whose likelihood is then 0."""
-
-MARK = "logistic_regression"
-"""Entry of a checkpoint that was fitted to convergence, with the settings of the fit."""
 
 
 class LinearProbe(FrozenFeatures):
@@ -52,8 +49,6 @@ class LinearProbe(FrozenFeatures):
     Raises:
         BadArgument: `c` or `iterations` is out of its range.
     """
-
-    stored_name = "lmod_train.modules.linear_probe.LinearProbe"
 
     def __init__(
         self,
@@ -178,24 +173,6 @@ class LinearProbe(FrozenFeatures):
         optimiser: Any = self.optimizers()
         if not self.global_step:
             optimiser.step()
-
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add the settings of the fit."""
-        super().on_save_checkpoint(checkpoint)
-        checkpoint[MARK] = {"c": self._c, "class_weights": "inverse" if self._inverse else "none"}
-
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Refuse a checkpoint that was not fitted to convergence.
-
-        Raises:
-            WeightsMismatch: A version up to 0.1 trained it for some epochs by AdamW; its encoder, choices or tensors
-                differ.
-        """
-        super().on_load_checkpoint(checkpoint)
-        if MARK not in checkpoint:
-            found = f"a linear layer that lmod_train {checkpoint.get('lmod_version')} trained by AdamW for some epochs"
-            cure = "fit it again, in a new run folder: `fit` with --trainer.max_epochs 1 takes seconds"
-            raise WeightsMismatch("ckpt_path", ["a logistic regression fitted to convergence"], [found], cure)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """Return an optimiser that changes nothing, as the weights are set by the fit; it counts the step."""

@@ -36,8 +36,6 @@ class NearestNeighbour(FrozenFeatures):
         BadArgument: `neighbours` or `temperature` is out of its range.
     """
 
-    stored_name = "lmod_train.modules.nearest_neighbour.NearestNeighbour"
-
     FLOOR = 1e-6
     """Share of the vote that is added to every class, so that no likelihood is zero."""
 

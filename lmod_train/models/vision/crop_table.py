@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import CuratedDamaged
 from lmod_train.core.pixels import pad_square
@@ -26,9 +27,6 @@ from lmod_train.core.types import Record
 from lmod_train.models.vision.centre_crop import centre_cut
 from lmod_train.models.vision.one_picture import one_picture
 from lmod_train.models.vision.table import Table, table
-
-VERSION = 2
-"""Version of the cutting; tables of other versions are not used."""
 
 PIECE = 2**26  # bytes per file of the table, which an interrupted run has to repeat
 
@@ -141,7 +139,7 @@ def crop_table(
     """Return the table of these crops, rows of (side, side, 3), from ``CURATED/cache`` or cut now.
 
     Its folder is named by a hash of everything that determines the pixels: raw image, box and curated file (with size
-    and modification time) of every crop, side, resampling and `VERSION`. Any change gives another folder.
+    and modification time) of every crop, side, resampling and the schema version. Any change gives another folder.
     ``rm -r CURATED/cache`` only costs the time to cut again. `lmod_train.models.vision.table.table` describes how
     several processes share the work.
 
@@ -171,7 +169,7 @@ def table_key(order: Sequence[Crop], root: Path | Curated, side: int, resampling
     Raises:
         ArtifactError: A curated image is missing.
     """
-    digest = hashlib.sha256(json.dumps([VERSION, side, resampling]).encode())
+    digest = hashlib.sha256(json.dumps([SCHEMA_VERSION, side, resampling]).encode())
     for facts in _facts(order, root):
         digest.update(json.dumps(facts).encode())
     return digest.hexdigest()[:20]
@@ -183,7 +181,7 @@ def row_keys(order: Sequence[Crop], root: Path | Curated) -> list[str]:
     Raises:
         ArtifactError: A curated image is missing.
     """
-    texts = (json.dumps([VERSION, *facts]) for facts in _facts(order, root))
+    texts = (json.dumps([SCHEMA_VERSION, *facts]) for facts in _facts(order, root))
     return [hashlib.sha256(text.encode()).hexdigest()[:20] for text in texts]
 
 

@@ -19,6 +19,7 @@ import timm
 import torch
 from torch import nn
 
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.cache import Array, Cache, mapped
 from lmod_train.core.curated import Curated
 from lmod_train.core.files import remembered_sha256
@@ -30,9 +31,6 @@ from lmod_train.models.vision.crops import labelled
 from lmod_train.models.vision.retfound import Family, Pooling, published_pooling
 from lmod_train.models.vision.table import Name, Rows, Table, cache_at, table
 from lmod_train.models.vision.weights_file import located
-
-VERSION = 1
-"""Version of the computation; features of other versions are not used."""
 
 AT_ONCE = 32  # crops per forward pass; more is no faster on a CPU
 PIECE = 8 * AT_ONCE  # crops per file of the table, which an interrupted run has to repeat
@@ -89,8 +87,7 @@ class Encoder:
         """Return a hash of the weights file and of the network's options; the file is read once for this object.
 
         Without a file, the versions of torch and timm count, as they determine the random weights. A `pooling` equal to
-        the family's published one has the same key as null. `square` counts if it is ``crop``, so that features of
-        earlier versions, which always padded, are found again.
+        the family's published one has the same key as null.
 
         Raises:
             WeightsNotFound: The file does not exist.
@@ -112,9 +109,8 @@ class Encoder:
         else:
             pooling = None if self.pooling == published_pooling(self.family) else self.pooling
             network = [self.size, self.image_size, self.family, pooling]
-        shape = [VERSION, digest, *network, mean, std]
-        square = [] if self.square == "pad" else [self.square]
-        return hashlib.sha256(json.dumps(shape + drawn_by + square).encode()).hexdigest()[:20]
+        shape = [SCHEMA_VERSION, digest, *network, mean, std, self.square]
+        return hashlib.sha256(json.dumps(shape + drawn_by).encode()).hexdigest()[:20]
 
     def build(self) -> tuple[nn.Module, str]:
         """Return the network in evaluation mode, and the report of loading its weights.

@@ -151,7 +151,7 @@ class DissectedRun:
 
     @property
     def _floor(self) -> tuple[str, float] | None:
-        """The best shortcut and its balanced accuracy; None in runs of earlier versions."""
+        """The best shortcut and its balanced accuracy; None if none was read."""
         found = [(place, self.scores[place].value or 0.0) for place in SHORTCUTS if place in self.scores]
         return max(found, key=lambda one: one[1], default=None)
 

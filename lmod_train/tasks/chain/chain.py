@@ -49,7 +49,6 @@ class Chain(Task):
         X-PCR, CVPR 2026, arXiv 2604.20350, with its supplement. Questions, options and levels are ours.
     """
 
-    stored_name = "lmod_train.tasks.chain.Chain"
     name = "chain"
     version = 2
     choices = ()

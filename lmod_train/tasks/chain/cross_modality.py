@@ -37,7 +37,6 @@ class CrossModality(Task):
         X-PCR, CVPR 2026, arXiv 2604.20350, with its supplement. How images are named is ours.
     """
 
-    stored_name = "lmod_train.tasks.cross_modality.CrossModality"
     name = "cross_modality"
     version = 2
     choices = ()

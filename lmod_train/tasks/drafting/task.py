@@ -7,9 +7,8 @@ from itertools import groupby
 from string import ascii_uppercase
 from urllib.parse import quote
 
-from lmod_train.core.artifacts.renames import stored_name
 from lmod_train.core.shuffling import shuffle_key
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed, class_path
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.judged import account_scores
 from lmod_train.tasks.base import Task
@@ -35,7 +34,6 @@ class Drafting(Task):
         'no_match'
     """
 
-    stored_name = "lmod_train.tasks.drafting.Drafting"
     name = "draft"
     version = 1
     choices = ()
@@ -63,7 +61,7 @@ class Drafting(Task):
         return Record(
             id="/".join([self.name, quote(of.source, safe=""), quote(of.key), facts.stage]),
             task=self.name,
-            task_class=stored_name(kind),
+            task_class=class_path(kind),
             task_version=self.version,
             source=of.source,
             key=of.key,

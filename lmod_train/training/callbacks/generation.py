@@ -14,6 +14,7 @@ from typing import Any
 from lightning import Callback, LightningModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 
+from lmod_train.core.artifacts.parquet import is_of_other_version
 from lmod_train.core.artifacts.records import read_run_column, write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile, has_failed, read_replies
 from lmod_train.core.artifacts.run import Run
@@ -75,7 +76,7 @@ class GenerationEval(Callback):
         def answered() -> list[str]:
             """Return the ids with a valid reply by the loaded weights; failed requests are not among them."""
             saved = self._begin(trainer, module, stage)
-            valid = [r for r in saved if r.step == module.step and r.asked]
+            valid = [r for r in saved if r.step == module.step]
             self._usable = {(r.id, r.asked): r for r in valid if not has_failed(r)}
             found = self._current(valid).replies
             self._replies = {id: r for id, r in found.items() if not has_failed(r)}
@@ -241,7 +242,6 @@ def _log_equal_repeats(records: Iterable[Record], who: Identity) -> None:
 def _log_asked_again(saved: Current, failed: int) -> None:
     counted = {
         "replies to other words, images, choices, weights, template or settings": saved.stale,
-        "replies without a hash of their input": saved.unverified,
         "failed requests": failed,
     }
     if any(counted.values()):
@@ -251,10 +251,10 @@ def _log_asked_again(saved: Current, failed: int) -> None:
 
 def _log_changed_answers(file: Path, records: Mapping[str, Record], now: Mapping[str, str]) -> None:
     """Log the number of records with unchanged questions whose reference answers have changed."""
-    if not file.exists():
+    if not file.exists() or is_of_other_version(file):
         return
     answers = read_run_column(file, "answer")
-    same = [id for id, hash in read_run_column(file, "asked").items() if hash and hash == now.get(id)]
+    same = [id for id, hash in read_run_column(file, "asked").items() if hash == now.get(id)]
     changed = sum(records[id].answer != answers[id] for id in same)
     if changed:
         rank_zero_info(f"{changed} of {len(records)} reference answers have changed; stored replies are scored again")

@@ -72,7 +72,7 @@ class Learning(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the lowest mean loss and the losses of the epoch."""
-        self._lowest, self._losses = float(state_dict["lowest"]), list(state_dict.get("losses", ()))
+        self._lowest, self._losses = float(state_dict["lowest"]), list(state_dict["losses"])
 
 
 def number_of_classes(module: LightningModule) -> int:

@@ -96,7 +96,7 @@ class Tripwires(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore step and result of the last probe."""
-        self._before, self._asked_at = bool(state_dict["before"]), int(state_dict.get("asked_at", -1))
+        self._before, self._asked_at = bool(state_dict["before"]), int(state_dict["asked_at"])
 
     def _ask(self, trainer: Trainer, module: LightningModule) -> None:
         """Ask the probe, log and store the result.

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
-
-import pyarrow as pa
 
 from lmod_train.core.types import (
     Answer,
@@ -53,15 +50,3 @@ ANSWERS: list[Answer | Unparsed] = [
     {},
     *(Unparsed(reason, "为什么") for reason in ("empty", "no_match", "ambiguous", "refused", "truncated", "failed")),
 ]
-OLD = replace(FULL, needs=(), variant="", tags={}, phantom=False)
-
-
-def of_version_1(schema: pa.Schema, row: dict[str, Any]) -> pa.Table:
-    """Return the row as schema version 1 wrote it: `step` for `chain_step`, without the columns that are new."""
-    row = {"step" if k == "chain_step" else k: v for k, v in row.items()}
-    columns = [
-        pa.field("step" if f.name == "chain_step" else f.name, f.type)
-        for f in schema
-        if f.name not in ("needs", "variant", "tags", "phantom", "asked", "confidence")
-    ]
-    return pa.Table.from_pylist([row], schema=pa.schema(columns, metadata={"lmod_train.schema": "1"}))

@@ -18,23 +18,14 @@ from lmod_train.core.artifacts.predictions import (
     write_predictions,
 )
 from lmod_train.core.artifacts.records import write_records
-from lmod_train.core.artifacts.schema import PREDICTION_SCHEMA
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.types import (
     Answer,
     Prediction,
     Unparsed,
 )
-from tests.core.artifacts.make import ANSWERS, FULL, OLD, REPLY, of_version_1
+from tests.core.artifacts.make import ANSWERS, FULL, REPLY
 from tests.tabled import tabled
-
-
-def test_the_predictions_of_a_run_of_version_1_are_read(tmp_path: Path):
-    write_predictions(tmp_path / "new.parquet", [Prediction(FULL, REPLY, "NON-GLAUCOMA")])
-    (row,) = pq.read_table(tmp_path / "new.parquet").to_pylist()
-    pq.write_table(of_version_1(PREDICTION_SCHEMA, row), tmp_path / "old.parquet")
-    read = read_predictions(tmp_path / "old.parquet")
-    assert read == [Prediction(OLD, replace(REPLY, asked=""), "NON-GLAUCOMA")]
 
 
 @tabled("answer", ANSWERS)
@@ -94,30 +85,8 @@ def test_what_the_model_was_sent_is_not_gathered():
     assert prediction_of_line(prediction_line(sent)) == replace(sent, reply=replace(sent.reply, rendered=""))
 
 
-def test_a_stated_confidence_comes_back_and_earlier_files_have_none(tmp_path: Path):
+def test_a_stated_confidence_comes_back(tmp_path: Path):
     made = [Prediction(FULL, replace(REPLY, rendered=""), "x", confidence) for confidence in (None, 0.0, 0.8)]
     write_predictions(tmp_path / "new.parquet", made)
     assert read_predictions(tmp_path / "new.parquet") == made
     assert [prediction_of_line(prediction_line(p)) for p in made] == made
-    table = pq.read_table(tmp_path / "new.parquet").drop_columns(["confidence"])
-    pq.write_table(table, tmp_path / "old.parquet")
-    assert [p.confidence for p in read_predictions(tmp_path / "old.parquet")] == [None] * 3
-
-
-@tabled(
-    ("id_", "language", "variant"),
-    [
-        ("probe/refuge/a/b%201/zh/drusen-none", "zh", "drusen-none"),
-        ("probe/refuge/a/b%201/none", "en", "none"),
-        ("probe/refuge/a/b%201/zh", "zh", ""),
-        ("probe/refuge/a/b%201", "en", ""),
-    ],
-)
-def test_the_variant_of_a_record_of_version_1_is_read_from_its_id(
-    tmp_path: Path, id_: str, language: str, variant: str
-):
-    record = replace(FULL, id=id_, task="probe", source="refuge", key="a/b 1", language=language)
-    write_predictions(tmp_path / "new.parquet", [Prediction(record, REPLY, "x")])
-    (row,) = pq.read_table(tmp_path / "new.parquet").to_pylist()
-    pq.write_table(of_version_1(PREDICTION_SCHEMA, row), tmp_path / "old.parquet")
-    assert [p.record.variant for p in read_predictions(tmp_path / "old.parquet")] == [variant]

@@ -16,17 +16,18 @@ from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import (
     curated_images,
     read_records,
+    read_run_column,
     read_run_records,
     record_id,
     record_row,
     write_records,
 )
-from lmod_train.core.artifacts.schema import PREDICTION_SCHEMA, RECORD_SCHEMA
+from lmod_train.core.artifacts.schema import PREDICTION_SCHEMA, RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import (
     Record,
 )
-from tests.core.artifacts.make import BARE, FULL, OLD, of_version_1
+from tests.core.artifacts.make import BARE, FULL
 from tests.tabled import tabled
 
 
@@ -47,7 +48,7 @@ def test_the_schema_is_the_stated_one_with_and_without_rows(tmp_path: Path):
         assert write_records(tmp_path / f"{name}.parquet", records) == len(records)
         schema = pq.read_schema(tmp_path / f"{name}.parquet")
         assert schema.equals(RECORD_SCHEMA)
-        assert schema.metadata == RECORD_SCHEMA.metadata == {b"lmod_train.schema": b"2"}
+        assert schema.metadata == RECORD_SCHEMA.metadata == {b"lmod_train.schema": b"3"}
     assert read_records(tmp_path / "none.parquet") == []
     assert " ".join(RECORD_SCHEMA.names) == (
         "id task task_class task_version source key modality image image_plain image_sha256 split group language "
@@ -86,12 +87,12 @@ def as_lists(value: Any) -> Any:
 @tabled(
     ("table", "named"),
     [
-        (pa.table({"id": ["1"]}), "schema version none, expected 2"),
+        (pa.table({"id": ["1"]}), "schema version none, expected 3"),
         (
-            RECORD_SCHEMA.empty_table().replace_schema_metadata({"lmod_train.schema": "3"}),
-            "schema version 3, expected 2",
+            RECORD_SCHEMA.empty_table().replace_schema_metadata({"lmod_train.schema": "2"}),
+            "schema version 2, expected 3",
         ),
-        (RECORD_SCHEMA.empty_table().replace_schema_metadata(None), "schema version none, expected 2"),
+        (RECORD_SCHEMA.empty_table().replace_schema_metadata(None), "schema version none, expected 3"),
         (PREDICTION_SCHEMA.empty_table(), "other columns"),
         (
             RECORD_SCHEMA.empty_table().set_column(3, "task_version", pa.array([], pa.int64())),
@@ -115,18 +116,38 @@ def test_what_is_missing_or_no_parquet_is_named(read: Any, tmp_path: Path):
         (tmp_path / "r.parquet").write_bytes(b"not a table")
 
 
-def test_the_records_of_a_run_of_version_1_are_read_and_those_of_a_curated_folder_are_not(tmp_path: Path):
-    pq.write_table(of_version_1(RECORD_SCHEMA, record_row(FULL)), tmp_path / "records.parquet")
-    assert read_run_records(tmp_path / "records.parquet") == [OLD]
-    with pytest.raises(ArtifactError, match="schema version 1, expected 2"):
-        read_records(tmp_path / "records.parquet")
+def test_a_column_more_or_less_is_refused(tmp_path: Path):
+    table = pa.Table.from_pylist([record_row(FULL)], schema=RUN_SCHEMA.remove(RUN_SCHEMA.get_field_index("asked")))
+    for other in (table, table.append_column("more", pa.array(["x"]))):
+        pq.write_table(other, tmp_path / "records.parquet")
+        with pytest.raises(ArtifactError, match="other columns"):
+            read_run_records(tmp_path / "records.parquet")
 
 
-def test_a_column_that_no_version_knows_is_refused(tmp_path: Path):
-    table = of_version_1(RECORD_SCHEMA, record_row(FULL)).append_column("more", pa.array(["x"]))
-    pq.write_table(table, tmp_path / "records.parquet")
-    with pytest.raises(ArtifactError, match="other columns"):
-        read_run_records(tmp_path / "records.parquet")
+@pytest.mark.parametrize(
+    ("folder", "inside", "again"),
+    [
+        ("RUN", "replies", "validate --config CONFIG --run RUN"),
+        ("FIT", "checkpoints", "fit --config CONFIG --run FIT"),
+        ("DISSECTED", "dissection", "dissect MODEL CURATED --out DISSECTED"),
+        ("RUN/judgements/gpt-4o", "replies", "judge RUN --name gpt-4o"),
+    ],
+)
+def test_a_run_of_another_version_is_refused_with_the_command_that_asks_it_again(
+    folder: str, inside: str, again: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    run = Path(folder)
+    (run / inside).mkdir(parents=True)
+    for name, schema, read in (
+        ("records.parquet", RUN_SCHEMA, read_run_records),
+        ("records.parquet", RUN_SCHEMA, lambda file: read_run_column(file, "asked")),
+        ("predictions.parquet", PREDICTION_SCHEMA, read_predictions),
+    ):
+        pq.write_table(schema.empty_table().replace_schema_metadata({"lmod_train.schema": "2"}), run / name)
+        with pytest.raises(ArtifactError, match="is of schema version 2, expected 3") as refused:
+            read(run / name)
+        assert str(refused.value).endswith(f"\nNext: `python -m lmod_train {again}` rewrites it and keeps the replies")
 
 
 def test_a_folder_without_records_is_refused(tmp_path: Path):

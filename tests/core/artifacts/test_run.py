@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.artifacts.renames import today as todays
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import SCORE_COLUMNS, read_scores
 from lmod_train.core.errors import ArtifactError
@@ -44,23 +43,6 @@ def test_a_config_comes_back_and_begins_the_run(tmp_path: Path):
     run.write_config({"b": [1, None], "a": "模型"})
     assert run.read_config() == {"a": "模型", "b": [1, None]} and run.has_begun()
     assert [file.name for file in run.folder.iterdir()] == ["config.yaml"]
-
-
-def test_every_former_class_path_of_a_config_is_read_as_todays(tmp_path: Path):
-    model = {"class_path": "lmod_train.modules.conversation.Conversation", "init_args": {"family": "mine.sources.F"}}
-    tasks = [{"class_path": f"lmod_train.tasks.{name}"} for name in ("sex.Sex", "chain.Chain")]
-    callbacks = [{"class_path": f"lmod_train.callbacks.{name}"} for name in ("saliency.Saliency", "learning.Learning")]
-    held = {"model": model, "data": {"tasks": tasks}, "trainer": {"callbacks": callbacks}}
-    Run(tmp_path).write_config(held)
-    found = Run(tmp_path).read_config()
-    assert found["model"] == {**model, "class_path": "lmod_train.models.modules.conversation.VisionLanguageModel"}
-    assert [task["class_path"] for task in found["data"]["tasks"]] == [
-        "lmod_train.tasks.sex.Sex", "lmod_train.tasks.chain.chain.Chain"
-    ]  # fmt: skip
-    assert [one["class_path"] for one in found["trainer"]["callbacks"]] == [
-        todays(one["class_path"]) for one in callbacks
-    ]
-    assert "lmod_train.callbacks" not in str(found)
 
 
 @tabled("model", [None, "model/x.yaml", [], {"class_path": ["a"]}, {"class_path": "own.Net"}])

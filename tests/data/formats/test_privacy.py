@@ -69,7 +69,7 @@ def test_an_export_holds_no_name_and_no_folder(curated: Path, tmp_path: Path, to
     if images == "link" and to not in ("llava", "sharegpt"):
         return  # images lie inside the files
     for name in {image for r in read_records(curated / "records") for image in r.image}:
-        file = curated / name  # a curated folder of an earlier version, or from elsewhere
+        file = curated / name  # a curated folder from elsewhere
         bare = file.read_bytes()
         if NAME not in bare:
             file.write_bytes(bare[:2] + b"\xff\xfe\x00\x0e" + NAME + bare[2:])

@@ -143,7 +143,7 @@ def test_penalties_of_a_checkpoint_stand_with_its_replies_and_plain_decoding_has
     with caplog.at_level("INFO"):
         penalised, decoding = answered(tmp_path / "base", eyes, kind)
     assert "repetition_penalty 3.0, no_repeat_ngram_size 1, suppress_tokens " in caplog.text
-    assert decoding == before, "replies of earlier versions are found again"
+    assert decoding == before, "replies by the checkpoint's own penalties are found again"
     found = json.loads(penalised[0].settings)
     assert (found["repetition_penalty"], found["no_repeat_ngram_size"], found["do_sample"]) == (3.0, 1, False)
     plain, decoding = answered(tmp_path / "base", eyes, kind, decoding="plain")

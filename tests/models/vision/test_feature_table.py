@@ -89,7 +89,7 @@ def test_they_are_computed_once_and_again_after_any_change(folder, monkeypatch):
     Image.new("RGB", (16, 16), "white").save(folder / "a.png")
     assert not equal(table(folder, logged=logged), first)
     assert len(logged) == 4 == len(list((folder / "cache").glob("features-*/000-of-001.npy")))
-    monkeypatch.setattr(module, "VERSION", 0)
+    monkeypatch.setattr(module, "SCHEMA_VERSION", 0)
     table(folder, place="memory", logged=logged)
     assert len(logged) == 5 and len(list((folder / "cache").iterdir())) == 4
 

@@ -58,7 +58,7 @@ def test_a_key_goes_to_strangers_encrypted_only(url):
 
 def test_images_that_may_not_be_passed_on_are_not_sent_away(tmp_path):
     sources = {"idrid": {"redistributable": True}, "brset": {"redistributable": False}}
-    (tmp_path / "manifest.json").write_text(json.dumps({"schema_version": 2, "sources": sources}))
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema_version": 3, "sources": sources}))
     free, closed, unknown = (record(source=name) for name in ("idrid", "brset", "other"))
     check_sources([free, record(source="brset", image=[])], tmp_path, [])
     for one in (closed, unknown):
