@@ -216,5 +216,5 @@ def rule_verdicts(task: Task, predictions: Sequence[Prediction]) -> dict[str, di
 
 
 def _answered(task: Task, predictions: Sequence[Prediction]) -> list[Item]:
-    items = items_of(predictions, lambda p: task.parse(Reply(p.record.id, p.record.answer), p.record))
+    items = items_of(predictions, task.truth)
     return [item for item in items if item.status == "answered"]

@@ -25,7 +25,6 @@ from lmod_train.tasks.cascade import current_in_rounds
 from lmod_train.tasks.current import Current
 from lmod_train.tasks.reading import Scored, parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
-from lmod_train.tasks.truth import truth_of
 
 
 def rescore(
@@ -157,7 +156,7 @@ def _unread(tasks: Sequence[Task], predictions: Sequence[Prediction]) -> Iterato
     """Yield a line for each task in which one answer is read and another mostly is not."""
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name and p.record.choices and not p.record.regions]
-        if found := one_answer_unread(TaskOfRun(items_of(own, truth_of(task)))):
+        if found := one_answer_unread(TaskOfRun(items_of(own, task.truth))):
             yield f"warning: {task.name}: {found}"
 
 

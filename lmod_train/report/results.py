@@ -25,7 +25,6 @@ from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
-from lmod_train.tasks.truth import truth_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +174,11 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     items, choices, failed, beside = {}, {}, list[Item](), dict[str, list[Item]]()
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name]
-        truth = truth_of(task)
         scored = {p.record.id for p in own if task.is_scored(p.record)}
-        found = [task.as_scored(item) for item in items_of(own, truth)]
+        found = [task.as_scored(item) for item in items_of(own, task.truth)]
         items[task.name], choices[task.name] = [item for item in found if item.id in scored], task.classes
         beside[task.name] = [item for item in found if item.id not in scored]
-        failed += [task.as_scored(item_of(p, truth(p))) for p in own if p.status == "failed"]
+        failed += [task.as_scored(item_of(p, task.truth(p))) for p in own if p.status == "failed"]
     judged = tuple(read_judged(Run(run), predictions))
     versions = {task.name: task.version for task in tasks}
     by_name = {task.name: task for task in tasks}

@@ -13,7 +13,6 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import bare_question
 from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.thinking import strip_thinking
-from lmod_train.tasks.truth import truth_of
 
 READABLE = ("no_match", "ambiguous", "out_of_range", "parser_error")
 """Reasons of replies without an answer that are judged nevertheless, as the parser alone could not read their words."""
@@ -117,7 +116,7 @@ def wrong_of_each(predictions: Sequence[Prediction], tasks: Iterable[Task], coun
     kept: set[str] = set()
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name and not is_open(p.record)]
-        kept.update(wrong_ids(map(task.as_scored, items_of(own, truth_of(task))), count))
+        kept.update(wrong_ids(map(task.as_scored, items_of(own, task.truth)), count))
     if not kept:
         raise BadArgument(
             "--wrong", count, "wrong replies to the named tasks, of those with choices", "leave it out for all"

@@ -140,11 +140,7 @@ class Chain(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the scores of stages, levels and whole chains (see `lmod_train.scoring.chain`)."""
-        return chain_scores(self.name, items_of(predictions, self._truth))
-
-    def _truth(self, prediction: Prediction) -> Answer | Unparsed:
-        record = prediction.record
-        return self.parse(Reply(record.id, record.answer), record)
+        return chain_scores(self.name, items_of(predictions, self.truth))
 
 
 def _of_stage(asked: Sequence[Posed | Missing]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class CrossModality(Task):
 
         Questions asked without a modality count in the subsets ``without=...`` only.
         """
-        items = items_of(predictions, self._truth)
+        items = items_of(predictions, self.truth)
         whole = [item for item in items if not item.tags.get(WITHOUT)]
         subsets = subsets_of(whole)
         subsets |= {name: some for name, some in subsets_of(items).items() if name.startswith(f"{WITHOUT}=")}
@@ -79,10 +79,6 @@ class CrossModality(Task):
         for subset, some in subsets.items():
             scores += answer_scores(self.name, subset, some) + confidence_scores(self.name, subset, some)
         return scores + mcs_scores(self.name, items)
-
-    def _truth(self, prediction: Prediction) -> Answer | Unparsed:
-        record = prediction.record
-        return self.parse(Reply(record.id, record.answer), record)
 
 
 def _shown(question: Question, modalities: Sequence[str], without: str) -> Question:
