@@ -9,9 +9,9 @@ from lmod_train.core.types import Answer, Message, Part, Prediction, Question, R
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.own_choice import parse_own
 from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.single_choice import without_form
 
 ENDING = "_level"

@@ -18,10 +18,10 @@ from lmod_train.tasks.chain.stages.iqa import perturbation_of
 from lmod_train.tasks.chain.stages.posed import Missing, Posed, drawn
 from lmod_train.tasks.chain.stages.poses import poses
 from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
-from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.confidence import read_confidence
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.single_choice import Stated, checked, reply_for, single_choice, with_truth_at, worded
 
 

@@ -13,10 +13,10 @@ from lmod_train.scoring.items import items_of
 from lmod_train.scoring.modality import WITHOUT, mcs_scores, without_variant
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.confidence import read_confidence
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.single_choice import worded
 
 
