@@ -78,7 +78,6 @@ if TYPE_CHECKING:
     from lmod_train.models.modules.linear_probe import LinearProbe
     from lmod_train.models.modules.nearest_neighbour import NearestNeighbour
     from lmod_train.report.report import report as write_report
-    from lmod_train.report.rescore import rescore
     from lmod_train.scoring.classification import classification_scores
     from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
     from lmod_train.scoring.items import Item, items_of
@@ -90,6 +89,7 @@ if TYPE_CHECKING:
     from lmod_train.tasks.parsing.reading import read
     from lmod_train.tasks.prompt import prompt
     from lmod_train.tasks.reading import parse_replies, scores_of
+    from lmod_train.tasks.rescore import rescore
     from lmod_train.training.callbacks.generation import GenerationEval
     from lmod_train.training.evaluation import evaluate
 else:  # a type checker reads the imports above; after a `__getattr__` it would accept every name
@@ -152,7 +152,7 @@ else:  # a type checker reads the imports above; after a `__getattr__` it would 
         "read_records": "lmod_train.core.artifacts.records.read_records",
         "read_scores": "lmod_train.core.artifacts.scores.read_scores",
         "read_sheet": "lmod_train.data.sources.sheets.read_sheet",
-        "rescore": "lmod_train.report.rescore.rescore",
+        "rescore": "lmod_train.tasks.rescore.rescore",
         "scores_of": "lmod_train.tasks.reading.scores_of",
         "subsets_of": "lmod_train.scoring.subsets.subsets_of",
         "write_report": "lmod_train.report.report.report",

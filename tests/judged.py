@@ -10,12 +10,12 @@ from lmod_train.core.artifacts.records import write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.types import Record, Reply
-from lmod_train.report.rescore import rescore
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.attack import AttackedJudgement
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.judgement import Judgement
 from lmod_train.tasks.judgement_replies import drawn
+from lmod_train.tasks.rescore import rescore
 from tests.tasks.test_conversation import record
 
 CLASS = f"{Conversation.__module__}.Conversation"

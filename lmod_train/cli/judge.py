@@ -133,8 +133,8 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
 
 def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
     from lmod_train.data.formats.verdicts import add_verdicts, read_verdicts
-    from lmod_train.report.rescore import rescore
     from lmod_train.tasks.judgement import Judgement
+    from lmod_train.tasks.rescore import rescore
 
     task = Judgement(**_asking(given))
     rows = read_verdicts(given["verdicts"], task)
@@ -181,11 +181,11 @@ def _join(run: Run, trust: Sequence[str]) -> None:
     """Score the run with the new judgements, and print a line and the rows of each judge."""
     from lmod_train.core.lock import locked
     from lmod_train.report.contents import Table
-    from lmod_train.report.rescore import rescore
     from lmod_train.report.results import read_results
     from lmod_train.report.sections.agreement import Agreement
     from lmod_train.report.sections.judges import Judges
     from lmod_train.report.writers.markdown import markdown
+    from lmod_train.tasks.rescore import rescore
 
     with locked(run.folder, "run", WAIT):
         lines = rescore(run.folder, tuple(trust))

@@ -85,7 +85,7 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
     """
     from lmod_train.core.artifacts.run import Run
     from lmod_train.core.artifacts.series import members
-    from lmod_train.report.rescore import rescore as again
+    from lmod_train.tasks.rescore import rescore as again
 
     several = [] if Run(run).has_begun() else [own for own in members(run) if Run(own).replies.is_dir()]
     for one in several or [run]:

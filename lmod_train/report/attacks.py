@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from lmod_train.core.artifacts.records import read_run_column, read_run_records
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.types import Answer, Prediction, Score, Unparsed
 from lmod_train.core.vocabulary.attacks import ATTACKS
-from lmod_train.report.judgements import Judged, judgement_of, verdicts_on
+from lmod_train.report.judgements import Judged, judge_lines, judgement_of, read_judged, scores_of_judges, verdicts_on
 from lmod_train.scoring.attacks import attack_scores
 from lmod_train.scoring.items import item_of
-from lmod_train.scoring.judged import is_pending
+from lmod_train.scoring.status import is_pending
 from lmod_train.tasks.attack import ATTACK, AttackedJudgement, attacked_id
+from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.current import current
 from lmod_train.tasks.judgement import Judgement
@@ -112,3 +114,26 @@ def attack_lines(attacks: Sequence[Attacked]) -> Iterator[str]:
         left = ", ".join(f"{n} {kind}" for kind, n in counted.items() if n)
         verdicts = len(every) - pending - unread
         yield f"attacks on {one.judge}: {verdicts} of {len(every)} judged{f' ({left})' if left else ''}"
+
+
+class Judgements:
+    """What judges found about the replies of a run and about attacks (`lmod_train.tasks.verdicts.OtherReplies`)."""
+
+    def __init__(self, run: Run, predictions: Sequence[Prediction]) -> None:
+        self._run, self._predictions = run, predictions
+        self.judges = read_judged(run, predictions)
+
+    @cached_property
+    def attacks(self) -> list[Attacked]:
+        """Attacks on the judges."""
+        return read_attacks(self._run, self._predictions)
+
+    def scores(self, tasks: Sequence[Task]) -> list[Score]:
+        """Return the metrics of the judges, and the success rates of attacks on them."""
+        judged = scores_of_judges(self.judges, self._predictions, tasks)
+        return [*judged, *scores_of_attacks(self.attacks, self.judges, self._predictions)]
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line per judge, and one per judge that was attacked."""
+        yield from judge_lines(self.judges)
+        yield from attack_lines(self.attacks)

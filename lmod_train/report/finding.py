@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from lmod_train.report.comparisons import NOT_COMPARED, Place
 from lmod_train.report.display_names import metric_name, task_name
 from lmod_train.report.headline import Row
-from lmod_train.report.warnings import BELOW_CHANCE, INCOMPLETE, OTHER_REPLIES
 from lmod_train.scoring.headline import direction
+from lmod_train.scoring.warnings import BELOW_CHANCE, INCOMPLETE, OTHER_REPLIES
 from lmod_train.tasks.level import ENDING
 
 SHARE, EXACT = "accuracy_strict", "exact_match"

@@ -16,8 +16,8 @@ from lmod_train.core.files import remove, write_durably
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Record
 from lmod_train.report.headline import headline, headline_table
-from lmod_train.report.rescore import rescore
 from lmod_train.report.writers.markdown import markdown
+from lmod_train.tasks.rescore import rescore
 
 
 def pool(folder: Path, trust: Sequence[str] = ()) -> str:

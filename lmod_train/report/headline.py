@@ -8,9 +8,9 @@ from pathlib import Path
 
 from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Table, table
 from lmod_train.report.results import RunScores, read_run_scores
-from lmod_train.report.warnings import MOST_UNPARSED, Warned
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.headline import has_baseline, headline_metric
+from lmod_train.scoring.warnings import MOST_UNPARSED, Warned
 from lmod_train.scoring.ways import ways_in
 
 LOST = ("truncated", "refused")

@@ -49,7 +49,7 @@ def judged_rows(runs: Sequence[RunScores], outcomes: Mapping[str, Outcomes]) -> 
         for task in dict.fromkeys(task for run in runs for task in run.tasks())
         for run, (name, found) in zip(runs, outcomes.items(), strict=True)
         for judge in found.judged
-        if task in judge.tasks
+        if isinstance(judge, Judged) and task in judge.tasks
     ]
 
 

@@ -16,7 +16,8 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed, status_of
 from lmod_train.scoring.agreement import Rater, agreement_scores
 from lmod_train.scoring.items import Item, items_of
-from lmod_train.scoring.judged import PENDING, judged_scores
+from lmod_train.scoring.judged import judged_scores
+from lmod_train.scoring.status import PENDING
 from lmod_train.scoring.text import contains, words_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
@@ -50,6 +51,11 @@ class Judged:
     people: bool
     itself: bool = False
     sampled: bool = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The verdicts that it may give."""
+        return self.task.choices
 
     @property
     def pending(self) -> int:
@@ -216,5 +222,5 @@ def rule_verdicts(task: Task, predictions: Sequence[Prediction]) -> dict[str, di
 
 
 def _answered(task: Task, predictions: Sequence[Prediction]) -> list[Item]:
-    items = items_of(predictions, lambda p: task.parse(Reply(p.record.id, p.record.answer), p.record))
+    items = items_of(predictions, task.truth)
     return [item for item in items if item.status == "answered"]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from lmod_train.core.types import Score
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
-from lmod_train.report.judgements import Judged
 from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import LANGUAGES, overall_scores
 from lmod_train.tasks.failures.rules import finds
+from lmod_train.tasks.verdicts import Judge
 
 KINDS: Mapping[str, str] = {
     "binary_question": "Binary",
@@ -85,7 +85,7 @@ SUBSETS = tuple(subset_name(task, language) for task in KINDS for language in LA
 """The six subsets in the order of the paper."""
 
 
-def judges_of(outcomes: Outcomes) -> list[Judged]:
+def judges_of(outcomes: Outcomes) -> list[Judge]:
     """Return the judges of open answers that have no judgement pending."""
     return [judge for judge in outcomes.judged if OPEN in judge.tasks and not judge.pending]
 

@@ -19,13 +19,12 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, LmodError, NotScored, Untrusted
 from lmod_train.core.escaping import for_terminal, without_folders
 from lmod_train.core.types import Prediction, Score
-from lmod_train.report.judgements import Judged, read_judged
 from lmod_train.scoring.account import Account, account_in
 from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust
-from lmod_train.tasks.truth import truth_of
+from lmod_train.tasks.verdicts import Judge, other_replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class Outcomes:
     choices: dict[str, tuple[str, ...]]
     curated: Path | None
     config: Mapping[str, Any] = field(default_factory=dict)
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[Judge, ...] = ()
     versions: Mapping[str, int] = field(default_factory=dict)
     not_installed: Mapping[str, str] = field(default_factory=dict)
     tasks: Mapping[str, Task] = field(default_factory=dict)
@@ -175,13 +174,12 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     items, choices, failed, beside = {}, {}, list[Item](), dict[str, list[Item]]()
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name]
-        truth = truth_of(task)
         scored = {p.record.id for p in own if task.is_scored(p.record)}
-        found = [task.as_scored(item) for item in items_of(own, truth)]
+        found = [task.as_scored(item) for item in items_of(own, task.truth)]
         items[task.name], choices[task.name] = [item for item in found if item.id in scored], task.classes
         beside[task.name] = [item for item in found if item.id not in scored]
-        failed += [task.as_scored(item_of(p, truth(p))) for p in own if p.status == "failed"]
-    judged = tuple(read_judged(Run(run), predictions))
+        failed += [task.as_scored(item_of(p, task.truth(p))) for p in own if p.status == "failed"]
+    judged = tuple(judge for found in other_replies(Run(run), predictions) for judge in found.judges)
     versions = {task.name: task.version for task in tasks}
     by_name = {task.name: task for task in tasks}
     folder = _listing_folder(config, predictions)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from lmod_train.core.types import Prediction
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS
 from lmod_train.report.results import Outcomes
-from lmod_train.scoring.items import Item
+from lmod_train.scoring.items import Item, is_wrong, wrong_ids
 from lmod_train.tasks.failures.rules import Failure, failures_of
 from lmod_train.tasks.failures.sorting import modes_of, type_of
-from lmod_train.tasks.judgement_replies import is_wrong, wrong_ids
 
 PROBES = "_probe"
 """End of the name of a task that asks without the image (`lmod_train.tasks.probe`)."""
@@ -110,7 +109,7 @@ def _verdicts(outcomes: Outcomes) -> Mapping[str, str]:
     """Return record id -> error type by a judge of errors; people go before models."""
     found: dict[str, str] = {}
     for judge in sorted(outcomes.judged, key=lambda judge: judge.people):
-        if judge.task.choices == ERROR_LABELS:
+        if judge.labels == ERROR_LABELS:
             found |= {id: label for id, label in judge.verdicts.items() if isinstance(label, str)}
     return found
 

@@ -15,11 +15,11 @@ from lmod_train.core.types import Score
 from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, RunScores, named_folder
-from lmod_train.report.warnings import TaskOfRun, Warned, warnings_of
 from lmod_train.scoring.headline import HEADLINES, has_baseline, headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.warnings import TaskOfRun, Warned, warnings_of
 from lmod_train.scoring.ways import question_of
 
 Place = tuple[Path, str]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lmod_train.core.errors import BadArgument
@@ -123,3 +124,20 @@ def group_of(record: Record) -> str:
 def images_of(record: Record) -> str:
     """Return the SHA-256 of a record's images, or their paths where none is recorded, joined by ``+``."""
     return "+".join(record.image_sha256 or record.image)
+
+
+def is_wrong(item: Item) -> bool:
+    """Return whether a reply has another answer than the true one, or none; a failed request has no reply."""
+    return item.status != "failed" and item.answer != item.truth
+
+
+def wrong_ids(items: Iterable[Item], count: int) -> list[str]:
+    """Return the ids of `count` wrong replies, those of the least SHA-256; of all if there are fewer.
+
+    Example:
+        >>> items = [Item(id, "answered", answer, "yes") for id, answer in (("a", "no"), ("b", "yes"), ("c", "no"))]
+        >>> wrong_ids(items, 1), sorted(wrong_ids(items, 9))
+        (['c'], ['a', 'c'])
+    """
+    ids = [item.id for item in items if is_wrong(item)]
+    return sorted(ids, key=lambda id: hashlib.sha256(id.encode()).digest())[:count]

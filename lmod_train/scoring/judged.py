@@ -9,11 +9,8 @@ import numpy as np
 from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import STATUS_SHARES, STATUSES
+from lmod_train.scoring.status import STATUS_SHARES, STATUSES, is_pending
 from lmod_train.scoring.subsets import subsets_of
-
-PENDING = Unparsed("failed", "not judged yet")
-"""Verdict on a reply that is to be judged and has no judgement, or only one of an earlier text."""
 
 
 def judged_scores(
@@ -70,11 +67,6 @@ def _columns(
         "pending": np.array([is_pending(verdict) for verdict in found], dtype=np.float64),
         "not_sent": np.array([verdict is None for verdict in found], dtype=np.float64),
     }
-
-
-def is_pending(verdict: Answer | Unparsed | None) -> bool:
-    """Return whether a verdict is to come, as the judge was not asked yet or its request has failed."""
-    return isinstance(verdict, Unparsed) and verdict.reason == PENDING.reason
 
 
 def _judged(columns: Columns) -> Floats:

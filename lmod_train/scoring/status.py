@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Status
+from lmod_train.core.types import Answer, Status, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, items_in, ratio
 from lmod_train.scoring.items import Item
 
@@ -50,3 +50,12 @@ Failed requests are no items (`lmod_train.scoring.items.items_of`); `lmod_train.
 
 CHANCE = Measure("chance", lambda sums: ratio(sums["chance"], sums["items"]), items_in, interval=False)
 """Mean of 1 / number of choices."""
+
+
+PENDING = Unparsed("failed", "not judged yet")
+"""Verdict on a reply that is to be judged and has no judgement, or only one of an earlier text."""
+
+
+def is_pending(verdict: Answer | Unparsed | None) -> bool:
+    """Return whether a verdict is to come, as the judge was not asked yet or its request has failed."""
+    return isinstance(verdict, Unparsed) and verdict.reason == PENDING.reason

@@ -129,7 +129,7 @@ class AgeGroup(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, F1, the account and the baselines, over eight groups or the merged ones."""
-        items = items_of(predictions, lambda p: parse_age_group(p.record.answer, self.choices))
+        items = items_of(predictions, self.truth)
         return classification_scores(self.name, [self.as_scored(item) for item in items], self.classes)
 
 

@@ -141,7 +141,7 @@ class Anatomy(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return precision, recall, both F1, HR, the account and the baselines, each with n and interval."""
-        items = items_of(predictions, lambda p: parse_regions(p.record.answer, p.record.choices))
+        items = items_of(predictions, self.truth)
         return region_scores(self.name, items)
 
     def _choices_for(self, sample: Sample) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.judged import account_scores
 from lmod_train.tasks.judgement import Judgement
-from lmod_train.tasks.judgement_replies import given, in_any_language, question_of
+from lmod_train.tasks.judgement_replies import in_any_language, question_of
+from lmod_train.tasks.verdicts import given
 
 ATTACK = "attack"
 """Tag of an attack's record: the name of the attack."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -149,6 +149,22 @@ class Task(ABC):
     @abstractmethod
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
         """Return the answer in the reply, or the reason why there is none; never raises, never guesses."""
+
+    def truth(self, of: Prediction | Record) -> Answer | Unparsed:
+        """Return the true answer of a record or a prediction, as `parse` reads it in the reference reply.
+
+        Each reference reply to a question is parsed once: there are few, and tens of thousands take a minute.
+        """
+        record = of.record if isinstance(of, Prediction) else of
+        question = (record.answer, record.choices, record.messages, record.regions, record.language, record.variant)
+        key = (*question, record.chain_step, tuple(sorted(record.tags.items())))
+        if key not in self._truths:
+            self._truths[key] = self.parse(Reply(record.id, record.answer), record)
+        return self._truths[key]
+
+    @cached_property
+    def _truths(self) -> dict[Hashable, Answer | Unparsed]:
+        return {}
 
     def confidence(self, reply: Reply, record: Record) -> float | None:
         """Return the confidence that the reply states, 0 to 1; None where it states none or the task asks for none."""

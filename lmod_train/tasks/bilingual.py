@@ -106,15 +106,11 @@ class _Bilingual(Task, ABC):
     def _answered_in(self, language: str, sample: Sample, question: Question) -> Question | None:
         """Return a question with its choices and answer in another language; None if that is not known."""
 
-    def _truth(self, prediction: Prediction) -> Answer | Unparsed:
-        record = prediction.record
-        return self.parse(Reply(record.id, record.answer), record)
-
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, the account, the baselines and the share of replies in another language, over all
         questions and each subset.
         """
-        items = items_of(predictions, self._truth)
+        items = items_of(predictions, self.truth)
         return [*closed_scores(self.name, items), *other_language_scores(self.name, items, texts_of(predictions))]
 
 
@@ -253,5 +249,5 @@ class OpenQuestion(_Bilingual):
         """Return how alike the words of replies and reference answers are, the account and the share of replies in
         another language, over all questions and each subset.
         """
-        items = items_of(predictions, self._truth)
+        items = items_of(predictions, self.truth)
         return [*open_scores(self.name, items), *other_language_scores(self.name, items, texts_of(predictions))]

@@ -101,7 +101,7 @@ class Conditions(Task):
         def condition_of(item: Item) -> str:
             return item.variant
 
-        items = items_of(predictions, lambda p: parse_finding(p.record.answer, self.choices, asked_of(p.record)))
+        items = items_of(predictions, self.truth)
         scores = classification_scores(self.name, items, self.choices, "TRUE", {"condition": condition_of})
         return scores[:1] + macro_accuracy(self.name, items, condition_of) + scores[1:]
 

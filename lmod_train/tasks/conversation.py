@@ -88,7 +88,7 @@ class YesNoConversation(Conversation):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, chance, majority and the account, over all questions and each subset."""
-        truths = items_of(predictions, lambda p: self.parse(Reply(p.record.id, p.record.answer), p.record))
+        truths = items_of(predictions, self.truth)
         return closed_scores(self.name, truths)
 
 

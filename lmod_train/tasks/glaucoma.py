@@ -76,5 +76,5 @@ class Glaucoma(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, sensitivity, specificity, the account and the baselines, each with n and interval."""
-        items = items_of(predictions, lambda p: parse_choice(p.record.answer, self.choices))
+        items = items_of(predictions, self.truth)
         return classification_scores(self.name, items, self.choices, positive="GLAUCOMA")

@@ -15,7 +15,6 @@ from lmod_train.scoring.items import items_of
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.own import Own
-from lmod_train.tasks.truth import truth_of
 from lmod_train.tasks.variants import Variants
 
 EVIDENCE: Mapping[str, tuple[str, ...]] = {
@@ -132,5 +131,5 @@ class Grounding(Variants):
 
         own = [replace(p, record=self._as_asked(p.record)) for p in predictions if self.is_scored(p.record)]
         scores = [replace(s, task=self.name) for s in self.of.score(own)]
-        items = [self.as_scored(item) for item in items_of(predictions, truth_of(self))]
+        items = [self.as_scored(item) for item in items_of(predictions, self.truth)]
         return [*scores, *(grounding_scores(self.name, items) if scores else [])]

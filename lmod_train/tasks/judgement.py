@@ -29,10 +29,11 @@ from lmod_train.tasks.judgement_prompt import (
     filled_in,
     template,
 )
-from lmod_train.tasks.judgement_replies import given, question_of
+from lmod_train.tasks.judgement_replies import question_of
 from lmod_train.tasks.parsing.label import labels_in, parse_label, plain_label
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.verdicts import given
 
 JUDGED_TASK = "judged_task"
 """Tag of a judgement's record: the task of the judged record."""

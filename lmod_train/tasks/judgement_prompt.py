@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Message
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES, NO_ERROR
 
 Wording = Literal["lmod_train", "ophthalwechat", "error_types"]
@@ -146,18 +145,3 @@ def mark_of(*texts: str) -> str:
     while any(digest[:12] in text for text in texts):
         digest = hashlib.sha256(digest.encode()).hexdigest()
     return digest[:12]
-
-
-def question_text(messages: Sequence[Message]) -> str:
-    """Return the words of a question; of a conversation all turns, each with its role.
-
-    System messages and places of images are left out.
-
-    Example:
-        >>> from lmod_train.tasks.prompt import prompt
-        >>> question_text(prompt("Which eye?"))
-        'Which eye?'
-    """
-    turns = [(m.role, "\n".join(p.text for p in m.parts if p.type == "text").strip()) for m in messages]
-    turns = [turn for turn in turns if turn[0] != "system"]
-    return turns[0][1] if len(turns) == 1 else "\n".join(f"{role}: {text}" for role, text in turns)

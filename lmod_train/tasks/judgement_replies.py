@@ -6,36 +6,13 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from lmod_train.core.errors import BadArgument, did_you_mean
-from lmod_train.core.types import Prediction, Record, Unparsed
-from lmod_train.scoring.items import Item, items_of
+from lmod_train.core.types import Prediction, Record
+from lmod_train.scoring.items import items_of, wrong_ids
 from lmod_train.scoring.languages import pair_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import bare_question
-from lmod_train.tasks.judgement_prompt import question_text
-from lmod_train.tasks.parsing.thinking import strip_thinking
-from lmod_train.tasks.truth import truth_of
-
-READABLE = ("no_match", "ambiguous", "out_of_range", "parser_error")
-"""Reasons of replies without an answer that are judged nevertheless, as the parser alone could not read their words."""
-
-
-def given(prediction: Prediction) -> str | None:
-    """Return the text of a reply that is sent to a judge, without thinking; None if its outcome is known without one.
-
-    Known are replies that were refused or cut off, are empty, or fell into a loop: no answer, counted wrong. A failed
-    request has no reply to judge.
-
-    Example:
-        >>> from lmod_train.core.types import Reply, Unparsed
-        >>> given(Prediction(None, Reply("a", "<think>hm</think> Pale. "), "Pale."))
-        'Pale.'
-        >>> given(Prediction(None, Reply("a", "I decline."), Unparsed("refused"))) is None
-        True
-    """
-    answer = prediction.answer
-    if isinstance(answer, Unparsed) and answer.reason not in READABLE:
-        return None
-    return strip_thinking(prediction.reply.reply)[0].strip() or None
+from lmod_train.tasks.prompt import question_text
+from lmod_train.tasks.verdicts import given
 
 
 def is_open(record: Record) -> bool:
@@ -89,23 +66,6 @@ def drawn(predictions: Sequence[Prediction], count: int) -> list[Prediction]:
     return [p for p in predictions if in_any_language(p.record) in kept]
 
 
-def is_wrong(item: Item) -> bool:
-    """Return whether a reply has another answer than the true one, or none; a failed request has no reply."""
-    return item.status != "failed" and item.answer != item.truth
-
-
-def wrong_ids(items: Iterable[Item], count: int) -> list[str]:
-    """Return the ids of `count` wrong replies, those of the least SHA-256; of all if there are fewer.
-
-    Example:
-        >>> items = [Item(id, "answered", answer, "yes") for id, answer in (("a", "no"), ("b", "yes"), ("c", "no"))]
-        >>> wrong_ids(items, 1), sorted(wrong_ids(items, 9))
-        (['c'], ['a', 'c'])
-    """
-    ids = [item.id for item in items if is_wrong(item)]
-    return sorted(ids, key=lambda id: hashlib.sha256(id.encode()).digest())[:count]
-
-
 def wrong_of_each(predictions: Sequence[Prediction], tasks: Iterable[Task], count: int) -> list[Prediction]:
     """Return the predictions of `count` wrong replies of each task (`wrong_ids`), in their order.
 
@@ -117,7 +77,7 @@ def wrong_of_each(predictions: Sequence[Prediction], tasks: Iterable[Task], coun
     kept: set[str] = set()
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name and not is_open(p.record)]
-        kept.update(wrong_ids(map(task.as_scored, items_of(own, truth_of(task))), count))
+        kept.update(wrong_ids(map(task.as_scored, items_of(own, task.truth)), count))
     if not kept:
         raise BadArgument(
             "--wrong", count, "wrong replies to the named tasks, of those with choices", "leave it out for all"

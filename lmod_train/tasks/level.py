@@ -9,11 +9,10 @@ from lmod_train.core.types import Answer, Message, Part, Prediction, Question, R
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.own_choice import parse_own
 from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.single_choice import without_form
-from lmod_train.tasks.truth import truth_of
 
 ENDING = "_level"
 """End of the name of a task that asks for the level of another task's questions."""
@@ -96,7 +95,7 @@ class Level(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies against the provisional labels, F1, the account and the baselines."""
-        return classification_scores(self.name, items_of(predictions, truth_of(self)), self.choices)
+        return classification_scores(self.name, items_of(predictions, self.truth), self.choices)
 
 
 def _worded(messages: Sequence[Message]) -> tuple[Message, ...]:

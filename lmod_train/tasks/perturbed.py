@@ -14,7 +14,6 @@ from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import placeholders
-from lmod_train.tasks.truth import truth_of
 from lmod_train.tasks.variants import Variants
 
 _Place = tuple[str, str, str]
@@ -124,7 +123,7 @@ class Perturbed(Variants):
             cell = self.of.score([p for p in own if tags.items() <= p.record.tags.items()])
             scores += [replace(s, task=self.name, subset=cell_name(kind, grade)) for s in cell if s.subset == "all"]
         if headline_metric(scores, self.name) in HEADLINES:
-            items = [self.as_scored(item) for item in items_of(own, truth_of(self.of))]
+            items = [self.as_scored(item) for item in items_of(own, self.of.truth)]
             scores += drop_scores(self.name, items)
         return scores
 

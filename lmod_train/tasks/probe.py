@@ -134,7 +134,7 @@ class Probe(Task):
         def kind_of(item: Item) -> str:
             return question_and_kind(item.variant)[1]
 
-        items = items_of(predictions, lambda p: self.of.parse(Reply(p.record.id, p.record.answer), p.record))
+        items = items_of(predictions, self.of.truth)
         unknown = sorted({kind_of(item) for item in items} - set(get_args(Kind)))
         if unknown:
             raise BadArgument("variant", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from lmod_train.core.errors import BadArgument
@@ -57,3 +58,17 @@ def known_wording(wording: str, known: tuple[str, ...] = ("lmod_plus", "lmod_v1"
     if wording not in known:
         raise BadArgument("wording", wording, f"one of {', '.join(known)}", f"set `wording: {known[0]}`")
     return wording
+
+
+def question_text(messages: Sequence[Message]) -> str:
+    """Return the words of a question; of a conversation all turns, each with its role.
+
+    System messages and places of images are left out.
+
+    Example:
+        >>> question_text(prompt("Which eye?"))
+        'Which eye?'
+    """
+    turns = [(m.role, "\n".join(p.text for p in m.parts if p.type == "text").strip()) for m in messages]
+    turns = [turn for turn in turns if turn[0] != "system"]
+    return turns[0][1] if len(turns) == 1 else "\n".join(f"{role}: {text}" for role, text in turns)

@@ -55,5 +55,5 @@ class ReadyQuestion(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, the account and the baselines, over all questions and each subset."""
-        items = items_of(predictions, lambda p: self.parse(Reply(p.record.id, p.record.answer), p.record))
+        items = items_of(predictions, self.truth)
         return closed_scores(self.name, items)

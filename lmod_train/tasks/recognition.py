@@ -56,5 +56,5 @@ class Recognition(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, F1, the account and the baselines, each with n and interval."""
-        items = items_of(predictions, lambda p: parse_modality(p.record.answer, self.choices))
+        items = items_of(predictions, self.truth)
         return classification_scores(self.name, items, self.choices)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shuffling import shuffle_key
-from lmod_train.core.types import REGIME, Answer, Message, Record, Reply, Unparsed
+from lmod_train.core.types import REGIME, Answer, Message, Record, Unparsed
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import filled, plain_text, unfilled
 
@@ -120,7 +120,7 @@ def truth_of(record: Record, tasks: Mapping[str, Task]) -> Answer:
     if record.task not in tasks:
         cure = f"add the task {record.task} to data.tasks"
         raise BadArgument("data.tasks", sorted(tasks), f"the task of {record.id}, whose answer others need", cure)
-    answer = tasks[record.task].parse(Reply(record.id, record.answer), record)
+    answer = tasks[record.task].truth(record)
     if isinstance(answer, Unparsed):
         expected = f"a reference reply that task {record.task!r} reads (its reason: {answer.reason})"
         raise BadArgument(f"answer of {record.id}", record.answer, expected, "curate it again")

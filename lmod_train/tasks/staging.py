@@ -14,7 +14,6 @@ from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.severity import parse_level
-from lmod_train.tasks.parsing.stage import parse_stage
 from lmod_train.tasks.prompt import image_type, known_wording, prompt
 
 PROMPTS = {
@@ -137,5 +136,5 @@ class Staging(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, kappa, error, figures of each stage, the account and the baselines."""
-        items = items_of(predictions, lambda p: parse_stage(p.record.answer, self.choices))
+        items = items_of(predictions, self.truth)
         return grading_scores(self.name, items, self.choices)

@@ -34,7 +34,6 @@ from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.looking import judged
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.grounding import Grounding
-from lmod_train.tasks.truth import truth_of
 
 FILL = "biharmonic"
 GONE, LIKE = f"{EVIDENCE}.{FILL}", f"{ELSEWHERE}.{FILL}"
@@ -199,7 +198,7 @@ def answered(
         key = name.removeprefix("images/refuge/").removesuffix(".jpg").partition(".")[0]
         reply = Reply(record.id, model(record, images.rgb(name), eyes.get(key, eyes[record.key])))
         predictions.append(Prediction(record, reply, task.parse(reply, record)))
-    return items_of(predictions, truth_of(task))
+    return items_of(predictions, task.truth)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.report.judgements import judges_itself
-from lmod_train.report.rescore import rescore
+from lmod_train.tasks.rescore import rescore
 from tests import forks
 from tests.judged import answer, make_run, records
 

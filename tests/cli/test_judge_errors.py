@@ -18,7 +18,7 @@ from lmod_train.report.contents import Estimate, Table
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.paper_tables import ERRORS, HERE, PaperTables
 from lmod_train.tasks.judgement import Judgement
-from lmod_train.tasks.judgement_replies import given
+from lmod_train.tasks.verdicts import given
 from tests.report.make import run as made
 
 KINDS = [kind.name for kind in LMOD_PLUS_TYPES]

@@ -25,7 +25,7 @@ from safetensors.torch import save_file
 from lmod_train.core.types import Record
 from lmod_train.models.chat.delta import make_delta
 from lmod_train.models.vision.retfound import vision_transformer
-from lmod_train.tasks.judgement_prompt import question_text
+from lmod_train.tasks.prompt import question_text
 from tests import families, other_classes, published
 from tests.behind_timm import ARCHITECTURE, SIDE
 from tests.cli import test_captions, test_review

@@ -9,7 +9,7 @@ from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.types import Reply
 from lmod_train.report.judgements import Judged, scores_of_judges
 from lmod_train.report.results import read_results
-from lmod_train.scoring.judged import PENDING
+from lmod_train.scoring.status import PENDING
 from lmod_train.tasks.bilingual import TRUE_FALSE, BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from lmod_train.tasks.judgement import Judgement
 from lmod_train.tasks.reading import parse_replies, scores_of

@@ -13,8 +13,8 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Record
 from lmod_train.core.vocabulary.attacks import ATTACKS
 from lmod_train.report.attacks import attack_lines, read_attacks
-from lmod_train.report.rescore import rescore
 from lmod_train.tasks.attack import ATTACK
+from lmod_train.tasks.rescore import rescore
 from tests.judged import answer, make_attacks, make_judge, make_run, records
 
 IDS = [r.id for r in records(10)]

@@ -17,12 +17,12 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import Reply
 from lmod_train.report.folds import pool
 from lmod_train.report.report import report
-from lmod_train.report.rescore import rescore
 from lmod_train.report.sections.operating_points import OperatingPoints
 from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.seeds import seeds_text
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.rescore import rescore
 from tests.scoring.make import by_metric, record
 
 CHOICES = Glaucoma.choices

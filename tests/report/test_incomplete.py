@@ -14,11 +14,11 @@ from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.errors import ArtifactError, BadArgument, Untrusted
 from lmod_train.report.incomplete import incomplete
 from lmod_train.report.report import report
-from lmod_train.report.rescore import rescore
 from lmod_train.report.results import read_results
 from lmod_train.report.section import shipped_sections
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.scores import Scores
+from lmod_train.tasks.rescore import rescore
 from tests.report.make import curate, run
 
 

@@ -14,10 +14,10 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
 from lmod_train.report.judgements import judge_lines, read_judged
 from lmod_train.report.origin import remarks
-from lmod_train.report.rescore import rescore
 from lmod_train.report.results import read_outcomes
-from lmod_train.scoring.judged import PENDING
+from lmod_train.scoring.status import PENDING
 from lmod_train.tasks.judgement import Judgement
+from lmod_train.tasks.rescore import rescore
 from tests.judged import CLASS, answer, make_judge, make_run, records
 from tests.tasks.test_conversation import record
 

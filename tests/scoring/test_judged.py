@@ -6,7 +6,8 @@ import pytest
 
 from lmod_train.core.types import Unparsed
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.judged import PENDING, judged_scores
+from lmod_train.scoring.judged import judged_scores
+from lmod_train.scoring.status import PENDING
 
 LABELS, RIGHT = ("correct", "partly", "wrong"), ("correct", "partly")
 

@@ -25,7 +25,6 @@ from lmod_train.tasks.own import Own
 from lmod_train.tasks.perturbed import Perturbed
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.staging import Staging
-from lmod_train.tasks.truth import truth_of
 from lmod_train.tasks.variants import Variants
 from tests.contracts import TaskContract
 
@@ -200,7 +199,7 @@ def test_the_score_is_over_the_images_as_they_are(world):
     assert scores["all", "accuracy_strict"].n == 2 and scores["all", "accuracy_strict"].task == TASK.name
     assert scores["shown=blank;truth=GLAUCOMA", "change"].n == 1 and len(replies) == len(records)
     assert TASK.score([]) == []
-    found = findings(TASK.name, items_of(predictions, truth_of(TASK)))
+    found = findings(TASK.name, items_of(predictions, TASK.truth))
     assert [f.truth for f in found] == ["GLAUCOMA", "NON-GLAUCOMA"]
 
 

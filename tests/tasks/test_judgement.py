@@ -19,16 +19,10 @@ from lmod_train.tasks.asked import asked
 from lmod_train.tasks.bilingual import OPEN
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.judgement import JUDGED_TASK, Judgement, judged_id, judgement_id
-from lmod_train.tasks.judgement_prompt import (
-    OPHTHALWECHAT,
-    filled_in,
-    mark_of,
-    question_text,
-    template,
-    without_tokens,
-)
-from lmod_train.tasks.judgement_replies import given, is_open, to_judge
-from lmod_train.tasks.prompt import prompt
+from lmod_train.tasks.judgement_prompt import OPHTHALWECHAT, filled_in, mark_of, template, without_tokens
+from lmod_train.tasks.judgement_replies import is_open, to_judge
+from lmod_train.tasks.prompt import prompt, question_text
+from lmod_train.tasks.verdicts import given
 from tests.tabled import tabled
 from tests.tasks.test_conversation import record
 

@@ -22,7 +22,7 @@ from lmod_train.data.formats.selection import Licence, licence_table, select
 from lmod_train.data.formats.spreadsheet import check_unfilled, table_bytes, write_table
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.filled import unfilled
-from lmod_train.tasks.judgement_prompt import question_text
+from lmod_train.tasks.prompt import question_text
 
 COLUMNS = ("id", "image", "region", "question", "choices", "answer", "comment")
 OPTION = "--blank"

@@ -18,7 +18,8 @@ from lmod_train.core.vocabulary.error_types import ERROR_LABELS, NO_ERROR, type_
 from lmod_train.data.formats.spreadsheet import Table, table_bytes, write_table
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.judgement import Judgement, judgement_id
-from lmod_train.tasks.judgement_replies import given, question_of, to_judge
+from lmod_train.tasks.judgement_replies import question_of, to_judge
+from lmod_train.tasks.verdicts import given
 
 SHEET = ("id", "question", "expected", "given", "verdict")
 """Columns of a sheet; ``rater`` may be added."""

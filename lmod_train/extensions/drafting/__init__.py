@@ -15,4 +15,5 @@ EXTENSION = Extension(
         "draft judge": "lmod_train.cli.judge_captions:judge_captions",
         "judge": "lmod_train.cli.judge:judge",
     },
+    replies=("lmod_train.report.attacks:Judgements",),
 )

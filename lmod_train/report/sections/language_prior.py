@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, score_cells, table
-from lmod_train.report.judgements import Judged
 from lmod_train.report.languages import KINDS, OPEN, subset_name
 from lmod_train.report.probes import items_in, own_ids
 from lmod_train.report.results import Outcomes, Results
@@ -15,6 +14,7 @@ from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import LANGUAGES
 from lmod_train.scoring.share import share_score
+from lmod_train.tasks.verdicts import Judge
 
 NOTE = """The same questions with their image and without it, subset by subset; every reply counts, one without an
 answer as wrong. Without the image, an accuracy above chance is what the words of a question give away, and a difference
@@ -61,7 +61,7 @@ def _pairs(outcomes: Outcomes, task: str) -> Iterator[tuple[Item, Item]]:
 
 
 def _rights(
-    task: str, pairs: Sequence[tuple[Item, Item]], judged: Sequence[Judged]
+    task: str, pairs: Sequence[tuple[Item, Item]], judged: Sequence[Judge]
 ) -> Iterator[tuple[str, Mapping[str, bool]]]:
     """Yield name and verdicts: the answers' own for closed questions, and those of each judge of both for open ones."""
     if task != OPEN:

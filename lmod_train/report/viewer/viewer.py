@@ -18,11 +18,11 @@ from lmod_train.report.viewer.static_pages import Card, StaticPages
 from lmod_train.report.viewer.store import Store, compact
 from lmod_train.report.viewer.texts import Numbered
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.judged import PENDING
+from lmod_train.scoring.status import PENDING
 from lmod_train.scoring.steps import STEPS
 from lmod_train.tasks.answer_spans import spans_taken
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judgement_replies import given
+from lmod_train.tasks.verdicts import given
 
 Errors = Mapping[str, Mapping[str, Sequence[str]]]
 """Label of a run -> record id -> failures of its reply."""

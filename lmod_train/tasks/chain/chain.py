@@ -20,10 +20,10 @@ from lmod_train.tasks.chain.stages.iqa import perturbation_of
 from lmod_train.tasks.chain.stages.posed import Missing, Posed, drawn
 from lmod_train.tasks.chain.stages.poses import poses
 from lmod_train.tasks.chain.stages.stage import STAGE_NAMES, STAGES, stage_named
-from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.confidence import read_confidence
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.single_choice import Stated, checked, reply_for, single_choice, with_truth_at, worded
 
 
@@ -160,11 +160,7 @@ class Chain(Task):
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the scores of stages, levels and whole chains (see `lmod_train.scoring.chain`)."""
-        return chain_scores(self.name, items_of(predictions, self._truth))
-
-    def _truth(self, prediction: Prediction) -> Answer | Unparsed:
-        record = prediction.record
-        return self.parse(Reply(record.id, record.answer), record)
+        return chain_scores(self.name, items_of(predictions, self.truth))
 
 
 def _of_stage(asked: Sequence[Posed | Missing]) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from lmod_train.scoring.items import items_of
 from lmod_train.scoring.modality import WITHOUT, mcs_scores, without_variant
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.judgement_prompt import question_text
 from lmod_train.tasks.parsing.confidence import read_confidence
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.single_choice import worded
 
 
@@ -70,7 +70,7 @@ class CrossModality(Task):
 
         Questions asked without a modality count in the subsets ``without=...`` only.
         """
-        items = items_of(predictions, self._truth)
+        items = items_of(predictions, self.truth)
         whole = [item for item in items if not item.tags.get(WITHOUT)]
         subsets = subsets_of(whole)
         subsets |= {name: some for name, some in subsets_of(items).items() if name.startswith(f"{WITHOUT}=")}
@@ -78,10 +78,6 @@ class CrossModality(Task):
         for subset, some in subsets.items():
             scores += answer_scores(self.name, subset, some) + confidence_scores(self.name, subset, some)
         return scores + mcs_scores(self.name, items)
-
-    def _truth(self, prediction: Prediction) -> Answer | Unparsed:
-        record = prediction.record
-        return self.parse(Reply(record.id, record.answer), record)
 
 
 def _shown(question: Question, modalities: Sequence[str], without: str) -> Question:

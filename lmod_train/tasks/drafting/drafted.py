@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.tasks.drafts.draft import Draft, read_draft
 from lmod_train.tasks.drafts.facts import Facts, facts_in
-from lmod_train.tasks.judgement_prompt import question_text
+from lmod_train.tasks.prompt import question_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,12 +185,7 @@ def with_images_of(record: Record, other: Record) -> Record:
 def items_read(tasks: Iterable[Task], records: Sequence[Record], replies: Mapping[str, Reply]) -> list[Item]:
     """Return answers and truths of records for scoring, one item for each record with a reply."""
     return [
-        task.as_scored(item)
-        for task in tasks
-        for item in items_of(
-            parse_replies(task, records, replies),
-            lambda p, task=task: task.parse(Reply(p.record.id, p.record.answer), p.record),  # type: ignore[misc]
-        )
+        task.as_scored(item) for task in tasks for item in items_of(parse_replies(task, records, replies), task.truth)
     ]
 
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lmod_train.core.types import Record, Reply, Unparsed
+from lmod_train.core.types import Record, Unparsed
 from lmod_train.tasks.base import Task
 from lmod_train.training.doctor.check_result import CheckResult, Level
 from lmod_train.training.doctor.subject import Subject
@@ -40,7 +40,7 @@ def misread(task: Task, record: Record) -> str:
     The truth is the word among the record's choices, or the structure of each of its regions.
     """
     try:
-        answer = task.parse(Reply(record.id, record.answer), record)
+        answer = task.truth(record)
     except Exception as error:  # a task may come from outside this package
         return f"{type(error).__name__}: {error}"
     if isinstance(answer, Unparsed):

@@ -23,9 +23,9 @@ from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.report.report import report
-from lmod_train.report.rescore import rescore
 from lmod_train.report.sections.scores import Scores
 from lmod_train.tasks.conversation import Conversation
+from lmod_train.tasks.rescore import rescore
 from lmod_train.training.callbacks.generation import GenerationEval
 from tests.data.curation.cases import SETTINGS, Changed, N
 from tests.data.curation.probe import Without

@@ -15,9 +15,9 @@ from lmod_train.data.datamodules.cascade import CascadeLoader
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.frozen import Frozen
-from lmod_train.report.rescore import rescore
 from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 from lmod_train.tasks.regimes import in_regime
+from lmod_train.tasks.rescore import rescore
 from lmod_train.tasks.ways import Ways
 from lmod_train.training.callbacks.generation import GenerationEval
 from tests.chained import WORDS, Echo, KilledError, Words, chain_of, words_of

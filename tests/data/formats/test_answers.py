@@ -18,7 +18,7 @@ from lmod_train.core.types import Record
 from lmod_train.data.formats.answers import read_answers, write_run
 from lmod_train.data.formats.folder import exported_id
 from lmod_train.data.formats.reading_sheet import code_of, sheet_of, write_blank
-from lmod_train.report.rescore import rescore
+from lmod_train.tasks.rescore import rescore
 from tests.data.formats.conftest import anatomy, record
 
 G = [record("glaucoma", n, "train" if n < 3 else "test") for n in range(4)]

@@ -12,8 +12,8 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import BadArgument, JudgeConflict
 from lmod_train.data.formats.verdicts import SHEET, add_verdicts, read_verdicts, write_sheet
-from lmod_train.report.rescore import rescore
 from lmod_train.tasks.judgement import Judgement
+from lmod_train.tasks.rescore import rescore
 from tests.judged import answer, make_judge, make_run, records
 
 IDS = [r.id for r in records(6)]

@@ -1,5 +1,5 @@
-from lmod_train.report.rescore import rescore
 from lmod_train.report.sections.agreement import Agreement
+from lmod_train.tasks.rescore import rescore
 from tests.judged import make_judge, make_run
 from tests.report.shown import shown
 from tests.report.test_judged_rows import IDS

@@ -1,6 +1,6 @@
-from lmod_train.report.rescore import rescore
 from lmod_train.report.sections.judges import Judges
 from lmod_train.tasks.attack import ATTACK
+from lmod_train.tasks.rescore import rescore
 from tests.judged import make_attacks, make_judge, make_run
 from tests.report.shown import shown
 from tests.report.test_judged_rows import IDS

@@ -20,7 +20,6 @@ from lmod_train.scoring.items import items_of
 from lmod_train.scoring.looking import Judged
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.grounding import Grounding
-from lmod_train.tasks.truth import truth_of
 from tests.contracts import TaskContract
 from tests.report.scored import scored
 from tests.scoring.test_grounding import NO, YES, border, disc, words
@@ -40,7 +39,7 @@ def outcomes_of(model, n=200):
         replace(p, record=replace(p.record, image=(f"images/s/{p.record.variant}.jpg",), answer=own(p.record)))
         for p in predictions
     ]
-    every = items_of(predictions, truth_of(TASK))
+    every = items_of(predictions, TASK.truth)
     ids = {p.record.id for p in predictions if TASK.is_scored(p.record)}
     items = {TASK.name: [i for i in every if i.id in ids]}
     beside = {TASK.name: [i for i in every if i.id not in ids]}

@@ -12,7 +12,6 @@ from lmod_train.report.sections.robustness import Robustness
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.perturbed import Perturbed
-from lmod_train.tasks.truth import truth_of
 from tests.report.scored import scored
 from tests.tasks.test_perturbed import predictions_of
 
@@ -26,7 +25,7 @@ def results(*runs):
         predictions = predictions_of(TASK, wrong)
         found = tuple(TASK.score(predictions))
         scores.append(RunScores(Path(f"r{number}"), f"r{number}", f"m{number}", found))
-        items = {TASK.name: items_of(predictions, truth_of(TASK))}
+        items = {TASK.name: items_of(predictions, TASK.truth)}
         outcomes[f"m{number}"] = Outcomes(tuple(predictions), items, {TASK.name: TASK.choices}, None)
     return Results(tuple(scores), outcomes, dict.fromkeys(outcomes))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from lmod_train.core.types import Reply, Unparsed
 from lmod_train.tasks.drafting.task import Drafting
 from lmod_train.tasks.drafts import listing
-from lmod_train.tasks.judgement_prompt import question_text
+from lmod_train.tasks.prompt import question_text
 from tests.drafted import SIDE, TRUTHS, chain, drafting_records, facts_of, good
 
 

@@ -9,9 +9,9 @@ from lmod_train.core.types import Batch, Identity, Reply
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.backends.base import Backend
 from lmod_train.models.modules.frozen import Frozen
-from lmod_train.report.rescore import rescore
 from lmod_train.scoring.metrics.bert_score import Encoder
 from lmod_train.tasks.bilingual import OpenQuestion
+from lmod_train.tasks.rescore import rescore
 from lmod_train.training.callbacks import bert_scores
 from lmod_train.training.callbacks.generation import GenerationEval
 from tests.encoder import save_encoder

@@ -16,8 +16,8 @@ from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.backends.base import Backend
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.frozen import Frozen
-from lmod_train.report.rescore import rescore
 from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
+from lmod_train.tasks.rescore import rescore
 from lmod_train.tasks.ways import Ways
 from lmod_train.training.callbacks.generation import GenerationEval
 from tests.tiny import record, trainer, write_curated

@@ -59,10 +59,11 @@ def test_every_region_is_read(answer, problem):
 
 
 def test_a_parser_that_raises_is_reported():
-    def parse(reply, record):
-        raise KeyError("no such choice")
+    class Raising(Glaucoma):
+        def parse(self, reply, record=None):
+            raise KeyError("no such choice")
 
-    assert "KeyError" in misread(SimpleNamespace(parse=parse), RECORDS[0])
+    assert "KeyError" in misread(Raising(), RECORDS[0])
 
 
 @pytest.mark.parametrize(("stop", "level"), [(["-"], "fail"), (["###", "-"], "fail"), (["###"], None), ([], None)])

@@ -16,16 +16,17 @@ from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Prediction, Record, Score
-from lmod_train.report.warnings import TaskOfRun, one_answer_unread
 from lmod_train.scoring.account import Account
+from lmod_train.scoring.encoded import bert_scores, counted
 from lmod_train.scoring.items import items_of
+from lmod_train.scoring.warnings import TaskOfRun, one_answer_unread
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.cascade import current_in_rounds
 from lmod_train.tasks.current import Current
 from lmod_train.tasks.reading import Scored, parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
-from lmod_train.tasks.truth import truth_of
+from lmod_train.tasks.verdicts import other_replies
 
 
 def rescore(
@@ -34,7 +35,7 @@ def rescore(
     tasks: Sequence[Task] | None = None,
     known: Mapping[str, Scored] | None = None,
 ) -> list[str]:
-    """Rewrite ``predictions.parquet`` and ``scores.csv`` of a run from its saved replies, and the judgements of them.
+    """Rewrite ``predictions.parquet`` and ``scores.csv`` of a run from its saved replies, and what others say of them.
 
     Records without a reply, and failed requests, are left out and counted. If replies of several checkpoint steps were
     saved, the latest reply of each record counts. Judgements of a reply that has changed do not count.
@@ -62,10 +63,6 @@ def rescore(
 def _rescored(
     run: Run, trust: tuple[str, ...], given: Sequence[Task] | None, known: Mapping[str, Scored]
 ) -> Iterator[str]:
-    from lmod_train.report.attacks import attack_lines, read_attacks, scores_of_attacks
-    from lmod_train.report.encoded import bert_scores, counted
-    from lmod_train.report.judgements import judge_lines, read_judged, scores_of_judges  # scipy: not for `--help`
-
     records = read_run_records(run.records)
     tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
     asked, replies = read_run_column(run.records, "asked"), read_replies(run.replies).values()
@@ -77,10 +74,10 @@ def _rescored(
         raise ArtifactError(
             run.replies, f"no reply to any of the {len(records)} records{others}", _ask_first(run.folder)
         )
-    judges, attacks = read_judged(run, predictions), read_attacks(run, predictions)
+    others = other_replies(run, predictions)
     encoded, changed = counted(read_bert_scores(run.bert_scores), predictions)
     scores = [*scores_of(tasks, predictions, records, known), *bert_scores(predictions, encoded)]
-    scores += [*scores_of_judges(judges, predictions, tasks), *scores_of_attacks(attacks, judges, predictions)]
+    scores += [score for found in others for score in found.scores(tasks)]
     write_predictions(run.predictions, predictions)
     write_scores(run.scores, run.name, ", ".join(models_of(p.reply for p in predictions)), scores)
     account = _account([r for r in records if r.task in {task.name for task in tasks}], predictions)
@@ -93,8 +90,8 @@ def _rescored(
     yield from _steps(predictions)
     yield from _spread(scores)
     yield from _unread(tasks, predictions)
-    yield from judge_lines(judges)
-    yield from attack_lines(attacks)
+    for found in others:
+        yield from found.lines()
     if changed:
         yield f"left out: BERTScores of {changed} answers that have changed; `validate` computes them again"
     yield f"wrote {run.predictions} and {run.scores}"
@@ -155,7 +152,7 @@ def _unread(tasks: Sequence[Task], predictions: Sequence[Prediction]) -> Iterato
     """Yield a line for each task in which one answer is read and another mostly is not."""
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name and p.record.choices and not p.record.regions]
-        if found := one_answer_unread(TaskOfRun(items_of(own, truth_of(task)))):
+        if found := one_answer_unread(TaskOfRun(items_of(own, task.truth))):
             yield f"warning: {task.name}: {found}"
 
 

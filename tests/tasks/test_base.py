@@ -4,7 +4,6 @@ from pathlib import Path
 
 from lmod_train.core.types import Sample
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.truth import truth_of
 from tests.contracts import TaskContract
 
 
@@ -22,8 +21,7 @@ def test_each_reference_reply_to_a_question_is_parsed_once():
     task = Counting()
     eye = Sample("refuge", "a", "CFP", Path("a.jpg"), "p1", "open")
     samples = [replace(eye, key=str(i), labels={"glaucoma": "yes" if i % 3 else "no"}) for i in range(9)]
-    truth = truth_of(task)
     predictions = TaskContract.predictions_of(task, samples, ["NON-GLAUCOMA, for sure"] * 9)
     task.parsed.clear()
-    assert [truth(p) for p in predictions] == ["GLAUCOMA" if i % 3 else "NON-GLAUCOMA" for i in range(9)]
+    assert [task.truth(p) for p in predictions] == ["GLAUCOMA" if i % 3 else "NON-GLAUCOMA" for i in range(9)]
     assert task.parsed == {"GLAUCOMA": 1, "NON-GLAUCOMA": 1}

@@ -6,7 +6,7 @@ import pytest
 
 from lmod_train.core.artifacts.bert_scores import BertScore, text_hash
 from lmod_train.core.types import Unparsed
-from lmod_train.report.encoded import bert_scores, counted
+from lmod_train.scoring.encoded import bert_scores, counted
 from tests.scoring.make import prediction
 
 

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.types import Score, Unparsed
-from lmod_train.report.warnings import CHECKS, INCOMPLETE, TaskOfRun, one_answer_unread, warnings_of
 from lmod_train.scoring.account import Account
+from lmod_train.scoring.warnings import CHECKS, INCOMPLETE, TaskOfRun, one_answer_unread, warnings_of
 from tests.scoring.make import item, prediction
 
 WORDS = ("GLAUCOMA", "NORMAL")
