@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from unittest.mock import patch
 
-from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.extension import PACKAGE
 
 
 def opened(name: str, folder: str = "scripts") -> ModuleType:

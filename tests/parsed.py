@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from lmod_train import cli
-from lmod_train.cli.judge import parted
-from lmod_train.cli.parse import parser_of
+from lmod_train.cli.commands import LIGHTNING, asks, chosen, commands, whole_name
+from lmod_train.cli.parse import parser_of, parted
 from lmod_train.cli.shipped import by_name
 from lmod_train.core.shipped import configs_folder
 
@@ -38,7 +38,9 @@ def lightning_parser() -> Any:
 @cache
 def plain_parser(command: str) -> Any:
     """Return the parser of a command that is no command of Lightning."""
-    return parser_of(cli.table.curate_table if command == TABLE else cli.PLAIN[command], command)
+    name, _, option = command.partition(" --")
+    found, function = chosen(name, [f"--{option}"] if option else [])
+    return parser_of(function, found)
 
 
 def parse(arguments: list[str]) -> None:
@@ -48,18 +50,18 @@ def parse(arguments: list[str]) -> None:
         LmodError: An option is unknown, or a value is refused.
         SystemExit: The same, as the parsers say it.
     """
-    command, *rest = cli.joined([word for word in arguments if word != cli.FOLLOWING])
+    command, *rest = whole_name([word for word in arguments if word != cli.FOLLOWING])
     rest = by_name(command, rest)
-    if command in ("judge", "draft ask", "draft captions", "draft judge"):
+    if asks(command) and command != "dissect":
         own, others = parted(rest)
         plain_parser(command).parse_args(own)
         given = ["--data.curated", "c", "--data.tasks", "[]", "--model", str(configs_folder() / "model/openai.yaml")]
         lightning_parser().parse_args(["fit", *given, *others])
-    elif cli.table.is_asked([command, *rest]):
-        plain_parser(TABLE).parse_args(rest)
-    elif command in cli.PLAIN:
+    elif command in commands() and chosen(command, rest)[0] != command:
+        plain_parser(chosen(command, rest)[0]).parse_args(rest)
+    elif command in commands():
         plain_parser(command).parse_args(rest)
-    elif command in (*cli.LIGHTNING, *cli.LATE):
+    elif command in LIGHTNING:
         single = [w for before, w in zip(["", *rest], rest, strict=False) if not {before, w} & {*SERIES}]
         lightning_parser().parse_args(["fit" if command == "doctor" else command, *single])
     else:

@@ -13,11 +13,12 @@ import pytest
 import yaml
 from jsonargparse import Namespace
 
-from lmod_train.cli import PLAIN
 from lmod_train.cli.catalogue import options_of
+from lmod_train.cli.curation import curate as curate_raw
 from lmod_train.cli.examination import plain as as_written
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.parse import parser_of
+from lmod_train.cli.report import report
 from lmod_train.core.shipped import configs_folder
 from lmod_train.data.sources.base import UNPLACED
 from lmod_train.data.sources.discovery import source_classes
@@ -110,7 +111,7 @@ def few(folder: str, every: bool = False) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def curation() -> Any:
-    return parser_of(PLAIN["curate"], "curate")
+    return parser_of(curate_raw, "curate")
 
 
 def path_of(built: object) -> str:
@@ -129,7 +130,7 @@ def test_curation_configs_build_their_tasks(curation: Any):
 
 
 def test_reports_build_their_sections():
-    parser = parser_of(PLAIN["report"], "report")
+    parser = parser_of(report, "report")
     for file in of("report"):
         values = parser.instantiate(parser.parse_args(["RUN", "--config", str(file), "--out", "report"]))
         assert [path_of(one) for one in values.sections] == [one["class_path"] for one in read(file)["sections"]], file
@@ -367,7 +368,7 @@ def part_of(kind: str, file: Path, parser: Any) -> Any:
     """Return what a config of a kind is parsed into."""
     scripted = ["--model", CONFIGS / "model" / "scripted.yaml"]
     if kind in ("curate", "source"):
-        curate = parser_of(PLAIN["curate"], "curate")
+        curate = parser_of(curate_raw, "curate")
         chosen = ["--config", str(file)] if kind == "curate" else ["--sources", f"[{file}]"]
         values = curate.parse_args(["--out", "curated", *chosen])
         return values if kind == "curate" else values.sources[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.extension import PACKAGE
 from tests.opened_script import opened
 from tests.scoring.make import item
 

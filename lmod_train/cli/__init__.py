@@ -108,13 +108,13 @@ def _refuse(arguments: list[str]) -> NoReturn:
     """
     typed, listing, rest = arguments[0], "--help", arguments[1:]
     known = {name: name for name in (*commands(), *LIGHTNING)}
-    meant = known | {name: name for name in groups()}
-    meant |= {name: f"{group} {name}" for group, names in groups().items() for name in names} | known
+    within = {name: f"{group} {name}" for group, names in groups().items() for name in names}
+    meant = within | known | {name: name for name in groups()}
     if typed in groups():
         group, typed, *rest = arguments
         listing = f"{group} --help"
         known = {name: f"{group} {name}" for name in groups()[group]}
-        meant |= known
+        meant = within | known
     near = get_close_matches(typed, meant, n=1)
     again = shlex.join(["python", "-m", "lmod_train", *meant[near[0]].split(), *rest]) if near else ""
     cure = f"did you mean `{again}`?" if near else f"see `python -m lmod_train {listing}`"

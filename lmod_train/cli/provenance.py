@@ -11,8 +11,8 @@ from typing import Any
 from lmod_train import __version__
 from lmod_train.core.artifacts.run import NOT_ASKED, Run
 from lmod_train.core.errors import RunConflict
+from lmod_train.core.extension import PACKAGE
 from lmod_train.core.lock import is_first
-from lmod_train.core.shipped import PACKAGE
 from lmod_train.core.weight_values import known_by, zero_matrices
 from lmod_train.data.curation.journal import differing
 

@@ -15,7 +15,7 @@ from jsonargparse.typing import NonNegativeInt
 from lmod_train.cli.curation import print_written
 from lmod_train.cli.understood import print_understood
 from lmod_train.core.errors import BadArgument, LmodError
-from lmod_train.core.extension import every, named
+from lmod_train.core.extension import joined, named
 
 if TYPE_CHECKING:
     from lmod_train.data.sources.grid import Grid
@@ -320,7 +320,7 @@ def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
 
 def _grounded(tasks: Sequence[Task]) -> list[Task]:
     """Return the questions about changed images that extensions ask of tasks, e.g. with the evidence removed."""
-    kinds = [named(path) for path in every("variants")]
+    kinds = [named(path) for path in joined("variants")]
     return [made for kind in kinds for task in tasks if (made := kind.over(task)) is not None]
 
 

@@ -112,6 +112,6 @@ def merged(part: str) -> dict[str, str]:
     return {key: value for one in reversed(extensions()) for key, value in getattr(one, part).items()}
 
 
-def every(part: str) -> list[str]:
+def joined(part: str) -> list[str]:
     """Return a sequence of all extensions one after another, e.g. of ``rows``."""
     return [value for one in extensions() for value in getattr(one, part)]

@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 
 import lmod_train
-from lmod_train.cli import GROUPS, LATE, LIGHTNING, PLAIN, joined
+from lmod_train.cli.commands import LIGHTNING, commands, groups, whole_name
 
 ROOM = Path(lmod_train.__file__).parent
 OURS = "python -m lmod_train "
-COMMANDS = {*PLAIN, *LIGHTNING, *LATE}
+COMMANDS = {*commands(), *LIGHTNING}
 
 
 @dataclass(frozen=True, order=True)
@@ -37,7 +37,7 @@ class Printed:
             return True
         words = self.text.split()
         of_the_shell = words[:1] in (["export"], ["import"]) and "--" not in self.text
-        return len(words) > 1 and joined(words)[0] in COMMANDS and not of_the_shell
+        return len(words) > 1 and whole_name(words)[0] in COMMANDS and not of_the_shell
 
     @property
     def is_option(self) -> bool:
@@ -95,5 +95,5 @@ def whole(text: str) -> list[str]:
     """
     shown = re.findall(r"`([^`]+)`", text.partition("Next: ")[2])
     return [
-        s for s in shown if s.startswith(("--", OURS, "cp ")) or (" " in s and s.split()[0] in {*COMMANDS, *GROUPS})
+        s for s in shown if s.startswith(("--", OURS, "cp ")) or (" " in s and s.split()[0] in {*COMMANDS, *groups()})
     ]

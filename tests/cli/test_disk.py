@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.cli import PLAIN, main
+from lmod_train.cli import main
 from lmod_train.cli.disk import CURES
 
 
@@ -20,7 +20,7 @@ def test_what_the_file_system_refuses_is_two_lines(
         """Write somewhere."""
         raise OSError(number, os.strerror(number), "some/file")
 
-    monkeypatch.setitem(PLAIN, "list", refuse)
+    monkeypatch.setattr("lmod_train.cli.listing.show", refuse)
     assert main(["list", "tasks"]) == 2
     first, second = capsys.readouterr().err.splitlines()
     assert first == f"error: some/file: {os.strerror(number)}" and second.startswith("Next: ")
@@ -41,6 +41,6 @@ def test_an_error_of_the_system_that_a_user_cannot_mend_keeps_its_traceback(monk
         """Call without a peer."""
         raise OSError(errno.ECONNREFUSED, "refused")
 
-    monkeypatch.setitem(PLAIN, "list", refuse)
+    monkeypatch.setattr("lmod_train.cli.listing.show", refuse)
     with pytest.raises(ConnectionRefusedError):
         main(["list", "tasks"])

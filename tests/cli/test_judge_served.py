@@ -18,7 +18,7 @@ from lmod_train import cli
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.extension import PACKAGE
 from tests.judged import make_run
 
 SMALL_BASE = PACKAGE / "models" / "chat" / "small_base"

@@ -13,7 +13,8 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lmod_train.cli import LATE, LIGHTNING, main
+from lmod_train.cli import main
+from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.names import check_configs, check_names
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.shipped import configs_folder
@@ -48,7 +49,7 @@ from lmod_train.core.shipped import configs_folder
     ],
 )
 def test_a_name_that_leads_nowhere_is_answered_with_the_closest(typed: str, said: str):
-    for command in (*LIGHTNING, *LATE):
+    for command in LIGHTNING:
         with pytest.raises(BadArgument, match=said):
             check_names(command, typed.split())
 
@@ -136,7 +137,7 @@ def places(tmp_path: Path) -> Path:
 def test_what_is_no_checkpoint_is_refused_before_a_run_is_begun(places: Path):
     typed = ["--config", str(configs_folder() / "quickstart.yaml"), f"--data.curated={places / 'curated'}"]
     names = ["nowhere", "empty", "run", "curated", "text", "cut.ckpt", "last", "best", "hpc"]
-    commands = [*LIGHTNING, *LATE]
+    commands = list(LIGHTNING)
     asked = [(commands[0], name) for name in names] + [(c, n) for c in commands[1:] for n in (names[0], names[-1])]
     for command, name in asked:  # reading the config takes longer than the check, which is the same of each command
         refused = rf"--ckpt_path='.*{name}'.*\nNext: .*--ckpt_path RUN/checkpoints/last.ckpt"

@@ -20,7 +20,7 @@ from lmod_train.core.artifacts.predictions import read_predictions, write_predic
 from lmod_train.core.artifacts.records import read_records, write_records
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.extension import PACKAGE
 from lmod_train.data.formats.export import Format
 from tests import forks
 from tests.report.make import run as write_run

@@ -20,7 +20,8 @@ from lmod_train.cli.listing import options_text, tasks
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.core.shipped import PACKAGE, configs_folder
+from lmod_train.core.extension import PACKAGE
+from lmod_train.core.shipped import configs_folder
 from tests import forks
 
 SCRIPT = "import sys\nfrom lmod_train.__main__ import run\nif __name__ == '__main__':\n    sys.exit(run())\n"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from lmod_train.cli import PLAIN
+from lmod_train.cli.curation import curate
 from lmod_train.cli.parse import values_of
 from lmod_train.cli.precedence import in_order
 from lmod_train.core.shipped import configs_folder
@@ -137,7 +137,7 @@ def test_a_named_task_has_none_of_the_options_of_the_configs_task(parsed: Any, t
     assert [t["init_args"]["sources"] for t in more] == [["origa"], None], "with + they are added"
     (tmp_path / "curate.yaml").write_text(f"tasks: [{origa}]\n")
     typed = ["--out", "out", "--tasks", f"[{every}]", "--config", str(tmp_path / "curate.yaml")]
-    (task,) = values_of(PLAIN["curate"], "curate", typed)["tasks"]
+    (task,) = values_of(curate, "curate", typed)["tasks"]
     assert task.settings() == type(task)().settings()
 
 

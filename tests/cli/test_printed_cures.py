@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.cli import FOLLOWING, PLAIN
+from lmod_train.cli import FOLLOWING
+from lmod_train.cli.commands import commands
 from lmod_train.core.shipped import configs_folder
 from tests.cli.printed import COMMANDS, Printed, printed
 from tests.parsed import TABLE, lightning_parser, options_of, parse, plain_parser
@@ -105,7 +106,7 @@ def knows(command: str, option: str) -> bool:
     name = option.partition("=")[0].removesuffix("+")
     if name == FOLLOWING:
         return True
-    if command in {*PLAIN, TABLE}:
+    if command in {*commands(), TABLE}:
         known = options_of(plain_parser(command))
         return name in known or (name.rpartition(".")[0] == "--roots" and "--roots" in known)
     known = options_of(lightning_parser()._subcommands_action.choices[command]) | {"--seeds", "--folds"}
@@ -126,7 +127,7 @@ def commands_of(words: list[str]) -> list[list[str]]:
 def parses(command: list[str]) -> str:
     """Return why a command does not parse; empty if it does."""
     try:
-        parse([part for word in command for part in (word.split() if word in {*PLAIN, TABLE} else [word])])
+        parse([part for word in command for part in (word.split() if word in {*commands(), TABLE} else [word])])
     except SystemExit as ended:
         return "" if ended.code in (0, None) else "refused by the parser"
     except Exception as error:

@@ -12,18 +12,19 @@ import pytest
 
 from lmod_train import cli
 from lmod_train.cli.catalogue import parameters_of
+from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.short_help import WHOLE, short_help
 from tests import forks
 
-COMMANDS = [*cli.LIGHTNING, *cli.LATE]
+COMMANDS = list(LIGHTNING)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_is_short_and_says_what_the_command_does(command: str, capsys: pytest.CaptureFixture[str]):
     assert cli.main([command, "--help"]) == 0
     text = capsys.readouterr().out
-    assert (cli.LIGHTNING | cli.LATE)[command] in text and text.startswith(f"usage: python -m lmod_train {command} ")
+    assert LIGHTNING[command] in text and text.startswith(f"usage: python -m lmod_train {command} ")
     assert text.count("\n") <= 70 and max(map(len, text.splitlines())) <= 120
     assert "Namespace(" not in text and "None" not in text and "``" not in text
 
@@ -64,7 +65,7 @@ def test_the_long_form_is_reachable_and_dumps_no_objects(command: str, tmp_path:
     assert done.returncode == 0
     usage, described, *_ = done.stdout.split("\n\n")
     assert usage == f"usage: python -m lmod_train {command} --config NAME|FILE [--OPTION VALUE ...]"
-    assert " ".join(described.split()) == (cli.LIGHTNING | cli.LATE)[command]
+    assert " ".join(described.split()) == LIGHTNING[command]
     for option in ("--trainer.detect_anomaly", "--data.max_questions", "--read_back.at_most", "--model"):
         assert option in done.stdout
     assert "Namespace(" not in done.stdout and "<lmod_train" not in done.stdout and done.stderr == ""

@@ -3,9 +3,9 @@ import re
 import subprocess
 import sys
 
+from lmod_train.core.extension import PACKAGE
 from lmod_train.core.own_modules import importable
 from lmod_train.core.processes import spawning
-from lmod_train.core.shipped import PACKAGE
 
 TEXT = """
 import os

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.extension import PACKAGE
 
 ROOT = PACKAGE.parent
 DOCS = ROOT / "docs"

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from lmod_train import cli
-from lmod_train.core.shipped import PACKAGE, configs_folder
+from lmod_train.core.extension import PACKAGE
+from lmod_train.core.shipped import configs_folder
 from lmod_train.phantom.folders import refuge
 from tests.docs.pages import DOCS, read
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.artifacts.pack import MOST_TEXT, PackDamaged, read_pack, write_pack
-from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.extension import PACKAGE
 from lmod_train.report.pack import pack
 from lmod_train.report.verify import MOST_REASON, Refused, read_folder, verified
 from lmod_train.tasks.anatomy import Anatomy

@@ -90,7 +90,7 @@ def is_of_other_version(file: Path) -> bool:
         stated = (pq.read_schema(file).metadata or {}).get(VERSION, b"none")
     except (pa.ArrowInvalid, OSError):
         return False
-    return stated.decode("ascii", "replace") != str(SCHEMA_VERSION)
+    return bool(stated.decode("ascii", "replace") != str(SCHEMA_VERSION))
 
 
 def _version_of(schema: pa.Schema) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import lmod_train.data.sources
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.extension import every
+from lmod_train.core.extension import joined
 from lmod_train.core.links import check_link
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.clutter import entries
@@ -42,7 +42,7 @@ def source_classes() -> dict[str, type[Source]]:
     """
     found: dict[str, type[Source]] = {}
     ours = pkgutil.walk_packages(lmod_train.data.sources.__path__, "lmod_train.data.sources.")
-    for name in [*(module.name for module in ours), *every("sources")]:
+    for name in [*(module.name for module in ours), *joined("sources")]:
         loaded = import_module(name)
         for _, cls in inspect.getmembers(loaded, inspect.isclass):
             if issubclass(cls, Source) and not inspect.isabstract(cls) and cls.__module__ == loaded.__name__:

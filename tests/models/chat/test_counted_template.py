@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from transformers.utils.chat_template_utils import render_jinja_template
 
-from lmod_train.core.shipped import PACKAGE
+from lmod_train.core.extension import PACKAGE
 from lmod_train.models.chat.counted_template import ENVIRONMENT, MOST_WORK, rendered
 from tests import families
 
