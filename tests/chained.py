@@ -13,7 +13,7 @@ WORDS = ("alpha", "beta", "gamma")
 
 
 class Words(Task):
-    """Reads one of three words; `lenient` reads it in a sentence too. Earlier answers are stated as those of a chain."""
+    """Reads one of three words, `lenient` in a sentence too; earlier answers are stated as those of a chain."""
 
     name = "words"
     version = 1

@@ -17,9 +17,7 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Prediction, Record, Score
 from lmod_train.scoring.account import Account
-from lmod_train.scoring.encoded import bert_scores, counted
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.warnings import TaskOfRun, one_answer_unread
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.cascade import current_in_rounds
@@ -63,6 +61,8 @@ def rescore(
 def _rescored(
     run: Run, trust: tuple[str, ...], given: Sequence[Task] | None, known: Mapping[str, Scored]
 ) -> Iterator[str]:
+    from lmod_train.scoring.encoded import bert_scores, counted  # scipy: not for `--help`
+
     records = read_run_records(run.records)
     tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
     asked, replies = read_run_column(run.records, "asked"), read_replies(run.replies).values()
@@ -150,6 +150,8 @@ def _steps(predictions: Sequence[Prediction]) -> Iterator[str]:
 
 def _unread(tasks: Sequence[Task], predictions: Sequence[Prediction]) -> Iterator[str]:
     """Yield a line for each task in which one answer is read and another mostly is not."""
+    from lmod_train.scoring.warnings import TaskOfRun, one_answer_unread
+
     for task in tasks:
         own = [p for p in predictions if p.record.task == task.name and p.record.choices and not p.record.regions]
         if found := one_answer_unread(TaskOfRun(items_of(own, task.truth))):

@@ -14,7 +14,8 @@ import yaml
 
 from lmod_train.cli import FOLLOWING
 from lmod_train.cli.catalogue import options_of as options_of_class
-from lmod_train.cli.commands import LIGHTNING, commands, groups
+from lmod_train.cli.commands import LIGHTNING, groups
+from lmod_train.cli.commands import commands as every_command
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import Box, Dropped, Sample, Unparsed
@@ -174,14 +175,14 @@ def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
     word = r"[a-z]+(?:-[a-z]+)*"
     pattern = rf"(?:python|\d) -m lmod_train ((?:(?:{'|'.join(groups())}) )?{word})"
     named = {name for page in pages() for name in re.findall(pattern, read(page))} - {*groups()}
-    assert named <= {*commands(), *LIGHTNING}
-    assert {*commands(), *LIGHTNING} <= named
+    assert named <= {*every_command(), *LIGHTNING}
+    assert {*every_command(), *LIGHTNING} <= named
 
 
 @pytest.fixture(scope="module")
 def options_known() -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
-    known = {option for name in (*commands(), TABLE) for option in options_of(plain_parser(name))}
+    known = {option for name in (*every_command(), TABLE) for option in options_of(plain_parser(name))}
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.models.backends.huggingface.HuggingFace", "lmod_train.models.backends.openai.OpenAI"):
