@@ -19,7 +19,7 @@ from lmod_train.core.artifacts.model_facts import nearest
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.lock import is_first
-from lmod_train.core.shipped import config_files, config_folders
+from lmod_train.core.shipped import config_at, config_files, config_folders
 
 TRAINER = "lightning.pytorch.trainer.trainer.Trainer"
 GROUPS = {
@@ -181,7 +181,7 @@ def _options_in(option: str, name: str, room: str = "") -> Mapping[str, Any]:
 
 def _loaded(option: str, name: str, folder: Path, room: str = "") -> Any:
     """Return the content of a YAML file, including files that it names as the value of a key."""
-    file = next((f for f in (folder / name, Path(name)) if f.is_file()), None)
+    file = config_at(name, folder)
     if file is None:
         raise BadArgument(option, name, "an existing YAML file", _closest_config(option, name, room))
     try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.own_modules import VARIABLE, class_modules, importable
+from lmod_train.core.shipped import config_at
 from lmod_train.tasks.trust import place_of
 
 _FILE = (".yaml", ".yml")
@@ -61,7 +62,7 @@ def _given(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _modules(value: Any, key: str, folder: Path) -> Iterator[str]:
     """Yield the modules that a value names, and those of the YAML files it names, wherever these name others."""
     if isinstance(value, str) and (value.endswith(_FILE) or key in ("config", "c")):
-        file = next((f for f in (folder / value, Path(value)) if f.is_file()), None)
+        file = config_at(value, folder)
         tree = _yaml(file.read_text(encoding="utf-8", errors="replace")) if file else None
         yield from _modules(tree, "", file.parent) if file and not isinstance(tree, str) else ()
     elif isinstance(value, str) and value.lstrip()[:1] in ("{", "["):

@@ -9,11 +9,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from jsonargparse import ArgumentParser
+import yaml
+from jsonargparse import ArgumentParser, get_loader, set_loader
 
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.cli.help import Help
 from lmod_train.core.own_modules import unnamed_import
+from lmod_train.core.shipped import FOLDER, config_at
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")
 _KEY = re.compile(r'(?:Parser key|Validation failed.*?key) "([^"]+)"|[Ff]ailed at "([^"]+)"')
@@ -30,6 +32,8 @@ _RANGE = re.compile(r'key "([^"]+)":\s+Not of type (\w+): (?:.* base 10: )?(.+?)
 _SINGLE = re.compile(r"([\w.]+)='([^'\[\]{}]+)': expected (?:.* )?list\b")
 _NUMBERS = {"NonNegativeInt": "a whole number of at least 0", "PositiveInt": "a whole number of at least 1"}
 PROGRAM = "python -m lmod_train"
+YAML = get_loader("yaml")
+"""The parser's own reading of YAML."""
 LONGEST = 400
 """Maximum characters of a parser's message of unknown form."""
 
@@ -41,6 +45,7 @@ class Refusing(ArgumentParser):
     """Option that shows every option of the command."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        set_loader("yaml", lambda text: _located(YAML(text)), (yaml.YAMLError,))
         super().__init__(*args, **{"formatter_class": Help, **kwargs, "allow_abbrev": False})
 
     def format_help(self, *args: Any, **kwargs: Any) -> str:
@@ -61,6 +66,16 @@ class Refusing(ArgumentParser):
         near = unnamed_import(message)
         print(f"error: {short}\nNext: {near or listed + cure}", file=sys.stderr)
         raise SystemExit(2)
+
+
+def _located(tree: Any) -> Any:
+    """Return options in which shipped configs that are named as in a checkout are named by their paths."""
+    if isinstance(tree, dict):
+        return {key: _located(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_located(value) for value in tree]
+    is_shipped = isinstance(tree, str) and tree.startswith(f"{FOLDER}/") and tree.endswith(".yaml")
+    return str(config_at(tree, Path()) or tree) if is_shipped else tree
 
 
 def in_short(message: str, known: Sequence[str]) -> str:

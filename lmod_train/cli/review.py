@@ -13,6 +13,7 @@ from lmod_train.core.errors import BadArgument
 
 if TYPE_CHECKING:
     from lmod_train.data.formats.selection import Licence
+    from lmod_train.tasks.base import Task
     from lmod_train.tasks.drafting.checks import Fault
     from lmod_train.tasks.drafting.drafted import Drafted
     from lmod_train.tasks.drafting.review import Review, Stage
@@ -216,7 +217,6 @@ def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool
     from lmod_train.data.curation.pipeline import curate
     from lmod_train.data.formats.drafted_questions import DraftedQuestions
     from lmod_train.data.formats.selection import select
-    from lmod_train.tasks.chain.chain import Chain
 
     sources = {r.drafted.record.source for r in found.released}
     licences = [one for one in select(curated, for_own_use=True).licences if one.source in sources]
@@ -225,7 +225,25 @@ def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool
     source.verify()
     with locked(out, "--out"):
         manifest = curate(
-            [source], [Chain(confidence)], out, protocol="drafts", seed=seed, longest_side=None, progress=False
+            [source], [_chain(confidence)], out, protocol="drafts", seed=seed, longest_side=None, progress=False
         )
     count = sum(split["records"] for split in manifest["counts"].get("chain", {}).values())
     print(f"wrote {out}: {count} records of the task chain")
+
+
+def _chain(confidence: bool) -> Task:
+    """Return the task of chains, whose questions the drafts are, by the name of its config.
+
+    Raises:
+        BadArgument: The extension with the task is not there.
+    """
+    import yaml
+
+    from lmod_train.core.shipped import config_files
+    from lmod_train.tasks.building import build
+
+    file = config_files("task").get("chain")
+    if file is None:
+        cure = "install the package with its extension xpcr, then type this command again"
+        raise BadArgument("draft review", "chain", "the task of chains among the shipped tasks", cure)
+    return build(yaml.safe_load(file.read_text(encoding="utf-8"))["class_path"], {"confidence": confidence})

@@ -49,3 +49,11 @@ def shipped_as(place: str) -> Path | None:
     if parts[:1] != (FOLDER,) or ".." in parts:
         return None
     return next((file for folder in config_folders() if (file := folder.joinpath(*parts[1:])).is_file()), None)
+
+
+def config_at(name: str, folder: Path) -> Path | None:
+    """Return the file that a config in a folder names; None if there is none.
+
+    The folder comes first, then the working folder, then the shipped configs, named as in a checkout.
+    """
+    return next((file for file in (folder / name, Path(name), shipped_as(name)) if file and file.is_file()), None)
