@@ -5,5 +5,5 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="collapse",
     about="How delta weights make replies collapse",
-    commands={"collapse-lab": "lmod_train.cli.lab:collapse_lab"},
+    commands={"collapse-lab": "lmod_train.extensions.collapse.command:collapse_lab"},
 )

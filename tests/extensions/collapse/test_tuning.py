@@ -4,9 +4,8 @@ import pytest
 
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
+from lmod_train.extensions.collapse.experiment import Recipe, data_of, tuned
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.training.lab.starts import data_of
-from lmod_train.training.lab.tuning import Recipe, tuned
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import torch
 from safetensors.torch import load_file
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.extensions.collapse.experiment import STARTS, checkpoints, phantoms, verdict
 from lmod_train.models.chat.checkpoint import find
 from lmod_train.models.chat.delta import mean_gain
-from lmod_train.training.lab.starts import STARTS, checkpoints, phantoms, verdict
-from tests.training.lab.conftest import N
+from tests.extensions.collapse.conftest import N
 
 
 def test_each_start_has_the_tower_and_its_own_language_model(lab_folder):

@@ -7,11 +7,10 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.types import Score
+from lmod_train.extensions.collapse import results as picture
+from lmod_train.extensions.collapse.experiment import Arm, Outcome, Recipe, Result
+from lmod_train.extensions.collapse.results import draw, table
 from lmod_train.report.canvas import COLOURS, canvas
-from lmod_train.training.lab import picture
-from lmod_train.training.lab.collapse import Arm, Outcome, Result
-from lmod_train.training.lab.picture import draw, table
-from lmod_train.training.lab.tuning import Recipe
 
 
 def result(start, answers, *seeds, losses=(), steps=120):

@@ -7,11 +7,20 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.cli import main
-from lmod_train.training.lab import collapse, starts
-from lmod_train.training.lab.collapse import ANSWERS, CHOOSING, RATES, Arm, Lab, collapse_lab
-from lmod_train.training.lab.starts import STARTS, checkpoints
-from lmod_train.training.lab.tuning import Recipe
-from tests.training.lab.conftest import N
+from lmod_train.extensions.collapse import experiment as collapse
+from lmod_train.extensions.collapse import experiment as starts
+from lmod_train.extensions.collapse.experiment import (
+    ANSWERS,
+    CHOOSING,
+    RATES,
+    STARTS,
+    Arm,
+    Lab,
+    Recipe,
+    checkpoints,
+    collapse_lab,
+)
+from tests.extensions.collapse.conftest import N
 
 SHORT = Recipe(steps=2, max_new_tokens=4)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lmod_train.training.lab import starts
-from lmod_train.training.lab.tuning import Recipe
+from lmod_train.extensions.collapse import experiment as starts
+from lmod_train.extensions.collapse.experiment import Recipe
 
 N = 24
 """Phantoms per source; with 16 all eight training phantoms happened to have their two regions in the same order."""

@@ -1,1 +1,0 @@
-"""Small experiments on a CPU about why a training succeeds or collapses."""
