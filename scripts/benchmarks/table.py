@@ -68,12 +68,12 @@ def baseline(table: Path) -> None:
 def understand(table: Path) -> None:
     """Read the table, understand it and list its samples, without decoding images."""
     from lmod_train.data.sources.grid import read_grid
-    from lmod_train.data.table.columns import understand as understood
-    from lmod_train.data.table.images import folder_of
-    from lmod_train.data.table.meanings import Answers
-    from lmod_train.data.table.plan import Plan
-    from lmod_train.data.table.questions import tasks_of
-    from lmod_train.data.table.source import OwnTable
+    from lmod_train.extensions.table.columns import understand as understood
+    from lmod_train.extensions.table.images import folder_of
+    from lmod_train.extensions.table.meanings import Answers
+    from lmod_train.extensions.table.plan import Plan
+    from lmod_train.extensions.table.plan import tasks_of
+    from lmod_train.extensions.table.source import OwnTable
 
     grid, folder = read_grid(table), folder_of(table.parent / "images")
     columns = understood(grid, folder, Answers())

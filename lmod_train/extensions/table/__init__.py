@@ -5,6 +5,6 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="table",
     about="Your spreadsheet and photographs",
-    options={"curate --table": "lmod_train.cli.table:curate_table"},
-    phantoms={"clinic": "lmod_train.phantom.folders.clinic"},
+    options={"curate --table": "lmod_train.extensions.table.command:curate_table"},
+    phantoms={"clinic": "lmod_train.extensions.table.phantom"},
 )

@@ -1,0 +1,261 @@
+"""What every column of a table means, by its name and its cells together, and where the user must say.
+
+A meaning is certain if name and cells agree, or if the cells leave no doubt, such as names of files that exist. What a
+reader could doubt is not assumed: sexes as 1 and 2, an id that might be the patient's, a grade of 0 and 1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from lmod_train.core.connected_components import join
+from lmod_train.data.sources.grid import Grid
+from lmod_train.extensions.table.images import Folder
+from lmod_train.extensions.table.looks import levels_of, look_at, own_words, pieces_of
+from lmod_train.extensions.table.meanings import (
+    Answers,
+    Column,
+    Seen,
+    option_of,
+    reader_of,
+    takes_words,
+    typed,
+    with_words,
+)
+from lmod_train.extensions.table.places import structure_of, with_boxes
+from lmod_train.extensions.table.values import findings_of, is_missing, same_person, side_of, values_of
+from lmod_train.extensions.table.vocabulary import HEADERS, plain
+
+
+def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
+    """Return what every column means, in their order; rows without an image say nothing of the others.
+
+    Args:
+        grid: The table.
+        folder: The images.
+        answers: What the user said; it is believed before anything else.
+    """
+    columns = _understood(grid, folder, answers)
+    kept = with_images(grid, columns, folder)
+    if len(kept.rows) == len(grid.rows):
+        return columns
+    again = _understood(kept, folder, answers)
+    return [first if first.meaning == "image" else second for first, second in zip(columns, again, strict=True)]
+
+
+def with_images(grid: Grid, columns: Sequence[Column], folder: Folder) -> Grid:
+    """Return a table without the rows that name no image, such as subtotals; the whole table if none names one."""
+    images = [(grid.column(c.name), c.stated) for c in columns if c.meaning == "image"]
+    if grid.images or not folder.files:
+        return grid
+    there = [any(folder.find(cells[n], numbers=stated)[0] for cells, stated in images) for n in range(len(grid.rows))]
+    rows = tuple(row for row, is_there in zip(grid.rows, there, strict=True) if is_there)
+    return replace(grid, rows=rows) if rows else grid
+
+
+def _understood(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
+    eyes = _eyes(grid.header)
+    found = []
+    for name in grid.header:
+        bare, eye = eyes.get(name, (_bare(name), ""))
+        cells = grid.column(name)
+        seen = Seen(name, bare, eye, values_of(cells), folder, tuple(grid.classes.get(name, ())))
+        if name == grid.images:
+            found.append(Column(name, "image", "the files are inside the table", eye=eye))
+        elif name in answers.columns:
+            found.append(with_words(_as_stated(seen, answers.columns[name]), cells, answers))
+        else:
+            found.append(replace(with_words(look_at(seen), cells, answers), eye=eye))
+    return _settled(grid, found)
+
+
+def _bare(name: str) -> str:
+    """Return the name of a column without what stands in brackets."""
+    return plain(re.sub(r"[\[(（].*?[\])）]", "", name)) or plain(name)
+
+
+def _eyes(header: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return name -> (rest of the name, side) of the columns that exist once for each eye: ``Left-Fundus``, ``OS``."""
+    found: dict[str, tuple[str, str]] = {}
+    for name in header:
+        pieces = pieces_of(name)
+        sides = [(at, side) for at, piece in enumerate(pieces) if (side := side_of(piece))]
+        if len(sides) == 1 and sides[0][0] in (0, len(pieces) - 1):
+            at, side = sides[0]
+            found[name] = (plain("".join(p for i, p in enumerate(pieces) if i != at)), side)
+    rests = Counter(rest for rest, _ in set(found.values()))
+    return {name: (rest, side) for name, (rest, side) in found.items() if rests[rest] == 2}
+
+
+def _as_stated(seen: Seen, meaning: str) -> Column:
+    """Return a column as the user says it is; cells that do not fit are bad, each by itself."""
+    levels = levels_of(seen.values)[0]
+    free: dict[str, Callable[[str], str | None]] = {
+        "diagnosis": lambda cell: findings_of(cell).words,
+        "structure": structure_of,
+        "grade": lambda cell: levels.get(cell, None if cell[:1].isdigit() else cell),
+    }
+    read = free.get(meaning) or reader_of(meaning, frozenset(map(plain, seen.values.count)))
+    if read is None:
+        words, bad = own_words(seen.values) if takes_words(meaning) else ({}, {})
+        return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
+    words = {cell: word for cell in seen.values.count if (word := read(cell))}
+    bad = {cell: f"no {meaning}" for cell in seen.values.count if cell not in words}
+    return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
+
+
+def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
+    """Return the columns after looking at them together: one image a row and eye, one patient, one diagnosis."""
+    if any(c.meaning == "question" for c in columns):
+        columns = [_of_questions(c) for c in columns]
+    else:
+        columns = [replace(c, meaning="own", why="a letter") if c.meaning == "option" else c for c in columns]
+    columns = _one_image(grid, columns)
+    if sum(c.meaning == "image" for c in columns) == 1 and not any(c.meaning == "question" for c in columns):
+        columns = with_boxes(grid, columns)
+    has_patient = any(c.meaning == "patient" for c in columns)
+    return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))), has_patient)
+
+
+def _of_questions(column: Column) -> Column:
+    """Return a column of a table of questions, in which a category and a hint are of the question."""
+    meaning = next((m for m in ("category", "hint") if _bare(column.name) in HEADERS[m]), None)
+    return Column(column.name, meaning, "by its name") if meaning and not column.stated else column
+
+
+def _one_image(grid: Grid, columns: list[Column]) -> list[Column]:
+    images = [c for c in columns if c.meaning == "image"]
+    by_eye = {c.eye for c in images}
+    if len(images) < 2 or (by_eye == {"left", "right"} and len(images) == 2):
+        return columns
+    stated = [c for c in images if c.stated]
+    kept = stated or [c for c in images if c.name == grid.images]
+    if kept:
+        return [
+            replace(c, meaning="ignore", why="another image") if c in images and c not in kept else c for c in columns
+        ]
+    names = ", ".join(c.name for c in images)
+    doubt = f"which image is asked about ({names}); one run asks about one"
+    first = option_of("image", images[0].name)
+    rest = {c.name: replace(c, meaning="ignore", why="another image") for c in images[1:]}
+    asked = replace(images[0], meaning="ignore", doubt=doubt, options=(first,))
+    return [asked if c is images[0] else rest.get(c.name, c) for c in columns]
+
+
+def _one_diagnosis(grid: Grid, columns: list[Column]) -> list[Column]:
+    """Return the columns with a doubt in place of several diagnoses that differ, as of two readers or two dates."""
+    found = [c for c in columns if c.meaning == "diagnosis"]
+    changed: dict[str, Column] = {}
+    for eye in {c.eye for c in found}:
+        own = [c for c in found if c.eye == eye]
+        best = [c for c in own if c.stated] or [c for c in own if _is_plain(c)] or own
+        first, *others = best
+        apart = max((_apart(grid, first, other) for other in others), default=0)
+        if apart and not first.stated:
+            named = ", ".join(c.name for c in best)
+            doubt = f"which of {named} counts; they differ in {apart} rows"
+            first = replace(first, meaning="ignore", doubt=doubt, options=(option_of("diagnosis", first.name),))
+        changed |= {c.name: replace(c, meaning="own", why=f"{first.name} is the diagnosis") for c in own}
+        changed[first.name] = first
+    return [changed.get(c.name, c) for c in columns]
+
+
+def _is_plain(column: Column) -> bool:
+    """Return whether a column is named like a diagnosis and nothing else, unlike ``referral diagnosis``."""
+    return _bare(re.sub(r" \[\d+\]$", "", column.name)) in HEADERS["diagnosis"]
+
+
+def _apart(grid: Grid, first: Column, second: Column) -> int:
+    """Return the number of rows in which two columns state different diagnoses."""
+    pairs = zip(grid.column(first.name), grid.column(second.name), strict=True)
+    stated = [(findings_of(a).present, findings_of(b).present) for a, b in pairs]
+    return sum(bool(a and b) and a != b for a, b in stated)
+
+
+def _one_patient(grid: Grid, columns: list[Column]) -> list[Column]:
+    """Return the columns with those of the patient; a doubt about empty cells, and about two that do not agree."""
+    found = [c for c in columns if c.meaning == "patient"]
+    if not found or found[0].doubt:
+        return columns
+    stated = [c for c in found if c.stated]
+    if stated:
+        rest = {c.name: replace(c, meaning="own", why=f"{stated[0].name} is the patient") for c in found}
+        return [c if c in stated else rest.get(c.name, c) for c in columns]
+    numbers = [[(c.name, same_person(n)) for c, n in zip(found, row, strict=True) if not is_missing(n)]
+               for row in zip(*(grid.column(c.name) for c in found), strict=True)]  # fmt: skip
+    empty = numbers.count([])
+    groups = len(join((row[0], number) for row in numbers for number in row))
+    doubt, options = "", tuple(option_of("patient", c.name) for c in found)
+    if empty * 5 > len(grid.rows):
+        doubt = f"whose images those are of the {empty} rows in which it is empty; each would be a patient of its own"
+    elif any(len({n for row in numbers for n in row if n[0] == c.name}) > groups for c in found):
+        named = " and ".join(c.name for c in found)
+        ignored = typed(option_of("ignore", found[-1].name))
+        doubt = f"whether rows that share either of {named} are of one patient; `{ignored}` if only the other counts"
+    if not doubt:
+        return columns
+    first = replace(found[0], meaning="ignore", doubt=doubt, options=options)
+    return [first if c is found[0] else c for c in columns]
+
+
+def _without_eyes(columns: list[Column]) -> list[Column]:
+    """Return the columns with a doubt about labels of each eye where nothing says of which eye an image is."""
+    if any(c.meaning == "laterality" or (c.meaning == "image" and c.eye) for c in columns):
+        return columns
+    doubt = "of which eye the images are, as it is of one eye"
+    return [
+        replace(c, meaning="ignore", doubt=doubt, options=(option_of("ignore", c.name),), about=c.meaning)
+        if c.eye and c.is_used and c.meaning != "own" and not c.doubt
+        else c
+        for c in columns
+    ]
+
+
+def _ids(grid: Grid, columns: list[Column], has_patient: bool) -> list[Column]:
+    """Return the columns with ids settled: the patient's only if the user says so, as far as rows share one."""
+    both = any(c.meaning == "image" and c.eye for c in columns)
+    settled = []
+    for column in columns:
+        if column.meaning not in ("id", "name"):
+            settled.append(column)
+            continue
+        repeated = max(Counter(filter(None, grid.column(column.name))).values(), default=0) > 1
+        if not has_patient and (repeated or (both and column.meaning == "id")):
+            has_patient = True
+            doubt = "whether it is the patient, whose images must stay in one split"
+            option = (option_of("patient", column.name),)
+            settled.append(replace(column, meaning="ignore", why="", doubt=doubt, options=option))
+        elif column.meaning == "id":
+            settled.append(replace(column, meaning="index", why="an id of its own in each row"))
+        else:
+            settled.append(column)
+    is_asked = any(c.meaning == "question" for c in columns)
+    return settled if has_patient or is_asked else _unnamed_patient(grid, settled)
+
+
+def _unnamed_patient(grid: Grid, columns: list[Column]) -> list[Column]:
+    """Return the columns with a doubt about the first that holds numbers of something which several rows share."""
+    for at, column in enumerate(columns):
+        cells = [cell for cell in grid.column(column.name) if not is_missing(cell)]
+        if column.meaning == "own" and not (column.stated or column.eye or column.about) and _is_shared_id(cells):
+            options = (option_of("patient", column.name),)
+            no = typed(option_of("ignore", column.name))
+            doubt = f"whether it is the patient, whose images must stay in one split; `{no}` if it is not"
+            return [*columns[:at], replace(column, meaning="ignore", doubt=doubt, options=options), *columns[at + 1 :]]
+    return columns
+
+
+def _is_shared_id(cells: Sequence[str]) -> bool:
+    """Return whether cells are like numbers of patients with several rows each: codes, or whole numbers in blocks."""
+    different = len(set(cells))
+    if different < 5 or different * 10 < len(cells) or different == len(cells):
+        return False
+    codes = sum(bool(re.fullmatch(r"(?=.*\d)(?=.*[^\W\d_])[\w-]+|\d{5,}", cell)) for cell in cells)
+    blocks = 1 + sum(one != other for one, other in pairwise(cells))
+    shared = len(cells) - sum(n == 1 for n in Counter(cells).values())
+    numbered = all(map(str.isdecimal, cells)) and blocks == different and shared * 2 > len(cells)
+    return codes >= 0.9 * len(cells) or numbered

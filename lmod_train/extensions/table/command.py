@@ -1,0 +1,432 @@
+"""The command `curate --table`: a user's own table and images become records, and what was understood is printed."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jsonargparse.typing import NonNegativeInt
+
+from lmod_train.cli.curation import print_written
+from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.extension import joined, named
+
+if TYPE_CHECKING:
+    from lmod_train.data.sources.grid import Grid
+    from lmod_train.extensions.table.images import Folder
+    from lmod_train.extensions.table.meanings import Column
+    from lmod_train.extensions.table.plan import Plan
+    from lmod_train.extensions.table.source import Place
+    from lmod_train.tasks.base import Task
+
+SMALL = 50
+"""Patients of the test split below which folds tell more than one split."""
+
+ENOUGH = 10
+"""Patients from which on a network can be trained on parts of them at all."""
+
+TELLING = 0.5
+"""Width of a 95 % interval above which a score tells nothing."""
+
+
+def curate_table(
+    *,
+    table: Path,
+    out: Path,
+    images: Path | None = None,
+    modality: str = "",
+    name: str = "",
+    licence: str = "",
+    redistributable: bool = False,
+    column: list[str] | None = None,
+    value: list[str] | None = None,
+    ask: list[str] | None = None,
+    sheet: str = "",
+    language: str = "",
+    plan: bool = False,
+    balance: bool = False,
+    grounding: bool = False,
+    ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
+    longest_side: int | None = 1024,
+    seed: NonNegativeInt = 0,
+    workers: int = 2,
+) -> None:
+    """Turn your own table and images into records, without code.
+
+    What every column means is printed, and written to OUT/table.yaml. Where that is in doubt nothing is curated, and
+    the command is printed that answers it. Images without a stated licence never leave the machine.
+
+    Args:
+        table: CSV, TSV, XLSX, XLS, ODS, Parquet or JSONL with one row an image, or the table.yaml of a command before.
+        out: Curated folder to write; new, empty, or from the same command.
+        images: Folder of the images, at any depth; leave it out if the table holds them.
+        modality: Modality of the images, an abbreviation such as CFP (fundus photograph) or OCT, or a combination.
+        name: Name of the source in records; default: the name of the table.
+        licence: Licence of images and labels.
+        redistributable: Whether images and labels may be passed on under it.
+        column: Meaning of a column, e.g. `--column patient=ID`; `--column ignore=Notes` leaves it out. Repeatable.
+        value: Word that a cell stands for, e.g. `--value sex:1=male` or `--value "Diagnosis:gl=glaucoma"`. Repeatable.
+        ask: Column that becomes a question, e.g. `--ask diagnosis`. Repeatable.
+        sheet: Sheet of a workbook; default: the one with the most filled cells.
+        language: Language of the questions that the table itself gives, and of the format of their replies: en or zh;
+            default: en. Questions of the benchmark stay in English.
+        plan: Only print what was understood and write OUT/table.yaml.
+        grounding: Also ask each question about changed images and other patients', to see whether a model looks; what
+            boxes and masks show is removed.
+        balance: Ask equally many questions of each class, as the published benchmarks do; by default all are asked.
+        ratios: Shares of train, val and test. A patient's images, and copies of an image, are in one split; a column of
+            splits takes precedence.
+        longest_side: Maximum length of the longer side of curated images in pixels; `null` keeps all sizes.
+        seed: Seed of the splits.
+        workers: Number of processes that read and write images.
+    """
+    from lmod_train.core.files import remove
+    from lmod_train.core.lock import locked
+    from lmod_train.data.curation import pipeline
+    from lmod_train.data.curation.journal import NAME
+    from lmod_train.extensions.table.images import HELD
+    from lmod_train.extensions.table.plan import FILE, write_plan
+    from lmod_train.extensions.table.source import OwnTable
+
+    with locked(out, "--out"):
+        stated = _plan(table, images, modality, name, licence, redistributable, sheet, language)
+        grid, folder, columns, whole = _understood(stated, column or (), value or (), ask or ())
+        rows = _rows(grid, columns, out)
+        print_understood(grid, columns, whole)
+        is_curated = (out / "manifest.json").exists() or (out / NAME).exists()
+        if not is_curated:  # the plan of a folder that exists is that of its records
+            write_plan(out, whole, columns, grid.notes)
+        if doubted := [c for c in columns if c.doubt]:
+            raise InDoubt(doubted, None if is_curated else out / FILE)
+        tasks = _tasks(grid, columns, whole)
+        if plan:
+            _print_plan(out / FILE, whole, is_curated)
+            return
+        source = OwnTable(whole, grid, columns, folder, tasks, rows)
+        tasks = [*tasks, *(_grounded(tasks) if grounding else ())]
+        manifest = pipeline.curate(
+            [source],
+            tasks,
+            out,
+            protocol="table",
+            seed=seed,
+            ratios=ratios,
+            longest_side=longest_side,
+            balance=None if balance else (),
+            workers=workers,
+            command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
+            progress=sys.stderr.isatty(),
+        )
+    remove(out / HELD)
+    print_written(manifest, out)
+    _print_next(manifest, tasks, columns, out)
+
+
+def _print_plan(file: Path, plan: Plan, is_curated: bool) -> None:
+    if is_curated:
+        print(f"{file} is that of the records beside it and stays; `--plan --out NEW` writes another")
+    else:
+        print(f"wrote {file}; `{_by(file, plan, file.parent)}` curates by it")
+
+
+def _by(file: Path, plan: Plan, out: Path) -> str:
+    """Return the command that curates by a plan of one's own."""
+    from lmod_train.extensions.table.plan import is_below
+
+    words = ["python", "-m", "lmod_train", "curate", "--table", str(file), "--out", str(out)]
+    inside = is_below(file, plan)
+    words += [] if inside else ["--follow_links"]
+    return shlex.join([*words, "--redistributable"] if plan.redistributable and not inside else words)
+
+
+class InDoubt(LmodError):
+    """Columns whose meaning the user must say."""
+
+    def __init__(self, columns: Sequence[Column], plan: Path | None) -> None:
+        self._options = [word for c in columns for option in c.options for word in option.split(" ", 1)]
+        self._plan = plan
+        lines = "\n".join(f"  {c.name}: {c.doubt}" for c in columns)
+        super().__init__(f"not understood with certainty, so nothing was curated:\n{lines}")
+
+    def typed(self, arguments: Sequence[str]) -> str:
+        """Return the message with the complete command that answers the doubts."""
+        words = [word for word in arguments if word != "--plan"]
+        again = shlex.join(["python", "-m", "lmod_train", *words, *self._options])
+        told = f"{self}\nNext: run `{again}` if that is right; `--column ignore=NAME` leaves a column out."
+        if self._plan is None:
+            return told
+        held = f"{self._plan} holds what was understood, and can be edited and used in place of the table"
+        return f"{told}\n{held}: `--table {self._plan}`"
+
+
+def _plan(
+    table: Path,
+    images: Path | None,
+    modality: str,
+    name: str,
+    licence: str,
+    redistributable: bool,
+    sheet: str,
+    language: str,
+) -> Plan:
+    """Return the plan that is named in place of a table, with what options replace in it, or one for the table."""
+    from lmod_train.core.vocabulary.modalities import MODALITIES, unknown_words
+    from lmod_train.extensions.table.plan import Plan, is_below, is_plan, read_plan
+
+    if unknown_words(modality) and modality:
+        known = ", ".join(m.name for m in MODALITIES[:7])
+        raise BadArgument("--modality", modality, f"an abbreviation such as {known}", "`--modality CFP` for fundus")
+    if redistributable and not licence and not is_plan(table):
+        expected = "the licence that permits it: `--licence TEXT`"
+        raise BadArgument("--redistributable", True, expected, "`--licence 'CC BY 4.0' --redistributable`, for example")
+    _check_exists(table)
+    if is_plan(table):
+        found = read_plan(table)
+        _refuse_elsewhere(table, replace(found, images=None) if images else found)
+        given: dict[str, Any] = {
+            "images": images,
+            "modality": modality,
+            "name": name,
+            "licence": licence,
+            "sheet": sheet,
+            "language": language,
+        }
+        found = replace(found, **{key: value for key, value in given.items() if value})
+        return replace(found, redistributable=redistributable or (found.redistributable and is_below(table, found)))
+    if not modality:
+        expected = "the modality of the images, which is not guessed: CFP, OCT, SLO, ..."
+        raise BadArgument("--modality", "", expected, "`--modality CFP` if they are colour fundus photographs")
+    from lmod_train.extensions.table.plan import identifier
+
+    stated = licence or "not stated"
+    named = name or identifier(table.stem)
+    return Plan(table, images, named, modality, stated, redistributable, sheet, language=language or "en")
+
+
+def _check_exists(table: Path) -> None:
+    """Refuse a table that does not exist.
+
+    Raises:
+        BadArgument: It does not; the cure is the table of the closest name beside it.
+    """
+    from lmod_train.extensions.table.places import TABLES, meant
+
+    if not table.exists():
+        raise BadArgument("--table", str(table), "an existing file", meant("--table", table, TABLES, "name the table"))
+
+
+def _refuse_elsewhere(file: Path, plan: Plan) -> None:
+    """Refuse a plan that names files outside its folder: one from someone else must not say which of yours are read.
+
+    Raises:
+        LeavesFolder: It does, and the user does not allow it.
+    """
+    from lmod_train.core.errors import LeavesFolder
+    from lmod_train.core.links import follows
+    from lmod_train.extensions.table.plan import is_below
+
+    if not follows() and not is_below(file, plan):
+        named = " and ".join(map(str, filter(None, (plan.table, plan.images))))
+        raise LeavesFolder(file, f"it names files outside its folder: {named}", link=True)
+
+
+def _understood(
+    plan: Plan, column: Sequence[str], value: Sequence[str], ask: Sequence[str]
+) -> tuple[Grid, Folder, list[Column], Plan]:
+    """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
+    from lmod_train.data.sources.grid import read_grid
+    from lmod_train.data.sources.sheets import UnreadableSheet
+    from lmod_train.extensions.table.columns import understand, with_images
+    from lmod_train.extensions.table.images import Folder, folder_of
+    from lmod_train.extensions.table.meanings import check_typed, option_of, typed
+    from lmod_train.extensions.table.places import check_images, meant
+    from lmod_train.extensions.table.plan import answering, asked_of, typed_words, with_options
+
+    _check_exists(plan.table)
+    try:
+        grid = read_grid(plan.table, plan.sheet)
+    except UnreadableSheet as error:
+        cure = "name a table with a header and rows; if it is one, save it as xlsx, or as CSV in UTF-8"
+        raise BadArgument("--table", str(plan.table), f"a table with a header ({error})", cure) from error
+    if not grid.rows:
+        lost = "".join(f"; {note}" for note in (*grid.notes, *(f"line {n}: {why}" for n, why in grid.lost[:3])))
+        found = f"rows below its header ({', '.join(grid.header)}), and it has no rows{lost}"
+        raise BadArgument("--table", str(plan.table), found, "name a table with a row for each image")
+    if plan.images is not None and not plan.images.is_dir():
+        cure = meant("--images", plan.images, None, "name the folder of the photographs")
+        raise BadArgument("--images", str(plan.images), "an existing folder", cure)
+    folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
+    whole = with_options(plan, column, value, grid.header)
+    for name in whole.answers.columns:
+        if name not in grid.header:
+            meaning = whole.answers.columns[name]
+            near = get_close_matches(name, grid.header, n=1)
+            cure = f"did you mean `{typed(option_of(meaning, near[0]))}`?" if near else "name one of them"
+            raise BadArgument("--column", name, f"a column of the table: {', '.join(grid.header)}", cure)
+    columns = understand(grid, folder, whole.answers)
+    check_images(grid, columns, folder, plan.images is not None)
+    check_typed(grid, columns, typed_words(value, grid.header))
+    known = {column.name for question in whole.questions for column in answering(question, columns)}
+    kept = with_images(grid, columns, folder)
+    new = [q for q in asked_of(kept, columns, whole.modality, ask, whole.language) if q["column"] not in known]
+    return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
+
+
+def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place | str] | None:
+    """Return where the image of each row is, if the table holds the images; base64 is decoded into a file of `out`."""
+    from lmod_train.core.types import Cut
+    from lmod_train.extensions.table.images import embedded, write_images
+    from lmod_train.extensions.table.source import Place
+
+    lines = [row.line for row in grid.rows]
+    if grid.images:
+        cuts = [Cut(column=grid.images, row=line - 1) for line in lines]
+        return {n: Place(grid.path, f"row-{n:06d}", cut) for n, cut in zip(lines, cuts, strict=True)}
+    index = grid.column("index") if "index" in grid.header else list(map(str, range(len(lines))))
+    held = [h for c in columns if c.meaning == "image" and (h := embedded(grid.column(c.name), index)) is not None]
+    if not held:
+        return None
+    file, stored = write_images(out, held[0])
+    placed = (
+        (n, one if isinstance(one, str) else Cut(column="image", row=one)) for n, one in zip(lines, stored, strict=True)
+    )
+    return {n: one if isinstance(one, str) else Place(file, f"image-{one.row:06d}", one) for n, one in placed}
+
+
+def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
+    """Return the tasks that ask about the table.
+
+    Raises:
+        BadArgument: There is nothing to ask.
+    """
+    from lmod_train.extensions.table.plan import tasks_of
+
+    tasks = tasks_of(columns, plan.questions, plan.modality, plan.language)
+    if not tasks:
+        own = [c.name for c in columns if c.meaning in ("own", "diagnosis", "quality", "camera")]
+        expected = "at least one question: no column has a diagnosis, grade, sex or age that the benchmark asks about"
+        cure = f"`{shlex.quote(f'--ask={own[0]}')}` asks about that column" if own else "add a column with a label"
+        raise BadArgument("--ask", "", expected, cure)
+    return tasks
+
+
+def _grounded(tasks: Sequence[Task]) -> list[Task]:
+    """Return the questions about changed images that extensions ask of tasks, e.g. with the evidence removed."""
+    kinds = [named(path) for path in joined("variants")]
+    return [made for kind in kinds for task in tasks if (made := kind.over(task)) is not None]
+
+
+def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Sequence[Column], out: Path) -> None:
+    """Print what the test split can show, and the commands that follow, the first of which needs no model."""
+    from lmod_train.core.artifacts.records import read_records
+
+    splits = {record.group: record.split for record in read_records(out / "records")}
+    test = sum(split == "test" for split in splits.values())
+    has_patients = any(column.meaning == "patient" for column in columns)
+    unit = ("patient" if has_patients else "image") + ("s" if len(splits) > 1 else "")
+    unit += "" if has_patients else " (no column states the patient, so intervals are over images)"
+    print(f"{len(splits)} {unit}, {test} of them in test{precision(test)}")
+    asked = [task.name for task in tasks if manifest["counts"].get(task.name)]
+    data = ["--data.curated", str(out), "--data.tasks", ",".join(asked), "--data.split", "all"]
+    runs = Path("runs", out.resolve().name)
+    tried = _typed("validate", "--config", "scripted", *data, "--run", str(runs / "scripted"))
+    print(f"next: `{tried}` tries the whole way in seconds, without a model: every reply is the reference answer")
+    zero = _typed("validate", "--config", "zero_shot", *data, "--run", str(runs / "zero_shot"))
+    print(f"      `{zero}` asks the small model that comes with the package, on any computer; with")
+    print("      `--model llava_1_5_7b` and another `--run`, LLaVA-1.5, which needs its weights and a GPU")
+    closed = next((task.name for task in tasks if task.name in asked and task.classes), "")
+    if closed and len(splits) >= ENOUGH:
+        folds = ["--folds", "5"] if test < SMALL else []
+        trained = _typed(
+            "fit", "--config", "cnn_four_way", "--data.curated", str(out), "--data.tasks", closed, *folds,
+            "--run", str(runs / "cnn")
+        )  # fmt: skip
+        print(f"      `{trained}` trains a small network" + (", tested on every part in turn" if folds else ""))
+
+
+def _typed(*words: str) -> str:
+    return shlex.join(["python", "-m", "lmod_train", *words])
+
+
+def precision(n: int) -> str:
+    """Return how well an accuracy on `n` independent items can be known, by the interval of a report at 0.5.
+
+    Example:
+        >>> precision(0), precision(6), precision(100)
+        ('', '; too few for an accuracy on test to tell anything', '; an accuracy on test would be known ... ± 0.10')
+    """
+    from lmod_train.scoring.shares import Evidence, share_interval
+
+    if not n:
+        return ""
+    low, high = share_interval(0.5, 0.25 / max(n - 1, 1), Evidence(n, n, n))
+    if low is None or high is None or high - low > TELLING:
+        return "; too few for an accuracy on test to tell anything"
+    return f"; an accuracy on test would be known to within ± {(high - low) / 2:.2f}"
+
+
+# What `curate --table` prints of a table: how it was read, what every column means, and what is asked.
+
+
+def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
+    """Print the table as it was read, and a line for every column: what it means, and examples of its cells."""
+    from lmod_train.extensions.table.looks import shown
+
+    where = f"; header in line {grid.header_line}" if grid.header_line else ""
+    print(f"{grid.path}: {grid.kind}; {len(grid.rows)} rows, {len(grid.header)} columns{where}")
+    for note in grid.notes:
+        print(f"  {note}")
+    meanings = [_meaning(column) for column in columns]
+    named, meant = min(28, max(len(c.name) for c in columns)), max(map(len, meanings))
+    for column, meaning in zip(columns, meanings, strict=True):
+        print(f"  {shown(column.name, named):<{named}}  {meaning:<{meant}}  {_examples(grid, column)}".rstrip())
+    for question in plan.questions:
+        print(f"  asks {question['name']}: {_kind(question)}: {question['words']}")
+    passed_on = "may be passed on" if plan.redistributable else "nothing of it leaves this machine"
+    print(f"licence: {plan.licence}; {passed_on}")
+
+
+def _kind(question: Mapping[str, Any]) -> str:
+    """Return the kind of a question in words, with its first choices."""
+    from lmod_train.extensions.table.looks import listed
+
+    kinds = {"choice": "one of", "grade": "a grade, in order", "several": "several of", "yes_no": "yes or no"}
+    kind = kinds.get(question["kind"], {"open": "free text", "number": "a number"}.get(question["kind"], ""))
+    choices = f" {listed(question['choices'])}" if question.get("choices") else ""
+    return f"{question['kind']}, {kind}{choices}"
+
+
+def _meaning(column: Column) -> str:
+    from lmod_train.core.vocabulary.scales import SCALES
+    from lmod_train.extensions.table.meanings import MEANINGS
+
+    if column.doubt:
+        return "?"
+    is_scale = any(column.meaning == scale.name for scale in SCALES)
+    text = MEANINGS.get(column.meaning, f"scale {column.meaning}" if is_scale else f"{column.meaning}: yes or no")
+    return f"{text}, {column.eye} eye" if column.eye else text
+
+
+def _examples(grid: Grid, column: Column) -> str:
+    """Return the first cells of a column with the words they stand for; none of what names a person."""
+    from lmod_train.extensions.table.looks import shown
+    from lmod_train.extensions.table.values import values_of
+
+    if column.doubt:
+        return column.doubt
+    if column.meaning in ("name", "birth"):
+        return ""
+    values = values_of(grid.column(column.name))
+    examples = [
+        f"{shown(cell)} -> {shown(word)}" if (word := column.words.get(cell, cell)) != cell else shown(cell)
+        for cell in list(values.count)[: 4 if column.words else 2]
+    ]
+    more = ", ..." if len(values.count) > len(examples) else ""
+    bad = [cell for cell in values.count if cell in column.bad]
+    lost = f"; without a value: {', '.join(shown(cell, 16) for cell in bad[:3])}" if bad else ""
+    return f"{', '.join(examples)}{more}{f' ({column.why})' if column.meaning == 'image' else ''}{lost}"

@@ -1,0 +1,428 @@
+"""Meanings of single columns, each found by one look at its name and cells; what a reader could doubt is asked."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from lmod_train.core.vocabulary.modalities import unknown_words
+from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.extensions.table.images import is_embedded
+from lmod_train.extensions.table.meanings import OPTIONS, Column, Seen, option_of, typed, value_of
+from lmod_train.extensions.table.values import (
+    Values,
+    age_of,
+    condition_of,
+    findings_of,
+    flag_of,
+    in_one_spelling,
+    number_of,
+    numbers_of,
+    sex_of,
+    side_of,
+    split_of,
+)
+from lmod_train.extensions.table.vocabulary import HEADERS, WEAK, plain
+
+_AGREED = 0.9
+"""Share of the rows whose cells must be of a meaning that the name of the column states."""
+
+
+def look_at(seen: Seen) -> Column:
+    """Return the meaning of a column by the first look that finds one."""
+    for look in _LOOKS:
+        column = look(seen)
+        if column is not None:
+            return column
+    return _own(seen)
+
+
+def _own(seen: Seen) -> Column:
+    words, bad = own_words(seen.values)
+    return Column(seen.name, "own", _kind_in_words(seen.values), words, bad=bad)
+
+
+def own_words(values: Values) -> tuple[dict[str, str], dict[str, str]]:
+    """Return cell -> word of a column that is the table's own, and cells without one.
+
+    One spelling of each choice; numbers whose sign groups thousands, without it.
+    """
+    kind = kind_of(values)
+    if kind == "number":
+        numbers = numbers_of(values.count)
+        words = {cell: f"{n:.15g}" for cell, n in numbers.items() if number_of(cell) != n}
+        unclear = "a number with thousands or decimals, which no other cell of the column shows"
+        return words, {c: unclear for c in values.count if c not in numbers and number_of(c) is not None}
+    return (in_one_spelling({c: c for c in values.count}, values), {}) if kind == "choice" else ({}, {})
+
+
+def _named(seen: Seen, meaning: str) -> bool:
+    return seen.bare in HEADERS[meaning]
+
+
+def pieces_of(name: str) -> list[str]:
+    """Return the words of a name: ``DxDescription``, ``Glaucoma_Label``."""
+    return [piece for piece in re.split(r"[\W_]+|(?<=[a-z])(?=[A-Z])", name) if piece]
+
+
+def _image(seen: Seen) -> Column | None:
+    named = _named(seen, "image")
+    if named and is_embedded(seen.values.count):
+        return Column(seen.name, "image", "images in base64")
+    if not seen.values.rows or (seen.eye and seen.bare and not named and not has_endings(seen.values)):
+        return None
+    matched = {cell for cell in seen.values.count if seen.folder.find(cell)[0]}
+    share = seen.values.share(dict.fromkeys(matched))
+    unique = len(seen.values.count) >= 0.9 * seen.values.rows
+    by_number = {c for c in seen.values.count if len(seen.folder.find(c, numbers=True)[0]) == 1} - matched
+    if (
+        share >= 0.5
+        and not by_number
+        and (named or has_endings(seen.values) or (share >= 0.95 and unique and not _named(seen, "index")))
+    ):
+        return Column(seen.name, "image", f"{len(matched)} of {len(seen.values.count)} name a file")
+    if by_number and (named or share >= 0.5) and len(by_number | matched) * 2 > len(seen.values.count):
+        cell = next(iter(by_number))
+        file = seen.folder.find(cell, numbers=True)[0][0].name
+        doubt = f"whether {cell} is the file {file}"
+        return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("image", seen.name),))
+    if named and has_endings(seen.values):
+        return Column(seen.name, "image", f"by its name; {len(matched)} of {len(seen.values.count)} name a file")
+    return None
+
+
+def has_endings(values: Values) -> bool:
+    """Return whether most cells end like files of images."""
+    files = [cell for cell in values.count if re.search(r"\.(?:jpe?g|png|tiff?|bmp|gif|webp|jp2)$", cell, re.I)]
+    return len(files) * 2 > len(values.count)
+
+
+def _unused(seen: Seen) -> Column | None:
+    for meaning in ("name", "birth", "notes", "licence", "box", "date", "index"):
+        if _named(seen, meaning):
+            return Column(seen.name, meaning, "by its name")
+    if not seen.values.rows:
+        return Column(seen.name, "ignore", "it is empty")
+    return None
+
+
+def _patient(seen: Seen) -> Column | None:
+    return Column(seen.name, "patient", "by its name") if _named(seen, "patient") else None
+
+
+def _finite(
+    meaning: str, read: Callable[[str, frozenset[str]], str | None], expected: str
+) -> Callable[[Seen], Column | None]:
+    """Return a look at columns of a few known words, with a name that states them."""
+
+    def look(seen: Seen) -> Column | None:
+        if not _named(seen, meaning):
+            return None
+        return _of_words(seen, meaning, read, expected)
+
+    return look
+
+
+def _of_words(
+    seen: Seen, meaning: str, read: Callable[[str, frozenset[str]], str | None], expected: str
+) -> Column | None:
+    all_words = frozenset(map(plain, seen.values.count))
+    words = {cell: word for cell in seen.values.count if (word := read(cell, all_words))}
+    bad = {cell: f"expected {expected}" for cell in seen.values.count if cell not in words}
+    if seen.values.rows and seen.values.share(words) >= 0.5:
+        if codes := _mixed_codes(bad, seen):
+            return _codes_in_doubt(seen, meaning, words, codes)
+        return Column(seen.name, meaning, "by its name and its cells", words, bad=bad)
+    if not words and seen.values.rows and len(seen.values.count) <= 4:
+        codes = sorted(seen.values.count)
+        said = f"`--value {meaning}:{codes[0]}={expected.partition(' ')[0]}` says so of {codes[0]}"
+        doubt = f"which words {listed(codes)} stand for ({expected}); {said}"
+        options = _sexes(codes) if meaning == "sex" else (option_of("ignore", seen.name),)
+        return Column(seen.name, "ignore", "", doubt=doubt, options=options, about=meaning)
+    return None
+
+
+_CODED = re.compile(r"(\d{1,2})(?:\.0)?(?:\s*[=:]\s*(\S.*))?")
+"""A code, alone or with the word that it stands for: ``1``, ``1 = mild``."""
+
+
+def _mixed_codes(cells: Iterable[str], seen: Seen) -> list[str]:
+    """Return the codes among cells if they are too many to be errors of typing, so that their words must be asked."""
+    codes = [cell for cell in cells if _CODED.fullmatch(cell)]
+    return codes if seen.values.share(dict.fromkeys(codes)) > 1 - _AGREED else []
+
+
+def _codes_in_doubt(seen: Seen, meaning: str, words: Mapping[str, str], codes: Sequence[str]) -> Column:
+    """Return a column of words among which codes stand, with the words that cells such as ``1 = mild`` state."""
+    named = {found[1]: found[2] for cell in seen.values.count if (found := _CODED.fullmatch(cell)) and found[2]}
+    stated = {cell: named[found[1]] for cell in codes if (found := _CODED.fullmatch(cell)) and found[1] in named}
+    said = typed(value_of(seen.name, codes[0], stated.get(codes[0], "WORD")))
+    doubt = f"which words the codes {listed(sorted(codes))} stand for, beside words; `{said}` says so"
+    options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(codes) else []
+    options = options or [option_of("ignore", seen.name)]
+    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=meaning)
+
+
+def _sexes(codes: Sequence[str]) -> tuple[str, ...]:
+    """Return options that read 1 and 2 as ISO/IEC 5218 does; of other codes nothing is known."""
+    if any(shown(code) != code for code in codes):
+        return ()
+    if set(codes) <= {"1", "2"}:
+        return ("--value sex:1=male", "--value sex:2=female")
+    return (f"--value sex:{codes[0]}=male", *(f"--value sex:{code}=female" for code in codes[1:2]))
+
+
+def _age(seen: Seen) -> Column | None:
+    if not _named(seen, "age"):
+        return None
+    if re.search(r"month|monat|\bmes|mois|\bday|\btag|jour|\bdia|week|woche|月|日", seen.name.casefold()):
+        return Column(seen.name, "own", "an age, but not in years")
+    ages = {cell: f"{age:g}" for cell in seen.values.count if (age := age_of(cell)) is not None}
+    if seen.values.share(ages) >= 0.5:
+        bad = {cell: "expected an age in years below 120" for cell in seen.values.count if cell not in ages}
+        return Column(seen.name, "age", "by its name and its cells", ages, bad=bad)
+    return Column(seen.name, "own", "named like an age, but its cells are none")
+
+
+def _flag(seen: Seen) -> Column | None:
+    pieces = [piece for piece in pieces_of(seen.name) if plain(piece) not in WEAK["diagnosis"]]
+    condition = condition_of(seen.name) or condition_of(seen.bare) or condition_of(" ".join(pieces))
+    if condition is None or not seen.values.rows:
+        return None
+    words = {cell: word for cell in seen.values.count if (word := flag_of(cell))}
+    if _is_ticked(seen, words):
+        return _ticks(seen, condition, words)
+    if seen.values.share(words) >= _AGREED:
+        bad = {cell: "expected yes or no" for cell in seen.values.count if cell not in words}
+        return Column(seen.name, condition, "named like a disease, with yes or no", words, bad=bad)
+    if all(number_of(cell) is not None for cell in seen.values.count) and len(seen.values.count) <= 8:
+        return _coded_flag(seen, condition)
+    if seen.values.share(words) >= 0.5:
+        other = sorted(cell for cell in seen.values.count if cell not in words)
+        doubt = f"whether {listed(other)} are yes or no; `{typed(value_of(seen.name, other[0], 'yes'))}` says so"
+        options = (option_of("ignore", seen.name),)
+        return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about=condition)
+    return replace(_own(seen), about=condition)
+
+
+def _is_ticked(seen: Seen, words: Mapping[str, str]) -> bool:
+    """Return whether one word, which is not no, stands in some rows and nothing in the others."""
+    return (
+        len(set(map(str.casefold, seen.values.count))) == 1 and bool(seen.values.blank) and "no" not in words.values()
+    )
+
+
+def _ticks(seen: Seen, condition: str, words: Mapping[str, str]) -> Column:
+    """Return a column of ticks with the doubt whether an empty cell is no: the eye may not have been examined."""
+    ticked, blank = (
+        listed(seen.values.count),
+        " and ".join(repr(cell) if cell else "empty" for cell in seen.values.blank),
+    )
+    options = [value_of(seen.name, cell, "yes") for cell in seen.values.count if cell not in words]
+    options += [value_of(seen.name, cell, "no") for cell in seen.values.blank]
+    unknown = typed(value_of(seen.name, seen.values.blank[0], "unknown"))
+    doubt = f"whether {ticked} is yes, and whether {blank} cells are no; `{unknown}` if they may not be examined"
+    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=condition)
+
+
+def _coded_flag(seen: Seen, condition: str) -> Column:
+    """Return a doubt about numbers in a column of a disease: yes and no, of which one reading is shown, or grades."""
+    codes = sorted(seen.values.count)
+    named = condition if ":" in seen.name else seen.name
+    first = flag_of(codes[0]) or {"yes": "no", "no": "yes"}.get(flag_of(codes[-1]) or "", "yes")
+    words = (first, "no" if first == "yes" else "yes")
+    values = tuple(f"--value {named}:{code}={word}" for code, word in zip(codes, words, strict=False))
+    graded = option_of("grade", seen.name)
+    said = " ".join(shlex.join(option.split(" ", 1)) for option in values)
+    doubt = f"whether {listed(codes)} are yes and no of {condition} (`{said}`{', ...' if len(codes) > 2 else ''})"
+    can_be_grades = not levels_of(seen.values)[1]
+    doubt += f", or grades of it (`{shlex.join(graded.split(' ', 1))}`)" if can_be_grades else ""
+    options = (graded,) if can_be_grades and len(codes) > 2 else values
+    known = {code: word for code in codes if (word := flag_of(code))}
+    return Column(seen.name, "ignore", "", known, doubt=doubt, options=options, about=condition)
+
+
+def _grade(seen: Seen) -> Column | None:
+    strong, weak = _named(seen, "grade"), seen.bare in WEAK["grade"]
+    scale = next((scale for scale in SCALES if plain(scale.name) in seen.bare), None)
+    numbers = {cell: cell for cell in seen.values.count if re.fullmatch(r"\d(?:\.0)?", cell)}
+    share = seen.values.share(numbers)
+    coded = seen.values.share(dict.fromkeys(filter(_CODED.fullmatch, seen.values.count)))
+    if (scale is not None or strong) and coded > 1 - _AGREED and share < _AGREED and not seen.classes:
+        return _levels_in_doubt(seen, scale.name if scale is not None else "grade", numbers)
+    if scale is not None and share >= _AGREED:
+        words = {cell: level for cell in numbers if (level := cell[0]) in scale.levels}
+        if len(words) < len(numbers) or set(words.values()) <= {"0", "1"}:
+            levels = ", ".join(scale.levels)
+            doubt = f"whether {listed(sorted(seen.values.count))} are levels of {scale.name} ({levels})"
+            options = (option_of("grade", seen.name),)
+            return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about=scale.name)
+        bad = {c: f"expected one of {', '.join(scale.levels)}" for c in seen.values.count if c not in words}
+        return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
+    is_coded = plain(seen.name) in HEADERS["diagnosis"] and share >= _AGREED
+    if seen.classes or not (strong or weak or is_coded) or share < 0.5 or not seen.values.rows:
+        return None
+    few = {cell[0] for cell in numbers} <= {"0", "1"}
+    if not strong or few:
+        kind = "yes or no, or a grade" if few else "a grade, or a class"
+        doubt = f"whether {listed(sorted(seen.values.count))} are {kind}"
+        about = "diagnosis" if _named(seen, "diagnosis") or seen.bare in WEAK["diagnosis"] else "grade"
+        options = (option_of("grade", seen.name),)
+        return Column(seen.name, "ignore", "", doubt=doubt, options=options, about=about)
+    words, bad = levels_of(seen.values)
+    return Column(seen.name, "grade", "by its name and its cells", words, bad=bad)
+
+
+def _levels_in_doubt(seen: Seen, meaning: str, numbers: Mapping[str, str]) -> Column:
+    """Return a column of levels as numbers and as words, whose numbers are asked unless ``1 = mild`` states them."""
+    others = sorted(cell for cell in seen.values.count if cell not in numbers)
+    stated = {cell: found[1] for cell in others if (found := _CODED.fullmatch(cell))}
+    said = typed(value_of(seen.name, others[0], stated.get(others[0], "1")))
+    doubt = f"which levels {listed(others)} are, beside numbers; `{said}` says so"
+    options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(others) else []
+    words = {cell: level[0] for cell, level in numbers.items()}
+    options = options or [option_of("ignore", seen.name)]
+    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=meaning)
+
+
+def levels_of(values: Values) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the levels of a grade, and cells far from the others, such as a 7 among 0 to 3."""
+    numbers = {cell: float(cell) for cell in values.count if number_of(cell) is not None and "," not in cell}
+    steps = sorted(numbers.values())
+    last = next((low for low, high in pairwise(steps) if high - low > 1), steps[-1] if steps else 0)
+    words = {cell: f"{number:g}" for cell, number in numbers.items() if number <= last}
+    bad = {cell: "expected a level next to the others" for cell in values.count if cell not in words}
+    return words, bad
+
+
+def _diagnosis(seen: Seen) -> Column | None:
+    pieces = {plain(piece) for piece in pieces_of(seen.name)}
+    strong = _named(seen, "diagnosis")
+    weak = seen.bare in WEAK["diagnosis"]
+    partly = any(p in HEADERS["diagnosis"] or p.startswith("diagn") for p in pieces)
+    if not (strong or weak or partly) or not seen.values.rows:
+        return None
+    if seen.classes:
+        names = {str(n): name for n, name in enumerate(seen.classes)}
+        words = {cell: findings_of(names[cell]).words for cell in seen.values.count if cell in names}
+        bad = {
+            cell: f"expected 0 to {len(names) - 1}, which the file names"
+            for cell in seen.values.count
+            if cell not in words
+        }
+        return Column(seen.name, "diagnosis", "classes that the file names", words, bad=bad)
+    known = {cell for cell in seen.values.count if findings_of(cell).present or findings_of(cell).absent}
+    share = seen.values.share(dict.fromkeys(known))
+    if all(re.fullmatch(r"\d+(?:\.0)?|[A-Za-z]", cell) for cell in seen.values.count):
+        if partly and not (strong or weak):
+            return None
+        code = next(iter(seen.values.count))
+        doubt = f"which diagnoses the codes {listed(sorted(seen.values.count))} stand for"
+        own = f"--value 'diagnosis:{code}=NAME' for each; `--column grade={seen.name}` if they are grades"
+        options = (option_of("ignore", seen.name),)
+        return Column(seen.name, "ignore", "", doubt=f"{doubt} ({own})", options=options, about="diagnosis")
+    if strong or share >= 0.3:
+        bad = {cell: "a code among words" for cell in seen.values.count if _CODED.fullmatch(cell)}
+        stated = {cell: findings_of(cell).words for cell in seen.values.count if cell not in bad}
+        words = in_one_spelling(stated, seen.values)
+        if codes := _mixed_codes(bad, seen):
+            return _codes_in_doubt(seen, "diagnosis", words, codes)
+        return Column(seen.name, "diagnosis", "by its name" if strong else "by its cells", words, bad=bad)
+    return None
+
+
+def _split(seen: Seen) -> Column | None:
+    words = {cell: split for cell in seen.values.count if (split := split_of(cell))}
+    if _named(seen, "split") and seen.values.rows:
+        if seen.values.share(words) >= 0.5:
+            bad = {cell: "expected train, val or test" for cell in seen.values.count if cell not in words}
+            return Column(seen.name, "split", "by its name and its cells", words, bad=bad)
+        codes = sorted(seen.values.count)
+        said = f"`--value split:{codes[0]}=test` says so of {codes[0]}"
+        doubt = f"which of train, val and test {listed(codes)} are; {said}"
+        options = (option_of("ignore", seen.name),)
+        return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about="split")
+    if words and seen.values.share(words) == 1 and (len(set(words.values())) > 1 or _named(seen, "split")):
+        return Column(seen.name, "split", "by its cells", words)
+    return None
+
+
+def _plain_text(meaning: str) -> Callable[[Seen], Column | None]:
+    def look(seen: Seen) -> Column | None:
+        return Column(seen.name, meaning, "by its name") if _named(seen, meaning) and seen.values.rows else None
+
+    return look
+
+
+def _modality(seen: Seen) -> Column | None:
+    if not _named(seen, "modality"):
+        return None
+    words = {cell: cell for cell in seen.values.count if not unknown_words(cell)}
+    return (
+        Column(seen.name, "modality", "by its name and its cells", words)
+        if len(words) == len(seen.values.count)
+        else None
+    )
+
+
+def _option_of_question(seen: Seen) -> Column | None:
+    return Column(seen.name, "option", "by its name") if seen.name in OPTIONS else None
+
+
+def _weak_patient(seen: Seen) -> Column | None:
+    return Column(seen.name, "id", "an id") if seen.bare in WEAK["patient"] else None
+
+
+def _side(cell: str, _: frozenset[str]) -> str | None:
+    return side_of(cell)
+
+
+def _unnamed_side(seen: Seen) -> Column | None:
+    """Return a doubt about a column whose cells all are sides, and whose name does not say so."""
+    words = {cell: side for cell in seen.values.count if (side := side_of(cell))}
+    if not seen.values.rows or len(words) < len(seen.values.count) or len(set(words.values())) < 2:
+        return None
+    doubt = f"whether {listed(sorted(seen.values.count))} are sides of the eye"
+    options = (option_of("laterality", seen.name),)
+    return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about="laterality")
+
+
+def listed(cells: Iterable[str]) -> str:
+    """Return the first cells, and how many more there are."""
+    named = [shown(cell) for cell in cells]
+    return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
+
+
+def shown(text: str, most: int = 24) -> str:
+    """Return the beginning of a cell in one line."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(text) <= most else f"{line[: most - 3]}..."
+
+
+def _kind_in_words(values: Values) -> str:
+    kind, distinct = kind_of(values), len(values.count)
+    return {"yes_no": "yes or no", "number": "numbers", "choice": f"{distinct} words", "open": "free text"}[kind]
+
+
+def kind_of(values: Values) -> str:
+    """Return the kind of question that a column can be: yes_no, number, choice or open."""
+    numbers = numbers_of(values.count)
+    if values.rows and all(flag_of(cell) for cell in values.count) and not set(values.count) <= {"0", "1"}:
+        return "yes_no"
+    if (
+        values.rows
+        and sum(n for c, n in values.count.items() if c in numbers or number_of(c) is not None) >= _AGREED * values.rows
+    ):
+        return "number"
+    return "choice" if len(values.count) <= 12 and values.rows >= 2 * len(values.count) else "open"
+
+
+_LOOKS: tuple[Callable[[Seen], Column | None], ...] = (
+    _image, _patient, _finite("laterality", _side, "left or right"), _finite("sex", sex_of, "male or female"), _age,
+    _split, _grade, _flag, _diagnosis, _modality, _unused,
+    *map(_plain_text, ("camera", "quality", "question", "answer")), _option_of_question, _weak_patient, _unnamed_side,
+)  # fmt: skip
+"""From what cells show to what only a name suggests."""

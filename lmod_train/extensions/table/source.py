@@ -1,0 +1,505 @@
+"""A user's own table as a source of the one curation: one sample an image, every loss listed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+from lmod_train.core.connected_components import join
+from lmod_train.core.files import sha256_of
+from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Question, Sample, SampleStream
+from lmod_train.core.vocabulary.phantoms import NOTE
+from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.grid import Grid, Row
+from lmod_train.data.sources.picture import size_of
+from lmod_train.extensions.table.images import Folder, listed_in
+from lmod_train.extensions.table.meanings import ONE_FACT, Column, in_a_row, of_patients
+from lmod_train.extensions.table.places import boxes_in, is_filled
+from lmod_train.extensions.table.plan import Plan, answering, own_word
+from lmod_train.extensions.table.values import condition_of, findings_of, is_missing, same_person
+from lmod_train.extensions.table.vocabulary import plain
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.prompt import prompt
+
+Eye = Literal["", "left", "right"]
+
+_SCALES = frozenset(scale.name for scale in SCALES)
+
+_FACTS = ONE_FACT | {"camera", "quality"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an image is: a file below the folder, or a row of a Parquet file.
+
+    Attributes:
+        path: The file.
+        key: Key of the image in records.
+        cut: Column and row of a Parquet file.
+    """
+
+    path: Path
+    key: str
+    cut: Cut = field(default_factory=Cut)
+
+
+@dataclass
+class Entry:
+    """One image of a row, with what the row states of it, and the numbers of its patient."""
+
+    row: Row
+    eye: Eye
+    place: Place
+    stated: dict[str, tuple[Column, str, str]] = field(default_factory=dict)
+    people: list[str] = field(default_factory=list)
+    date: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    patient: Patient = field(default_factory=Patient)
+    person: str = ""
+    split: Literal["", "train", "val", "test"] = ""
+    modality: str = ""
+    outlines: tuple[Outline, ...] = ()
+    boxed: bool = False
+
+
+class OwnTable(Source):
+    """The images of a user's table, as `lmod_train.extensions.table.columns` understands it.
+
+    A row is one image, or one of each eye. Rows that name the same image are one sample: values in which they differ
+    are left out and listed. The group is the patient, whose name or number is in no record, only a hash of it.
+
+    Args:
+        plan: How the table is read.
+        grid: The table.
+        columns: What its columns mean, nothing of it in doubt.
+        folder: The images.
+        tasks: That ask about it; an image that none of them asks about is listed.
+        rows: Place of the image of each row, by the row's line, if the table holds the images; else why there is none.
+    """
+
+    name = "table"
+    modality = ""
+    licence = "not stated"
+    redistributable = False
+    reference = ""
+
+    def __init__(
+        self,
+        plan: Plan,
+        grid: Grid,
+        columns: Sequence[Column],
+        folder: Folder,
+        tasks: Sequence[Task],
+        rows: Mapping[int, Place | str] | None = None,
+    ) -> None:
+        super().__init__(folder.root)
+        self.name, self.modality, self.licence = plan.name, plan.modality, plan.licence
+        self.redistributable = plan.redistributable
+        self.states_patients = any(c.meaning == "patient" for c in columns)
+        self._plan, self._grid, self._columns, self._folder = plan, grid, columns, folder
+        self._tasks, self._rows = tasks, rows
+        self._regions, self._size = boxes_in(columns), lru_cache(maxsize=1)(size_of)
+        names = [c.name for c in columns if c.meaning == "patient"]
+        self._patients = {name: f"{name}: " if n else "patient " for n, name in enumerate(names)}
+        self._at = {name: place for place, name in enumerate(grid.header)}
+        self._questions: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)  # of a column, by its name
+        for question in plan.questions:
+            for column in answering(question, columns):
+                self._questions[column.name].append(question)
+
+    @property
+    def is_phantom(self) -> bool:
+        """Whether every image is a phantom: a folder of photographs may have a folder of phantoms below it."""
+        drawn = {folder: _is_drawn(folder, self.root) for folder in {file.parent for file in self._folder.files}}
+        if drawn and self.root.parent == self._grid.path.parent and (self.root.parent / NOTE).exists():
+            return True  # the table was drawn with them
+        return bool(drawn) and all(drawn.values())
+
+    @classmethod
+    def found_in(cls, folder: Path) -> bool:
+        """Return False: a table is named by the user, and not searched for."""
+        return False
+
+    def verify(self) -> None:
+        """Do nothing: the table was read before."""
+
+    def check_links(self) -> None:
+        """Check the folder of the images; where the table holds them, none of its folder is read."""
+        if self._rows is None:
+            super().check_links()
+
+    def inputs(self) -> Mapping[str, Any]:
+        """Return name and SHA-256 of the table and how it was read, so that another reading is told from this one."""
+        words = {c.name: _few(c.words) for c in self._columns if c.words and _is_finite(c.meaning)}
+        return {
+            "table": self._grid.path.name,
+            "sha256": sha256_of(self._grid.path),
+            "columns": {c.name: c.meaning for c in self._columns},
+            "words": words,
+            "modality": self.modality,
+            "licence": self.licence,
+            "redistributable": self.redistributable,
+        }
+
+    def samples(self) -> SampleStream:
+        """Yield one sample an image in the order of the rows, and a line for every row, cell and file that is lost."""
+        for line, why in self._grid.lost:
+            yield self._line(line, "unreadable row", why)
+        entries: list[Entry] = []
+        asking = any(c.meaning == "question" for c in self._columns)
+        copies = copies_in(self._grid, self._columns) if asking else {}
+        for row in self._grid.rows:
+            if row.line in copies:
+                yield self._line(row.line, "copy of a question", copies[row.line])
+                continue
+            for item in self._of_row(row):
+                if isinstance(item, Dropped):
+                    yield item
+                else:
+                    entries.append(item)
+        yield from self._fill(entries)
+        _as_one_person(entries)
+        if asking:
+            yield from (self._asking(entry) for entry in entries)
+        else:
+            yield from self._pictures(entries)
+        used = {entry.place.path for entry in entries}
+        for file in self._folder.files if self._rows is None else ():
+            if file not in used:
+                yield self._drop(file, "no row in the table")
+
+    def _line(
+        self, line: int, reason: str, detail: str, extent: Literal["gone", "part"] = "gone", eye: str = ""
+    ) -> Dropped:
+        key = f"line {line}" + (f", {eye} eye" if eye else "")
+        return Dropped(self.name, key, self._grid.path.name, "read", reason, detail, extent)
+
+    def _of_row(self, row: Row) -> Iterator[Entry | Dropped]:
+        images = [c for c in self._columns if c.meaning == "image"]
+        for column in images:
+            eye: Eye = "left" if column.eye == "left" else "right" if column.eye == "right" else ""
+            place = self._place(row, column)
+            if isinstance(place, str):
+                yield self._line(row.line, "no image", place, eye=eye)
+                continue
+            entry = Entry(row, eye, place)
+            yield from self._cells(entry, len(images) > 1)
+            yield from self._boxes(entry)
+            yield entry
+
+    def _place(self, row: Row, column: Column) -> Place | str:
+        """Return where the image of a row is, or why it has none."""
+        cell = row.cells[self._at[column.name]]
+        if self._rows is not None:
+            return self._rows[row.line]
+        if is_missing(cell):
+            return f"{column.name} is empty"
+        files, _ = self._folder.find(cell, numbers=column.stated)
+        if not files:
+            if several := listed_in(cell):
+                return f"{column.name}: a list of {several} images, expected one"
+            return f"{column.name}: no file {cell!r} below {self._folder.root}"
+        if len(files) > 1:
+            named = ", ".join(file.relative_to(self._folder.root).as_posix() for file in files[:3])
+            return f"{column.name}: {cell!r} may be any of {len(files)} files ({named}); write its folder in the cell"
+        return Place(files[0], self._key(files[0]))
+
+    def _key(self, file: Path) -> str:
+        """Return the key of a file: its path below the folder without ending, with it where another has the same."""
+        path = file.relative_to(self._folder.root)
+        twins = self._folder.find(path.with_suffix("").as_posix())[0]
+        return (path if len(twins) > 1 else path.with_suffix("")).as_posix().replace("\\", "_")
+
+    def _cells(self, entry: Entry, both: bool) -> Iterator[Dropped]:
+        """Take from the cells of a row what they state of an image, and yield a line for each that has no value."""
+        for column in self._columns:
+            cell = entry.row.cells[self._at[column.name]]
+            if column.meaning == "date":
+                entry.date = entry.date or ("" if is_missing(cell) else cell)
+            if column.eye and column.eye != (entry.eye or self._side(entry.row)):
+                continue
+            if not column.is_used or column.meaning == "image" or (is_missing(cell) and cell not in column.words):
+                continue
+            if cell in column.bad:
+                detail = f"{column.name}: {cell[:80]!r}: {column.bad[cell]}"
+                yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
+            elif column.meaning == "patient":
+                entry.people.append(f"{self._patients[column.name]}{same_person(cell)}")
+            elif not (both and not column.eye and column.meaning not in _FACTS):  # one of both eyes is of neither
+                entry.stated[column.name] = (column, cell, column.words.get(cell, cell))
+        if self._patients and not entry.people:
+            detail = "the patient is not stated; the image counts as one of its own"
+            yield self._line(entry.row.line, "no patient", detail, "part", entry.eye)
+        if both and not entry.people:
+            entry.people.append(f"row {entry.row.line}")
+
+    def _fill(self, entries: Sequence[Entry]) -> Iterator[Dropped]:
+        """Give images the labels and facts that are stated of them, and yield a line for each value that is lost."""
+        apart = of_patients([(entry.people, entry.date, entry.stated) for entry in entries])
+        for entry, others in zip(entries, apart, strict=True):
+            for name, other in (in_a_row(entry.stated) | others).items():
+                detail = f"{name}: {entry.stated.pop(name)[1][:80]!r} is contradicted by {other}, so neither is used"
+                yield self._line(entry.row.line, "contradictory values", detail, "part", entry.eye)
+            facts = {c.meaning: word for c, _, word in reversed(entry.stated.values()) if c.meaning in _FACTS}
+            for column, cell, word in entry.stated.values():
+                entry.labels |= self._labels(column, cell, word)
+                for question in self._questions[column.name]:
+                    if not _is_choice(question, entry.labels.get(f"table/{question['name']}")):
+                        detail = f"{column.name}: {cell[:80]!r} is no answer to the question {question['name']}"
+                        yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
+            entry.split = facts.get("split", "")  # type: ignore[assignment]
+            entry.modality = facts.get("modality", self.modality)
+            age, side = facts.get("age"), entry.eye or facts.get("laterality")
+            named = (facts.get("sex"), side, facts.get("camera"), facts.get("quality"))
+            entry.patient = Patient(None if age is None else float(age), *named)
+
+    def _boxes(self, entry: Entry) -> Iterator[Dropped]:
+        """Add the boxes of its row to an entry, and yield a line for each that cannot be used."""
+        row = dict(zip(self._grid.header, entry.row.cells, strict=True))
+        named = next((c for c in self._columns if c.meaning == "structure"), None)
+        for boxes in self._regions:
+            if not is_filled(boxes, row):
+                continue
+            entry.boxed = True
+            if not boxes.structure and named and row[named.name] in named.bad:
+                continue  # listed as a cell
+            structure = boxes.structure or (named.words.get(row[named.name], "") if named else "")
+            size = None if entry.place.cut.column else self._size(entry.place.path)
+            outline = boxes.outline(row, structure, size)
+            if isinstance(outline, Outline):
+                entry.outlines += (outline,)
+            else:
+                yield self._line(entry.row.line, "unreadable box", outline, "part")
+
+    def _side(self, row: Row) -> str:
+        """Return the side of the eye that a row states; empty without one."""
+        sides = (c.words.get(row.cells[self._at[c.name]], "") for c in self._columns if c.meaning == "laterality")
+        return next(filter(None, sides), "")
+
+    def _labels(self, column: Column, cell: str, word: str) -> dict[str, str]:
+        """Return the labels that a cell gives: of the vocabulary, and of the table's own questions."""
+        found: dict[str, str] = {}
+        if column.meaning == "diagnosis":
+            labels = findings_of(word).labels
+            found = {"diagnosis": labels["diagnosis"]} if "diagnosis" in labels else {}
+        elif condition_of(column.meaning) or column.meaning in _SCALES:
+            found = {column.meaning: word}
+        for question in self._questions[column.name]:
+            if own := own_word(column, cell, question["kind"]):
+                found[f"table/{question['name']}"] = own
+        return found
+
+    def _pictures(self, entries: Sequence[Entry]) -> Iterator[Sample | Dropped]:
+        """Yield a sample for each image, of the first row that names it."""
+        by_place: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            by_place[entry.place.key].append(entry)
+        for entry in entries:
+            same = by_place[entry.place.key]
+            if entry is not same[0]:
+                if entry.boxed:
+                    continue
+                detail = f"line {same[0].row.line} names the same image, {entry.place.key}"
+                yield self._line(entry.row.line, "same image twice", detail, eye=entry.eye)
+                continue
+            merged, lost = _merged(same)
+            for name in lost:
+                lines = ", ".join(str(one.row.line) for one in same)
+                detail = f"lines {lines} differ in {name.removeprefix('table/')}, which has no value then"
+                yield self._line(entry.row.line, "contradictory rows", detail, "part", entry.eye)
+            sample = self._sample(merged)
+            if not sample.outlines and next((q for task in self._tasks for q in task.ask(sample)), None) is None:
+                yield self._line(entry.row.line, "no question", "none of its values is asked about", eye=entry.eye)
+            else:
+                yield sample
+
+    def _sample(self, entry: Entry) -> Sample:
+        return Sample(
+            source=self.name,
+            key=entry.place.key,
+            modality=entry.modality,
+            image=entry.place.path,
+            group=self._group_of(entry.person) if entry.person else entry.place.key,
+            licence=self.licence,
+            labels=entry.labels,
+            outlines=entry.outlines,
+            cut=entry.place.cut,
+            patient=entry.patient,
+            split=entry.split,
+        )
+
+    def _asking(self, entry: Entry) -> Sample | Dropped:
+        """Return a row that is a question about its image as a sample."""
+        row = dict(zip(self._grid.header, entry.row.cells, strict=True))
+        asked = question_in(row, self._columns, self._plan.language)
+        if isinstance(asked, str):
+            return self._line(entry.row.line, "no question", asked)
+        sample = self._sample(_replace_key(entry, f"line-{entry.row.line}"))
+        image = ImageFile(entry.place.path, entry.place.key, entry.modality, entry.place.cut)
+        return replace(sample, image=None, cut=Cut(), shared_images=(image,), asked=(asked,))
+
+
+def _is_finite(meaning: str) -> bool:
+    """Return whether the words of a meaning are of the vocabulary, and so no one's own."""
+    return meaning in ("laterality", "sex", "split", "grade") or meaning in _SCALES or condition_of(meaning) is not None
+
+
+def _few(words: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the words of cells, and of many their hash."""
+    if len(words) <= _MOST_WORDS:
+        return dict(words)
+    return {"sha256": sha256(repr(sorted(words.items())).encode()).hexdigest()}
+
+
+_MOST_WORDS = 40
+"""Cells above which the manifest does not list their words."""
+
+
+def _is_choice(question: Mapping[str, Any], word: str | None) -> bool:
+    known = set(question.get("choices") or ())
+    return word is not None and (not known or set(filter(None, word.split("; "))) <= known)
+
+
+def _replace_key(entry: Entry, key: str) -> Entry:
+    """Return an entry whose sample has another key than its image, as several rows ask about one image."""
+    return replace(entry, place=replace(entry.place, key=key), person=entry.person or entry.place.key)
+
+
+def _is_drawn(folder: Path, root: Path) -> bool:
+    """Return whether phantoms were drawn into a folder or one above it, up to a root."""
+    above = [folder, *folder.parents]
+    return any((one / NOTE).exists() for one in above if one.is_relative_to(root))
+
+
+def _as_one_person(entries: Sequence[Entry]) -> None:
+    """Give patients one name that share an image or a row, as tables state one person under two numbers."""
+    first: dict[str, str] = {}
+    pairs = [(first.setdefault(one.place.key, one.people[0]), who) for one in entries for who in one.people]
+    pairs += [(one.people[0], who) for one in entries for who in one.people]
+    named = {person: group[0] for group in join(pairs) for person in group}
+    for entry in entries:
+        entry.person = named[entry.people[0]] if entry.people else ""
+
+
+def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:
+    """Return what the rows of one image state together, and the names of what they contradict each other in."""
+    first, lost = entries[0], []
+    labels: dict[str, str] = {}
+    for name in dict.fromkeys(name for one in entries for name in one.labels):
+        words = {one.labels[name] for one in entries if name in one.labels}
+        if len(words) == 1:
+            labels[name] = words.pop()
+        else:
+            lost.append(name)
+    facts: dict[str, Any] = {}
+    for name in ("age", "sex", "laterality", "camera", "quality"):
+        known = {value for one in entries if (value := getattr(one.patient, name)) is not None}
+        facts[name] = known.pop() if len(known) == 1 else None
+        lost += [name] if known and facts[name] is None else []
+    outlines = tuple(dict.fromkeys(outline for one in entries for outline in one.outlines))
+    return replace(first, labels=labels, patient=Patient(**facts), outlines=outlines), lost
+
+
+# Rows that are questions about an image, as tables of VLMEvalKit hold them: answers, hints, categories, copies.
+COPIES = 1_000_000
+"""Numbers of a row and of its copies with the options in another order differ by multiples of it, as in MMBench."""
+
+_LETTERED = re.compile(r"[(\[]?\s*([A-Ja-j])\s*[)\]]?\s*[.:,、]?(?:\s+(.*)|)", re.DOTALL)
+
+
+def question_in(row: Mapping[str, str], columns: Sequence[Column], language: str) -> Question | str:
+    """Return the question of a row, or why it has none.
+
+    Args:
+        row: Name of a column -> cell.
+        columns: What the columns mean.
+        language: Of the questions.
+    """
+    named = {c.meaning: row[c.name] for c in columns if c.meaning in ("question", "answer")}
+    options = {c.name: row[c.name] for c in columns if c.meaning == "option" and row[c.name]}
+    answer, problem = answer_in(named.get("answer", ""), options)
+    if not named.get("question"):
+        problem = "the question is empty"
+    if problem:
+        return problem
+    hints = [row[c.name] for c in columns if c.meaning == "hint" and not is_missing(row[c.name])]
+    words = "\n".join([*hints, named["question"]])
+    tags = {_tag(c.name): row[c.name] for c in columns if c.meaning == "category" and not is_missing(row[c.name])}
+    task = "question" if options else "open_question"
+    return Question(task, prompt(words), tuple(options.values()), answer, language, tags=tags)
+
+
+def answer_in(cell: str, options: Mapping[str, str]) -> tuple[str, str]:
+    """Return the option that a cell names by its letter or its text, and what is wrong; one of them is empty.
+
+    A number may be counted from 0 or from 1, and is no answer unless it can only be the text of an option.
+
+    Args:
+        cell: Of the column of answers.
+        options: Letter -> text; without any, the cell is the answer itself.
+
+    Example:
+        >>> [answer_in(cell, {"A": "disc", "B": "cup"})[0] for cell in ("B", "(b)", "B. cup", "Cup", "B. disc")]
+        ['cup', 'cup', 'cup', 'cup', '']
+        >>> answer_in("1", {"A": "disc", "B": "cup"})[1]
+        "the answer '1' may be counted from 0 or from 1"
+    """
+    text = unicodedata.normalize("NFKC", cell).strip()
+    if not text:
+        return "", "the answer is empty"
+    if not options:
+        return cell, ""
+    if len({_same(option) for option in options.values()}) < len(options):
+        return "", "two options are the same"
+    if text.isdecimal() and int(text) <= len(options):
+        return "", f"the answer {cell[:60]!r} may be counted from 0 or from 1"
+    found = {letter for letter, option in options.items() if _same(option) == _same(text)}
+    lettered = _LETTERED.fullmatch(text)
+    letter = lettered[1].upper() if lettered else ""
+    if lettered and letter in options and (not lettered[2] or _same(lettered[2]) == _same(options[letter])):
+        found.add(letter)
+    if len(found) == 1:
+        return options[found.pop()], ""
+    if found:
+        return "", f"the answer {cell[:60]!r} may be the letter of one option or the text of another"
+    return "", f"the answer {cell[:60]!r} is none of the options {', '.join(options)}"
+
+
+def _same(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _tag(name: str) -> str:
+    return re.sub(r"\W+", "_", name.casefold()).strip("_")
+
+
+def copies_in(grid: Grid, columns: Sequence[Column]) -> dict[int, str]:
+    """Return line -> reason of the rows that repeat another with its options in another order."""
+    index = next((name for name in grid.header if plain(name) == "index"), None)
+    if index is None:
+        return {}
+    at = grid.header.index(index)
+    asked = [grid.header.index(c.name) for c in columns if c.meaning == "question"]
+    listed = [grid.header.index(c.name) for c in columns if c.meaning == "option"]
+    first: dict[tuple[int, str, tuple[str, ...]], Row] = {}
+    copies: dict[int, str] = {}
+    for row in sorted(grid.rows, key=lambda row: _number(row.cells[at])):
+        number = _number(row.cells[at])
+        words = "\n".join(row.cells[place] for place in asked)
+        key = (number % COPIES, words, tuple(sorted(row.cells[place] for place in listed)))
+        known = first.setdefault(key, row)
+        if known is not row and number >= COPIES:
+            copies[row.line] = f"line {known.line} asks the same with its options in another order"
+    return copies
+
+
+def _number(cell: str) -> int:
+    return int(cell) if re.fullmatch(r"[0-9]{1,18}", cell) else -1
