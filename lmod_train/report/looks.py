@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lmod_train.core.tables import Cell, Table, table
 from lmod_train.core.types import Record
-from lmod_train.report.contents import Cell, Table, table
 from lmod_train.report.figures.strip import COLUMNS
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sorted_errors import GROUNDING

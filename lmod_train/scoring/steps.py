@@ -135,3 +135,9 @@ def _drawn_right(cell: Sequence[Item]) -> bool:
 
 def _chance(cell: Sequence[Item]) -> float:
     return sum(1 / len(item.choices) for item in cell) / len(cell) if cell else 0.0
+
+
+def in_order(steps: Iterable[str]) -> list[str]:
+    """Return steps once each in the order of the chain; those of other names follow."""
+    known = dict.fromkeys(steps)
+    return [*(s for s in STEPS if s in known), *(s for s in known if s not in STEPS)]

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.tables import Cell, Column, Estimate, Table, table
 from lmod_train.core.types import Score
 from lmod_train.core.vocabulary.error_types import type_called
-from lmod_train.report.contents import Cell, Column, Estimate, Part, Table, Text, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.origin import not_as_published, phantom_tasks
 from lmod_train.report.papers.measured import find_score, items_of_part
 from lmod_train.report.papers.printed import Printed, printed

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Estimate, Part, Table, Text
+from lmod_train.core.tables import Cell, Estimate, Table, p_value
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.languages import KINDS, OPEN, SHORT, SUBSETS, Verdicts, kinds_of, verdicts
 from lmod_train.report.origin import not_as_published
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sections.paper_tables import HERE, PaperTables
-from lmod_train.report.writers.cells import p_value
 from lmod_train.scoring.association import independence
 from lmod_train.scoring.comparison import mcnemar
 from lmod_train.scoring.items import Item

@@ -11,9 +11,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from lmod_train.core.types import Prediction
-from lmod_train.report.comparisons import Place, comparable, letter_display
-from lmod_train.report.finding import Finding, findings
-from lmod_train.report.headline import Row, headline_rows
+from lmod_train.report.comparisons import comparable, letter_display
 from lmod_train.report.looks import looks_of, sentence
 from lmod_train.report.results import Results
 from lmod_train.report.seeds import by_series, mean_rows
@@ -22,6 +20,8 @@ from lmod_train.report.viewer.leaderboard import Leaderboard, leaderboard
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
 from lmod_train.report.warned import warned
 from lmod_train.scoring.items import Item
+from lmod_train.tasks.finding import Finding, Place, findings
+from lmod_train.tasks.headline import Row, headline_rows
 
 NAMED = 4
 """Largest number of models that the heading names."""
