@@ -49,6 +49,12 @@ def _items(outcomes: Outcomes) -> dict[str, list[Item]]:
     return {task: [*outcomes.items[task], *outcomes.beside.get(task, ())] for task in tasks}
 
 
+def cautions(results: Results) -> dict[str, str]:
+    """Return task -> the verdicts on it in a sentence, for the first screen."""
+    looks = looks_of(results)
+    return {task: sentence(looks, task) for task in results.tasks}
+
+
 def sentence(looks: Mapping[str, Look], task: str) -> str:
     """Return the verdicts on a task in a sentence; empty for a task that is not of the audit."""
     told = []

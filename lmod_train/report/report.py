@@ -22,7 +22,7 @@ from lmod_train.core.types import Prediction
 from lmod_train.core.vocabulary.error_types import TITLES
 from lmod_train.report.contents import Contents
 from lmod_train.report.results import Outcomes, Results, read_results
-from lmod_train.report.section import Section, contents, shipped_sections
+from lmod_train.report.section import Section, completed, contents, shipped_sections
 from lmod_train.report.viewer.first_screen import FirstScreen, first_screen
 from lmod_train.report.viewer.outcome_text import outcome_of
 from lmod_train.report.viewer.viewer import in_order
@@ -91,7 +91,7 @@ def report(
     results = replace(
         results, left_out=(*results.left_out, *(f"{Run(run).name} has no scores yet" for run in unscored))
     )
-    found = contents(shipped_sections() if sections is None else sections, results)
+    found = contents(shipped_sections() if sections is None else completed(sections), results)
     screen = first_screen(results) if results.runs else None
     with locked(out, "--out"):
         _write(found, results, screen, out, one_file)

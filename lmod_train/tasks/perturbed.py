@@ -13,7 +13,7 @@ from lmod_train.core.types import Prediction, Question, Record, Sample, Score
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.chain.quality import QUALITY, stage_of, without_quality
+from lmod_train.tasks.image_quality import QUALITY, stage_of, without_quality
 from lmod_train.tasks.variants import Variants
 
 
@@ -67,7 +67,7 @@ class Perturbed(Variants):
     def _unchanged(self, question: Question) -> Question:
         """Return a question about the unchanged image; the truth of a stage other than IQA is that of the eye."""
         unchanged = replace(question, perturbation="")
-        self._check(question if stage_of(question) is None else unchanged)
+        self._check(question if not stage_of(question) else unchanged)
         return unchanged
 
     def account(self, samples: Iterable[Sample]) -> dict[str, Any]:
@@ -108,9 +108,10 @@ class Perturbed(Variants):
         (`lmod_train.scoring.robustness`), if the headline metric is accuracy or F1. Questions about the image quality,
         which version 1 asked of perturbed images too, with the truth of the unchanged one, do not count.
         """
-        from lmod_train.scoring.robustness import cell_name, drop_scores  # scipy: not for `rescore --help`
+        from lmod_train.scoring.robustness import drop_scores  # scipy: not for `rescore --help`
+        from lmod_train.scoring.subsets import cell_name  # scipy: not for `rescore --help`
 
-        counted = [p for p in predictions if stage_of(p.record) is not QUALITY]
+        counted = [p for p in predictions if stage_of(p.record) != QUALITY]
         own = [replace(p, record=self._as_asked(p.record)) for p in counted]
         scores = [replace(s, task=self.name) for s in self.of.score(own)]
         if not scores:

@@ -18,6 +18,7 @@ from lmod_train.report.papers.protocols import protocol_of
 from lmod_train.report.papers.shapes import SHAPES, Line, Shape
 from lmod_train.report.papers.states import STATES, state_of
 from lmod_train.report.papers.subgroup_p import subgroup_p
+from lmod_train.report.published import HERE
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import sample_of_errors
@@ -35,7 +36,6 @@ MARKS = {
     "retired": "r",
     "reproducible": "=",
 }
-HERE = "measured here"
 ERRORS_OF, ERRORS = "glaucoma", 100
 """Task and number of the wrong replies that LMOD+'s Table 9 sorts."""
 DRAWN = """Not shown, as runs of this report have records of phantoms for them: {tables}. `report --published` shows

@@ -12,7 +12,8 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import holm
 from lmod_train.scoring.headline import headline_metric
-from lmod_train.scoring.robustness import cell_of, drop_p, pairs
+from lmod_train.scoring.robustness import drop_p, pairs
+from lmod_train.scoring.subsets import cell_of
 from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """The same questions about the image as it is (grade 0) and about perturbed copies of it. Drop: score on the

@@ -10,9 +10,9 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from urllib.parse import urlencode
 
+from lmod_train.core.extension import extensions, named
 from lmod_train.core.types import Prediction
 from lmod_train.report.comparisons import comparable, letter_display
-from lmod_train.report.looks import looks_of, sentence
 from lmod_train.report.results import Results
 from lmod_train.report.seeds import by_series, mean_rows
 from lmod_train.report.thumbnails import thumbnail
@@ -75,9 +75,9 @@ def first_screen(results: Results) -> FirstScreen:
     scores: Mapping[str, Sequence[Row]] = {
         name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)
     }
-    looks = looks_of(results)
+    said = [named(one.pages["findings"])(results) for one in extensions() if "findings" in one.pages]
     found = [
-        replace(one, cautions=" ".join(filter(None, (sentence(looks, one.task), one.cautions))))
+        replace(one, cautions=" ".join(filter(None, (*(told.get(one.task, "") for told in said), one.cautions))))
         for one in findings(*_compared(results, scores))
     ]
     board = leaderboard(scores, [one.task for one in found])

@@ -6,24 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lmod_train.core.types import Need, Question, Record
-from lmod_train.tasks.chain.stages.stage import STAGES, Stage, stage_named
+from lmod_train.scoring.steps import STEPS, step_named
 from lmod_train.tasks.filled import placeholders
 
-QUALITY = STAGES[0]
-"""Stage of chains whose truth changes with the quality of the image: IQA."""
+QUALITY = STEPS[0]
+"""Step of chains whose truth changes with the quality of the image: IQA."""
 
 _Place = tuple[str, str, str]
 """Task, step and variant of a question about a sample."""
 
 
-def stage_of(question: Question | Record) -> Stage | None:
-    """Return the stage of a question, by its step or its tag ``stage``, also under an alias; None if it has none.
+def stage_of(question: Question | Record) -> str:
+    """Return the step of a question, by its own or its tag ``stage``, also under an alias; empty if it has none.
 
     Example:
-        >>> stage_of(Question("chain", (), (), "", chain_step="qa")) is QUALITY
-        True
+        >>> stage_of(Question("chain", (), (), "", chain_step="qa"))
+        'IQA'
     """
-    return stage_named(question.chain_step) or stage_named(question.tags.get("stage", ""))
+    return step_named(question.chain_step) or step_named(question.tags.get("stage", ""))
 
 
 def without_quality(questions: Sequence[Question]) -> list[Question]:
@@ -34,7 +34,7 @@ def without_quality(questions: Sequence[Question]) -> list[Question]:
     Args:
         questions: All questions of a task about one sample, of which some may be of the stage IQA.
     """
-    return _without(questions, {_place(q) for q in questions if stage_of(q) is QUALITY})
+    return _without(questions, {_place(q) for q in questions if stage_of(q) == QUALITY})
 
 
 def _without(questions: Sequence[Question], gone: set[_Place]) -> list[Question]:

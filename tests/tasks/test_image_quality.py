@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from lmod_train.core.types import Need, Question
 from lmod_train.tasks.chain.chain import Chain
-from lmod_train.tasks.chain.quality import stage_of, without_quality
+from lmod_train.tasks.image_quality import stage_of, without_quality
 from lmod_train.tasks.prompt import prompt
 from tests.tasks.chain.stages.samples import scan
 
@@ -17,8 +17,8 @@ def one(step, *needs, words="Which?", **fields):
 
 def test_the_stage_is_that_of_the_step_or_of_the_tag_under_any_of_its_names():
     found = [stage_of(one(step)) for step in ("IQA", "qa", "PF", "1", "")]
-    assert [stage and stage.name for stage in found] == ["IQA", "IQA", "LC", None, None]
-    assert stage_of(one("1", tags={"stage": "QA"})).name == "IQA"
+    assert found == ["IQA", "IQA", "LC", "", ""]
+    assert stage_of(one("1", tags={"stage": "QA"})) == "IQA"
 
 
 def test_the_other_stages_stay_and_need_only_what_is_left():
