@@ -91,9 +91,9 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
     from lmod_train.core.artifacts.records import record_of, rows_of
     from lmod_train.core.artifacts.run import Run
     from lmod_train.core.lock import locked
+    from lmod_train.core.tables import markdown
     from lmod_train.data.formats.answers import read_answers, write_run
-    from lmod_train.report.headline import headline, headline_table
-    from lmod_train.report.writers.markdown import markdown
+    from lmod_train.tasks.headline import headline, headline_table
     from lmod_train.tasks.rebuilding import all_rebuilt
     from lmod_train.tasks.rescore import rescore
     from lmod_train.tasks.trust import Trust

@@ -42,8 +42,8 @@ def asked(experiment: Any, held: ExitStack, done: str, trusted: Sequence[str] = 
     """
     from lmod_train.core.artifacts.run import Run
     from lmod_train.data.datamodules.shard import Shard
-    from lmod_train.report.results import read_run_scores
     from lmod_train.tasks.rescore import account_of, rescore
+    from lmod_train.tasks.run_scores import read_run_scores
 
     if not experiment.trainer.is_global_zero:
         return Ended()

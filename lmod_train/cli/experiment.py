@@ -29,7 +29,7 @@ from lmod_train.cli.precedence import in_order
 from lmod_train.cli.provenance import write_loaded, write_not_asked, write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
-from lmod_train.cli.run_tables import compared, next_of, refuse_unscored, scored
+from lmod_train.cli.run_tables import next_of, refuse_unscored, scored
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.tasks_used import use_tasks
 from lmod_train.cli.terminal import lines
@@ -102,8 +102,7 @@ def _run(arguments: list[str], held: ExitStack, once: bool = False) -> int:
     ended = asked(experiment, held, "answered", trusted)
     if ended.scored:
         against = [Path(other) for other in experiment.config[experiment.subcommand].against]
-        print(lines(scored(folder, trusted)))
-        print(lines(compared(folder, against, trusted, arguments)), end="")
+        print(lines(scored(folder, against, trusted, arguments)))
         if not once:
             print(lines(next_of(folder)))
     return ended.status if experiment.subcommand != "fit" else 0

@@ -180,11 +180,10 @@ def _prompt(named: str) -> dict[str, str]:
 def _join(run: Run, trust: Sequence[str]) -> None:
     """Score the run with the new judgements, and print a line and the rows of each judge."""
     from lmod_train.core.lock import locked
-    from lmod_train.report.contents import Table
+    from lmod_train.core.tables import Table, markdown
     from lmod_train.report.results import read_results
     from lmod_train.report.sections.agreement import Agreement
     from lmod_train.report.sections.judges import Judges
-    from lmod_train.report.writers.markdown import markdown
     from lmod_train.tasks.rescore import rescore
 
     with locked(run.folder, "run", WAIT):

@@ -37,12 +37,14 @@ class Extension:
             command's where the option is typed; ``**settings`` that it hands on are the command's other options.
         configs: Folder of shipped configs inside the package of the extension, with the subfolders of ``configs/``.
         sources: Modules with source classes, which `curate --raw` searches for.
-        sections: Class path of a section -> name of the section after which it stands in the default report.
+        sections: Class path of a section -> class names of sections, after the first of which that is there it stands
+            in the default report; empty if it does not stand there.
         variants: Classes of tasks whose class method ``over`` returns the questions of another task about changed
             images, or None; `curate --table --grounding` asks them.
         rows: Functions of a finished run that yield tables for the screen after it.
-        pages: View of the report's page -> function of the results that returns its HTML.
-        replies: Readers of outcomes that are not a model's, e.g. people's or judges'.
+        pages: Part of the report's page -> function of the results that returns it: ``findings``, task -> sentence.
+        published: Functions that return published scores (`lmod_train.report.published.Published`) for the report.
+        replies: Readers of outcomes that are not a model's, e.g. judges' (`lmod_train.tasks.verdicts.OtherReplies`).
         phantoms: Name of a drawn folder -> module with ``write(folder, n, seed)``.
     """
 
@@ -57,6 +59,7 @@ class Extension:
     variants: Sequence[str] = ()
     rows: Sequence[str] = ()
     pages: Mapping[str, str] = field(default_factory=dict)
+    published: Sequence[str] = ()
     replies: Sequence[str] = ()
     phantoms: Mapping[str, str] = field(default_factory=dict)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from lmod_train.core.types import Score
 from lmod_train.core.vocabulary.attacks import ATTACKS
-from lmod_train.report.results import Outcomes, RunScores
+from lmod_train.report.results import Outcomes
+from lmod_train.tasks.run_scores import RunScores
 
 KINDS = {False: "instead of the reply: wrong", True: "instead of the reply: right", None: "added to the reply"}
 """`Attack.is_right` -> where the attack stands, and the verdict it deserves."""

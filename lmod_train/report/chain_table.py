@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from lmod_train.report.chains import is_chain, stages_of
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Table, table
-from lmod_train.report.results import RunScores
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, table
+from lmod_train.scoring.steps import in_order
 from lmod_train.tasks.chain.stages.stage import stage_named
+from lmod_train.tasks.run_scores import RunScores, read_run_scores
 
+OF_STAGES = "swa"
+"""Metric that the tasks of chains have for each stage (`lmod_train.scoring.chain`)."""
 BESIDE = ("chance", "majority", "share_unparsed")
 """Metrics beside those of each stage."""
 WHOLE = {
@@ -48,6 +51,16 @@ COLUMNS = (
     Column("measure"), N, SCORE, INTERVAL, Column("chance", "number"), Column("majority", "number"),
     Column("unparsed", "percent"),
 )  # fmt: skip
+
+
+def rows(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> Iterator[Table | str]:
+    """Yield the tables of a run of chains, and what earlier answers changed (`lmod_train.core.extension.Extension`)."""
+    found = list(chain_tables(read_run_scores([run])))
+    yield from found
+    if found:
+        from lmod_train.report.other_regimes import compared  # it reads whole runs
+
+        yield from compared(run, against, trusted, arguments)
 
 
 def chain_tables(runs: Sequence[RunScores]) -> Iterator[Table]:
@@ -90,3 +103,21 @@ def _several(run: RunScores, task: str) -> bool:
     """Return whether a stage of a chain has several questions: then not all complete chains are in ``ccr``."""
     single, expected = run.find(task, "ccr"), run.find(task, "ccr_expected")
     return expected is not None and (single is None or single.n != expected.n)
+
+
+def is_chain(run: RunScores, task: str) -> bool:
+    """Return whether a task of a run asks chains."""
+    return bool(stages_of(run, task))
+
+
+def stages_of(run: RunScores, task: str) -> list[str]:
+    """Return the stages that a run has scores of, in the order of the chain; stages of other names follow.
+
+    Example:
+        >>> from lmod_train.core.types import Score
+        >>> scores = tuple(Score("chain", f"stage={stage}", "swa", 9, 0.5) for stage in ("CD", "AL", "IQA"))
+        >>> stages_of(RunScores(Path("run"), "run", "model", scores), "chain")
+        ['IQA', 'AL', 'CD']
+    """
+    found = (s.subset.partition("=") for s in run.scores if (s.task, s.metric) == (task, OF_STAGES))
+    return in_order(stage for key, _, stage in found if key == "stage")

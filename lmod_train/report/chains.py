@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from lmod_train.core.types import REGIME, Score
+from lmod_train.report.chain_table import is_chain, stages_of
 from lmod_train.report.origin import origin_of
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sorted_errors import PROBES
 from lmod_train.scoring.items import Item
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
+from lmod_train.tasks.run_scores import RunScores
 
-OF_STAGES = "swa"
-"""Metric that the tasks of chains have for each stage (`lmod_train.scoring.chain`)."""
 ALONE = "independent"
 """Regime in which each question is asked without earlier answers."""
 
@@ -51,30 +50,6 @@ class ChainRun:
     def stages(self) -> list[str]:
         """Stages with questions, in the order of the chain."""
         return stages_of(self.scores, self.task)
-
-
-def is_chain(run: RunScores, task: str) -> bool:
-    """Return whether a task of a run asks chains."""
-    return bool(stages_of(run, task))
-
-
-def stages_of(run: RunScores, task: str) -> list[str]:
-    """Return the stages that a run has scores of, in the order of the chain; stages of other names follow.
-
-    Example:
-        >>> from pathlib import Path
-        >>> scores = tuple(Score("chain", f"stage={stage}", "swa", 9, 0.5) for stage in ("CD", "AL", "IQA"))
-        >>> stages_of(RunScores(Path("run"), "run", "model", scores), "chain")
-        ['IQA', 'AL', 'CD']
-    """
-    found = (s.subset.partition("=") for s in run.scores if (s.task, s.metric) == (task, OF_STAGES))
-    return in_order(stage for key, _, stage in found if key == "stage")
-
-
-def in_order(stages: Iterable[str]) -> list[str]:
-    """Return stages once each in the order of the chain; those of other names follow."""
-    known = dict.fromkeys(stages)
-    return [*(s for s in STAGE_NAMES if s in known), *(s for s in known if s not in STAGE_NAMES)]
 
 
 def chain_runs(results: Results, task: str) -> list[ChainRun]:

@@ -10,11 +10,12 @@ from typing import Any
 from lmod_train.core.artifacts.series import FOLDS
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction
-from lmod_train.report.results import Outcomes, Results, tails
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.seeds import by_series
 from lmod_train.report.sorted_errors import GROUNDING, PROBES
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import FACTORS, PLAIN
+from lmod_train.tasks.run_scores import tails
 
 FILES = ("weights", "checkpoint")
 """Options of models that name files, which are compared by content."""

@@ -35,6 +35,7 @@ from lmod_train.scoring.power import detectable_difference, effective_pairs
 from lmod_train.scoring.subsets import SUBSETS
 from lmod_train.scoring.ways import FACTORS, compared_ids, once_each, question_of
 from lmod_train.tasks.conditions import Conditions
+from lmod_train.tasks.finding import NOT_COMPARED, Place
 
 KEYS: Mapping[str, Callable[[Item], str]] = {
     "modality": SUBSETS["modality"],
@@ -52,8 +53,6 @@ FEW = 6
 SIGNIFICANT = 0.05
 LEAST_SHARE = 0.5
 """Share of the records of one of the ranked runs that all of them have in common, at least."""
-NOT_COMPARED = "not compared"
-"""Stands in the place of the letters of a run that is not ranked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,20 +89,6 @@ class ComparedRuns:
     def g(self) -> float | None:
         """Cohen's g, None if the runs never differ."""
         return cohens_g(self.test)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A run of a task in the letter display: runs that share a letter do not differ significantly.
-
-    Number of items and score are those on the common records; of a run that is not ranked, those of all its records.
-    """
-
-    task: str
-    run: str
-    n: int
-    score: float
-    letters: str
 
 
 def comparable(results: Results) -> Runs:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lmod_train.core.tables import Cell, Estimate
 from lmod_train.core.types import Score
 from lmod_train.report.chains import ChainRun
-from lmod_train.report.contents import Cell, Estimate
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED
 from lmod_train.scoring.confidence import known, likelihood_of_answer, selective_accuracy, stated_confidence
 from lmod_train.scoring.items import Item

@@ -6,75 +6,11 @@ and not text: a writer decides digits and alignment by the format of the column,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from lmod_train.core.types import Score
-
-MISSING = "-"
-"""Text of a missing value."""
-
-Format = Literal[
-    "text", "count", "number", "signed", "percent", "interval", "signed_interval", "statistic", "p", "estimate"
-]
-"""How the cells of a column are written: numbers and intervals with three decimals, with a sign if ``signed``; shares
-in percent; test statistics with two decimals."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value in one cell with its 95 % interval and number of items, each None if there is none."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-
-
-Cell = str | int | float | None | tuple[float | None, float | None] | Estimate
-"""A pair is an interval (low, high); None is a missing value. A string is written as it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table: its head, and the format of its cells."""
-
-    head: str
-    format: Format = "text"
-
-
-Heads = Sequence[str | Column]
-"""Columns of a table; one given by its head alone is text."""
-
-N, SCORE, INTERVAL = Column("n", "count"), Column("score", "number"), Column("95 % interval", "interval")
-"""Columns of many tables."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table.
-
-    Attributes:
-        name: Name of its files, unique in a report.
-        columns: The columns.
-        rows: Cells, one per column.
-        title: Heading above the table; empty for none.
-        note: Text needed to interpret the numbers.
-    """
-
-    name: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    title: str = ""
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        """Check that every row has a cell for each column."""
-        wrong = [row for row in self.rows if len(row) != len(self.columns)]
-        if wrong:
-            raise ValueError(f"table {self.name}: {len(wrong[0])} cells for {len(self.columns)} columns: {wrong[0]}")
+from lmod_train.core.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +73,3 @@ class Contents:
     def figures(self) -> Iterator[Figure]:
         """Yield the figures."""
         yield from (part for chapter in self.chapters for part in chapter.parts if isinstance(part, Figure))
-
-
-def table(name: str, columns: Heads, rows: Sequence[Sequence[Cell]], title: str = "", note: str = "") -> Table:
-    """Return a table; a column given by its head alone is text.
-
-    Example:
-        >>> table("ages", ["eye", Column("age", "count")], [["left", 40]]).rows
-        (('left', 40),)
-    """
-    heads = tuple(c if isinstance(c, Column) else Column(c) for c in columns)
-    return Table(name, heads, tuple(tuple(row) for row in rows), title, note)
-
-
-def score_cells(score: Score | None) -> list[Cell]:
-    """Return the cells n, value and interval of a score; dashes if it has no value."""
-    if score is None or score.value is None:
-        return [None, None, MISSING]
-    return [score.n, score.value, (score.low, score.high)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from lmod_train.core.tables import Cell, Column, Heads, N
 from lmod_train.core.types import Score
 from lmod_train.report.chains import ALONE, ChainRun, of_one_model
-from lmod_train.report.contents import Cell, Column, Heads, N
 from lmod_train.scoring.regimes import WHOLE, StageDifference, chain_differences, stage_differences
 
 COMPARED = (

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from lmod_train.core.tables import Cell, Estimate
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Cell, Estimate
 from lmod_train.report.figures.curves import CHANCE
-from lmod_train.report.results import RunScores
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.classification import classification_columns
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes, probabilities_of
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
+from lmod_train.tasks.run_scores import RunScores
 
 
 @dataclass(frozen=True, slots=True)

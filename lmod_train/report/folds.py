@@ -14,9 +14,9 @@ from lmod_train.core.artifacts.training_set import trained_on, training_warnings
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import remove, write_durably
 from lmod_train.core.lock import locked
+from lmod_train.core.tables import markdown
 from lmod_train.core.types import Record
-from lmod_train.report.headline import headline, headline_table
-from lmod_train.report.writers.markdown import markdown
+from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.tasks.rescore import rescore
 
 

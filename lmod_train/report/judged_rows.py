@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from lmod_train.core.types import Score
 from lmod_train.report.judgements import Judged
-from lmod_train.report.results import Outcomes, RunScores
+from lmod_train.report.results import Outcomes
+from lmod_train.tasks.run_scores import RunScores
 
 
 @dataclass(frozen=True, slots=True)

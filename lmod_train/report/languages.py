@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
-from lmod_train.report.results import Outcomes, RunScores
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import LANGUAGES, overall_scores
 from lmod_train.tasks.failures.rules import finds
+from lmod_train.tasks.run_scores import RunScores, read_run_scores
 from lmod_train.tasks.verdicts import Judge
+
+if TYPE_CHECKING:
+    from lmod_train.report.results import Outcomes
 
 KINDS: Mapping[str, str] = {
     "binary_question": "Binary",
@@ -106,6 +111,15 @@ def verdicts(outcomes: Outcomes) -> Iterator[Verdicts]:
         of_judge = judge.right()
         judged = {item.id: of_judge.get(item.id, False) for item in answers}
         yield Verdicts(judge.judge, [*closed, *answers], right | judged, subset)
+
+
+def rows(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> Iterator[Table]:
+    """Yield the tables of a run of such questions (`lmod_train.core.extension.Extension`)."""
+    (scores,) = read_run_scores([run])
+    if KINDS.keys() & set(scores.tasks()):
+        from lmod_train.report.results import read_outcomes  # it reads the whole run
+
+        yield from language_tables(scores, read_outcomes(run, trusted))
 
 
 def language_tables(run: RunScores, outcomes: Outcomes) -> Iterator[Table]:

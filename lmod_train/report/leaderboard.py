@@ -8,15 +8,16 @@ from pathlib import Path
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.lock import is_empty, locked
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Chapter, Column, Contents, N, Table, Text, table
-from lmod_train.report.headline import LOST
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, markdown, table
+from lmod_train.report.contents import Chapter, Contents, Text
 from lmod_train.report.verify import Refused, Verified, read_folder, verified
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.latex import write_latex
-from lmod_train.report.writers.markdown import markdown, write_markdown
+from lmod_train.report.writers.markdown import write_markdown
 from lmod_train.scoring.account import account_in
 from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.warnings import MOST_UNPARSED
+from lmod_train.tasks.headline import LOST
 
 WRITTEN = "leaderboard.md"
 BESIDE = ("chance", "majority", "share_unparsed")

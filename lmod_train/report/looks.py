@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from lmod_train.core.tables import Cell, Table, table
 from lmod_train.core.types import Record
-from lmod_train.report.contents import Cell, Table, table
 from lmod_train.report.figures.strip import COLUMNS
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sorted_errors import GROUNDING
@@ -47,6 +47,12 @@ def looks_of(results: Results) -> dict[str, Look]:
 def _items(outcomes: Outcomes) -> dict[str, list[Item]]:
     tasks = (task for task in outcomes.items if task.endswith(GROUNDING))
     return {task: [*outcomes.items[task], *outcomes.beside.get(task, ())] for task in tasks}
+
+
+def cautions(results: Results) -> dict[str, str]:
+    """Return task -> the verdicts on it in a sentence, for the first screen."""
+    looks = looks_of(results)
+    return {task: sentence(looks, task) for task in results.tasks}
 
 
 def sentence(looks: Mapping[str, Look], task: str) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lmod_train.core.types import Score
-from lmod_train.report.results import RunScores
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.macro import macro_mean
+from lmod_train.tasks.run_scores import RunScores
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv, from_csv, without_folders
 from lmod_train.core.files import make_folder, remove, write_durably
 from lmod_train.core.lock import is_empty, locked
+from lmod_train.core.tables import markdown
 from lmod_train.core.types import Prediction
 from lmod_train.core.vocabulary.error_types import TITLES
 from lmod_train.report.contents import Contents
-from lmod_train.report.headline import headline_rows, headline_table
-from lmod_train.report.results import Outcomes, Results, RunScores, read_results
-from lmod_train.report.section import Section, contents, shipped_sections
+from lmod_train.report.results import Outcomes, Results, read_results
+from lmod_train.report.section import Section, completed, contents, shipped_sections
 from lmod_train.report.viewer.first_screen import FirstScreen, first_screen
 from lmod_train.report.viewer.outcome_text import outcome_of
 from lmod_train.report.viewer.viewer import in_order
@@ -30,10 +30,12 @@ from lmod_train.report.warned import warned
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.html import write_html
 from lmod_train.report.writers.latex import write_latex
-from lmod_train.report.writers.markdown import markdown, write_markdown
+from lmod_train.report.writers.markdown import write_markdown
 from lmod_train.report.writers.naming import file_name
 from lmod_train.report.writers.pictures import write_picture
 from lmod_train.tasks.failures.rules import Failure, failures_of
+from lmod_train.tasks.headline import headline_rows, headline_table
+from lmod_train.tasks.run_scores import RunScores
 
 LIST = "files.txt"
 """The list: one path a line, relative to the folder."""
@@ -89,7 +91,7 @@ def report(
     results = replace(
         results, left_out=(*results.left_out, *(f"{Run(run).name} has no scores yet" for run in unscored))
     )
-    found = contents(shipped_sections() if sections is None else sections, results)
+    found = contents(shipped_sections() if sections is None else completed(sections), results)
     screen = first_screen(results) if results.runs else None
     with locked(out, "--out"):
         _write(found, results, screen, out, one_file)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
 
+from lmod_train.core.extension import merged
 from lmod_train.core.shipped import configs_folder
 from lmod_train.report.contents import Chapter, Contents, Part
 
@@ -47,12 +48,47 @@ def _name(section: Section) -> str:
 
 
 def shipped_sections(name: str = "default") -> list[Section]:
-    """Return the sections of a shipped config, ``configs/report/NAME.yaml``."""
+    """Return the sections of a shipped config, ``configs/report/NAME.yaml``; of the default those of extensions too.
+
+    Example:
+        >>> type(shipped_sections()[0]).__name__
+        'Scores'
+    """
+    return completed([_class(entry["class_path"])(**entry.get("init_args", {})) for entry in _listed(name)])
+
+
+def completed(sections: Sequence[Section]) -> list[Section]:
+    """Return sections with those that extensions add, each after the one that it names (`Extension.sections`).
+
+    Extensions add to the default report alone: other sections are returned as they are.
+    """
+    found = list(sections)
+    if [type(section) for section in found] != [_class(entry["class_path"]) for entry in _listed("default")]:
+        return found
+    due = {_class(path): after.split() for path, after in merged("sections").items() if after}
+    while due:
+        shown = [type(section).__name__ for section in found]
+        coming = {kind.__name__ for kind in due}
+        places = {kind: next((n for n in after if n in shown or n in coming), "") for kind, after in due.items()}
+        kind = next((kind for kind, place in places.items() if place not in coming), next(iter(due)))
+        found.insert(shown.index(places[kind]) + 1 if places[kind] in shown else len(found), kind())
+        del due[kind]
+    return found
+
+
+def added(name: str) -> Callable[..., Section] | None:
+    """Return the section of an extension by the name of its class; None where no extension has it."""
+    paths = (path for path in merged("sections") if path.rpartition(".")[2] == name)
+    return next(map(_class, paths), None)
+
+
+def _listed(name: str) -> list[dict[str, Any]]:
     file = configs_folder() / "report" / f"{name}.yaml"
-    return [_section(**entry) for entry in yaml.safe_load(file.read_text(encoding="utf-8"))["sections"]]
+    listed: list[dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))["sections"]
+    return listed
 
 
-def _section(class_path: str, init_args: dict[str, object] | None = None) -> Section:
-    module, _, name = class_path.rpartition(".")
-    section: Section = getattr(importlib.import_module(module), name)(**init_args or {})
-    return section
+def _class(path: str) -> type[Section]:
+    module, _, name = path.rpartition(".")
+    kind: type[Section] = getattr(importlib.import_module(module), name)
+    return kind

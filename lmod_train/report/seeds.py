@@ -11,12 +11,12 @@ import numpy as np
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import runs_of
+from lmod_train.core.tables import Cell, Column, Heads, Table, markdown, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Cell, Column, Heads, Table, table
-from lmod_train.report.headline import Row
-from lmod_train.report.results import Results, RunScores, read_results
-from lmod_train.report.writers.markdown import markdown
+from lmod_train.report.results import Results, read_results
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.tasks.headline import Row
+from lmod_train.tasks.run_scores import RunScores
 
 SHOWN = ("accuracy_strict", "f1_lmod_plus", "balanced_accuracy", "macro_f1", "kappa", "auroc_macro")
 """Metrics of the table; the headline metric of the task is first."""

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.tables import Cell, Column, Heads, Table, table
 from lmod_train.report.comparisons import by_question, comparable
-from lmod_train.report.contents import Cell, Column, Heads, Table, table
 from lmod_train.report.results import Results
 from lmod_train.report.seeds import by_series
 from lmod_train.scoring.comparison import paired_difference

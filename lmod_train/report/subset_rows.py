@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from lmod_train.report.contents import Cell
+from lmod_train.core.tables import Cell
 from lmod_train.report.results import Results
 
 

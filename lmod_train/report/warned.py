@@ -11,16 +11,17 @@ from lmod_train.core.artifacts.series import FOLDS
 from lmod_train.core.artifacts.training_set import read_unseen, training_warnings
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_terminal
+from lmod_train.core.tables import Table, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Table, table
 from lmod_train.report.origin import leaks_of
-from lmod_train.report.results import Outcomes, Results, RunScores, named_folder
+from lmod_train.report.results import Outcomes, Results, named_folder
 from lmod_train.scoring.headline import HEADLINES, has_baseline, headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.warnings import TaskOfRun, Warned, warnings_of
 from lmod_train.scoring.ways import question_of
+from lmod_train.tasks.run_scores import RunScores
 
 Place = tuple[Path, str]
 """Folder of a run, and name of a task."""

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lmod_train.core.types import Score
-from lmod_train.report.results import Outcomes, RunScores
+from lmod_train.report.results import Outcomes
 from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import FACTORS, compared, once_each, values_of
+from lmod_train.tasks.run_scores import RunScores
 
 
 @dataclass(frozen=True, slots=True)

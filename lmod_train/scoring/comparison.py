@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,8 @@ from scipy.stats import binom, binomtest, chi2, false_discovery_control
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.ways import compared_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,3 +256,31 @@ def _same_items(first: Sequence[bool], second: Sequence[bool]) -> tuple[NDArray[
 
 def _unequal(first: int, second: int) -> BadArgument:
     return BadArgument("second", f"{second} items", f"the {first} items of the first model", "pair the items by id")
+
+
+def paired_items(first: Sequence[Item], second: Sequence[Item]) -> list[tuple[Item, Item]]:
+    """Return the items of the questions that two runs were both asked, in the order of the first run.
+
+    The second item of a pair has the id, chain, step, group and tags of the first, so that both runs have one set of
+    chains. Questions of one run alone are left out.
+    """
+    mine, other = (by_question(items) for items in (first, second))
+    return [(item, _named_as(item, other[key])) for key, item in mine.items() if key in other]
+
+
+def by_question(items: Sequence[Item]) -> dict[str, Item]:
+    """Return what two runs call a question alike (`lmod_train.scoring.ways.compared_ids`) -> its item."""
+    ids = compared_ids((item.id, item.tags) for item in items)
+    return {ids[item.id]: item for item in items}
+
+
+def _named_as(one: Item, other: Item) -> Item:
+    return replace(
+        other,
+        id=one.id,
+        chain=one.chain,
+        chain_step=one.chain_step,
+        language=one.language,
+        group=one.group,
+        tags=one.tags,
+    )

@@ -13,6 +13,9 @@ from lmod_train.scoring.items import Item
 LEVELS = ("R", "A", "S")
 """Resident, attending, specialist, as in X-PCR."""
 
+ENDING = "_level"
+"""End of the name of a task that asks for the level of another task's questions."""
+
 ENVELOPES = {
     ("resident", "R"): (0.7, 1.0),
     ("resident", "A"): (0.4, 0.6),

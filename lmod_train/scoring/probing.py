@@ -102,3 +102,14 @@ _FREQUENT = Measure("share_most_frequent", _most_frequent, lambda c: c["answered
 _WITH_TRUTH = {"none", "options", "another", "stem", "other_language"}
 _WORDS = (EXACT_MATCH, CONTAINMENT, TOKEN_F1)
 _OWN = Measure("accuracy_own_image", lambda s: ratio(s["right"], s["items"]), items_in)
+
+
+def question_and_kind(variant: str) -> tuple[str, str]:
+    """Return the variant of the task's own question, and the kind, of the variant of a probe's question.
+
+    Example:
+        >>> question_and_kind("drusen-none"), question_and_kind("foreign")
+        (('drusen', 'none'), ('', 'foreign'))
+    """
+    question, _, kind = variant.rpartition("-")
+    return question, kind

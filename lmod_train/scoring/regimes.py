@@ -8,11 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lmod_train.core.types import REGIME, Score
-from lmod_train.scoring.comparison import Paired, holm, mcnemar, p_by_patient, paired_difference
+from lmod_train.scoring.comparison import (
+    Paired,
+    by_question,
+    holm,
+    mcnemar,
+    p_by_patient,
+    paired_difference,
+    paired_items,
+)
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.steps import STEPS, chains_of, is_right
-from lmod_train.scoring.ways import compared_ids, once_each
+from lmod_train.scoring.ways import once_each
 
 Pairs = Sequence[tuple[Item, Item]]
 
@@ -76,7 +84,7 @@ def asked_alike(first: Sequence[Item], second: Sequence[Item]) -> set[str]:
 
     They are those with the same tag `REGIME`, or without it, in both runs.
     """
-    mine, other = (_by_question(items) for items in (first, second))
+    mine, other = (by_question(items) for items in (first, second))
     both = {item.id: item.tags.get(REGIME) == other[key].tags.get(REGIME) for key, item in mine.items() if key in other}
     return set() if all(both.values()) else {id for id, same in both.items() if same}
 
@@ -150,34 +158,7 @@ def _ccr_difference(task: str, pairs: Pairs, steps: Sequence[str]) -> Score:
     return replace(paired_difference(task, one, other, groups), metric="ccr_difference")
 
 
-def paired_items(first: Sequence[Item], second: Sequence[Item]) -> list[tuple[Item, Item]]:
-    """Return the items of the questions that two runs were both asked, in the order of the first run.
-
-    The second item of a pair has the id, chain, step, group and tags of the first, so that both runs have one set of
-    chains. Questions of one run alone are left out.
-    """
-    mine, other = (_by_question(items) for items in (first, second))
-    return [(item, _named_as(item, other[key])) for key, item in mine.items() if key in other]
-
-
 def same_questions(first: Sequence[Item], second: Sequence[Item]) -> list[tuple[Item, Item]]:
     """Return `paired_items`, without questions whose truth or choices differ, as after curation with another seed."""
     pairs = paired_items(first, second)
     return [(a, b) for a, b in pairs if a.truth == b.truth and set(a.choices) == set(b.choices)]
-
-
-def _by_question(items: Sequence[Item]) -> dict[str, Item]:
-    ids = compared_ids((item.id, item.tags) for item in items)
-    return {ids[item.id]: item for item in items}
-
-
-def _named_as(one: Item, other: Item) -> Item:
-    return replace(
-        other,
-        id=one.id,
-        chain=one.chain,
-        chain_step=one.chain_step,
-        language=one.language,
-        group=one.group,
-        tags=one.tags,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -10,38 +9,14 @@ from lmod_train.core.types import Score
 from lmod_train.scoring.comparison import mcnemar_by_patient, paired_difference
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.subsets import GRADE, KIND, Cell, cell_name
 from lmod_train.scoring.ways import question_of
 
-KIND, GRADE = "perturbation", "grade"
-"""Tags of a question about a perturbed image."""
 CLEAN = "none"
 """Kind of the unchanged image, whose grade is 0."""
 
-Cell = tuple[str, int]
-"""Kind and grade of a perturbation."""
 Pair = tuple[Item, Item]
 """The item of an unchanged image, and that of the same question about the perturbed one."""
-
-
-def cell_name(kind: str, grade: int) -> str:
-    """Return the subset of a kind and grade.
-
-    Example:
-        >>> cell_name("blur", 3)
-        'perturbation=blur;grade=3'
-    """
-    return f"{KIND}={kind};{GRADE}={grade}"
-
-
-def cell_of(subset: str) -> Cell | None:
-    """Return kind and grade of a subset; None if it is another subset.
-
-    Example:
-        >>> cell_of("perturbation=blur;grade=3"), cell_of("perturbation=blur")
-        (('blur', 3), None)
-    """
-    found = re.fullmatch(rf"{KIND}=([a-z]+);{GRADE}=(\d)", subset)
-    return (found[1], int(found[2])) if found else None
 
 
 def by_cell(items: Sequence[Item]) -> dict[Cell, list[Item]]:

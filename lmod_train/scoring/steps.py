@@ -18,6 +18,9 @@ from lmod_train.scoring.ways import FACTORS
 STEPS = ("IQA", "AL", "LC", "DD", "SG", "CD")
 """Steps of an X-PCR chain in order: image quality, localisation, lesion, diagnosis, severity, decision."""
 
+ALIASES: Mapping[str, str] = {"QA": "IQA", "PF": "LC", "DR": "DD"}
+"""Other name of a step, in X-PCR's figure 1 -> its name."""
+
 ChainName = tuple[str, ...]
 """Name, language and way of asking of a chain: a chain that is asked in two languages is two chains."""
 
@@ -135,3 +138,21 @@ def _drawn_right(cell: Sequence[Item]) -> bool:
 
 def _chance(cell: Sequence[Item]) -> float:
     return sum(1 / len(item.choices) for item in cell) / len(cell) if cell else 0.0
+
+
+def in_order(steps: Iterable[str]) -> list[str]:
+    """Return steps once each in the order of the chain; those of other names follow."""
+    known = dict.fromkeys(steps)
+    return [*(s for s in STEPS if s in known), *(s for s in known if s not in STEPS)]
+
+
+def step_named(name: str) -> str:
+    """Return the step of a name or alias in any case; empty if there is none.
+
+    Example:
+        >>> step_named("pf"), step_named("treatment")
+        ('LC', '')
+    """
+    plain = name.strip().upper()
+    found = ALIASES.get(plain, plain)
+    return found if found in STEPS else ""

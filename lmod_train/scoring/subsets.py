@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -86,3 +87,32 @@ def _tag_keys(items: Sequence[Item]) -> Keys:
 def _tag(key: str, item: Item) -> str:
     """Return an item's value of a tag as a subset's name holds it, where ``;`` and ``=`` have a meaning."""
     return item.tags.get(key, "").replace(";", "%3B").replace("=", "%3D")
+
+
+KIND, GRADE = "perturbation", "grade"
+"""Tags of a question about a perturbed image."""
+
+
+Cell = tuple[str, int]
+"""Kind and grade of a perturbation."""
+
+
+def cell_name(kind: str, grade: int) -> str:
+    """Return the subset of a kind and grade.
+
+    Example:
+        >>> cell_name("blur", 3)
+        'perturbation=blur;grade=3'
+    """
+    return f"{KIND}={kind};{GRADE}={grade}"
+
+
+def cell_of(subset: str) -> Cell | None:
+    """Return kind and grade of a subset; None if it is another subset.
+
+    Example:
+        >>> cell_of("perturbation=blur;grade=3"), cell_of("perturbation=blur")
+        (('blur', 3), None)
+    """
+    found = re.fullmatch(rf"{KIND}=([a-z]+);{GRADE}=(\d)", subset)
+    return (found[1], int(found[2])) if found else None

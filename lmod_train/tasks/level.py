@@ -7,15 +7,13 @@ from dataclasses import replace
 
 from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.expertise import ENDING
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.own_choice import parse_own
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.single_choice import without_form
-
-ENDING = "_level"
-"""End of the name of a task that asks for the level of another task's questions."""
 
 NAMES: Mapping[str, str] = {"R": "resident", "A": "attending", "S": "specialist"}
 """Level of expertise -> the word by which it is labelled."""

@@ -111,7 +111,8 @@ class Perturbed(Variants):
         (`lmod_train.scoring.robustness`), if the headline metric is accuracy or F1. Questions about the image quality,
         which version 1 asked of perturbed images too, with the truth of the unchanged one, do not count.
         """
-        from lmod_train.scoring.robustness import cell_name, drop_scores  # scipy: not for `rescore --help`
+        from lmod_train.scoring.robustness import drop_scores  # scipy: not for `rescore --help`
+        from lmod_train.scoring.subsets import cell_name  # scipy: not for `rescore --help`
 
         counted = [p for p in predictions if not self.of.is_about_quality(p.record)]
         own = [replace(p, record=self._as_asked(p.record)) for p in counted]

@@ -13,7 +13,7 @@ from typing import Literal, cast, get_args
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Message, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.items import Item, items_of
-from lmod_train.scoring.probing import probe_scores
+from lmod_train.scoring.probing import probe_scores, question_and_kind
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.forms import Form
 from lmod_train.tasks.wordings import Wordings
@@ -139,17 +139,6 @@ class Probe(Task):
         if unknown:
             raise BadArgument("variant", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")
         return probe_scores(self.name, [self.as_scored(item) for item in items], kind_of)
-
-
-def question_and_kind(variant: str) -> tuple[str, str]:
-    """Return the variant of the task's own question, and the kind, of the variant of a probe's question.
-
-    Example:
-        >>> question_and_kind("drusen-none"), question_and_kind("foreign")
-        (('drusen', 'none'), ('', 'foreign'))
-    """
-    question, _, kind = variant.rpartition("-")
-    return question, kind
 
 
 _SHOWN: Mapping[Kind, Literal["none", "another", "foreign"]] = {

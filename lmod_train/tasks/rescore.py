@@ -74,10 +74,10 @@ def _rescored(
         raise ArtifactError(
             run.replies, f"no reply to any of the {len(records)} records{others}", _ask_first(run.folder)
         )
-    others = other_replies(run, predictions)
+    found = other_replies(run, predictions)
     encoded, changed = counted(read_bert_scores(run.bert_scores), predictions)
     scores = [*scores_of(tasks, predictions, records, known), *bert_scores(predictions, encoded)]
-    scores += [score for found in others for score in found.scores(tasks)]
+    scores += [score for other in found for score in other.scores(tasks)]
     write_predictions(run.predictions, predictions)
     write_scores(run.scores, run.name, ", ".join(models_of(p.reply for p in predictions)), scores)
     account = _account([r for r in records if r.task in {task.name for task in tasks}], predictions)
@@ -90,8 +90,8 @@ def _rescored(
     yield from _steps(predictions)
     yield from _spread(scores)
     yield from _unread(tasks, predictions)
-    for found in others:
-        yield from found.lines()
+    for other in found:
+        yield from other.lines()
     if changed:
         yield f"left out: BERTScores of {changed} answers that have changed; `validate` computes them again"
     yield f"wrote {run.predictions} and {run.scores}"

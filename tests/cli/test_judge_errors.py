@@ -12,9 +12,9 @@ import pytest
 from lmod_train import cli
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.tables import Estimate, Table
 from lmod_train.core.vocabulary.error_types import LMOD_PLUS_TYPES
 from lmod_train.data.formats.verdicts import add_verdicts, read_verdicts
-from lmod_train.report.contents import Estimate, Table
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.paper_tables import ERRORS, HERE, PaperTables
 from lmod_train.tasks.judgement import Judgement

@@ -10,11 +10,11 @@ from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records, write_records
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.scores import read_scores
+from lmod_train.core.tables import markdown
 from lmod_train.core.types import Reply
-from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.results import read_results
 from lmod_train.report.warned import warned
-from lmod_train.report.writers.markdown import markdown
+from lmod_train.tasks.headline import headline_rows, headline_table
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from lmod_train.core.types import Prediction, Reply, Unparsed
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.chain import chain_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.steps import STEPS
+from lmod_train.tasks.run_scores import RunScores
 from tests.scoring.make import record
 
 OPTIONS = ("alpha", "beta", "gamma", "delta")

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lmod_train.report.results import Outcomes, RunScores
+from lmod_train.report.results import Outcomes
 from lmod_train.scoring.chain import chain_scores
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.probing import probe_scores
-from lmod_train.tasks.probe import question_and_kind
+from lmod_train.scoring.probing import probe_scores, question_and_kind
+from lmod_train.tasks.run_scores import RunScores
 from tests.report.chained import answered, asked
 
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from lmod_train.core.types import Score
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.items import Item
+from lmod_train.tasks.run_scores import RunScores
 
 
 def scored(scores, models=("a",), sources=()):

@@ -1,8 +1,7 @@
 """The tables that a section shows of runs, as Markdown."""
 
-from lmod_train.report.contents import Table
+from lmod_train.core.tables import Table, markdown
 from lmod_train.report.results import read_results
-from lmod_train.report.writers.markdown import markdown
 
 
 def shown(section, runs):

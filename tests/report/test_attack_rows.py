@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from lmod_train.report.attack_rows import attack_rows
-from lmod_train.report.results import read_outcomes, read_run_scores
+from lmod_train.report.results import read_outcomes
 from lmod_train.tasks.attack import ATTACK
 from lmod_train.tasks.rescore import rescore
+from lmod_train.tasks.run_scores import read_run_scores
 from tests.judged import make_attacks, make_judge, make_run, records
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.types import Score
-from lmod_train.report.chains import chain_runs, every_chain, in_order, is_chain, of_one_model, regime_of
-from lmod_train.report.results import RunScores
+from lmod_train.report.chain_table import is_chain
+from lmod_train.report.chains import chain_runs, every_chain, of_one_model, regime_of
+from lmod_train.scoring.steps import in_order
+from lmod_train.tasks.run_scores import RunScores
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.scored import scored
 

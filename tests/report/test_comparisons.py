@@ -7,17 +7,11 @@ from statsmodels.stats.multitest import multipletests
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
-from lmod_train.report.comparisons import (
-    NOT_COMPARED,
-    comparable,
-    joint,
-    letter_display,
-    not_ranked,
-    pairs,
-    pairs_by_subset,
-)
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.comparisons import comparable, joint, letter_display, not_ranked, pairs, pairs_by_subset
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.comparison import mcnemar_by_patient
+from lmod_train.tasks.finding import NOT_COMPARED
+from lmod_train.tasks.run_scores import RunScores
 from tests.scoring.make import item
 
 

@@ -1,7 +1,8 @@
 import pytest
 
+from lmod_train.core.tables import Column, score_cells, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Chapter, Column, Contents, Figure, Text, score_cells, table
+from lmod_train.report.contents import Chapter, Contents, Figure, Text
 
 
 def test_a_row_has_a_cell_for_every_column():

@@ -7,13 +7,14 @@ from PIL import Image
 from lmod_train.report.curves import curve_rows, rankings
 from lmod_train.report.figures.curves import CHANCE
 from lmod_train.report.report import report
-from lmod_train.report.results import labels, read_outcomes, read_run_scores
+from lmod_train.report.results import read_outcomes
 from lmod_train.report.section import shipped_sections
 from lmod_train.report.sections.confusions import Confusions
 from lmod_train.report.sections.likelihoods import Likelihoods
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
+from lmod_train.tasks.run_scores import labels, read_run_scores
 from tests.report.make import classify
 
 

@@ -8,11 +8,12 @@ import pytest
 
 from lmod_train.report.judged_rows import judged_rows, prompt_name
 from lmod_train.report.report import report
-from lmod_train.report.results import read_outcomes, read_run_scores
+from lmod_train.report.results import read_outcomes
 from lmod_train.report.sections.agreement import Agreement
 from lmod_train.report.sections.judges import Judges
 from lmod_train.tasks.judgement import Judgement
 from lmod_train.tasks.rescore import rescore
+from lmod_train.tasks.run_scores import read_run_scores
 from tests.judged import answer, make_judge, make_run, records
 from tests.report.shown import shown
 

@@ -5,8 +5,9 @@ import pytest
 
 from lmod_train.report.modalities import across_modalities
 from lmod_train.report.report import report
-from lmod_train.report.results import labels, read_outcomes, read_run_scores
+from lmod_train.report.results import read_outcomes
 from lmod_train.report.sections.modalities import Modalities
+from lmod_train.tasks.run_scores import labels, read_run_scores
 from tests.report.make import run
 from tests.report.shown import shown
 

@@ -7,9 +7,9 @@ import pytest
 
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import ArtifactError, BadArgument, FolderBusy
-from lmod_train.report.headline import headline
 from lmod_train.report.report import LIST, WRITTEN, report
 from lmod_train.report.sections.metrics import Metrics
+from lmod_train.tasks.headline import headline
 from tests.report.bilingual import planted_run
 from tests.report.make import run
 

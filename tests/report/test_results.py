@@ -1,7 +1,8 @@
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.report.results import labels, read_outcomes, read_run_scores
+from lmod_train.report.results import read_outcomes
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.regions import region_scores
+from lmod_train.tasks.run_scores import labels, read_run_scores
 
 
 def test_the_outcomes_score_to_the_very_figures_of_the_run(three):

@@ -1,10 +1,11 @@
-"""Sections come from configs by their class paths, and empty ones are left out."""
+"""Sections come from configs by their class paths, with those of extensions, and empty ones are left out."""
 
 from collections.abc import Iterator
 
+from lmod_train.report import section
 from lmod_train.report.contents import Text
 from lmod_train.report.results import read_results
-from lmod_train.report.section import Section, contents, shipped_sections
+from lmod_train.report.section import Section, added, completed, contents, shipped_sections
 
 
 class Empty(Section):
@@ -30,3 +31,25 @@ def test_a_section_without_parts_is_absent_and_a_chapter_has_the_name_of_its_mod
 def test_the_shipped_sections_are_of_different_modules_so_that_their_chapters_have_different_names():
     modules = [type(section).__module__ for section in shipped_sections()]
     assert len(set(modules)) == len(modules) > 10
+
+
+def names(sections):
+    return [type(one).__name__ for one in sections]
+
+
+def test_extensions_add_to_the_default_report_alone_each_after_the_first_section_named_that_is_there(monkeypatch):
+    here = f"{__name__}."
+    due = {
+        f"{here}One": "Missing Empty Scores",
+        f"{here}Empty": "Provenance",
+        "lmod_train.report.sections.seeds.Seeds": "",
+    }
+    with monkeypatch.context() as alone:
+        alone.setattr(section, "merged", lambda part: {})
+        main = shipped_sections()
+    monkeypatch.setattr(section, "merged", lambda part: due)
+    found = names(shipped_sections())
+    assert [name for name in found if name not in ("One", "Empty")] == names(main)
+    assert found[:4] == ["Scores", "Provenance", "Empty", "One"]
+    assert names(completed(main)) == found and names(completed(main[1:])) == names(main[1:])
+    assert added("Empty") is Empty and added("Nothing") is None

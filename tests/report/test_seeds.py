@@ -8,10 +8,11 @@ import pytest
 from lmod_train.core.artifacts.series import seed_name
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.report import report
-from lmod_train.report.results import read_results, read_run_scores
+from lmod_train.report.results import read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.seeds import by_series, seeds_table, seeds_text
+from lmod_train.tasks.run_scores import read_run_scores
 from tests.report.make import classify
 
 

@@ -7,11 +7,11 @@ import yaml
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.run import Run
-from lmod_train.report.headline import headline_rows
 from lmod_train.report.report import report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.warned import warned, warnings_table
+from lmod_train.tasks.headline import headline_rows
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.make import classify, curate, records, run
 from tests.report.probing import question, run_of, said

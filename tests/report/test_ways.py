@@ -14,13 +14,14 @@ from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.report.comparisons import joint, pairs
 from lmod_train.report.origin import not_as_published, remarks
 from lmod_train.report.report import report
-from lmod_train.report.results import Outcomes, read_outcomes, read_run_scores
+from lmod_train.report.results import Outcomes, read_outcomes
 from lmod_train.report.sections.ways import Ways
 from lmod_train.report.ways import spreads
 from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.run_scores import read_run_scores
 from tests.report.shown import shown
 from tests.tasks.test_spread import by_wording, predictions, questions
 

@@ -8,7 +8,8 @@ import pytest
 from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
-from lmod_train.scoring.regimes import SAME_WORDS, asked_alike, chain_differences, paired_items, stage_differences
+from lmod_train.scoring.comparison import paired_items
+from lmod_train.scoring.regimes import SAME_WORDS, asked_alike, chain_differences, stage_differences
 from lmod_train.scoring.steps import STEPS
 from tests.scoring.chains import chain_items, mean, random_items, step_item, truth_table
 from tests.scoring.make import by_metric

@@ -10,13 +10,14 @@ import pytest
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Box, Need, Patient, Question, Region, Reply, Sample
 from lmod_train.data.curation.manifest import task_settings
+from lmod_train.scoring.probing import question_and_kind
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.probe import Probe, question_and_kind
+from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.prompt import prompt
 from tests.contracts import TaskContract, record_from
 from tests.tabled import tabled

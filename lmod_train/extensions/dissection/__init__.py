@@ -6,4 +6,5 @@ EXTENSION = Extension(
     name="dissection",
     about="Where in a model an image is lost",
     asking={"dissect": "lmod_train.cli.dissect:dissect"},
+    sections={"lmod_train.report.sections.dissection.WhereItIsLost": "Robustness ErrorTypes"},
 )

@@ -16,4 +16,8 @@ EXTENSION = Extension(
         "judge": "lmod_train.cli.judge:judge",
     },
     replies=("lmod_train.report.attacks:Judgements",),
+    sections={
+        "lmod_train.report.sections.judges.Judges": "Readers Provenance",
+        "lmod_train.report.sections.agreement.Agreement": "Judges",
+    },
 )

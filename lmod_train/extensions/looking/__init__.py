@@ -13,4 +13,10 @@ EXTENSION = Extension(
         "phantom --counterfactuals": "lmod_train.cli.looking:phantom_with_counterfactuals",
     },
     variants=("lmod_train.tasks.grounding:Grounding",),
+    sections={
+        "lmod_train.report.sections.shortcuts.Shortcuts": "Agreement Provenance",
+        "lmod_train.report.sections.looking.Looking": "ErrorTypes",
+        "lmod_train.report.sections.robustness.Robustness": "Looking",
+    },
+    pages={"findings": "lmod_train.report.looks:cautions"},
 )

@@ -6,4 +6,5 @@ EXTENSION = Extension(
     name="readers",
     about="Answers of people",
     commands={"answers": "lmod_train.cli.answers:answers"},
+    sections={"lmod_train.report.sections.readers.Readers": "Provenance"},
 )

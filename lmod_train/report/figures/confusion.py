@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lmod_train.report.contents import Column, Heads, Table
+from lmod_train.core.tables import Column, Heads, Table
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, lines, parts
 from lmod_train.report.figures.sheet import SMALL

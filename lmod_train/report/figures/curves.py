@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import Column, Estimate, Heads, Table, cell_text
 from lmod_train.report.canvas import COLOURS, LINES
-from lmod_train.report.contents import Column, Estimate, Heads, Table
 from lmod_train.report.figures.lines import Line, distinct, lines, parts
 from lmod_train.report.figures.sheet import LINE, SMALL, sheet
 from lmod_train.report.figures.wrapped import wrapped
-from lmod_train.report.writers.cells import cell_text
 
 COLUMNS: Heads = ["curve", "model", Column("area", "estimate"), Column("x", "number"), Column("y", "number")]
 """Columns of the table, a row per corner of a line; the area is in the first row of a line."""

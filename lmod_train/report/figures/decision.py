@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import INTERVAL, Column, Heads, Table
 from lmod_train.report.canvas import COLOURS, LINES
-from lmod_train.report.contents import INTERVAL, Column, Heads, Table
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import LINE, sheet
 from lmod_train.report.figures.wrapped import wrapped

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import INTERVAL, SCORE, Column, Heads, N, Table, cell_text
 from lmod_train.report.canvas import COLOURS, MARKERS
-from lmod_train.report.contents import INTERVAL, SCORE, Column, Heads, N, Table
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.rows import Rows, panels_of_rows, set_right
 from lmod_train.report.figures.wrapped import wrapped
-from lmod_train.report.writers.cells import cell_text
 
 COLUMNS: Heads = [
     "task", "model", "metric", N, SCORE, INTERVAL, Column("chance", "number"), Column("majority class", "number"),

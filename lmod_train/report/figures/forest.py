@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.escaping import for_terminal
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table
 from lmod_train.report.canvas import COLOURS, MARKERS, canvas
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Heads, N, Table
 from lmod_train.report.writers.naming import file_name
 
 DRAWN = len(COLOURS)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import Table
 from lmod_train.report.canvas import hide_from
-from lmod_train.report.contents import Table
 from lmod_train.report.figures.sheet import SMALL, sheet
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table, table
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Table, table
+from lmod_train.report.contents import Figure
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts

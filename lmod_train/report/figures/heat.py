@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lmod_train.report.contents import Column, Table
+from lmod_train.core.tables import Column, Table
 from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
 from lmod_train.report.figures.rows import Rows, panels_of_rows
 from lmod_train.report.figures.sheet import SMALL, TEXT

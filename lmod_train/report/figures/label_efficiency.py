@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import INTERVAL, Table
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
-from lmod_train.report.contents import INTERVAL, Table
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.wrapped import wrapped

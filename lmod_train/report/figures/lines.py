@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lmod_train.report.contents import Cell, Table
+from lmod_train.core.tables import Cell, Table
 
 Line = dict[str, Any]
 """Head -> cell."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from lmod_train.core.tables import INTERVAL
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
-from lmod_train.report.contents import INTERVAL
 from lmod_train.report.figures.lines import Line, interval, number
 from lmod_train.report.figures.wrapped import wrapped
 

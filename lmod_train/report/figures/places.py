@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import INTERVAL, SCORE, Column, Heads, N, Table
 from lmod_train.report.canvas import COLOURS, MARKERS
-from lmod_train.report.contents import INTERVAL, SCORE, Column, Heads, N, Table
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import MOST, SMALL, sheet
 from lmod_train.scoring.dissection import SHORTCUTS, UNTRAINED

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.escaping import for_terminal
+from lmod_train.core.tables import Heads, Table
 from lmod_train.report.canvas import fonts
-from lmod_train.report.contents import Heads, Table
 from lmod_train.report.figures.lines import Line, lines, parts
 from lmod_train.report.figures.sheet import SMALL, WIDTH, sheet
 from lmod_train.report.figures.stacked import SHADES

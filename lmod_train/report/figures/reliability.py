@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import Column, Heads, Table, cell_text
 from lmod_train.report.canvas import COLOURS, MARKERS
-from lmod_train.report.contents import Column, Heads, Table
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, lines, number, parts
 from lmod_train.report.figures.sheet import SMALL, TEXT
 from lmod_train.report.figures.wrapped import wrapped
-from lmod_train.report.writers.cells import cell_text
 
 COLUMNS: Heads = [
     "model", Column("ECE", "number"), Column("from", "number"), Column("to", "number"), Column("items", "count"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lmod_train.report.contents import Table
+from lmod_train.core.tables import Table
 from lmod_train.report.figures.sheet import LINE, SMALL, TEXT, sheet
 from lmod_train.report.figures.wrapped import wrapped
 

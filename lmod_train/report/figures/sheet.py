@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import Table
 from lmod_train.report.canvas import canvas
-from lmod_train.report.contents import Table
 from lmod_train.report.writers.naming import file_name
 
 WIDTH = 7.2

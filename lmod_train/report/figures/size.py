@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.tables import SCORE, Column, Heads, Table
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
-from lmod_train.report.contents import SCORE, Column, Heads, Table
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
 from lmod_train.report.figures.wrapped import wrapped

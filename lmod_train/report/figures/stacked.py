@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.report.contents import Column, Heads, Table
+from lmod_train.core.tables import Column, Heads, Table
 from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
 from lmod_train.report.figures.rows import Rows, panels_of_rows, set_right
 from lmod_train.report.figures.sheet import SMALL

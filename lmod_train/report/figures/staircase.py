@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.report.contents import Table
+from lmod_train.core.tables import Table
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
 from lmod_train.report.figures.marks import marks, named_with_items

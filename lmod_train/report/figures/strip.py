@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.report.contents import Heads, Table
+from lmod_train.core.tables import Heads, Table
 from lmod_train.report.figures.lines import Line, distinct, lines, parts
 from lmod_train.report.figures.qualitative import fitted, inches
 from lmod_train.report.figures.sheet import LINE, SMALL, WIDTH, sheet

@@ -13,7 +13,8 @@ from lmod_train.report.papers.models import canonical_names, models_of_run
 from lmod_train.report.papers.printed import PAPERS, Printed, printed
 from lmod_train.report.papers.protocols import Protocol, protocol_of
 from lmod_train.report.papers.relations import Found, Measured, compare
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.results import Outcomes, Results
+from lmod_train.tasks.run_scores import RunScores
 
 
 @dataclass(frozen=True, slots=True)

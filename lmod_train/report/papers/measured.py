@@ -13,9 +13,10 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import Score
 from lmod_train.report.papers.protocols import Protocol
 from lmod_train.report.papers.relations import Measured
-from lmod_train.report.results import Outcomes, RunScores
+from lmod_train.report.results import Outcomes
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import question_of
+from lmod_train.tasks.run_scores import RunScores
 from lmod_train.tasks.wordings import digests_of
 
 _KEYS: Mapping[str, Callable[[Item], str]] = {

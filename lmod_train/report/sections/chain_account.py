@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from statistics import mean
 from typing import ClassVar
 
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, table
 from lmod_train.core.types import Score
 from lmod_train.report.chains import ALONE, ChainRun, every_chain, of_one_model
-from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.items import Item

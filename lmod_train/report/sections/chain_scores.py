@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.core.tables import Cell, Column, table
 from lmod_train.report.chain_table import COLUMNS, chain_rows
-from lmod_train.report.chains import ChainRun, every_chain, in_order
-from lmod_train.report.contents import Cell, Column, Figure, Part, Text, table
+from lmod_train.report.chains import ChainRun, every_chain
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.groups import COLUMNS as GROUPS
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.figures.staircase import draw_staircase
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.scoring.steps import in_order
 
 NOTE = """SWA: share of right answers at a stage, a missing answer wrong. CCR: share of the complete chains, those with
 a question at every stage, with every stage right; beside it the product of the SWA of these chains, which CCR would be

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.tables import SCORE, Cell, Column, Heads, N, table
 from lmod_train.report.comparisons import (
     ALL,
     BEST,
@@ -20,7 +21,7 @@ from lmod_train.report.comparisons import (
     pairs,
     pairs_by_subset,
 )
-from lmod_train.report.contents import SCORE, Cell, Column, Heads, N, Part, Remark, Text, table
+from lmod_train.report.contents import Part, Remark, Text
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from lmod_train.report.contents import Figure, Part, table
+from lmod_train.core.tables import table
+from lmod_train.report.contents import Figure, Part
 from lmod_train.report.figures.groups import COLUMNS
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.results import Results

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, table
 from lmod_train.core.types import Score
-from lmod_train.report.chains import ChainRun, every_chain, in_order
+from lmod_train.report.chains import ChainRun, every_chain
 from lmod_train.report.confidences import (
     SIGNALS,
     at_stage,
@@ -16,7 +17,7 @@ from lmod_train.report.confidences import (
     scores_at,
     selective_rows,
 )
-from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Text, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.confidences import COLUMNS, draw_confidences
 from lmod_train.report.figures.curves import COLUMNS as CURVES
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED, draw_curves
@@ -24,6 +25,7 @@ from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.scoring.steps import in_order
 
 NOTE = """Two confidences in the same answers: the one that the reply states, and the likelihood of the answer among the
 options, if it was recorded. n: answers with this confidence; a reply without an answer is wrong with the confidence

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from lmod_train.report.contents import Cell, Column, Figure, Heads, Part, table
+from lmod_train.core.tables import Cell, Column, Heads, table
+from lmod_train.report.contents import Figure, Part
 from lmod_train.report.figures.confusion import COLUMNS, draw_confusions
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.sheet import MOST

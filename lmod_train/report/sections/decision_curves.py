@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, table
 from lmod_train.report.chosen_on import Evaluated, evaluated
-from lmod_train.report.contents import INTERVAL, Cell, Column, Figure, Heads, N, Part, Remark, Text, table
+from lmod_train.report.contents import Figure, Part, Remark, Text
 from lmod_train.report.figures.decision import COLUMNS, TREAT_ALL, draw_decision
 from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.origin import counted

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from lmod_train.core.artifacts.run import READER
-from lmod_train.report.chains import in_order
-from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, score_cells, table
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, score_cells, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores
-from lmod_train.scoring.expertise import ENVELOPES, LEVELS, in_envelope, level_of
+from lmod_train.scoring.expertise import ENDING, ENVELOPES, LEVELS, in_envelope, level_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
-from lmod_train.tasks.level import ENDING, NAMES, labelled
+from lmod_train.scoring.steps import in_order
+from lmod_train.tasks.level import NAMES, labelled
 
 GROUPS = tuple(dict.fromkeys(group for group, _ in ENVELOPES))
 NOTE = f"""Questions with a level of expertise (R, A, S) that people answered. The group of a reader is the beginning of

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from lmod_train.core.artifacts.dissection import Dissected
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Remark, Text, table
+from lmod_train.report.contents import Figure, Part, Remark, Text
 from lmod_train.report.figures.places import COLUMNS, draw_places, in_order
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section

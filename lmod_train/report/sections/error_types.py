@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, table
 from lmod_train.core.vocabulary.error_types import LMOD_MODES, LMOD_PLUS_TYPES, TITLES
-from lmod_train.report.contents import INTERVAL, Cell, Column, Figure, Heads, N, Part, Table, Text, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.lines import distinct, lines
 from lmod_train.report.figures.stacked import COLUMNS as STACKED
 from lmod_train.report.figures.stacked import draw_stacked

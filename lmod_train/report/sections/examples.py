@@ -11,9 +11,10 @@ from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import without_folders
+from lmod_train.core.tables import Cell, table
 from lmod_train.core.types import Prediction, Record
 from lmod_train.report.canvas import undrawn
-from lmod_train.report.contents import Cell, Figure, Part, Remark, Text, table
+from lmod_train.report.contents import Figure, Part, Remark, Text
 from lmod_train.report.figures.qualitative import COLUMNS, MODELS, NOT_ASKED, draw_qualitative
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section

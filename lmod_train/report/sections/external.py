@@ -9,13 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.tables import Cell, Column, Estimate, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Cell, Column, Estimate, Part, Text, table
-from lmod_train.report.results import Results, RunScores
+from lmod_train.report.contents import Part, Text
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.seeds import by_series
 from lmod_train.report.training import training
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.tasks.run_scores import RunScores
 
 Named = tuple[str, RunScores]
 """Label and scores of a run."""

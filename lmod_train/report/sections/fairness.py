@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, table
 from lmod_train.core.types import Score
 from lmod_train.report.comparisons import comparable
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Text, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.fairness import ENOUGH, Fairness, fairness
 from lmod_train.report.figures.forest import COLUMNS, DRAWN, draw_forest, drawn_groups
 from lmod_train.report.results import Results

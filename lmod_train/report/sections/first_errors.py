@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.core.tables import INTERVAL, Cell, Column, Estimate, N, table
 from lmod_train.core.types import Score
 from lmod_train.report.chains import ChainRun, every_chain
-from lmod_train.report.contents import INTERVAL, Cell, Column, Estimate, Figure, N, Part, Text, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.groups import COLUMNS, group_figure
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.sheet import MOST

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from lmod_train.core.tables import Cell, Column, Heads, table
 from lmod_train.report.chains import every_chain
-from lmod_train.report.contents import Cell, Column, Heads, Part, Text, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.contexts import effect_heads, effect_rows
 from lmod_train.report.image_use import ImageUse, image_uses
 from lmod_train.report.results import Results

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from lmod_train.core.artifacts.model_facts import PAPERS
 from lmod_train.core.artifacts.records import rows_of
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.report.contents import Cell, Column, Heads, Part, Table, Text, table
+from lmod_train.core.tables import Cell, Column, Heads, Table, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.papers.measured import manifest_of
 from lmod_train.report.papers.printed import Printed, find
 from lmod_train.report.papers.protocols import images_of_sources, source_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, score_cells, table
 from lmod_train.report.attack_rows import AttackRow, attack_rows
-from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, score_cells, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.judged_rows import JudgedRow, judged_rows
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section

@@ -7,12 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Figure, Heads, N, Part, Text, table
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.label_efficiency import draw_label_efficiency
-from lmod_train.report.results import Results, RunScores
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.training import training
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """Shares of the training split are nested: the records of a smaller one are among those of every larger one. The
 score is the mean over the seeds of a share, the interval its 95 % interval over patients, and sd the standard deviation

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, score_cells, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import INTERVAL, Cell, Column, Figure, Heads, N, Part, Text, score_cells, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.languages import KINDS, OPEN, SUBSETS, verdicts
 from lmod_train.report.results import Results

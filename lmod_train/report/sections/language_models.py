@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
+from lmod_train.core.tables import Cell, Column, Heads, N, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Cell, Column, Heads, N, Part, Text, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.languages import KINDS, OPEN, SUBSETS, verdicts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section

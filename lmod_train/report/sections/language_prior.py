@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from lmod_train.report.contents import INTERVAL, Cell, Column, Heads, N, Part, Text, score_cells, table
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, score_cells, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.languages import KINDS, OPEN, subset_name
 from lmod_train.report.probes import items_in, own_ids
 from lmod_train.report.results import Outcomes, Results

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Column, Heads, Part, Table, Text, table
+from lmod_train.core.tables import Cell, Column, Heads, Table, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.languages import KINDS, OPEN, judges_of, kinds_of, language_tables, verdicts
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section

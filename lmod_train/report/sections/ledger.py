@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from lmod_train.core.artifacts.model_facts import PAPERS
 from lmod_train.core.errors import BadArgument
-from lmod_train.report.contents import INTERVAL, Cell, Column, N, Part, Table, Text, table
+from lmod_train.core.tables import INTERVAL, Cell, Column, N, Table, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.papers.ledger import Entry, entries, unknown_models
 from lmod_train.report.papers.printed import Printed

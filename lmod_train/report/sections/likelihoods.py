@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, Table, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Table, Text, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.curves import Ranking, curve_rows, rankings, reliability_rows
 from lmod_train.report.figures.curves import COLUMNS as CURVE_COLUMNS
 from lmod_train.report.figures.curves import draw_curves
@@ -16,9 +17,10 @@ from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.reliability import COLUMNS as BIN_COLUMNS
 from lmod_train.report.figures.reliability import draw_reliability
 from lmod_train.report.figures.sheet import MOST
-from lmod_train.report.results import Results, RunScores
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.probability import curve_classes
+from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """Computed on the items whose reply has a likelihood for every choice; "given" is their share. With two
 choices, the first is the positive class; with more, the mean over classes, each against the rest."""

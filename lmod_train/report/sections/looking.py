@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.core.removal import ALL
-from lmod_train.report.contents import Cell, Column, Estimate, Figure, Heads, N, Part, Remark, Text, table
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, table
+from lmod_train.report.contents import Figure, Part, Remark, Text
 from lmod_train.report.figures.qualitative import MODELS
 from lmod_train.report.figures.strip import COLUMNS, draw_strip
 from lmod_train.report.looks import Look, looks_of, one_eye

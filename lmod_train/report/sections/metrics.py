@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Column, Estimate, Heads, Part, table
-from lmod_train.report.results import Results, RunScores
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, table
+from lmod_train.report.contents import Part
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.tasks.run_scores import RunScores
 
 _FIRST = (
     "accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "balanced_accuracy", "kappa", "macro_f1",

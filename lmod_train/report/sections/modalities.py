@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from lmod_train.report.contents import INTERVAL, MISSING, Cell, Column, Figure, Part, Table, Text, table
+from lmod_train.core.tables import INTERVAL, MISSING, Cell, Column, Table, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.modalities import AcrossModalities, across_modalities
 from lmod_train.report.published import Published, published_beside
-from lmod_train.report.results import Results, RunScores
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """The mean gives every modality the same weight. A model with one run per modality has a single row for all
 its runs. If each box is given exactly one structure, as by a classifier,

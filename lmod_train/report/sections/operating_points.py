@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, table
 from lmod_train.core.types import Score
 from lmod_train.report.chosen_on import Evaluated, evaluated
-from lmod_train.report.contents import Cell, Column, Estimate, Heads, Part, Remark, Text, table
+from lmod_train.report.contents import Part, Remark, Text
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Column, Figure, N, Part, Text, table
+from lmod_train.core.tables import Cell, Column, N, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.stacked import COLUMNS, draw_stacked
-from lmod_train.report.results import Results, RunScores
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """Number of items by the outcome of the reply. Wrong: parsed answers that are not correct; a dash for tasks
 with partly correct answers."""

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.tables import Cell, Column, Estimate, Table, table
 from lmod_train.core.types import Score
 from lmod_train.core.vocabulary.error_types import type_called
-from lmod_train.report.contents import Cell, Column, Estimate, Part, Table, Text, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.origin import not_as_published, phantom_tasks
 from lmod_train.report.papers.measured import find_score, items_of_part
 from lmod_train.report.papers.printed import Printed, printed
@@ -17,6 +18,7 @@ from lmod_train.report.papers.protocols import protocol_of
 from lmod_train.report.papers.shapes import SHAPES, Line, Shape
 from lmod_train.report.papers.states import STATES, state_of
 from lmod_train.report.papers.subgroup_p import subgroup_p
+from lmod_train.report.published import HERE
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import sample_of_errors
@@ -34,7 +36,6 @@ MARKS = {
     "retired": "r",
     "reproducible": "=",
 }
-HERE = "measured here"
 ERRORS_OF, ERRORS = "glaucoma", 100
 """Task and number of the wrong replies that LMOD+'s Table 9 sorts."""
 DRAWN = """Not shown, as runs of this report have records of phantoms for them: {tables}. `report --published` shows

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from lmod_train.report.contents import Column, Heads, Part, Text, table
+from lmod_train.core.tables import Column, Heads, table
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.published import published_beside
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section

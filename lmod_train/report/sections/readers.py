@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from lmod_train.core.artifacts.run import READER
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, score_cells, table
 from lmod_train.core.types import Score, Unparsed
 from lmod_train.report.comparisons import by_question
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, Heads, N, Part, Remark, Text, score_cells, table
+from lmod_train.report.contents import Part, Remark, Text
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores

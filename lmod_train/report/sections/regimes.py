@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.report.chains import every_chain, in_order
-from lmod_train.report.contents import Figure, Heads, Part, Text, table
+from lmod_train.core.tables import Heads, table
+from lmod_train.report.chains import every_chain
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.contexts import Effect, effect_heads, effect_rows, effects
 from lmod_train.report.figures.differences import COLUMNS, draw_differences
 from lmod_train.report.figures.heat import draw_heat
@@ -15,6 +16,7 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import FEWEST_DISCORDANT
 from lmod_train.scoring.regimes import WHOLE
+from lmod_train.scoring.steps import in_order
 
 NOTE = f"""Runs of one model and its weights in two regimes, on the same questions. independent: each question alone.
 cas_last and cas_all: after the model's own answer to the preceding stage, or to all earlier ones. oracle: after the

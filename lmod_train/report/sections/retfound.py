@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Column, N, Part, Text, table
-from lmod_train.report.results import Results, RunScores
+from lmod_train.core.tables import Cell, Column, N, table
+from lmod_train.report.contents import Part, Text
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """Metrics as defined in the program behind the published RETFound results, for comparison with these only.
 Its accuracy is not the share of correct answers, and all metrics but the two areas leave out the healthy class (of

@@ -5,25 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from lmod_train.report.contents import (
-    INTERVAL,
-    SCORE,
-    Cell,
-    Column,
-    Figure,
-    Heads,
-    N,
-    Part,
-    Text,
-    score_cells,
-    table,
-)
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, score_cells, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.falling import COLUMNS, draw_falling
-from lmod_train.report.results import Results, RunScores
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import holm
 from lmod_train.scoring.headline import headline_metric
-from lmod_train.scoring.robustness import cell_of, drop_p, pairs
+from lmod_train.scoring.robustness import drop_p, pairs
+from lmod_train.scoring.subsets import cell_of
+from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """The same questions about the image as it is (grade 0) and about perturbed copies of it. Drop: score on the
 unchanged image minus score on the perturbed one, over the questions asked of both, with an interval over patients.

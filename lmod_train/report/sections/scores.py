@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Figure, Part, Text, table
+from lmod_train.core.tables import Cell, table
+from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.dots import COLUMNS, draw_dots
-from lmod_train.report.headline import headline_rows, headline_table
 from lmod_train.report.origin import without_patients
-from lmod_train.report.results import Results, RunScores
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sections.external import External
 from lmod_train.report.sections.label_efficiency import LabelEfficiency
 from lmod_train.report.sections.seeds import Seeds
 from lmod_train.report.warned import warned, warnings_table
 from lmod_train.scoring.headline import headline_metric
+from lmod_train.tasks.headline import headline_rows, headline_table
+from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """The score of each task is its strict one: a reply without a readable answer counts as wrong. {} Chance and
 majority class are computed on the same items. `scores.csv` has all metrics."""

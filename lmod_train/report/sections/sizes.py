@@ -8,7 +8,8 @@ from functools import cache
 from typing import ClassVar
 
 from lmod_train.core.artifacts.model_facts import ModelFacts, known_models
-from lmod_train.report.contents import Cell, Figure, Part, table
+from lmod_train.core.tables import Cell, table
+from lmod_train.report.contents import Figure, Part
 from lmod_train.report.figures.size import COLUMNS, draw_size
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section

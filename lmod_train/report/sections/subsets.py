@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Part, Text, table
-from lmod_train.report.results import Results, RunScores
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, table
+from lmod_train.report.contents import Part, Text
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.headline import headline_metric
-from lmod_train.scoring.robustness import cell_of
+from lmod_train.scoring.subsets import cell_of
+from lmod_train.tasks.run_scores import RunScores
 
 NOTE = "Subsets are shown for keys with more than one value."
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from lmod_train.report.contents import Cell, Estimate, Part, Table, Text
+from lmod_train.core.tables import Cell, Estimate, Table, p_value
+from lmod_train.report.contents import Part, Text
 from lmod_train.report.languages import KINDS, OPEN, SHORT, SUBSETS, Verdicts, kinds_of, verdicts
 from lmod_train.report.origin import not_as_published
+from lmod_train.report.published import HERE
 from lmod_train.report.results import Results
-from lmod_train.report.section import Section
-from lmod_train.report.sections.paper_tables import HERE, PaperTables
-from lmod_train.report.writers.cells import p_value
+from lmod_train.report.section import Section, added
 from lmod_train.scoring.association import independence
 from lmod_train.scoring.comparison import mcnemar
 from lmod_train.scoring.items import Item
@@ -31,11 +31,12 @@ class WechatTables(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables; a sentence instead beside phantoms, and nothing without such questions."""
-        if not any(kinds_of(outcomes.items) for outcomes in results.outcomes.values()):
+        tables = added("PaperTables")
+        if tables is None or not any(kinds_of(outcomes.items) for outcomes in results.outcomes.values()):
             return
         parts = [
             _with_p(_with_judged(part, results), results) if isinstance(part, Table) and part.name in TABLES else part
-            for part in PaperTables(TABLES).parts(results)
+            for part in tables(tables=TABLES).parts(results)
         ]
         yield from [Text(NOT_JUDGED)] if any(isinstance(part, Table) for part in parts) else []
         yield from parts

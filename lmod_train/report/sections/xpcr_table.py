@@ -8,8 +8,7 @@ from typing import ClassVar
 from lmod_train.report.chains import every_chain
 from lmod_train.report.contents import Part
 from lmod_train.report.results import Results
-from lmod_train.report.section import Section
-from lmod_train.report.sections.paper_tables import PaperTables
+from lmod_train.report.section import Section, added
 
 TABLES = [f"xpcr_table_{number}" for number in range(2, 9)]
 
@@ -21,5 +20,6 @@ class XpcrTable(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables; a sentence instead beside phantoms, and nothing without chains."""
-        if any(every_chain(results)):
-            yield from PaperTables(TABLES).parts(results)
+        tables = added("PaperTables")
+        if tables and any(every_chain(results)):
+            yield from tables(tables=TABLES).parts(results)

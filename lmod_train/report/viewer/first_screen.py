@@ -10,11 +10,9 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from urllib.parse import urlencode
 
+from lmod_train.core.extension import extensions, named
 from lmod_train.core.types import Prediction
-from lmod_train.report.comparisons import Place, comparable, letter_display
-from lmod_train.report.finding import Finding, findings
-from lmod_train.report.headline import Row, headline_rows
-from lmod_train.report.looks import looks_of, sentence
+from lmod_train.report.comparisons import comparable, letter_display
 from lmod_train.report.results import Results
 from lmod_train.report.seeds import by_series, mean_rows
 from lmod_train.report.thumbnails import thumbnail
@@ -22,6 +20,8 @@ from lmod_train.report.viewer.leaderboard import Leaderboard, leaderboard
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
 from lmod_train.report.warned import warned
 from lmod_train.scoring.items import Item
+from lmod_train.tasks.finding import Finding, Place, findings
+from lmod_train.tasks.headline import Row, headline_rows
 
 NAMED = 4
 """Largest number of models that the heading names."""
@@ -75,9 +75,9 @@ def first_screen(results: Results) -> FirstScreen:
     scores: Mapping[str, Sequence[Row]] = {
         name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)
     }
-    looks = looks_of(results)
+    said = [named(one.pages["findings"])(results) for one in extensions() if "findings" in one.pages]
     found = [
-        replace(one, cautions=" ".join(filter(None, (sentence(looks, one.task), one.cautions))))
+        replace(one, cautions=" ".join(filter(None, (*(told.get(one.task, "") for told in said), one.cautions))))
         for one in findings(*_compared(results, scores))
     ]
     board = leaderboard(scores, [one.task for one in found])

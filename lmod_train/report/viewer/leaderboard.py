@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lmod_train.report.display_names import metric_name, task_name
-from lmod_train.report.headline import Row
 from lmod_train.scoring.headline import direction
+from lmod_train.tasks.display_names import metric_name, task_name
+from lmod_train.tasks.headline import Row
 
 
 @dataclass(frozen=True, slots=True)

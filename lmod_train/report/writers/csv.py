@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import write_durably
-from lmod_train.report.contents import Cell, Column, Estimate, Table
+from lmod_train.core.tables import Cell, Column, Estimate, Table
 from lmod_train.report.writers.naming import file_name
 
 

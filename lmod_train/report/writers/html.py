@@ -13,8 +13,8 @@ from typing import Any
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_durably
-from lmod_train.report.contents import Contents, Figure, Table
-from lmod_train.report.display_names import task_name
+from lmod_train.core.tables import RIGHT, Table, cell_text
+from lmod_train.report.contents import Contents, Figure
 from lmod_train.report.results import Results
 from lmod_train.report.thumbnails import Licence, licences
 from lmod_train.report.viewer.first_screen import FirstScreen
@@ -22,9 +22,9 @@ from lmod_train.report.viewer.record_details import part_text
 from lmod_train.report.viewer.static_pages import LONGEST, PagesBeside, PagesInside, StaticPages, page_name
 from lmod_train.report.viewer.store import Beside, Inside, Store, clear
 from lmod_train.report.viewer.viewer import Errors, write_viewer
-from lmod_train.report.writers.cells import RIGHT, cell_text
 from lmod_train.report.writers.naming import file_name
 from lmod_train.report.writers.template import fill, policy
+from lmod_train.tasks.display_names import task_name
 
 MOST_ROWS = 40
 """Rows of a table that stand in the page at first; the others are shown on request."""

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from lmod_train.core.escaping import for_latex
 from lmod_train.core.files import write_durably
-from lmod_train.report.contents import Table
-from lmod_train.report.writers.cells import RIGHT, cell_text
+from lmod_train.core.tables import RIGHT, Table, cell_text
 from lmod_train.report.writers.naming import file_name
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from lmod_train.report.contents import table
+from lmod_train.core.tables import table
 from lmod_train.report.figures.groups import COLUMNS, draw_bars
 from tests.report.figures.drawing import drawn, models
 

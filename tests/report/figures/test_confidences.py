@@ -1,6 +1,6 @@
 import pytest
 
-from lmod_train.report.contents import table
+from lmod_train.core.tables import table
 from lmod_train.report.figures.confidences import COLUMNS, draw_confidences
 from lmod_train.scoring.steps import STEPS
 from tests.report.figures.drawing import drawn

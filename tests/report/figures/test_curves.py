@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.report.contents import Estimate, table
+from lmod_train.core.tables import Estimate, table
 from lmod_train.report.figures.curves import CHANCE, COLUMNS, draw_curves
 from tests.report.figures.drawing import drawn, models
 

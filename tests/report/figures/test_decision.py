@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.report.contents import table
+from lmod_train.core.tables import table
 from lmod_train.report.figures.decision import COLUMNS, TREAT_ALL, TREAT_NONE, WIDTH, draw_decision
 from tests.report.figures.drawing import drawn, models
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lmod_train.core.tables import table
 from lmod_train.report.canvas import COLOURS
-from lmod_train.report.contents import table
 from lmod_train.report.figures.forest import COLUMNS, DRAWN, draw_forest, drawn_groups
 from tests.report.make import LURE
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lmod_train.report.contents import Column, table
+from lmod_train.core.tables import Column, table
 from lmod_train.report.figures.heat import ACROSS, draw_heat
 from tests.report.figures.drawing import drawn, models
 

@@ -1,4 +1,4 @@
-from lmod_train.report.contents import table
+from lmod_train.core.tables import table
 from lmod_train.report.figures.label_efficiency import draw_label_efficiency
 from lmod_train.report.sections.label_efficiency import HEADS
 

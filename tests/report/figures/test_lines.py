@@ -1,6 +1,6 @@
 import math
 
-from lmod_train.report.contents import INTERVAL, table
+from lmod_train.core.tables import INTERVAL, table
 from lmod_train.report.figures.lines import distinct, interval, lines, number, parts
 
 ROWS = lines(table("t", ["model", "n", INTERVAL], [["b", 1, (0.1, 0.2)], ["a", 2, None], ["b", 3, (None, 1)]]))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lmod_train.report.contents import table
+from lmod_train.core.tables import table
 from lmod_train.report.figures.places import COLUMNS, draw_places
 from tests.report.figures.drawing import drawn, models
 

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.text import Text
 from PIL import Image
 
-from lmod_train.report.contents import table
+from lmod_train.core.tables import table
 from lmod_train.report.figures.qualitative import COLUMNS, CROSS, MARKS, NOT_ASKED, draw_qualitative
 from tests.report.figures.drawing import drawn, models
 

@@ -1,4 +1,4 @@
-from lmod_train.report.contents import table
+from lmod_train.core.tables import table
 from lmod_train.report.figures.size import COLUMNS, draw_size
 from tests.report.figures.drawing import drawn
 

@@ -1,6 +1,6 @@
 import pytest
 
-from lmod_train.report.contents import table
+from lmod_train.core.tables import table
 from lmod_train.report.figures.groups import COLUMNS
 from lmod_train.report.figures.staircase import draw_staircase
 from lmod_train.scoring.steps import STEPS

@@ -2,8 +2,8 @@
 
 from PIL import Image
 
+from lmod_train.core.tables import table
 from lmod_train.data.curation.images import write_image
-from lmod_train.report.contents import table
 from lmod_train.report.figures import strip
 from lmod_train.report.figures.strip import CHANGED, COLUMNS, STAYED, draw_strip
 

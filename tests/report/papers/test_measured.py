@@ -8,8 +8,8 @@ import pytest
 from lmod_train.core.types import Score
 from lmod_train.report.papers.measured import conditions, find_score, items_of_part, manifest_of
 from lmod_train.report.papers.protocols import Protocol
-from lmod_train.report.results import RunScores
 from lmod_train.scoring.items import Item
+from lmod_train.tasks.run_scores import RunScores
 from lmod_train.tasks.staging import PROMPTS
 from lmod_train.tasks.wordings import digest_of
 from tests.report.make import run

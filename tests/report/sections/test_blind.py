@@ -8,13 +8,14 @@ import pytest
 
 from lmod_train.core.artifacts.shortcuts import Shortcut
 from lmod_train.core.types import Reply
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.run_scores import RunScores
 from tests.report.probing import question as asked_at
 from tests.report.probing import run_of, said
 from tests.report.sections.test_language_prior import results as bilingual

@@ -7,10 +7,10 @@ from importlib import import_module
 import pytest
 
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.tables import Table
 from lmod_train.core.types import Message, Part, Prediction, Reply, Unparsed
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.discovery import source_classes
-from lmod_train.report.contents import Table
 from lmod_train.report.sections.chain_account import ChainAccount
 from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.regimes import in_regime

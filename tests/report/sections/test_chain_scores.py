@@ -1,4 +1,5 @@
-from lmod_train.report.contents import Figure, Table, Text
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure, Text
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.staircase import draw_staircase
 from lmod_train.report.sections.chain_scores import ChainScores

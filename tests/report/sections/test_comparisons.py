@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.report.contents import Remark, Table
+from lmod_train.core.tables import Table, markdown
+from lmod_train.report.contents import Remark
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.comparisons import Comparisons
 from lmod_train.report.writers.csv import write_csv
-from lmod_train.report.writers.markdown import markdown
 from tests.report.make import LURE, run
 
 

@@ -1,4 +1,5 @@
-from lmod_train.report.contents import Figure, Table, Text
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure, Text
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED
 from lmod_train.report.sections.confidence import Confidence
 from tests.report.chained import chain_run, planted, results_of

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
+from lmod_train.core.tables import Table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Table
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sections.contributions import Contributions
 from lmod_train.scoring.modality import mcs_scores
+from lmod_train.tasks.run_scores import RunScores
 from tests.report.scored import scored
 from tests.scoring.test_modality import planted, question
 

@@ -6,7 +6,8 @@ import pytest
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.series import seed_name
-from lmod_train.report.contents import Figure, Remark, Table, Text
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure, Remark, Text
 from lmod_train.report.figures.decision import TREAT_ALL
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.figures.sheet import MOST

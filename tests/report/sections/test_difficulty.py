@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from lmod_train.report.contents import Table, Text
-from lmod_train.report.results import Outcomes, RunScores
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Text
+from lmod_train.report.results import Outcomes
 from lmod_train.report.sections.difficulty import Difficulty
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.level import NAMES
+from lmod_train.tasks.run_scores import RunScores
 from tests.report.chained import answered, asked, chain_run, planted, results_of
 
 CASES = 10

@@ -6,7 +6,8 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from lmod_train.core.artifacts.dissection import Dissected
-from lmod_train.report.contents import Figure, Remark, Table
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure, Remark
 from lmod_train.report.report import report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.dissection import WhereItIsLost

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.tables import Table
 from lmod_train.core.types import Reply
-from lmod_train.report.contents import Figure, Table
+from lmod_train.report.contents import Figure
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sections.error_types import ErrorTypes
 from lmod_train.scoring.items import items_of

@@ -5,14 +5,15 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.tables import Table, markdown
 from lmod_train.core.types import Patient
-from lmod_train.report.contents import Figure, Table
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.contents import Figure
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sections.fairness import SubgroupFairness
 from lmod_train.report.writers.csv import write_csv
-from lmod_train.report.writers.markdown import markdown
 from lmod_train.report.writers.pictures import write_picture
 from lmod_train.scoring.classification import classification_scores
+from lmod_train.tasks.run_scores import RunScores
 from tests.report.make import LURE
 from tests.report.test_fairness import CHOICES, some
 from tests.scoring.make import item

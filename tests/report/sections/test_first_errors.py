@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from lmod_train.report.contents import Figure, Table
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure
 from lmod_train.report.sections.first_errors import FirstErrors
 from lmod_train.scoring.steps import STEPS
 from tests.report.chained import chain_run, planted, results_of

@@ -1,4 +1,4 @@
-from lmod_train.report.contents import Table
+from lmod_train.core.tables import Table
 from lmod_train.report.sections.image_use import NOTE, ImageOfChains
 from lmod_train.scoring.steps import STEPS
 from tests.report.chained import chain_run, planted, results_of

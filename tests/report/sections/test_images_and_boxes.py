@@ -8,8 +8,8 @@ import pytest
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.tables import Table
 from lmod_train.core.types import Box, Patient, Region
-from lmod_train.report.contents import Table
 from lmod_train.report.results import Results
 from lmod_train.report.sections.images_and_boxes import DRAWN, ImagesAndBoxes
 from tests.scoring.make import record

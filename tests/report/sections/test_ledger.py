@@ -3,7 +3,8 @@
 import pytest
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.report.contents import Table, Text
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Text
 from lmod_train.report.results import Results
 from lmod_train.report.sections.ledger import Ledger
 from tests.report.papers.make import curated, results, staged

@@ -1,6 +1,7 @@
 import shutil
 
-from lmod_train.report.contents import Figure, Table
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure
 from lmod_train.report.figures.dots import draw_dots
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.results import read_results

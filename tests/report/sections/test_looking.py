@@ -8,10 +8,11 @@ import pytest
 from PIL import Image
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, write_shortcuts
+from lmod_train.core.tables import Table
 from lmod_train.data.curation.images import write_image
-from lmod_train.report.contents import Figure, Remark, Table, Text
+from lmod_train.report.contents import Figure, Remark, Text
 from lmod_train.report.looks import looks_of
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sections.blind import WithoutImage
 from lmod_train.report.sections.looking import Looking, _verdicts
 from lmod_train.report.viewer.viewer import in_order
@@ -20,6 +21,7 @@ from lmod_train.scoring.items import items_of
 from lmod_train.scoring.looking import Judged
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.grounding import Grounding
+from lmod_train.tasks.run_scores import RunScores
 from tests.contracts import TaskContract
 from tests.report.scored import scored
 from tests.scoring.test_grounding import NO, YES, border, disc, words

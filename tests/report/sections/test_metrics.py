@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lmod_train.report.contents import Table
+from lmod_train.core.tables import Table, cell_text, markdown
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.metrics import Metrics
-from lmod_train.report.writers.cells import cell_text
-from lmod_train.report.writers.markdown import markdown
 from tests.report.make import classify, run
 
 

@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.report.contents import Figure, Table, Text
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure, Text
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.modalities import Modalities
 from tests.report.make import run

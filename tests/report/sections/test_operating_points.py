@@ -5,7 +5,8 @@ import pytest
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.series import seed_name
-from lmod_train.report.contents import Estimate, Remark, Table, Text
+from lmod_train.core.tables import Estimate, Table
+from lmod_train.report.contents import Remark, Text
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.operating_points import NO_FLAG, OperatingPoints

@@ -3,7 +3,8 @@
 import pytest
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.report.contents import Estimate, Table, Text
+from lmod_train.core.tables import Estimate, Table
+from lmod_train.report.contents import Text
 from lmod_train.report.papers.shapes import SHAPES
 from lmod_train.report.results import Results
 from lmod_train.report.sections.paper_tables import HERE, PaperTables

@@ -11,7 +11,8 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.report.contents import Remark, Table
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Remark
 from lmod_train.report.results import Results, read_results
 from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.readers import Readers, panels_of

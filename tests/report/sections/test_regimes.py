@@ -1,4 +1,5 @@
-from lmod_train.report.contents import Figure, Table
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure
 from lmod_train.report.sections.regimes import NOTE, Regimes
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.scored import scored

@@ -1,7 +1,7 @@
-from lmod_train.report.headline import headline_rows
 from lmod_train.report.report import report
-from lmod_train.report.results import read_run_scores
 from lmod_train.report.sections.retfound import RetFound
+from lmod_train.tasks.headline import headline_rows
+from lmod_train.tasks.run_scores import read_run_scores
 from tests.report.make import classify
 
 

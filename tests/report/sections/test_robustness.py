@@ -6,12 +6,14 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from lmod_train.report.contents import Figure, Table
-from lmod_train.report.results import Outcomes, Results, RunScores
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sections.robustness import Robustness
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.perturbed import Perturbed
+from lmod_train.tasks.run_scores import RunScores
 from tests.report.scored import scored
 from tests.tasks.test_perturbed import predictions_of
 

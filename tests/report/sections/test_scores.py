@@ -1,7 +1,8 @@
-from lmod_train.report.contents import Figure, Table
-from lmod_train.report.headline import headline
+from lmod_train.core.tables import Table
+from lmod_train.report.contents import Figure
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import Scores
+from lmod_train.tasks.headline import headline
 from tests.report.shown import tables
 
 

@@ -4,11 +4,11 @@ import pytest
 from scipy.stats import binomtest
 from scipy.stats.contingency import chi2_contingency
 
-from lmod_train.report.contents import Estimate, Text
+from lmod_train.core.tables import Estimate, p_value
+from lmod_train.report.contents import Text
 from lmod_train.report.results import Results, read_results
 from lmod_train.report.section import shipped_sections
 from lmod_train.report.sections.wechat_tables import TABLES, WechatTables
-from lmod_train.report.writers.cells import p_value
 from tests.report.bilingual import judge_of, judged_results, planted_run
 from tests.report.make import run
 

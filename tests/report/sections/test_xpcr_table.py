@@ -3,7 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.report.contents import Estimate, Table, Text
+from lmod_train.core.tables import Estimate, Table
+from lmod_train.report.contents import Text
 from lmod_train.report.papers.shapes import SHAPES
 from lmod_train.report.sections.paper_tables import DRAWN, HERE
 from lmod_train.report.sections.xpcr_table import TABLES, XpcrTable

@@ -7,7 +7,6 @@ import pytest
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.types import Box, Patient, Region, Unparsed
-from lmod_train.report.headline import headline_rows
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes, read_results
 from lmod_train.report.sections.metrics import Metrics
@@ -19,6 +18,7 @@ from lmod_train.report.viewer.texts import Numbered
 from lmod_train.report.viewer.viewer import LONGEST, in_order, region_outcomes, shortened, write_viewer
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.steps import STEPS
+from lmod_train.tasks.headline import headline_rows
 from tests.report.chained import chain_run, planted
 from tests.report.make import curate, run
 from tests.report.viewer.read import read_data, rows

@@ -1,6 +1,6 @@
 import csv
 
-from lmod_train.report.contents import Column, Estimate, table
+from lmod_train.core.tables import Column, Estimate, table
 from lmod_train.report.writers.csv import write_csv
 
 

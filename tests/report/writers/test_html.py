@@ -13,7 +13,8 @@ from PIL import Image
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.errors import BadArgument, LeavesFolder
-from lmod_train.report.contents import Chapter, Contents, Figure, Text, table
+from lmod_train.core.tables import table
+from lmod_train.report.contents import Chapter, Contents, Figure, Text
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
 from lmod_train.report.sections.error_types import ErrorTypes

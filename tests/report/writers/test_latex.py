@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from lmod_train.report.contents import Column, table
+from lmod_train.core.tables import Column, table
 from lmod_train.report.writers.latex import latex, write_latex
 
 HOSTILE = r"\input{/etc/passwd} $x$ & % # _ { } ~ ^ \write18{ls} < > | \" -- 50% " + "\x1b[2J\n\n\\end{longtable}"

@@ -1,5 +1,6 @@
-from lmod_train.report.contents import Chapter, Column, Contents, Figure, Remark, Text, table
-from lmod_train.report.writers.markdown import markdown, write_markdown
+from lmod_train.core.tables import Column, markdown, table
+from lmod_train.report.contents import Chapter, Contents, Figure, Remark, Text
+from lmod_train.report.writers.markdown import write_markdown
 
 
 def test_a_file_has_remarks_chapters_texts_and_tables_and_no_figures(tmp_path):

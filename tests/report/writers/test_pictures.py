@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from lmod_train.report.contents import Column, Figure, table
+from lmod_train.core.tables import Column, table
+from lmod_train.report.contents import Figure
 from lmod_train.report.writers.pictures import write_picture
 
 

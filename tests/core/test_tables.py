@@ -1,7 +1,6 @@
 import pytest
 
-from lmod_train.report.contents import Estimate
-from lmod_train.report.writers.cells import cell_text
+from lmod_train.core.tables import Estimate, cell_text
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from lmod_train.core.types import Score
-from lmod_train.report.published import published, published_beside
-from lmod_train.report.results import Results, RunScores
+from lmod_train.report.papers.scores import published
+from lmod_train.report.published import published_beside
+from lmod_train.report.results import Results
 from lmod_train.scoring.retfound import retfound_accuracy
+from lmod_train.tasks.run_scores import RunScores
 
 
 def run(*tasks, chance=0.5):

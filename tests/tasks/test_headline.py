@@ -4,15 +4,26 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.errors import ArtifactError, BadArgument
+from lmod_train.core.tables import markdown
 from lmod_train.core.types import Score
-from lmod_train.report.headline import headline, headline_rows, headline_table
-from lmod_train.report.results import RunScores
-from lmod_train.report.writers.markdown import markdown
 from lmod_train.scoring.account import share_failed, share_not_asked
+from lmod_train.tasks.headline import headline, headline_rows, headline_table
+from lmod_train.tasks.run_scores import RunScores
+from tests.report.make import run
 
 
-def test_every_number_is_the_one_in_scores_csv(three):
-    runs, _, _ = three
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Three runs on the same records."""
+    root = tmp_path_factory.mktemp("runs")
+    return [
+        run(root / "untuned", 0.3, seed=1),
+        run(root / "tuned", 0.95, seed=2),
+        run(root / "cnn", 0.8, model="cnn", seed=3),
+    ]
+
+
+def test_every_number_is_the_one_in_scores_csv(runs):
     rows = headline(runs)
     assert [(r.task, r.run) for r in rows] == [(t, r.name) for t in ("four_way", "glaucoma", "anatomy") for r in runs]
     for row, path in zip(rows, runs * 3, strict=True):
@@ -28,17 +39,17 @@ def test_every_number_is_the_one_in_scores_csv(three):
             assert value == float(cells[row.task, name]["value"])
 
 
-def test_the_table_is_aligned_and_complete(three):
-    lines = markdown(headline_table(headline(three[0]))).splitlines()
+def test_the_table_is_aligned_and_complete(runs):
+    lines = markdown(headline_table(headline(runs))).splitlines()
     assert len(lines) == 2 + 9 and len({len(line) for line in lines}) == 1
     assert "| chance | majority | unparsed |" in lines[0]
 
 
-def test_no_run_twice_named_and_missing_scores(tmp_path, three):
+def test_no_run_twice_named_and_missing_scores(tmp_path, runs):
     with pytest.raises(BadArgument, match="one or more different run folders"):
         headline([])
     with pytest.raises(BadArgument, match="name each run once"):
-        headline([three[0][0], three[0][0]])
+        headline([runs[0], runs[0]])
     with pytest.raises(ArtifactError, match="name the folder of a run"):
         headline([tmp_path])
 

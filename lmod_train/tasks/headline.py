@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmod_train.report.contents import INTERVAL, SCORE, Cell, Column, N, Table, table
-from lmod_train.report.results import RunScores, read_run_scores
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, table
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.headline import has_baseline, headline_metric
 from lmod_train.scoring.warnings import MOST_UNPARSED, Warned
 from lmod_train.scoring.ways import ways_in
+from lmod_train.tasks.run_scores import RunScores, read_run_scores
 
 LOST = ("truncated", "refused")
 """Statuses without an answer, beside *unparsed*, that have a column where a run has many."""
@@ -88,7 +88,7 @@ def headline_table(rows: Sequence[Row]) -> Table:
     that were not asked. If there are warnings, they have a column.
 
     Example:
-        >>> from lmod_train.report.writers.markdown import markdown
+        >>> from lmod_train.core.tables import markdown
         >>> row = Row("glaucoma", "tuned", "base", "accuracy_strict", 200, 0.9, 0.85, 0.94, 0.5, 0.5, 0.0)
         >>> print(markdown(headline_table([row])))
         | task     | model | run   | metric          |   n | score | 95 % interval | chance | majority | unparsed |
