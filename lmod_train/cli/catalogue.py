@@ -17,7 +17,8 @@ from pathlib import Path
 
 from lmod_train.core.extension import PACKAGE
 
-ROOMS = {"Source": ("data/sources", "extensions"), "Task": ("tasks", "extensions")}
+ROOMS = {"Source": ("data/sources", "extensions"), "Task": ("tasks", "extensions"),
+         "Section": ("report/sections", "extensions")}  # fmt: skip
 """Base class -> folders of this package in which its descendants lie, at any depth."""
 LONGEST = 700
 """Maximum characters of a constant's value in the text; a longer one is shown by name."""

@@ -37,8 +37,9 @@ def blind(curated: Path) -> None:
     from lmod_train.core.artifacts.shortcuts import FILE, write_shortcuts
     from lmod_train.core.lock import locked
     from lmod_train.data.audit.blind import blind as answer
+    from lmod_train.data.audit.blind import rows_of
     from lmod_train.data.audit.filled_crops import write_filled_crops
-    from lmod_train.data.audit.shortcuts import rows_of, shortcuts
+    from lmod_train.data.audit.shortcuts import shortcuts
 
     read_manifest(curated)
     records = read_records(curated / "records")

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import yaml
 
-from lmod_train.cli.catalogue import class_names, known_classes
+from lmod_train.cli.catalogue import known_classes, shipped_classes
 from lmod_train.cli.own import trusted_in
 from lmod_train.core.errors import ArtifactError, BadArgument, did_you_mean
-from lmod_train.core.extension import PACKAGE
 from lmod_train.core.shipped import config_files, config_folders, shipped_as
 
 FOLDERS = {"--config": "", "-c": "", "--model": "model", "--trainer": "trainer"}
@@ -175,7 +174,7 @@ def _unknown(option: str, kind: str, name: str, known: Sequence[str]) -> BadArgu
 def known_names(kind: str) -> list[str]:
     """Return the names of shipped tasks, sources or sections, and of tasks and sources of the working folder."""
     if kind == "section":
-        return sorted(file.stem for file in (PACKAGE / "report" / "sections").glob("[a-z]*.py"))
+        return sorted(_sections())
     return sorted(config_files(kind).keys() | {str(found.constants["name"]) for found in known_classes(_BASES[kind])})
 
 
@@ -188,10 +187,14 @@ def _class(kind: str, name: str) -> str | None:
 
 
 def _section(name: str) -> str | None:
-    """Return the path of the class in the file of a section."""
-    module = f"lmod_train.report.sections.{name}"
-    classes = class_names(module)
-    return f"{module}.{classes[-1]}" if classes else None
+    """Return the class path of a section."""
+    return _sections().get(name)
+
+
+def _sections() -> dict[str, str]:
+    """Return the name of each section of this package, its own or that of its module -> its class path."""
+    found = [c for c in shipped_classes("Section") if "Section" in c.bases]
+    return {str(c.constants.get("name") or c.path.split(".")[-2]): c.path for c in found}
 
 
 def _of_folder(arguments: Sequence[str], otherwise: Resolved) -> Resolved:

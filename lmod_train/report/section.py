@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import yaml
 
 from lmod_train.core.extension import merged
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_files
 from lmod_train.report.contents import Chapter, Contents, Part
 
 if TYPE_CHECKING:
@@ -24,9 +24,11 @@ class Section(ABC):
 
     Attributes:
         title: Heading of the section.
+        name: Its name in files, links and options; empty for that of its module.
     """
 
     title: ClassVar[str]
+    name: ClassVar[str] = ""
 
     @abstractmethod
     def parts(self, results: Results) -> Iterator[Part]:
@@ -44,7 +46,7 @@ def contents(sections: Iterable[Section], results: Results, title: str = "Scores
 
 
 def _name(section: Section) -> str:
-    return type(section).__module__.rpartition(".")[2]
+    return section.name or type(section).__module__.rpartition(".")[2]
 
 
 def shipped_sections(name: str = "default") -> list[Section]:
@@ -83,8 +85,8 @@ def added(name: str) -> Callable[..., Section] | None:
 
 
 def _listed(name: str) -> list[dict[str, Any]]:
-    file = configs_folder() / "report" / f"{name}.yaml"
-    listed: list[dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))["sections"]
+    text = config_files("report")[name].read_text(encoding="utf-8")
+    listed: list[dict[str, Any]] = yaml.safe_load(text)["sections"]
     return listed
 
 

@@ -205,3 +205,17 @@ def _most_frequent(train: Sequence[_Thing]) -> dict[str, str]:
     for thing in train:
         by_kind[thing.kind][thing.answer] += 1
     return {kind: min(c, key=lambda answer: (-c[answer], answer)) for kind, c in by_kind.items()}
+
+
+def rows_of(found: Blind) -> Iterator[Shortcut]:
+    """Yield what words, names, frequencies and chance give, split by split, and the verdict over both."""
+    for split, counts in found.by_split.items():
+        for shortcut in ("words", "names", "most_frequent"):
+            yield accuracy_row(found.task, shortcut, split, counts["n"], counts.get(shortcut, 0))
+    both = {"words": found.accuracy, "names": found.names, "most_frequent": found.prior}
+    for shortcut, share in both.items():
+        yield accuracy_row(found.task, shortcut, "val+test", found.n, round((share or 0) * found.n))
+    yield Shortcut(found.task, "chance", "val+test", "accuracy", found.n, found.chance)
+    yield Shortcut(found.task, "words", "val+test", "p", found.n, found.p)
+    yield Shortcut(found.task, "words", "val+test", "can_tell", found.n, float(found.can_tell))
+    yield Shortcut(found.task, "words", "val+test", "leaks", found.n, float(found.leaks))

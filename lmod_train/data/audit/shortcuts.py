@@ -31,7 +31,6 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, CuratedDamaged
 from lmod_train.core.pixels import UNREADABLE, open_picture
 from lmod_train.core.types import Record, own_part
-from lmod_train.data.audit.blind import Blind
 from lmod_train.data.curation.copies import DARK
 
 MASK_SIDE, THUMBNAIL_SIDE = 32, 24
@@ -45,20 +44,6 @@ Floats = npt.NDArray[np.float32]
 Look = Callable[[Record], Sequence[float]]
 Learner = Callable[[int], Any]
 """Function of the number of classes in training that returns a classifier to fit."""
-
-
-def rows_of(found: Blind) -> Iterator[Shortcut]:
-    """Yield what words, names, frequencies and chance give, split by split, and the verdict over both."""
-    for split, counts in found.by_split.items():
-        for shortcut in ("words", "names", "most_frequent"):
-            yield accuracy_row(found.task, shortcut, split, counts["n"], counts.get(shortcut, 0))
-    both = {"words": found.accuracy, "names": found.names, "most_frequent": found.prior}
-    for shortcut, share in both.items():
-        yield accuracy_row(found.task, shortcut, "val+test", found.n, round((share or 0) * found.n))
-    yield Shortcut(found.task, "chance", "val+test", "accuracy", found.n, found.chance)
-    yield Shortcut(found.task, "words", "val+test", "p", found.n, found.p)
-    yield Shortcut(found.task, "words", "val+test", "can_tell", found.n, float(found.can_tell))
-    yield Shortcut(found.task, "words", "val+test", "leaks", found.n, float(found.leaks))
 
 
 def shortcuts(curated: Path, records: Iterable[Record]) -> list[Shortcut]:

@@ -5,6 +5,7 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="papers",
     about="Published tables beside your runs",
+    options={"report --published": "lmod_train.cli.papers:published"},
     sections={
         "lmod_train.report.sections.published.PublishedScores": "Shortcuts Provenance",
         "lmod_train.report.sections.paper_tables.PaperTables": "",
