@@ -17,7 +17,7 @@ import pytest
 from lmod_train import cli
 from lmod_train.cli.own import own_classes, own_modules
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.records import read_records, write_records, write_run_records
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.shipped import PACKAGE
@@ -117,7 +117,8 @@ def evil(received: Path, folder: Path, path: str = "evil.Evil") -> Path:
     predictions = read_predictions(received / "here" / "run" / "predictions.parquet")
     made = [replace(p, record=replace(p.record, task_class=path)) for p in predictions if p.record.task == "glaucoma"]
     write_predictions(folder / "run" / "predictions.parquet", made)
-    write_records(folder / "run" / "records.parquet", [p.record for p in made])
+    asked = {p.record.id: p.reply.asked for p in made}
+    write_run_records(folder / "run" / "records.parquet", [p.record for p in made], asked)
     for name in ("replies", "scores.csv"):
         copied(received / "here" / "run" / name, folder / "run" / name)
     records = read_records(received / "here" / "curated" / "records" / "glaucoma.parquet")
