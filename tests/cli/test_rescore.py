@@ -72,7 +72,7 @@ def test_rescoring_again_changes_nothing_and_names_the_folder_and_the_model_that
 def test_several_steps_and_another_task_version_are_said(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    ReplyFile(run / "replies" / "rank-2.jsonl").append([Reply("d", "no", step=0)])
+    ReplyFile(run / "replies" / "rank-2.jsonl").append([Reply("d", "no", step=0, asked="asked d")])
     monkeypatch.setattr(Shout, "version", 2)
     assert rescore(run) == 0
     said = capsys.readouterr().out
