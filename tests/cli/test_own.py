@@ -74,6 +74,10 @@ def received(curated, tmp_path_factory):
     write_run(place / "here" / "run", 0.8, curated=place / "here" / "curated")
     (place / "here" / "run" / "replies").mkdir()
     said = read_predictions(place / "here" / "run" / "predictions.parquet")
+    said = [replace(p, reply=replace(p.reply, asked=f"asked {p.record.id}")) for p in said]
+    write_predictions(place / "here" / "run" / "predictions.parquet", said)
+    asked = {p.record.id: p.reply.asked for p in said}
+    write_run_records(place / "here" / "run" / "records.parquet", [p.record for p in said], asked)
     lines = "".join(reply_line(p.reply) for p in said)
     (place / "here" / "run" / "replies" / "rank-0.jsonl").write_text(lines)
     for folder in (place / "here", place / "here" / "run", place / "here" / "curated"):
