@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from pkgutil import resolve_name
+from typing import Literal, get_args, get_type_hints
 
 from jsonargparse.typing import NonNegativeInt
 
@@ -127,12 +128,19 @@ def _model(model: str, trust: Sequence[str]) -> list[str]:
         for module in class_modules(own):
             Trust(tuple(trust), run.folder).check(f"{module}.")
         stated = {name: value for name, value in (own.get("init_args") or {}).items() if name != "tower_features"}
+        given = dict.fromkeys(_nullable(str(own.get("class_path"))) - stated.keys()) | stated
         precision = (config.get("trainer") or {}).get("precision")
         options = ["--trainer.precision", str(precision)] if precision else []
-        return ["--model", json.dumps(own | {"init_args": stated}), "--ckpt_path", str(run.last), *options]
+        return ["--model", json.dumps(own | {"init_args": given}), "--ckpt_path", str(run.last), *options]
     if (Path(model) / "config.json").exists():
         return ["--model", "small_base", "--model.init_args.backend.init_args.checkpoint", model]
     return ["--model", model]
+
+
+def _nullable(class_path: str) -> set[str]:
+    """Return the arguments of a class that may be null; a config leaves out those that are."""
+    hints = get_type_hints(resolve_name(class_path).__init__)
+    return {name for name, kind in hints.items() if type(None) in get_args(kind)}
 
 
 def _callback(pairs: int, control: bool) -> list[str]:

@@ -171,6 +171,7 @@ class Experiment(LightningCLI):
         loaded: The checkpoint of `--ckpt_path`, evaluated or started from; empty without.
         absent: Names of tasks of the config that the curated folder lacks.
         own: Modules of the classes in the configuration of the data, which are trusted.
+        defaults: Configuration of the command without any options, as plain values.
     """
 
     def __init__(self, held: ExitStack, once: bool = False, **options: Any) -> None:
@@ -242,13 +243,13 @@ class Experiment(LightningCLI):
                 "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
         parser = self._parser(self.subcommand)
-        resolved = plain(parser, config)
+        resolved, self.defaults = plain(parser, config), plain(parser, parser.get_defaults())
         resolved = {key: value for key, value in resolved.items() if key not in WRITTEN}
         self.own = list(_modules(resolved["data"]))
         self.loaded = [Path(config.ckpt_path)] if config.ckpt_path else []
         if config.ckpt_path:
             resolved["weights"] = str(config.ckpt_path)
-        self._held.enter_context(settled(run, resolved, str(self.subcommand)))
+        self._held.enter_context(settled(run, resolved, str(self.subcommand), self.defaults))
         for logger in _loggers(config.trainer.logger):
             refuse_links(Path(run) / (logger.init_args.get("name") or "wandb"))
         if self._once and self.subcommand == "fit" and is_trained(run) and Run(run).scores.exists():

@@ -1,4 +1,4 @@
-"""The options ``report --pack`` and ``report --verify``: a run as one file to publish, and its scores computed again."""
+"""The options ``report --pack`` and ``report --verify``: a run as one file, and its scores computed again."""
 
 from __future__ import annotations
 

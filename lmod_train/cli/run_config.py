@@ -7,8 +7,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
+from typing import Any, get_args, get_type_hints
 
 from lightning_utilities.core.rank_zero import rank_zero_only
 
@@ -46,7 +49,9 @@ WAIT = 600.0
 
 
 @contextmanager
-def settled(run: Path, resolved: dict[str, Any], command: str) -> Iterator[None]:
+def settled(
+    run: Path, resolved: dict[str, Any], command: str, defaults: Mapping[str, Any] | None = None
+) -> Iterator[None]:
     """Hold a run folder in the block, once its configuration is written or found to be equal.
 
     A command holds the folder alone. Commands with a shard share it: the first that finds it free writes the
@@ -56,6 +61,7 @@ def settled(run: Path, resolved: dict[str, Any], command: str) -> Iterator[None]
         run: Folder of the run.
         resolved: Configuration of the command, with all defaults.
         command: `fit`, `validate`, `test` or `predict`.
+        defaults: The command's defaults, see `compare`.
 
     Raises:
         RunConflict: The folder belongs to a run with another configuration, or to a series of such runs.
@@ -63,19 +69,19 @@ def settled(run: Path, resolved: dict[str, Any], command: str) -> Iterator[None]
         BadArgument: The configuration contains an API key.
     """
     refuse_secrets(resolved)
-    _compare_series(run, resolved, command)
+    _compare_series(run, resolved, command, defaults)
     shard = str(resolved["data"].get("shard") or "")
     if not shard or command == "fit":  # which the datamodule refuses
         with locked(run, "--run"):
             _refuse_links(run)
-            settle(run, resolved, command)
+            settle(run, resolved, command, defaults)
             yield
         return
     with suppress(FolderBusy), locked(run, "--run"):
-        settle(run, resolved, command)
+        settle(run, resolved, command, defaults)
     with shared(run, "--run", WAIT), locked(Run(run).lock_of(shard), "data.shard"):
         _refuse_links(run)
-        compare(run, resolved, command)
+        compare(run, resolved, command, defaults=defaults)
         yield
 
 
@@ -90,7 +96,7 @@ def _refuse_links(run: Path) -> None:
 
 
 @rank_zero_only
-def settle(run: Path, resolved: Mapping[str, Any], command: str) -> None:
+def settle(run: Path, resolved: Mapping[str, Any], command: str, defaults: Mapping[str, Any] | None = None) -> None:
     """Write ``config.yaml``, or compare it with an existing one, which is overwritten if the run has no results.
 
     Raises:
@@ -98,35 +104,48 @@ def settle(run: Path, resolved: Mapping[str, Any], command: str) -> None:
     """
     replied = any(file.stat().st_size for file in Run(run).replies.glob("*.jsonl"))
     if Run(run).config.exists() and (replied or Run(run).checkpoints.exists()):
-        compare(run, resolved, command, (ASKING,))
+        compare(run, resolved, command, (ASKING,), defaults)
         _write_asking(run, resolved["data"].get("asking"))
     else:
         Run(run).write_config({**resolved, "data": {**resolved["data"], "shard": ""}})
 
 
 @rank_zero_only
-def compare(run: Path, resolved: Mapping[str, Any], command: str, may_change: tuple[str, ...] = ()) -> None:
+def compare(
+    run: Path,
+    resolved: Mapping[str, Any],
+    command: str,
+    may_change: tuple[str, ...] = (),
+    defaults: Mapping[str, Any] | None = None,
+) -> None:
     """Compare a configuration with the ``config.yaml`` of a run.
+
+    An option that an earlier version of the package did not have is no difference where it has its default.
 
     Args:
         run: Folder of the run.
         resolved: Configuration of the command, with all defaults.
         command: `fit`, `validate`, `test` or `predict`.
         may_change: Further keys that may differ.
+        defaults: Configuration of the command without any options; the defaults of chosen classes are read from these.
 
     Raises:
         RunConflict: Values differ that may not change when a run is continued.
     """
     was, now = dict(_flat(Run(run).read_config())), dict(_flat(resolved))
     free = (*VOLATILE, *may_change) if command == "fit" else (*VOLATILE, *PLACEMENT, *may_change)
-    keys = (key for key in sorted(was.keys() | now.keys()) if not _is_below(key, free))
-    differing = [f"{key}: {was.get(key)!r} -> {now.get(key)!r}" for key in keys if was.get(key) != now.get(key)]
+    changed = [k for k in sorted(was.keys() | now.keys()) if was.get(k) != now.get(k) and not _is_below(k, free)]
+    usual = dict(_flat(defaults or {}))
+    left_out = [k for k, value in was.items() if value is None]
+    new = {k for k in changed if k not in was and not _is_below(k, left_out)}
+    same = {k for k in new if (usual[k] == now.get(k) if k in usual else _is_default(k, now))}
+    differing = [k for k in changed if k not in same]
     if differing:
-        raise RunConflict(run, differing)
+        raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
 
 
 @rank_zero_only
-def _compare_series(run: Path, resolved: Mapping[str, Any], command: str) -> None:
+def _compare_series(run: Path, resolved: Mapping[str, Any], command: str, defaults: Mapping[str, Any] | None) -> None:
     """Compare a configuration with those of the other runs of its series, whose scores become one mean.
 
     Raises:
@@ -135,7 +154,7 @@ def _compare_series(run: Path, resolved: Mapping[str, Any], command: str) -> Non
     others = members(run.parent) if is_member(run) else []
     for other in others:
         if other != run and Run(other).config.exists():
-            compare(other, resolved, command, (ASKING, *OF_A_MEMBER))
+            compare(other, resolved, command, (ASKING, *OF_A_MEMBER), defaults)
 
 
 def _write_asking(run: Path, asking: Mapping[str, Any] | None) -> None:
@@ -144,6 +163,48 @@ def _write_asking(run: Path, asking: Mapping[str, Any] | None) -> None:
     data = config.get("data") or {}
     if data.get("asking") != asking:
         Run(run).write_config({**config, "data": {**data, "asking": asking}})
+
+
+def _is_default(key: str, values: Mapping[str, Any]) -> bool:
+    """Return whether an option of a chosen class has its default, as one that an earlier version did not have."""
+    owner, _, name = key.rpartition(".init_args.")
+    path = values.get(f"{owner}.class_path")
+    return path is not None and key in values and values[key] in list(_defaults(resolve_name(path), name.split(".")))
+
+
+def _defaults(kind: Any, names: list[str]) -> Iterator[Any]:
+    """Yield the defaults of an option of a class, or of an option within its options, as plain values.
+
+    For an option of a dataclass these are the value in the default of that dataclass, and the dataclass's own default:
+    which of them applies depends on what else is given.
+    """
+    name, *inner = names
+    parents = [c for c in getattr(kind, "__mro__", [kind]) if name in signature(c).parameters]
+    if not parents:  # also through **options of a parent
+        return
+    default = signature(parents[0]).parameters[name].default
+    if not inner:
+        yield _plain(default)
+        return
+    given = _plain(default)
+    for step in inner:
+        given = given.get(step, Parameter.empty) if isinstance(given, Mapping) else Parameter.empty
+    yield given
+    annotated = get_type_hints(parents[0].__init__).get(name)
+    for inside in (annotated, *get_args(annotated)):
+        if is_dataclass(inside):
+            yield from _defaults(inside, inner)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as it stands in a configuration: mappings, lists, texts and numbers."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(own) for key, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(own) for own in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 def _is_below(key: str, paths: Iterable[str]) -> bool:

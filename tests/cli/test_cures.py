@@ -13,7 +13,7 @@ from lmod_train.cli import main
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.predictions import read_predictions
-from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.records import read_records, write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import LmodError
@@ -44,9 +44,9 @@ def answered(tmp_path: Path) -> Path:
         "glaucoma/refuge/1", "glaucoma", "lmod_train.tasks.glaucoma.Glaucoma", 1, "refuge", "1", "CFP", (), (), (),
         "test", "p", "en", messages, ("GLAUCOMA", "NON-GLAUCOMA"), "GLAUCOMA",
     )  # fmt: skip
-    write_records(run / "records.parquet", [record])
+    write_run_records(run / "records.parquet", [record], {record.id: "hash"})
     replies = ReplyFile(run / "replies" / "rank-0.jsonl")
-    replies.append([Reply(record.id, "GLAUCOMA", model="someone")])
+    replies.append([Reply(record.id, "GLAUCOMA", model="someone", asked="hash")])
     replies.close()
     return run
 

@@ -17,7 +17,7 @@ import pytest
 from lmod_train import cli
 from lmod_train.cli.own import own_classes, own_modules
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
-from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.records import read_records, write_records, write_run_records
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.extension import PACKAGE
@@ -74,6 +74,10 @@ def received(curated, tmp_path_factory):
     write_run(place / "here" / "run", 0.8, curated=place / "here" / "curated")
     (place / "here" / "run" / "replies").mkdir()
     said = read_predictions(place / "here" / "run" / "predictions.parquet")
+    said = [replace(p, reply=replace(p.reply, asked=f"asked {p.record.id}")) for p in said]
+    write_predictions(place / "here" / "run" / "predictions.parquet", said)
+    asked = {p.record.id: p.reply.asked for p in said}
+    write_run_records(place / "here" / "run" / "records.parquet", [p.record for p in said], asked)
     lines = "".join(reply_line(p.reply) for p in said)
     (place / "here" / "run" / "replies" / "rank-0.jsonl").write_text(lines)
     for folder in (place / "here", place / "here" / "run", place / "here" / "curated"):
@@ -117,7 +121,8 @@ def evil(received: Path, folder: Path, path: str = "evil.Evil") -> Path:
     predictions = read_predictions(received / "here" / "run" / "predictions.parquet")
     made = [replace(p, record=replace(p.record, task_class=path)) for p in predictions if p.record.task == "glaucoma"]
     write_predictions(folder / "run" / "predictions.parquet", made)
-    write_records(folder / "run" / "records.parquet", [p.record for p in made])
+    asked = {p.record.id: p.reply.asked for p in made}
+    write_run_records(folder / "run" / "records.parquet", [p.record for p in made], asked)
     for name in ("replies", "scores.csv"):
         copied(received / "here" / "run" / name, folder / "run" / name)
     records = read_records(received / "here" / "curated" / "records" / "glaucoma.parquet")

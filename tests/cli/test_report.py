@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.records import read_records, write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.tables import markdown
@@ -35,10 +35,12 @@ def brief(tmp_path: Path) -> list[str]:
 def run_of(curated: Path, run: Path, wrong: int) -> Path:
     """A run that gave the reference reply to every record but the first `wrong` of each task, where it said nothing."""
     records = read_records(curated / "records")
-    write_records(run / "records.parquet", records)
+    write_run_records(run / "records.parquet", records, {r.id: f"asked {r.id}" for r in records})
     silent = {r.id for task in {r.task for r in records} for r in [x for x in records if x.task == task][:wrong]}
     file = ReplyFile(run / "replies" / "rank-0.jsonl")
-    file.append(Reply(r.id, "" if r.id in silent else r.answer, model="by hand") for r in records)
+    file.append(
+        Reply(r.id, "" if r.id in silent else r.answer, model="by hand", asked=f"asked {r.id}") for r in records
+    )
     file.close()
     assert cli.main(["rescore", str(run)]) == 0
     return run

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lmod_train import cli
 from lmod_train.core.artifacts.predictions import read_predictions
-from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.records import write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.scores import read_scores, write_scores
 from lmod_train.core.types import Reply, Score, Unparsed
@@ -24,7 +25,7 @@ def run(tmp_path: Path) -> Path:
     records = [
         record(i, answer, task_class=f"{module}.Shout") for i, answer in zip("abcd", ["YES", "NO"] * 2, strict=False)
     ]
-    write_records(folder / "records.parquet", records)
+    write_run_records(folder / "records.parquet", records, {r.id: f"asked {r.id}" for r in records})
     for rank, replies in enumerate(
         [
             [Reply("a", "no", step=0, model="m"), Reply("b", "no", step=100, model="m")],
@@ -32,7 +33,7 @@ def run(tmp_path: Path) -> Path:
         ]
     ):
         file = ReplyFile(folder / "replies" / f"rank-{rank}.jsonl")
-        file.append(replies)
+        file.append(replace(reply, asked=f"asked {reply.id}") for reply in replies)
         file.close()
     return folder
 
@@ -71,7 +72,7 @@ def test_rescoring_again_changes_nothing_and_names_the_folder_and_the_model_that
 def test_several_steps_and_another_task_version_are_said(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    ReplyFile(run / "replies" / "rank-2.jsonl").append([Reply("d", "no", step=0)])
+    ReplyFile(run / "replies" / "rank-2.jsonl").append([Reply("d", "no", step=0, asked="asked d")])
     monkeypatch.setattr(Shout, "version", 2)
     assert rescore(run) == 0
     said = capsys.readouterr().out

@@ -2,6 +2,8 @@
 
 import copy
 import os
+import re
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -206,11 +208,31 @@ def changed(path, value):
 ARGS, TASK = ("model", "init_args"), ("data", "tasks", 0, "init_args")
 
 
+@pytest.mark.parametrize(
+    ("path", "default", "other"),
+    [
+        pytest.param((*ARGS, "max_tokens"), 2048, 1024, id="option"),
+        pytest.param((*ARGS, "images"), {"fit": None, "tiles": None}, {"fit": "crop"}, id="nested options"),
+        pytest.param((*ARGS, "optimisation", "betas"), [0.9, 0.999], [0.9, 0.95], id="one of nested options"),
+        pytest.param((*ARGS, "lora"), {"rank": 128, "dropout": 0.05}, {"rank": 8}, id="optional nested options"),
+        pytest.param((*TASK, "options"), None, {"CFP": ["optic disc"]}, id="option of a class in a list"),
+        pytest.param(("data", "variant"), "", "x", id="option of the data"),
+        pytest.param(("tripwires", "limits"), {"empty": 0.5}, {"empty": 0.1}, id="options of the command"),
+    ],
+)
+def test_a_run_of_an_earlier_version_goes_on_where_new_options_have_their_defaults(tmp_path, path, default, other):
+    Run(tmp_path).write_config(OLD)
+    defaults = {"data": {"variant": ""}, "tripwires": {"limits": {"empty": 0.5}}}
+    compare(tmp_path, changed(path, default), "fit", defaults=defaults)
+    with pytest.raises(RunConflict, match=re.escape(".".join(map(str, path)))):
+        compare(tmp_path, changed(path, other), "fit", defaults=defaults)
+
+
 def test_a_value_that_a_run_has_does_not_change_to_its_default(tmp_path):
     Run(tmp_path).write_config(OLD)
     for path, value in (((*ARGS, "optimisation", "lr"), 2e-4), (("trainer", "devices"), "auto")):
         with pytest.raises(RunConflict):
-            compare(tmp_path, changed(path, value), "fit")
+            compare(tmp_path, changed(path, value), "fit", defaults={"trainer": {"devices": "auto"}})
 
 
 def test_options_that_a_run_has_left_out_do_not_come_back_with_their_defaults(tmp_path):
@@ -222,6 +244,17 @@ def test_options_that_a_run_has_left_out_do_not_come_back_with_their_defaults(tm
         compare(tmp_path, changed(lora, was), "fit")
         with pytest.raises(RunConflict, match=r"lora"):
             compare(tmp_path, changed(lora, now), "fit")
+
+
+def test_the_defaults_of_a_command_are_those_of_its_parser(options, tmp_path, whole):
+    own = shutil.copytree(whole, tmp_path / "own")
+    config = Run(own).read_config()
+    for key in ("tripwires", "evaluation", "checkpoint"):
+        config.pop(key)
+    Run(own).write_config({**config, "data": {k: v for k, v in config["data"].items() if k != "regime"}})
+    experiment.run([*options, "--run", str(own)])
+    with pytest.raises(RunConflict, match=r"tripwires\.limits\.empty: None -> 0\.9"):
+        experiment.run([*options, "--run", str(own), "--tripwires.limits.empty", "0.9"])
 
 
 @pytest.mark.parametrize("shard", ["", "1/2"])

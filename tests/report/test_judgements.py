@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.artifacts.predictions import read_predictions
-from lmod_train.core.artifacts.records import write_records, write_run_records
+from lmod_train.core.artifacts.records import write_run_records
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import BadArgument
@@ -141,7 +141,8 @@ def test_closed_questions_are_compared_with_the_parser(tmp_path: Path):
 
 def test_a_run_without_judgements_has_none_and_a_strange_folder_is_refused(run: Run):
     assert read_judged(run, read_predictions(run.predictions)) == []
-    write_records(run.judgements / "odd" / "records.parquet", [record(1, "x", task_class=CLASS)])
+    odd = record(1, "x", task_class=CLASS)
+    write_run_records(run.judgements / "odd" / "records.parquet", [odd], {odd.id: "hash"})
     with pytest.raises(BadArgument, match="the folder of a judge"):
         read_judged(run, read_predictions(run.predictions))
 

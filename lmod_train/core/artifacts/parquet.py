@@ -87,10 +87,9 @@ def _most(file: Path) -> int:
 def is_of_other_version(file: Path) -> bool:
     """Return whether a file of a run folder is of a schema version that cannot be read; only its header is read."""
     try:
-        stated = (pq.read_schema(file).metadata or {}).get(VERSION, b"none")
+        return _version_of(pq.read_schema(file)) != str(SCHEMA_VERSION)
     except (pa.ArrowInvalid, OSError):
         return False
-    return bool(stated.decode("ascii", "replace") != str(SCHEMA_VERSION))
 
 
 def _version_of(schema: pa.Schema) -> str:

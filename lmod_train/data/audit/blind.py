@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scipy.stats import binomtest
@@ -25,8 +25,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
+from lmod_train.core.artifacts.shortcuts import Shortcut
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Record, own_part
+from lmod_train.data.audit.shortcuts import accuracy_row
 
 LEVEL = 0.01
 """Of the test by which words are reported to give answers away."""

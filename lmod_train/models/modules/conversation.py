@@ -270,9 +270,10 @@ class VisionLanguageModel(LmodModule):
             WeightsMismatch: Trained tensors, base or the adapters' scale differ.
         """
         super().on_load_checkpoint(checkpoint)
-        theirs = checkpoint["conversation"]
-        check_base(self._folder, self._fingerprint, theirs)
-        check_scale(self.lora, theirs["lora"])
+        theirs = checkpoint.get("conversation")
+        if theirs is not None:
+            check_base(self._folder, self._fingerprint, theirs)
+            check_scale(self.lora, theirs["lora"])
 
     @cached_property
     def _fingerprint(self) -> str:

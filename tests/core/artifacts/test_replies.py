@@ -89,9 +89,10 @@ def test_a_damaged_line_in_the_middle_is_an_error_that_names_it(damaged: bytes, 
     assert str(refused.value).endswith("Next: delete line 2")
 
 
-def test_fields_that_a_later_version_adds_do_not_hinder(tmp_path: Path):
-    (tmp_path / "rank-0.jsonl").write_text('{"id": "a", "reply": "x", "mood": "good"}\n\n')
-    assert replies.read_replies(tmp_path) == {("a", 0, ""): Reply("a", "x")}
+def test_a_field_that_no_reply_has_is_refused(tmp_path: Path):
+    (tmp_path / "rank-0.jsonl").write_text('{"id": "a", "reply": "YES", "more": 1}\n')
+    with pytest.raises(ArtifactError, match=r"line 1 is not a reply \(.*'more'"):
+        replies.read_replies(tmp_path)
 
 
 def test_what_was_asked_keeps_replies_apart(tmp_path: Path):
