@@ -62,10 +62,10 @@ def shipped_sections(name: str = "default") -> list[Section]:
 def completed(sections: Sequence[Section]) -> list[Section]:
     """Return sections with those that extensions add, each after the one that it names (`Extension.sections`).
 
-    Extensions add to the default report alone: other sections are returned as they are.
+    Extensions add to the default report alone, and to one that continues it: others are returned as they are.
     """
-    found = list(sections)
-    if [type(section) for section in found] != [_class(entry["class_path"]) for entry in _listed("default")]:
+    found, default = list(sections), [_class(entry["class_path"]) for entry in _listed("default")]
+    if [type(section) for section in found[: len(default)]] != default:
         return found
     due = {_class(path): after.split() for path, after in merged("sections").items() if after}
     while due:

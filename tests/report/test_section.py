@@ -51,5 +51,6 @@ def test_extensions_add_to_the_default_report_alone_each_after_the_first_section
     found = names(shipped_sections())
     assert [name for name in found if name not in ("One", "Empty")] == names(main)
     assert found[:4] == ["Scores", "Provenance", "Empty", "One"]
-    assert names(completed(main)) == found and names(completed(main[1:])) == names(main[1:])
+    assert names(completed(main)) == found and names(completed([*main, One()])) == [*found, "One"]
+    assert names(completed(main[1:])) == names(main[1:])
     assert added("Empty") is Empty and added("Nothing") is None
