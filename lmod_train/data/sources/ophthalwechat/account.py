@@ -12,7 +12,7 @@ from typing import Any
 from lmod_train.core.types import Sample
 from lmod_train.core.vocabulary.modalities import in_order
 
-_PRINTED = Path(__file__).with_suffix(".csv")
+_PRINTED = Path(__file__).with_name("account.csv")
 _KINDS = {"binary_question": "binary", "single_choice_question": "single choice", "open_question": "open"}
 
 
