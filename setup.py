@@ -1,4 +1,4 @@
-"""Ship ``configs/`` and the small base inside the package; everything else is in pyproject.toml."""
+"""Ship ``configs/``, the small base and the files of extensions inside the package; all else is in pyproject.toml."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ from setuptools import find_packages, setup
 
 FOLDERS = ["configs", *(str(p) for p in sorted(Path("configs").rglob("*")) if p.is_dir())]
 SHIPPED = {"lmod_train." + folder.replace("/", "."): folder for folder in FOLDERS}
+EXTENSIONS = find_packages(include=["lmod_train.extensions.*"])
 
 setup(
     packages=[*find_packages(include=["lmod_train*"]), *SHIPPED],
@@ -14,12 +15,8 @@ setup(
         "lmod_train": ["py.typed"],
         "lmod_train.models.chat": ["small_base/*", "templates/*.jinja"],
         "lmod_train.tasks.failures": ["measured.csv"],
-        "lmod_train.data.sources.ophthalwechat": ["account.csv"],
-        "lmod_train.report.papers": ["*.csv"],
         "lmod_train.report.writers": ["page_files/*"],
-        "lmod_train.tasks.drafting.captions": ["keywords.csv"],
-        "lmod_train.tasks.captioned": ["prompts.json"],
-        "lmod_train.tasks.drafts": ["listings.json"],
+        **{package: ["*.csv", "*.json", "configs/*.yaml", "configs/*/*.yaml"] for package in EXTENSIONS},
         **{package: ["*.yaml"] for package in SHIPPED},
     },
 )

@@ -8,22 +8,30 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 
 from lmod_train.core.types import Prediction, Record, Reply
-from lmod_train.tasks.base import Task
-from lmod_train.tasks.captioned.caption import Caption
-from lmod_train.tasks.captioned.pair import BINARY, KINDS, OPEN, SINGLE_CHOICE, worded
-from lmod_train.tasks.captioning import CaptionQuestions, CaptionRewriting
-from lmod_train.tasks.drafting.captions.item import Item
-from lmod_train.tasks.drafting.captions.positions import swapped, to_swap
-from lmod_train.tasks.drafting.captions.steps import (
+from lmod_train.extensions.drafting.caption_steps import (
     FALSE,
     SWAP,
     Drafts,
+    Item,
     Settings,
     balanced,
     prepared,
     requests,
+    swapped,
+    to_swap,
     written,
 )
+from lmod_train.extensions.drafting.captions import (
+    BINARY,
+    KINDS,
+    OPEN,
+    SINGLE_CHOICE,
+    Caption,
+    CaptionQuestions,
+    CaptionRewriting,
+    worded,
+)
+from lmod_train.tasks.base import Task
 
 FINDINGS = {
     "drusen": "玻璃膜疣",

@@ -3,10 +3,10 @@
 import re
 
 from lmod_train.core.types import Batch, Identity, Reply, Unparsed
+from lmod_train.extensions.xpcr.stages import STAGE_NAMES
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.models.backends.base import Backend
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.chain.chain import Chain
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 from tests.tiny import record
 
 WORDS = ("alpha", "beta", "gamma")

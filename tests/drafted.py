@@ -12,15 +12,14 @@ from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Box, Patient, Record, Region, Reply
-from lmod_train.tasks.drafting.task import Drafting
-from lmod_train.tasks.drafts.draft import Draft
-from lmod_train.tasks.drafts.facts import Facts, facts_in
+from lmod_train.extensions.drafting.drafts import Draft, Facts, facts_in
+from lmod_train.extensions.drafting.review import Drafting
 from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.rescore import rescore
 from tests.tiny import record, write_curated
 
 SIDE = 16
-CHAIN = "lmod_train.tasks.chain.chain.Chain"
+CHAIN = "lmod_train.extensions.xpcr.tasks.Chain"
 TRUTHS = {
     "IQA": "Yes, clearly visible",
     "AL": "upper right of the image",

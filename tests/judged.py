@@ -10,11 +10,9 @@ from lmod_train.core.artifacts.records import write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.types import Record, Reply
+from lmod_train.extensions.drafting.judgement import AttackedJudgement, Judgement, drawn
 from lmod_train.tasks.asked import asked
-from lmod_train.tasks.attack import AttackedJudgement
 from lmod_train.tasks.conversation import Conversation
-from lmod_train.tasks.judgement import Judgement
-from lmod_train.tasks.judgement_replies import drawn
 from lmod_train.tasks.rescore import rescore
 from tests.tasks.test_conversation import record
 

@@ -28,6 +28,7 @@ ARROWS: dict[str, set[str]] = {
 """Room -> rooms that it imports."""
 ARROWS["training"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)
+ARROWS["extensions"] = set(ARROWS)  # imported by none: found by their folders
 ARROWS[""] = set(ARROWS)  # the names of the package itself, imported when they are first used
 ARROWS["__main__"] = {"cli"}
 
@@ -37,7 +38,6 @@ INNER: dict[str, set[str]] = {
     "tasks.parsing": set(),
     "tasks": {"tasks.parsing"},
     "tasks.failures": {"tasks", "tasks.parsing"},
-    "tasks.drafting": {"tasks", "tasks.parsing"},
     "data.sources.base": {"data.sources.gaps"},
     "data.sources.gaps": set(),
     "data.sources": {"data.sources.base", "data.sources.gaps"},
@@ -53,7 +53,11 @@ INNER: dict[str, set[str]] = {
     "training.callbacks": set(),
     "training.doctor": {"training.callbacks"},
     "training.evaluation": {"training.callbacks"},
-    "training.lab": {"training.callbacks", "training.doctor", "training.evaluation"},
+    **{
+        f"extensions.{folder.name}": set()
+        for folder in (ROOT / "lmod_train" / "extensions").iterdir()
+        if folder.is_dir()
+    },
 }
 """Part of a room -> parts of the same room that it imports."""
 
@@ -70,16 +74,19 @@ WITHOUT: dict[str, set[str]] = {
 
 ROOMS = {*ARROWS} - {"", "__main__"}
 WITHOUT_TORCH = ("core", "phantom", "scoring", "tasks", "data.sources", "data.curation", "data.audit", "data.formats",
-                 "report", "cli")  # fmt: skip
+                 "report", "cli", "extensions")  # fmt: skip
 LOADED_LATE = {
     "lmod_train.scoring.metrics": "torchmetrics over scores, for callbacks",
     "lmod_train.cli.experiment": "Lightning's commands; the front door imports it when one is called",
     "lmod_train.cli.examination": "imported by them",
     "lmod_train.cli.fit": "imported by `fit`",
     "lmod_train.cli.doctor": "imported when it is called",
-    "lmod_train.cli.judging": "imported by `judge` when a model judges",
-    "lmod_train.cli.drafting": "imported by `draft ask`",
-    "lmod_train.cli.captioning": "imported by `draft captions` and `draft judge`",
+    "lmod_train.extensions.drafting.asking": "runs that ask a model; imported when a command of the extension does",
+    "lmod_train.extensions.dissection.states": "hooks in a model, imported by `dissect` when it has loaded one",
+    "lmod_train.extensions.dissection.probes": "the callback of `dissect`",
+    "lmod_train.extensions.dissection.reading": "imported by `dissect` when the states are there",
+    "lmod_train.extensions.collapse.experiment": "trainings, imported by `collapse-lab` when it is called",
+    "lmod_train.extensions.collapse.results": "their table, imported after them",
 }
 
 LINES_A_FILE, LINES_A_FUNCTION = 400, 50  # of code: blank lines, comments and docstrings are free
@@ -90,11 +97,14 @@ TESTED_ELSEWHERE = {
     "data/formats/": "loaded by name; tests/data/formats writes and reads each",
     "models/chat/family/": "loaded by name; tests/models/chat holds the facts of each against its network",
     "models/chat/layouts/": "loaded by name; tests/models/chat/conversion compares logits with an original of each",
-    "phantom/folders/ophthalwechat/__init__.py": "its source's tests read what it writes",
-    "tasks/drafts/words.py": "words of the prompts, in the records that tests/tasks/drafting reads",
+    "report/published.py": "what sections ask an extension for; tests/extensions/papers fills it",
     "tasks/parsing/severity.py": "a part of the parser of stages; tests/tasks/test_staging.py has its replies",
 }
 """File or folder that no test of its folder imports, and what tests it."""
+
+
+NAMED = re.compile(r"lmod_train(\.\w+)+(:\w+)?")
+"""Path of a module or object of the package in a string, which counts as an import."""
 
 
 @cache
@@ -120,6 +130,13 @@ def imported(file: Path, module: str) -> Iterator[tuple[int, str]]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{base}.{name.name}") for name in node.names)
+
+
+def named(file: Path) -> Iterator[str]:
+    """Yield the full dotted names of the package's modules and objects that the strings of a file hold."""
+    for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
+            yield node.value.replace(":", ".")
 
 
 def part_of(module: str) -> str:
@@ -149,6 +166,36 @@ def backward_arrows(root: Path) -> list[str]:
             if not allowed:
                 broken.append(f"{file.relative_to(root)}:{line}: {part or 'lmod_train'} must not import {name}")
     return broken
+
+
+FILES_AN_EXTENSION = 12
+"""Python files that an extension may have, its record included."""
+
+
+def main_knows(root: Path) -> list[str]:
+    """List where code or configs of the main path name an extension, in strings too."""
+    files = [file for module, file in modules(root) if not module.startswith("lmod_train.extensions")]
+    files += sorted((root / "configs").rglob("*.yaml"))
+    return [
+        f"{file.relative_to(root)}:{number}: {line.strip()[:90]}"
+        for file in files
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"lmod_train\.extensions\.[a-z]", line)
+    ]
+
+
+def unlike_extensions(root: Path) -> list[str]:
+    """List extensions that are not one flat folder of a few files with a record of their own name."""
+    found = []
+    for folder in sorted(p for p in (root / "lmod_train" / "extensions").iterdir() if p.is_dir()):
+        python, record = list(folder.rglob("*.py")), folder / "__init__.py"
+        if len(python) > FILES_AN_EXTENSION:
+            found.append(f"{folder.name}: {len(python)} files, at most {FILES_AN_EXTENSION}")
+        if nested := [file.relative_to(folder).as_posix() for file in python if file.parent != folder]:
+            found.append(f"{folder.name}: not flat: {', '.join(nested)}")
+        if not record.is_file() or f'name="{folder.name}"' not in record.read_text(encoding="utf-8"):
+            found.append(f"{folder.name}: no record of this name in __init__.py")
+    return found
 
 
 def code_lines(file: Path) -> set[int]:
@@ -217,11 +264,13 @@ def untested(root: Path) -> list[str]:
         tests = (root / "tests" / folder.relative_to(root / "lmod_train")).rglob("test_*.py")
         left = [name for test in tests for _, name in imported(test, f"tests.{test.stem}")]
         reached: set[str] = set()
+        if folder.parent.name == "extensions" and any(name.startswith("lmod_train.cli") for name in left):
+            left.append(f"lmod_train.extensions.{folder.name}")  # the command line imports what its record names
         while left:
             name = left.pop()
             for module in {name, name.rpartition(".")[0]} & own.keys() - reached:
                 reached.add(module)
-                left += [other for _, other in imported(own[module], module)]
+                left += [*(other for _, other in imported(own[module], module)), *named(own[module])]
         names = sorted(own[module].relative_to(root / "lmod_train").as_posix() for module in own.keys() - reached)
         found += [name for name in names if holds_code(root / "lmod_train" / name)]
     return [name for name in found if not name.startswith(tuple(TESTED_ELSEWHERE))]
@@ -364,6 +413,30 @@ def test_every_import_follows_an_arrow():
     assert backward_arrows(ROOT) == []
 
 
+def test_the_main_path_knows_no_extension(tmp_path: Path):
+    assert main_knows(ROOT) == []
+    plant(tmp_path, "lmod_train/report/a.py", "PATH = 'lmod_train.extensions.xpcr.scores.swa'")
+    plant(tmp_path, "lmod_train/extensions/xpcr/b.py", "from lmod_train.extensions.xpcr import tasks")
+    plant(tmp_path, "configs/task/c.yaml", "class_path: lmod_train.extensions.xpcr.tasks.Chain")
+    assert [line.partition(": ")[0] for line in main_knows(tmp_path)] == [
+        "lmod_train/report/a.py:1",
+        "configs/task/c.yaml:1",
+    ]
+
+
+def test_an_extension_is_one_flat_folder_of_a_few_files(tmp_path: Path):
+    assert unlike_extensions(ROOT) == []
+    plant(tmp_path, "lmod_train/extensions/own/__init__.py", 'EXTENSION = Extension(name="other", about="")')
+    for number in range(FILES_AN_EXTENSION):
+        plant(tmp_path, f"lmod_train/extensions/own/part_{number}.py", "")
+    plant(tmp_path, "lmod_train/extensions/own/inner/a.py", "")
+    assert unlike_extensions(tmp_path) == [
+        f"own: {FILES_AN_EXTENSION + 2} files, at most {FILES_AN_EXTENSION}",
+        "own: not flat: inner/a.py",
+        "own: no record of this name in __init__.py",
+    ]
+
+
 def test_files_and_functions_are_short():
     assert too_long(ROOT) == []
 
@@ -452,7 +525,7 @@ def test_a_seeded_arrow_inside_a_room_is_found(tmp_path: Path):
     ]
 
 
-def test_the_top_of_the_package_is_nine_rooms_and_three_files():
+def test_the_top_of_the_package_is_ten_rooms_and_three_files():
     found = {p.name for p in (ROOT / "lmod_train").iterdir() if p.name != "__pycache__"}
     assert found - {"configs"} == ROOMS | {"__init__.py", "__main__.py", "py.typed"}
 

@@ -16,7 +16,7 @@ from lmod_train.tasks.failures.sorting import modes_of, type_of
 PROBES = "_probe"
 """End of the name of a task that asks without the image (`lmod_train.tasks.probe`)."""
 GROUNDING = "_grounding"
-"""End of the name of a task that asks about changed images (`lmod_train.tasks.grounding`)."""
+"""End of the name of a task that asks about changed images."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ manifest does not describe, or not as redistributable, is such a source.
   see `Keys`): nobody without the data can try out guesses. The same key is used for the hash of the question.
 - No hash covers a truth. A truth among two choices would be found by two trials by whoever has the images. Other truths
   in a curated folder are found by the scores, which they change.
-- Words of a question in a reply are places in the question (`lmod_train.report.packing`).
+- Words of a question in a reply are places in the question.
 - Scores of few items give away truths (`lmod_train.report.few`).
 
 What remains: a reply is an answer, so that replies of a good model are nearly the truth, and those of a perfect score

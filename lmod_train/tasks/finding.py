@@ -68,7 +68,7 @@ def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) 
     Nothing is claimed that the scores do not show. A model is better than a baseline if its interval is above the score
     of random answers and above that of always giving one answer, on its own records. Models are compared on the records
     that all have a reply to, and the best is only called better than those that do not share its letter. Labels of
-    levels (`lmod_train.tasks.level`) are no answers that could be right.
+    levels of expertise are no answers that could be right.
 
     Args:
         scores: Label of each model -> its rows of the headline table.

@@ -28,7 +28,7 @@ class Perturbed(Variants):
 
     Questions about the image quality (stage IQA of a chain) are not asked, not of the unchanged image either: a
     perturbation makes their truth false, and all grades have the same questions. Of chains, the other stages are asked,
-    of the source's image without the defect that `lmod_train.tasks.chain.chain.Chain` may add.
+    of the source's image without the defect that a task of chains may add.
 
     Args:
         of: The task; its questions are about the sample's own image.

@@ -28,17 +28,31 @@ from pathlib import Path
 
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Question, Record, Sample, Split
-from lmod_train.data.audit.blind import blind
+from lmod_train.extensions.drafting.caption_steps import (
+    Drafts,
+    Item,
+    Settings,
+    compared_by,
+    comparisons,
+    counts,
+    counts_of,
+    letters,
+    paper_keywords,
+    sampled,
+    share_true,
+)
+from lmod_train.extensions.drafting.captions import (
+    AGREES,
+    BINARY,
+    DIFFERS,
+    OPEN,
+    Caption,
+    CaptionParity,
+    CaptionRewriting,
+    worded,
+)
+from lmod_train.extensions.looking.blind import blind
 from lmod_train.tasks.bilingual import BinaryQuestion, SingleChoiceQuestion
-from lmod_train.tasks.captioned.caption import Caption
-from lmod_train.tasks.captioned.pair import BINARY, OPEN, worded
-from lmod_train.tasks.captioning import AGREES, DIFFERS, CaptionParity, CaptionRewriting
-from lmod_train.tasks.drafting.captions.compared import compared_by, comparisons, counts, sampled
-from lmod_train.tasks.drafting.captions.item import Item
-from lmod_train.tasks.drafting.captions.keywords import paper_keywords
-from lmod_train.tasks.drafting.captions.positions import letters
-from lmod_train.tasks.drafting.captions.statements import share_true
-from lmod_train.tasks.drafting.captions.steps import Drafts, Settings, counts_of
 from lmod_train.tasks.prompt import prompt
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))

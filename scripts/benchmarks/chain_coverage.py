@@ -23,7 +23,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtr, ndtri
 
 from lmod_train.core.types import Score
-from lmod_train.scoring.chain import CHAIN_MEASURES, MEASURES, chain_columns, columns_of
+from lmod_train.extensions.xpcr.scores import CHAIN_MEASURES, MEASURES, chain_columns, columns_of
 from lmod_train.scoring.intervals import Floats, Measure, compute_scores
 from lmod_train.scoring.steps import STEPS, Chains
 

@@ -32,8 +32,8 @@ from sklearn.pipeline import make_pipeline
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Record
+from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.scoring.comparison import holm
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 
 Guesser = Callable[[Record], str]
 Kind = tuple[str, ...]

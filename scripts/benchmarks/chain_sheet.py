@@ -23,9 +23,9 @@ from PIL import Image
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Record
+from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.phantom.contact_sheet import Tile, contact_sheet
 from lmod_train.report.thumbnails import licences
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 
 SIDE, LETTERS_A_LINE = 420, 58
 

@@ -33,12 +33,12 @@ from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.datamodules.cascade import CascadeLoader
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.data.sources.oimhs import Oimhs
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.models.backends.huggingface import HuggingFace
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.phantom.folders import oimhs
 from lmod_train.tasks.cascade import as_sent, rounds
-from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.regimes import Regime, in_regime
 from lmod_train.training.evaluation import evaluate
 

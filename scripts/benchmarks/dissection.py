@@ -32,8 +32,9 @@ sys.path.insert(0, str(ROOT))
 
 from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks  # noqa: E402
 from lmod_train.data.datamodules.records import RecordsDataModule  # noqa: E402
-from lmod_train.report.results import read_results  # noqa: E402
-from lmod_train.scoring.dissection import (  # noqa: E402
+from lmod_train.extensions.dissection.probes import Dissection  # noqa: E402
+from lmod_train.extensions.dissection.reading import read_places  # noqa: E402
+from lmod_train.extensions.dissection.scores import (  # noqa: E402
     BEST,
     CORRECTED,
     LAST,
@@ -47,9 +48,8 @@ from lmod_train.scoring.dissection import (  # noqa: E402
     named,
     steps,
 )
+from lmod_train.report.results import read_results  # noqa: E402
 from lmod_train.tasks.building import build  # noqa: E402
-from lmod_train.training.dissection.features import Dissection  # noqa: E402
-from lmod_train.training.dissection.reading import read_places  # noqa: E402
 from lmod_train.training.evaluation import evaluate  # noqa: E402
 
 TASK = "four_way"
@@ -205,13 +205,13 @@ CELLS_OF_COVERAGE = (
 def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, count: int) -> None:
     """Print the time of reading and storing states beside one forward pass with likelihoods, image by image in turn."""
     from lmod_train.core.cache import Cache
+    from lmod_train.extensions.dissection.probes import shortcuts_of
+    from lmod_train.extensions.dissection.states import alone, joined, states_of
     from lmod_train.models.chat.batch import ChatBatch
     from lmod_train.models.chat.checkpoint import find_any, load
     from lmod_train.models.chat.dialect import Dialect
     from lmod_train.models.chat.encoding import encode
     from lmod_train.models.chat.generation import choice_likelihoods
-    from lmod_train.training.dissection.features import shortcuts_of
-    from lmod_train.training.dissection.states import alone, joined, states_of
 
     folder = find_any(checkpoint, None)
     network: Any = load(folder, getattr(torch, dtype), None).eval().to(device)

@@ -27,13 +27,12 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.types import Prediction, Record, Reply
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.refuge import Refuge
+from lmod_train.extensions.looking.scores import AGAIN, AS_IS, ELSEWHERE, EVIDENCE, OTHER, REDRAWN, findings, judged
+from lmod_train.extensions.looking.task import Grounding
 from lmod_train.phantom.eye import Eye
 from lmod_train.phantom.folders import refuge
-from lmod_train.scoring.grounding import AGAIN, AS_IS, ELSEWHERE, EVIDENCE, OTHER, REDRAWN, findings
 from lmod_train.scoring.items import Item, items_of
-from lmod_train.scoring.looking import judged
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.grounding import Grounding
 
 FILL = "biharmonic"
 GONE, LIKE = f"{EVIDENCE}.{FILL}", f"{ELSEWHERE}.{FILL}"

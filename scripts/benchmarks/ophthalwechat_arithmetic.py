@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from scipy.stats import beta
 
-from lmod_train.report.papers.printed import find
+from lmod_train.extensions.papers.printed import find
 from lmod_train.scoring.association import independence
 
 QUESTIONS, CLOSED, OPEN = 15_060, 10_675, 4_385

@@ -1,4 +1,4 @@
-"""Coverage of the intervals of `lmod_train.scoring.readers` in simulation, with readers and patients drawn anew.
+"""Coverage of the intervals of readers' scores in simulation, with readers and patients drawn anew.
 
     python scripts/benchmarks/readers.py --out readers.csv      # minutes on one core
     python scripts/benchmarks/readers.py --small
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtri
 
-from lmod_train.scoring.readers import against_readers, mean_reader
+from lmod_train.extensions.readers.scores import against_readers, mean_reader
 
 ITEM, PATIENT, BOTH = 0.6, 0.5, 0.6
 """Standard deviations of the effects of item, patient, and reader and item, in units of the remaining noise."""

@@ -71,8 +71,7 @@ def understand(table: Path) -> None:
     from lmod_train.extensions.table.columns import understand as understood
     from lmod_train.extensions.table.images import folder_of
     from lmod_train.extensions.table.meanings import Answers
-    from lmod_train.extensions.table.plan import Plan
-    from lmod_train.extensions.table.plan import tasks_of
+    from lmod_train.extensions.table.plan import Plan, tasks_of
     from lmod_train.extensions.table.source import OwnTable
 
     grid, folder = read_grid(table), folder_of(table.parent / "images")

@@ -1,4 +1,4 @@
-"""Recomputes what the printed results of X-PCR show about one another, from `lmod_train/report/papers/xpcr.csv`.
+"""Recomputes what the printed results of X-PCR show about one another, from `lmod_train/extensions/papers/xpcr.csv`.
 
     python scripts/benchmarks/xpcr_tables.py
 
@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lmod_train.report.papers.models import canonical_names
-from lmod_train.report.papers.printed import find
-from lmod_train.scoring.chain import CATEGORIES
+from lmod_train.extensions.papers.printed import canonical_names, find
+from lmod_train.extensions.xpcr.scores import CATEGORIES
 from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.steps import STEPS
 

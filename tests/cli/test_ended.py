@@ -12,11 +12,11 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.shipped import configs_folder
 from lmod_train.scoring.account import Account
 from lmod_train.tasks.run_scores import read_run_scores
-from tests.cli.test_captions import captioned, scripted  # noqa: F401 - a fixture
-from tests.cli.test_captions import here as captions_here  # noqa: F401 - a fixture
-from tests.cli.test_drafts import QUIET, all_good, model_file
-from tests.cli.test_drafts import here as drafted  # noqa: F401 - a fixture
-from tests.cli.test_judge import IDS, VERDICTS, judge_file
+from tests.extensions.drafting.test_captions import captioned, scripted  # noqa: F401 - a fixture
+from tests.extensions.drafting.test_captions import here as captions_here  # noqa: F401 - a fixture
+from tests.extensions.drafting.test_drafts_cli import QUIET, all_good, model_file
+from tests.extensions.drafting.test_drafts_cli import here as drafted  # noqa: F401 - a fixture
+from tests.extensions.drafting.test_judge import IDS, VERDICTS, judge_file
 from tests.judged import make_run
 from tests.tiny import record, write_curated
 

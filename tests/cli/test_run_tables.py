@@ -10,14 +10,14 @@ from lmod_train.cli.run_tables import scored
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.scoring.steps import STEPS
+from tests.extensions.xpcr.test_other_regimes import write_run
 from tests.report.chained import chain_run, planted
 from tests.report.make import run as make_run
-from tests.report.test_other_regimes import write_run
 
 
 def test_a_run_of_chains_ends_with_a_line_a_stage(tmp_path: Path):
     made = planted([[(True, 0.9)] * 6, [(False, 0.9)] * 6, [(True, 0.4)] * 6])
-    made = [replace(p, record=replace(p.record, task_class="lmod_train.tasks.chain.chain.Chain")) for p in made]
+    made = [replace(p, record=replace(p.record, task_class="lmod_train.extensions.xpcr.tasks.Chain")) for p in made]
     run, _ = chain_run("one", made)
     (tmp_path / "one").mkdir()
     write_predictions(tmp_path / "one" / "predictions.parquet", made)

@@ -18,9 +18,8 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.curated import Curated, check_name
 from lmod_train.core.errors import CuratedDamaged, LeavesFolder
 from lmod_train.core.links import FOLLOW, links_followed
-from lmod_train.data.formats.caption_drafts import GENERATION, Folder, Settings
-from lmod_train.data.formats.caption_source import RELEASED, ReviewedCaptions
 from lmod_train.data.formats.export import Format, export
+from lmod_train.extensions.drafting.caption_files import GENERATION, RELEASED, Folder, ReviewedCaptions, Settings
 from lmod_train.models.chat.base_files import processor_files
 from tests.tiny import record
 

@@ -12,10 +12,10 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Reply
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.refuge import Refuge
+from lmod_train.extensions.xpcr.stages import STAGE_NAMES
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.phantom import contact_sheet as sheet
 from lmod_train.phantom.folders import refuge
-from lmod_train.tasks.chain.chain import Chain
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 from scripts.benchmarks import chain_sheet
 
 LICENCE = "for research in the laboratory that asked for it, and for no other use by anybody"

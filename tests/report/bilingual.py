@@ -7,11 +7,11 @@ from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.types import Reply
-from lmod_train.report.judgements import Judged, scores_of_judges
+from lmod_train.extensions.drafting.judgement import Judgement
+from lmod_train.extensions.drafting.judges import Judged, scores_of_judges
 from lmod_train.report.results import read_results
 from lmod_train.scoring.status import PENDING
 from lmod_train.tasks.bilingual import TRUE_FALSE, BinaryQuestion, OpenQuestion, SingleChoiceQuestion
-from lmod_train.tasks.judgement import Judgement
 from lmod_train.tasks.reading import parse_replies, scores_of
 from tests.scoring.make import record
 
@@ -56,7 +56,7 @@ def planted_run(folder, plan, *, model="planted", judges=(), phantom=False):
         folder: Its folder.
         plan: (task, language) -> outcome of each question in order: True, False, or a reply.
         model: Name of the model.
-        judges: Called with the open predictions; each returns a judge (`lmod_train.report.judgements.Judged`).
+        judges: Called with the open predictions; each returns a judge (`lmod_train.extensions.drafting.judges.Judged`).
         phantom: Whether the records are of phantoms.
     """
     tasks, asked, replies = [], [], {}

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from lmod_train.core.types import Prediction, Reply, Unparsed
+from lmod_train.extensions.xpcr.scores import chain_scores
 from lmod_train.report.results import Outcomes, Results
-from lmod_train.scoring.chain import chain_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.steps import STEPS
 from lmod_train.tasks.run_scores import RunScores

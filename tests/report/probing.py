@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lmod_train.extensions.xpcr.scores import chain_scores
 from lmod_train.report.results import Outcomes
-from lmod_train.scoring.chain import chain_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.probing import probe_scores, question_and_kind
 from lmod_train.tasks.run_scores import RunScores

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.core.artifacts.pack import MOST_TEXT, PackDamaged, read_pack, write_pack
 from lmod_train.core.extension import PACKAGE
-from lmod_train.report.pack import pack
-from lmod_train.report.verify import MOST_REASON, Refused, read_folder, verified
+from lmod_train.extensions.packs.pack import MOST_TEXT, PackDamaged, read_pack, write_pack
+from lmod_train.extensions.packs.packing import pack
+from lmod_train.extensions.packs.verifying import MOST_REASON, Refused, read_folder, verified
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.report import packs
@@ -24,7 +24,7 @@ QUICK = ("2.3 million quotes in a reply", "quotes of the whole question in every
 MEASURE = """
 import logging, os, signal, sys
 from pathlib import Path
-from lmod_train.report.verify import Refused, read_folder, verified
+from lmod_train.extensions.packs.verifying import Refused, read_folder, verified
 
 logging.disable()
 folder = read_folder(Path(sys.argv[1]))

@@ -11,12 +11,12 @@ import yaml
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.types import Reply
+from lmod_train.extensions.papers.sections import PublishedScores
 from lmod_train.report.origin import origin_of, phantom_tasks, remarks
 from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.provenance import Provenance
-from lmod_train.report.sections.published import PublishedScores
 from lmod_train.report.sections.scores import Scores
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.reading import parse_replies

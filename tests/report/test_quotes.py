@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmod_train.report.packing import LEAST, with_quotes, without_quotes
+from lmod_train.extensions.packs.packing import LEAST, with_quotes, without_quotes
 
 TEXTS = st.text("ab c,.\n青光", max_size=60) | st.text(max_size=30)
 

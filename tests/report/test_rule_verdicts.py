@@ -9,11 +9,10 @@ from sklearn.metrics import cohen_kappa_score
 
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.types import Reply
-from lmod_train.report.judgements import Judged, rule_verdicts, scores_of_judges
-from lmod_train.report.sections.agreement import Agreement
+from lmod_train.extensions.drafting.judgement import Judgement
+from lmod_train.extensions.drafting.judges import Agreement, Judged, rule_verdicts, scores_of_judges
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion
 from lmod_train.tasks.conversation import Conversation
-from lmod_train.tasks.judgement import Judgement
 from lmod_train.tasks.reading import parse_replies
 from tests.judged import records
 from tests.report.bilingual import REFUSAL, judged_results, planted_run, question, right_and_wrong

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.extensions.looking.sections import Shortcuts
 from lmod_train.report.report import report
-from lmod_train.report.sections.shortcuts import Shortcuts
 from tests.report.make import curate, run
 from tests.report.shown import shown
 

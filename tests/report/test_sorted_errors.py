@@ -2,9 +2,9 @@
 
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS
-from lmod_train.report.judgements import Judged
+from lmod_train.extensions.drafting.judgement import Judgement
+from lmod_train.extensions.drafting.judges import Judged
 from lmod_train.report.sorted_errors import compared, sampled, sort_errors
-from lmod_train.tasks.judgement import Judgement
 from tests.report.sections.test_error_types import outcomes
 
 

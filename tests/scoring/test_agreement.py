@@ -9,7 +9,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.agreement import agreement_scores, fleiss_scores, pair_scores
-from tests.scoring.test_judged import items, named
+from tests.extensions.drafting.test_judged import items, named
 
 
 def test_agreement_is_that_of_scikit_learn_on_what_both_have_judged():

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from lmod_train.core.types import Unparsed
-from lmod_train.scoring.chain import chain_scores
+from lmod_train.extensions.xpcr.scores import chain_scores
 from lmod_train.scoring.confidence import (
     confidence_scores,
     likelihood_of_answer,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.scoring.chain import SWA_MEAN, chain_scores
+from lmod_train.extensions.xpcr.scores import SWA_MEAN, chain_scores
 from lmod_train.scoring.expertise import ENVELOPES, ESA, ESA_MEAN, LEVELS, in_envelope
 from tests.scoring.chains import mean, random_items, step_item
 from tests.scoring.make import by_metric, values

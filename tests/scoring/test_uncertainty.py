@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.scoring.chain import CATEGORIES, MEASURES, categories, columns_of, uncertainty_scores, weights_of
+from lmod_train.extensions.xpcr.scores import (
+    CATEGORIES,
+    MEASURES,
+    categories,
+    columns_of,
+    uncertainty_scores,
+    weights_of,
+)
 from tests.scoring.chains import chain_items, random_items, step_item
 from tests.scoring.make import by_metric, values
 from tests.tabled import tabled

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from lmod_train.core.types import Need, Question
-from lmod_train.tasks.chain.chain import Chain
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.perturbed import _without_quality
 from lmod_train.tasks.prompt import prompt
-from tests.tasks.chain.stages.samples import scan
+from tests.extensions.xpcr.samples import scan
 
 CHAIN = list(Chain(perturbed=0).ask(scan(quality="blurred")))
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Message, Part, Reply
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.age_group import PROMPTS, AgeGroup
-from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.four_way import PROMPT, FourWay
 from lmod_train.tasks.orders import SEPARATORS, count_orders, names_others, permutation, reordered
 from lmod_train.tasks.parsing.option import parse_option

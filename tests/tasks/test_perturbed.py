@@ -16,18 +16,18 @@ from lmod_train.core.perturbations import KINDS
 from lmod_train.core.types import Box, Need, Region, Reply, Sample
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.discovery import source_classes
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.building import task_arguments, tasks_asked
-from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.perturbed import Perturbed
 from lmod_train.tasks.probe import Probe
 from tests.contracts import TaskContract, record_from
 from tests.data.curation.world import Discs, Regions, tree
+from tests.extensions.xpcr.samples import cupped, scan
+from tests.extensions.xpcr.test_chain import ADDED, DEFECTS, STAGES_OF, files, is_right
 from tests.tabled import tabled
-from tests.tasks.chain.stages.samples import cupped, scan
-from tests.tasks.chain.test_chain import ADDED, DEFECTS, STAGES_OF, files, is_right
 from tests.tasks.conftest import DRAWN
 
 SAMPLE = Sample("refuge", "train/a", "CFP", Path("a.jpg"), "p1", "open", labels={"glaucoma": "yes"})

@@ -10,11 +10,11 @@ import pytest
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Box, Need, Patient, Question, Region, Reply, Sample
 from lmod_train.data.curation.manifest import task_settings
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.scoring.probing import question_and_kind
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.building import task_arguments, tasks_asked
-from lmod_train.tasks.chain.chain import Chain
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe

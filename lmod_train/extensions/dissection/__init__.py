@@ -5,6 +5,6 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="dissection",
     about="Where in a model an image is lost",
-    asking={"dissect": "lmod_train.cli.dissect:dissect"},
-    sections={"lmod_train.report.sections.dissection.WhereItIsLost": "Robustness ErrorTypes"},
+    asking={"dissect": "lmod_train.extensions.dissection.command:dissect"},
+    sections={"lmod_train.extensions.dissection.sections.WhereItIsLost": "Robustness ErrorTypes"},
 )

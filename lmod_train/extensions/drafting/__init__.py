@@ -6,18 +6,19 @@ EXTENSION = Extension(
     name="drafting",
     about="Drafts, judges and reviews",
     commands={
-        "draft review": "lmod_train.cli.review:review",
-        "draft review-captions": "lmod_train.cli.review_captions:review_captions",
+        "draft review": "lmod_train.extensions.drafting.reviewing:review",
+        "draft review-captions": "lmod_train.extensions.drafting.reviewing:review_captions",
     },
     asking={
-        "draft ask": "lmod_train.cli.drafts:ask_questions",
-        "draft captions": "lmod_train.cli.captions:captions",
-        "draft judge": "lmod_train.cli.judge_captions:judge_captions",
-        "judge": "lmod_train.cli.judge:judge",
+        "draft ask": "lmod_train.extensions.drafting.commands:ask_questions",
+        "draft captions": "lmod_train.extensions.drafting.commands:captions",
+        "draft judge": "lmod_train.extensions.drafting.commands:judge_captions",
+        "judge": "lmod_train.extensions.drafting.commands:judge",
     },
-    replies=("lmod_train.report.attacks:Judgements",),
+    configs="lmod_train.extensions.drafting.configs",
+    replies=("lmod_train.extensions.drafting.judges:Judgements",),
     sections={
-        "lmod_train.report.sections.judges.Judges": "Readers Provenance",
-        "lmod_train.report.sections.agreement.Agreement": "Judges",
+        "lmod_train.extensions.drafting.judges.Judges": "Readers Provenance",
+        "lmod_train.extensions.drafting.judges.Agreement": "Judges",
     },
 )

@@ -6,17 +6,17 @@ EXTENSION = Extension(
     name="looking",
     about="Does a model look at the image",
     commands={
-        "blind": "lmod_train.cli.looking:blind",
+        "blind": "lmod_train.extensions.looking.command:blind",
     },
     options={
-        "curate --sheet": "lmod_train.cli.looking:curate_with_sheet",
-        "phantom --counterfactuals": "lmod_train.cli.looking:phantom_with_counterfactuals",
+        "curate --sheet": "lmod_train.extensions.looking.command:curate_with_sheet",
+        "phantom --counterfactuals": "lmod_train.extensions.looking.command:phantom_with_counterfactuals",
     },
-    variants=("lmod_train.tasks.grounding:Grounding",),
+    configs="lmod_train.extensions.looking.configs",
+    variants=("lmod_train.extensions.looking.task:Grounding",),
     sections={
-        "lmod_train.report.sections.shortcuts.Shortcuts": "Agreement Provenance",
-        "lmod_train.report.sections.looking.Looking": "ErrorTypes",
-        "lmod_train.report.sections.robustness.Robustness": "Looking",
+        "lmod_train.extensions.looking.sections.Shortcuts": "Agreement Provenance",
+        "lmod_train.extensions.looking.sections.Looking": "ErrorTypes",
     },
-    pages={"findings": "lmod_train.report.looks:cautions"},
+    pages={"findings": "lmod_train.extensions.looking.results:cautions"},
 )

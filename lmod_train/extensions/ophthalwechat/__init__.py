@@ -5,14 +5,15 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="ophthalwechat",
     about="OphthalWeChat's questions in Chinese and English",
-    sources=("lmod_train.data.sources.ophthalwechat.source",),
-    phantoms={"ophthalwechat": "lmod_train.phantom.folders.ophthalwechat"},
+    configs="lmod_train.extensions.ophthalwechat.configs",
+    sources=("lmod_train.extensions.ophthalwechat.source",),
+    phantoms={"ophthalwechat": "lmod_train.extensions.ophthalwechat.phantom"},
     sections={
-        "lmod_train.report.sections.languages.Languages": "Chains Provenance",
-        "lmod_train.report.sections.language_models.LanguageModels": "Languages",
-        "lmod_train.report.sections.wechat_tables.WechatTables": "LanguageModels",
-        "lmod_train.report.sections.language_groups.LanguageGroups": "WechatTables",
-        "lmod_train.report.sections.language_prior.LanguagePrior": "LanguageGroups",
+        "lmod_train.extensions.ophthalwechat.sections.Languages": "Chains Provenance",
+        "lmod_train.extensions.ophthalwechat.sections.LanguageModels": "Languages",
+        "lmod_train.extensions.ophthalwechat.paper.WechatTables": "LanguageModels",
+        "lmod_train.extensions.ophthalwechat.sections.LanguageGroups": "WechatTables",
+        "lmod_train.extensions.ophthalwechat.sections.LanguagePrior": "LanguageGroups",
     },
-    rows=("lmod_train.report.languages:rows",),
+    rows=("lmod_train.extensions.ophthalwechat.results:rows",),
 )

@@ -5,5 +5,8 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="packs",
     about="Runs as one file to publish",
-    options={"report --pack": "lmod_train.cli.packs:pack", "report --verify": "lmod_train.cli.packs:verify"},
+    options={
+        "report --pack": "lmod_train.extensions.packs.command:pack",
+        "report --verify": "lmod_train.extensions.packs.command:verify",
+    },
 )

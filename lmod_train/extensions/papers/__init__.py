@@ -5,10 +5,11 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="papers",
     about="Published tables beside your runs",
-    options={"report --published": "lmod_train.cli.papers:published"},
+    configs="lmod_train.extensions.papers.configs",
+    options={"report --published": "lmod_train.extensions.papers.command:published"},
     sections={
-        "lmod_train.report.sections.published.PublishedScores": "Shortcuts Provenance",
-        "lmod_train.report.sections.paper_tables.PaperTables": "",
+        "lmod_train.extensions.papers.sections.PublishedScores": "Shortcuts Provenance",
+        "lmod_train.extensions.papers.sections.PaperTables": "",
     },
-    published=("lmod_train.report.papers.scores:published",),
+    published=("lmod_train.extensions.papers.printed:published",),
 )

@@ -5,6 +5,6 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="readers",
     about="Answers of people",
-    commands={"answers": "lmod_train.cli.answers:answers"},
-    sections={"lmod_train.report.sections.readers.Readers": "Provenance"},
+    commands={"answers": "lmod_train.extensions.readers.command:answers"},
+    sections={"lmod_train.extensions.readers.sections.Readers": "Provenance"},
 )

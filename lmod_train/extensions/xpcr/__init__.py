@@ -5,8 +5,9 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="xpcr",
     about="X-PCR's chains of clinical questions",
-    sources=("lmod_train.data.sources.xpcr.source",),
-    phantoms={"xpcr": "lmod_train.phantom.folders.xpcr"},
-    sections={"lmod_train.report.sections.chains.Chains": "PublishedScores Provenance"},
-    rows=("lmod_train.report.chain_table:rows",),
+    configs="lmod_train.extensions.xpcr.configs",
+    sources=("lmod_train.extensions.xpcr.source",),
+    phantoms={"xpcr": "lmod_train.extensions.xpcr.phantom"},
+    sections={"lmod_train.extensions.xpcr.sections.Chains": "PublishedScores Provenance"},
+    rows=("lmod_train.extensions.xpcr.results:rows",),
 )

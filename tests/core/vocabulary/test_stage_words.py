@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.core.vocabulary.management import CLASSES
 from lmod_train.core.vocabulary.stage_words import STAGE_WORDS
-from lmod_train.tasks.chain.stages import al, dd, lc
-from lmod_train.tasks.drafting.checks import unknown_options
-from lmod_train.tasks.drafting.example import drafted
-from lmod_train.tasks.drafts.facts import STAGES
+from lmod_train.extensions.drafting.checks import unknown_options
+from lmod_train.extensions.drafting.drafts import STAGES, drafted
+from lmod_train.extensions.xpcr import stages as al
+from lmod_train.extensions.xpcr import stages as dd
+from lmod_train.extensions.xpcr import stages as lc
+from lmod_train.extensions.xpcr.stages import CLASSES
 
 PRINTED = {
     "IQA": ("Yes, clearly visible.", "No, too blurred.", "No, severe shadowing.", "No, overexposure."),
@@ -21,7 +22,7 @@ PRINTED = {
 OURS = {
     "AL": (*al.QUADRANTS, *al.DIRECTIONS, *al.SHIFTS, *al.STRUCTURES),
     "DD": (*dd.DIAGNOSES.values(), *dd.HOLES, *dd.GLAUCOMA, *dd.CATARACT, *dd.OTHERS),
-    "LC": (*lc.KINDS, *lc.INSTRUMENTS, *lc.FLAGS.values()),
+    "LC": (*lc.LESION_KINDS, *lc.INSTRUMENTS, *lc.FLAGS.values()),
     "CD": CLASSES,
     "SG": ("ICDR grade 2", "cup grade 3", "Gass stage 1"),
 }

@@ -12,12 +12,12 @@ from lmod_train.data.curation.asking import Joined, join_parts
 from lmod_train.data.curation.families import Likeness
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.idrid import Idrid
+from lmod_train.extensions.xpcr.stages import STAGE_NAMES
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.phantom.folders.idrid import truths, write
 from lmod_train.tasks.anatomy import Anatomy
-from lmod_train.tasks.chain.chain import Chain
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
+from tests.extensions.xpcr.samples import sample
 from tests.tabled import tabled
-from tests.tasks.chain.stages.samples import sample
 
 MASKED = sample("A/1", boxes=[("optic disc", 10, 10, 50, 50)], labels={"haemorrhages": "yes"})
 GRADED = replace(

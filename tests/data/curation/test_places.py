@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from lmod_train.data.curation.asking import balance_places
 from lmod_train.data.curation.records import PlacedQuestion
-from lmod_train.tasks.chain.chain import Chain
+from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.probe import Probe
-from tests.tasks.chain.stages.samples import flagged
+from tests.extensions.xpcr.samples import flagged
 
 TASK = Chain()
 

@@ -13,9 +13,9 @@ from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.types import Batch, Reply
 from lmod_train.data.datamodules.cascade import CascadeLoader
 from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.frozen import Frozen
-from lmod_train.tasks.chain.stages.stage import STAGE_NAMES
 from lmod_train.tasks.regimes import in_regime
 from lmod_train.tasks.rescore import rescore
 from lmod_train.tasks.ways import Ways

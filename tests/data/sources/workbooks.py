@@ -9,7 +9,7 @@ from openpyxl import Workbook
 from PIL import Image
 
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.sources.ophthalwechat.source import OphthalWeChat
+from lmod_train.extensions.ophthalwechat.source import OphthalWeChat
 
 ASKED = ("QA ID", "Image ID", "Question type", "Language", "Question", "Answer")
 SHOWN = ("Image ID", "URL", "Article ID", "Modality", "Subspecialty")

@@ -1,1 +1,0 @@
-"""OphthalWeChat: tables of questions in two languages, and their images."""

@@ -1,1 +1,0 @@
-"""X-PCR: tables of questions, cases in archives, images in folders."""

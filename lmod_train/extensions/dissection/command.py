@@ -1,0 +1,191 @@
+"""The command `dissect`: where in a local model the information about an image is lost."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Literal, get_args, get_type_hints
+
+from jsonargparse.typing import NonNegativeInt
+
+from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.types import Answer, Prediction, Unparsed
+
+CALLBACK = "lmod_train.extensions.dissection.probes.Dissection"
+
+Ceiling = tuple[Sequence[Prediction], frozenset[str] | None]
+"""Replies of a supervised model, and the questions whose images it was not trained on; None if it saw none."""
+
+OWN = {r"^run=": "out=", r"--run\b": "--out", r"--data\.tasks\b": "--task"}
+"""Pattern of an option of `validate` in a message -> the option of this command that it was made of."""
+
+
+def dissect(
+    others: Sequence[str],
+    model: str,
+    curated: Path,
+    *,
+    task: str,
+    out: Path,
+    ceiling: Path | None = None,
+    split: Literal["held_out", "val", "test", "all"] = "held_out",
+    pairs: NonNegativeInt = 60,
+    control: bool = False,
+    trust: list[str] | None = None,
+) -> int:
+    """Show where in a local model the information about an image is lost, from its tower to the scored reply.
+
+    Asks the questions of a task, reads the right answer with linear probes at each place of the model, exchanges the
+    image between questions layer by layer, and names the first place that loses at least 5 points. Writes a run folder
+    with replies, states and a page, `OUT/report/index.html`. The same command again continues. `report` shows several
+    such folders side by side. States take about 4 MB an image for a model of 7B parameters. Other options, such as
+    --trainer.accelerator, are those of `validate`.
+
+    Args:
+        others: Options of `validate` for the model and its devices.
+        model: YAML file or name of a shipped model (`list models`), folder of weights, or folder of a run of `fit`.
+        curated: Curated folder.
+        task: Name of a task with listed choices and one image a question, e.g. four_way.
+        out: Folder to write; new, or of the same command.
+        ceiling: Run of a supervised model on the same records, whose score is what a tower could reach.
+        split: Splits whose images are read; held_out is val and test; images that a run was tuned on are left out.
+        pairs: Number of questions whose image is exchanged at each layer; 0 for none.
+        control: Read a tower of random weights too; what it gives needs no training.
+        trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
+    """
+    from lmod_train.cli.names import check_names
+    from lmod_train.cli.shipped import by_name
+    from lmod_train.core.artifacts.manifest import read_manifest
+
+    read_manifest(curated)
+    reached = None if ceiling is None else _ceiling(ceiling, curated, task)
+    asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
+    trusted = [word for module in trust or () for word in ("--trust", module)]
+    options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs, control), *others]
+    with _as_typed():
+        named = by_name("validate", options)
+        check_names("validate", named)
+        from lmod_train.cli.experiment import run as validate
+
+        status = validate(["validate", *named])
+    from lmod_train.core.lock import is_first
+
+    if is_first():
+        _read(out, reached, tuple(trust or ()))
+    return status
+
+
+def _ceiling(run: Path, curated: Path, task: str) -> Ceiling:
+    """Return what a supervised model answered; refuse a run of other records before a model is loaded."""
+    from lmod_train.core.artifacts.predictions import read_predictions
+    from lmod_train.core.artifacts.records import read_records
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.artifacts.training_set import read_unseen
+    from lmod_train.scoring.items import images_of
+
+    given, unseen = read_predictions(Run(run).predictions), read_unseen(run)
+    records = read_records(curated / "records")
+    known = {r.id for r in records if r.task == task} or {r.id for r in records}
+    _reached(given, unseen, {p.record.id: images_of(p.record) for p in given if p.record.id in known})
+    return given, unseen
+
+
+@contextmanager
+def _as_typed() -> Iterator[None]:
+    """Name options in errors as they are typed in this command."""
+    try:
+        yield
+    except LmodError as error:
+        text = str(error)
+        for theirs, own in OWN.items():
+            text = re.sub(theirs, own, text)
+        error.args = (text,)
+        raise
+
+
+def _model(model: str, trust: Sequence[str]) -> list[str]:
+    """Return the options that load a model: that of a run of `fit` with its last checkpoint, a folder, or a name.
+
+    Of a run only the model and the precision are used: its loggers, strategy and choice of records are of its training.
+    """
+    import json
+
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.own_modules import class_modules
+    from lmod_train.tasks.trust import Trust
+
+    run = Run(Path(model))
+    if run.config.exists():
+        config = run.read_config()
+        own = config.get("model")
+        if not isinstance(own, dict) or not run.last.exists():
+            expected = "a run of `fit` with checkpoints/last.ckpt, a folder of weights, or the name of a model"
+            raise BadArgument("MODEL", model, expected, "see the names: `python -m lmod_train list models`")
+        for module in class_modules(own):
+            Trust(tuple(trust), run.folder).check(f"{module}.")
+        stated = {name: value for name, value in (own.get("init_args") or {}).items() if name != "tower_features"}
+        given = dict.fromkeys(_nullable(str(own.get("class_path"))) - stated.keys()) | stated
+        precision = (config.get("trainer") or {}).get("precision")
+        options = ["--trainer.precision", str(precision)] if precision else []
+        return ["--model", json.dumps(own | {"init_args": given}), "--ckpt_path", str(run.last), *options]
+    if (Path(model) / "config.json").exists():
+        return ["--model", "small_base", "--model.init_args.backend.init_args.checkpoint", model]
+    return ["--model", model]
+
+
+def _nullable(class_path: str) -> set[str]:
+    """Return the arguments of a class that may be null; a config leaves out those that are."""
+    hints = get_type_hints(resolve_name(class_path).__init__)
+    return {name for name, kind in hints.items() if type(None) in get_args(kind)}
+
+
+def _callback(pairs: int, control: bool) -> list[str]:
+    import json
+
+    return [
+        "--trainer.callbacks",
+        json.dumps([{"class_path": CALLBACK, "init_args": {"pairs": pairs, "control": control}}]),
+    ]
+
+
+def _read(out: Path, ceiling: Ceiling | None, trust: tuple[str, ...]) -> None:
+    """Read the places of a run, write its page, and print what was found."""
+    from lmod_train.extensions.dissection.reading import read_places
+    from lmod_train.extensions.dissection.sections import WhereItIsLost
+    from lmod_train.report.report import report
+    from lmod_train.report.results import read_results
+    from lmod_train.report.sections.scores import Scores
+
+    results = read_results([out], trust=trust)
+    items = [item for own in results.items.values() for tasks in own.values() for item in tasks]
+    reached = None if ceiling is None else _reached(*ceiling, {item.id: item.image for item in items})
+    read_places(out, items, reached, progress=sys.stderr.isatty())
+    page = report([out], out / "report", trust=trust, sections=[WhereItIsLost(), Scores()])
+    print("\n".join(WhereItIsLost.sentences(results)))
+    print(f"wrote {page}")
+
+
+def _reached(
+    ceiling: Sequence[Prediction], unseen: frozenset[str] | None, images: Mapping[str, str]
+) -> dict[str, Answer | Unparsed]:
+    """Return record id -> answer of the supervised model about the same images, none that it was trained on."""
+    from lmod_train.scoring.items import images_of
+    from lmod_train.scoring.ways import question_of
+
+    found = {
+        p.record.id: p.answer
+        for p in ceiling
+        if images.get(p.record.id) == images_of(p.record)
+        and p.record.split != "train"
+        and (unseen is None or question_of(p.record.id, p.record.tags) in unseen)
+        and p.status != "failed"
+    }
+    if not found:
+        expected = "a run with replies to these records, of a model that was not trained on them"
+        cure = "name another, or leave `--ceiling` out; what has been computed is kept"
+        raise BadArgument("--ceiling", f"{len(ceiling)} replies to other records", expected, cure)
+    return found

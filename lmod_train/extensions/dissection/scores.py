@@ -1,0 +1,438 @@
+"""Where the information about an image is lost between a vision tower and the scored answer.
+
+At every place the true class is read for each record, by a probe or by the model itself, and the places stand in the
+order in which information can only be lost. A step is the difference of balanced accuracy between two places on the
+same records. Definitions and the rule that names a loss: `named`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, takewhile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lmod_train.core.types import Score
+from lmod_train.scoring.comparison import holm
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, mean_measure, ratio, sum_by
+from lmod_train.scoring.share import share_score
+
+Classes = NDArray[np.intp]
+"""Index of the class that is read for each record, (records); -1 for none."""
+
+UNUSED = "comprehension or mapping"
+"""Name of a loss behind image tokens that keep what is lost."""
+
+MARGIN = 0.05
+"""Smallest difference of balanced accuracy that is called a loss: 5 points."""
+
+POINTS = f"{100 * MARGIN:.0f} points or more"
+
+NONE = f"no step loses {POINTS} of the mean recall"
+"""Reason of a finding without a loss. A class alone, or several steps together, can still have lost more."""
+
+LEVEL = 0.05
+"""Level of the tests of the steps, over all steps together."""
+
+FLIPS = 9999
+"""Random signs of the patients' differences in the test of a step."""
+
+CEILING, TOWER, PROJECTOR, BEST, LAST = "ceiling", "tower", "projector", "best layer", "last layer"
+
+READ, CORRECTED, LIKELIHOOD, REPLY = "likelihoods, read", "prior corrected", "likelihood", "reply"
+
+CHAIN = (CEILING, TOWER, PROJECTOR, BEST, LAST, READ, CORRECTED, LIKELIHOOD, REPLY)
+"""The places that the steps compare, in order."""
+
+SHORTCUTS = ("border mask", "thumbnail")
+"""What can be read without a model, the floor: where an image is black, and its coarse colours."""
+
+UNTRAINED = "untrained tower"
+"""A control beside them: a tower like the model's with random weights."""
+
+STEPS = {
+    (CEILING, TOWER): "representation",
+    (TOWER, PROJECTOR): "connection",
+    (PROJECTOR, BEST): "comprehension",
+    (BEST, LAST): "comprehension",
+    (LAST, READ): "mapping",
+    (READ, CORRECTED): "mapping",
+    (CORRECTED, LIKELIHOOD): "prior",
+    (LIKELIHOOD, REPLY): "saying",
+}
+"""Two neighbouring places -> what is lost between them. From states to likelihoods, and from likelihoods to the right
+choice, it is the mapping to words: a projector that permutes its channels loses it at the first, exchanged words at the
+second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The change of balanced accuracy from one place to the next, on the records read at both.
+
+    Attributes:
+        name: What is lost here: representation, connection, comprehension, mapping, prior or saying; or
+            ``comprehension or mapping``, where the image's tokens keep in the language model what the decision lacks.
+        first: Place in front of the step.
+        second: Place behind it.
+        n: Number of records.
+        change: Balanced accuracy behind the step minus in front of it; None if not judged.
+        low: Lower end of its 95 % interval, by patient.
+        high: Upper end.
+        p: p value of no change, adjusted over the steps by Holm.
+    """
+
+    name: str
+    first: str
+    second: str
+    n: int
+    change: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+    @property
+    def is_loss(self) -> bool:
+        """Whether at least `MARGIN` is lost and the test rejects no change."""
+        return self.change is not None and self.change <= -MARGIN and self.p is not None and self.p < LEVEL
+
+    @property
+    def excludes_loss(self) -> bool:
+        """Whether a loss of `MARGIN` is outside the interval; True where the step is not judged."""
+        return self.change is None or (self.low is not None and self.low > -MARGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the steps say.
+
+    Attributes:
+        loss: The step named; None if none is.
+        largest: The step of the largest fall; None if nothing falls.
+        reason: Why no step is named; empty if one is.
+    """
+
+    loss: Step | None
+    largest: Step | None
+    reason: str = ""
+
+
+def balanced(task: str, place: str, truth: Classes, read: Classes, groups: Sequence[str], classes: int) -> Score:
+    """Return the balanced accuracy at a place: the mean of the recalls of the classes, an unread record wrong.
+
+    Args:
+        task: Name of the task.
+        place: Name of the place, the subset of the score.
+        truth: Index of the true class of each record.
+        read: Index of the class that is read, -1 for none.
+        groups: Patient of each record.
+        classes: Number of classes; those without a record take no part.
+
+    Example:
+        >>> balanced("demo", "tower", np.array([0, 0, 1]), np.array([0, 1, 1]), list("abc"), 2).value
+        0.75
+    """
+    columns = {"held": _one_hot(truth, classes), "right": _one_hot(truth, classes, read == truth)}
+    return compute_scores(task, f"place={place}", columns, groups, [_BALANCED])[0]
+
+
+_BALANCED = mean_measure("balanced_accuracy", lambda s: ratio(s["right"], s["held"]), lambda s: s["held"])
+
+
+def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], classes: int) -> list[Step]:
+    """Return the steps between neighbouring places of `CHAIN`, with p values adjusted over all of them.
+
+    A place that is missing joins its neighbours. The step behind the ceiling is not judged where the probe of the tower
+    is better than the ceiling, which then is none.
+
+    Args:
+        truth: Index of the true class of each record.
+        places: Place -> class read for each record, -1 for none; -2 for a record that has not been asked there.
+        groups: Patient of each record.
+        classes: Number of classes.
+    """
+    found, tests = [], []
+    for first, second in pairwise([place for place in CHAIN if place in places]):
+        both = (places[first] != ABSENT) & (places[second] != ABSENT)
+        kept = np.flatnonzero(both)
+        own = [groups[i] for i in kept.tolist()]
+        before, after = (places[p][kept] == truth[kept] for p in (first, second))
+        name = next(name for pair, name in STEPS.items() if pair[1] == second)
+        step = _step(name, first, second, truth[kept], (before, after), own, classes)
+        judged = not (first == CEILING and (step.change or 0) > 0)
+        found.append(step if judged else replace(step, change=None, low=None, high=None))
+        tests.append(_sign_flips(truth[kept], before, after, own, classes) if judged and len(kept) else None)
+    tested = [replace(step, p=p) for step, p in zip(found, holm(tests), strict=True)]
+    unused = _tokens_keep(truth, places)
+    return [replace(s, name=UNUSED) if unused and s.is_loss and s.name == "comprehension" else s for s in tested]
+
+
+def _tokens_keep(truth: Classes, places: Mapping[str, Classes]) -> bool:
+    """Return whether the image's tokens can still be read in the last layer read, nearly as behind the projector.
+
+    Then the language model has them and does not use them: it cannot, or the projector makes them in another form than
+    it knows. A probe cannot tell the two apart, as it learns any form (permuted channels: tried).
+    """
+    layers = [place for place in places if place.startswith("image.")]
+    if not layers:
+        return False
+    last = max(layers, key=lambda place: int(place.partition(".")[2]))
+    return mean_recall(truth, places[last]) > mean_recall(truth, places[PROJECTOR]) - MARGIN
+
+
+def mean_recall(truth: Classes, read: Classes) -> float:
+    """Return the balanced accuracy without an interval: the mean of the recalls of the classes that occur."""
+    return float(np.mean([np.mean(read[truth == c] == c) for c in sorted(set(truth.tolist()))]))
+
+
+ABSENT = -2
+"""Class of a record that has not been asked at a place."""
+
+
+def _step(
+    name: str,
+    first: str,
+    second: str,
+    truth: Classes,
+    right: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+    groups: Sequence[str],
+    classes: int,
+) -> Step:
+    """Return a step without its p value."""
+    before, after = right
+    present = sorted(set(truth.tolist()))
+    held = _one_hot(truth, classes)[:, present]
+    gained, lost = held * (after & ~before)[:, None], held * (before & ~after)[:, None]
+    columns = {"held": np.concatenate([held, held], 1), "sides": np.concatenate([gained, lost], 1)}
+    weight = 1 / max(1, len(present))
+    signs = (weight,) * len(present) + (-weight,) * len(present)
+
+    def sides(sums: Mapping[str, Floats]) -> Floats:
+        return ratio(sums["sides"], sums["held"])
+
+    measure = Measure("change", lambda s: sides(s) @ np.array(signs), lambda s: s["held"], parts=sides, signs=signs)
+    score = compute_scores("", "all", columns, groups, [measure])[0]
+    return Step(name, first, second, len(truth), score.value, score.low, score.high)
+
+
+def _sign_flips(
+    truth: Classes, before: NDArray[np.bool_], after: NDArray[np.bool_], groups: Sequence[str], classes: int
+) -> float:
+    """Return the two-sided p value of no change of balanced accuracy, by random signs of the patients' differences."""
+    sizes = np.bincount(truth, minlength=classes)
+    lead = (after.astype(np.float64) - before) / sizes[truth]
+    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+    sums = sum_by(place, len(names), lead)
+    sums = sums[np.abs(sums) > 1e-12]
+    if not len(sums):
+        return 1.0
+    signs = np.random.default_rng(0).integers(0, 2, (FLIPS, len(sums)), dtype=np.int8) * 2.0 - 1
+    beyond = np.abs(signs @ sums) >= abs(sums.sum()) - 1e-12
+    return float((1 + beyond.sum()) / (FLIPS + 1))
+
+
+def named(found: Sequence[Step]) -> Finding:
+    """Return the first loss, if no earlier step can hide one.
+
+    The first step that loses at least 5 points after Holm's adjustment is named, if the interval of every earlier step
+    stays above -5 points. Losses behind the first may follow from it, so that the largest is not named. The rule was
+    chosen on planted faults; `scripts/benchmarks/dissection.py` measures it on others.
+
+    Example:
+        >>> step = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17, 0.001)
+        >>> named([step]).loss.name, named([]).reason
+        ('prior', 'no step is judged')
+    """
+    judged = [step for step in found if step.change is not None]
+    falls = [step for step in judged if (step.change or 0) < 0]
+    largest = min(falls, key=lambda step: step.change or 0, default=None)
+    if not judged:
+        return Finding(None, None, "no step is judged")
+    for i, step in enumerate(judged):
+        unsure = [one for one in judged[:i] if not one.excludes_loss]
+        if step.is_loss and not unsure:
+            return Finding(step, largest)
+        if step.is_loss:
+            return Finding(None, largest, f"{unsure[0].name} may lose {POINTS} before it")
+    unsure = [step for step in judged if not step.excludes_loss]
+    if unsure:
+        return Finding(None, largest, f"{' and '.join(dict.fromkeys(s.name for s in unsure))} may lose {POINTS}")
+    return Finding(None, largest, NONE)
+
+
+NEXT = {
+    "representation": "use a tower that has seen eyes, or a higher resolution",
+    "connection": "train the projector",
+    "comprehension": "tune the language model",
+    UNUSED: "tune the projector and the language model together",
+    "mapping": "tune the model on the words of the answers, or show examples with them",
+    "prior": "tune, or correct the prior",
+    "saying": "look at the replies that were not read, and ask for a simpler form",
+}
+"""What is lost -> what to try next."""
+
+
+def sentence(
+    task: str,
+    scores: Mapping[str, float],
+    finding: Finding,
+    best: str = BEST,
+    recalls: Mapping[str, tuple[float, float]] | None = None,
+) -> str:
+    """Return one sentence: what can be read at the places, where it is lost, and what to try next.
+
+    Args:
+        task: Name of the task.
+        scores: Place -> balanced accuracy.
+        finding: What the steps say.
+        best: The layer of the language model that was chosen most often, in words.
+        recalls: Class -> its recalls in the tower and in the reply; the one that falls most is named, from `MARGIN` on.
+
+    Example:
+        >>> loss = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17, 0.001)
+        >>> scores = {TOWER: 0.97, PROJECTOR: 0.96, BEST: 0.95, CORRECTED: 0.78, REPLY: 0.55}
+        >>> recalls = {"GLAUCOMA": (0.96, 0.13), "NON-GLAUCOMA": (0.98, 0.97)}
+        >>> print(sentence("glaucoma", scores, Finding(loss, loss), "layer 18", recalls))
+        ... # doctest: +NORMALIZE_WHITESPACE
+        glaucoma: 0.97 can be read from the tower, 0.96 behind the projector, 0.95 at the best layer (layer
+        18), 0.78 with the prior removed, 0.55 is answered: lost to the prior (-0.23, -0.31 to -0.17); the recall of
+        GLAUCOMA falls most, from 0.96 in the tower to 0.13 in the reply; next: tune, or correct the prior
+    """
+    places = {place: words for place, words in _WORDS.items() if place in scores}
+    told = [f"{scores[p]:.2f} {words}{f' ({best})' if p == BEST else ''}" for p, words in places.items()]
+    said = [f"{task}: {', '.join(told)}: {_lead(scores, finding)}", _largest(finding), _fallen(recalls or {})]
+    if CEILING not in scores and scores.get(TOWER, 1.0) <= 1 - MARGIN:  # what is lost first could be lost here
+        said.append("whether the tower itself loses any is not tested: add `--ceiling RUN` of a supervised model")
+    if finding.loss or " may lose " in finding.reason:
+        said.append(f"next: {NEXT[finding.loss.name] if finding.loss else 'read more images'}")
+    return "; ".join(part for part in said if part)
+
+
+def _lead(scores: Mapping[str, float], finding: Finding) -> str:
+    """Return in words where it is lost, why that cannot be told, or that no loss is found."""
+    loss = finding.loss
+    if loss is not None:
+        ends = "" if loss.low is None or loss.high is None else f", {loss.low:+.2f} to {loss.high:+.2f}"
+        return f"lost {'to the prior' if loss.name == 'prior' else f'in {loss.name}'} ({loss.change:+.2f}{ends})"
+    if finding.reason != NONE:
+        it = "it" if finding.largest and finding.largest.is_loss else "anything, if at all,"
+        return f"where {it} is lost cannot be told ({finding.reason})"
+    together = scores.get(TOWER, 0.0) - scores.get(REPLY, 1.0)
+    return f"{'lost in several steps together' if together >= MARGIN else 'no loss is found'} ({finding.reason})"
+
+
+def _fallen(recalls: Mapping[str, tuple[float, float]]) -> str:
+    """Return in words which class falls most between tower and reply; empty if none by `MARGIN`."""
+    choice = max(recalls, key=lambda name: recalls[name][0] - recalls[name][1], default="")
+    before, after = recalls.get(choice, (0.0, 0.0))
+    if before - after < MARGIN:
+        return ""
+    return f"the recall of {choice} falls most, from {before:.2f} in the tower to {after:.2f} in the reply"
+
+
+def _largest(finding: Finding) -> str:
+    """Return the largest fall in words, if it is a loss and not the one that is named."""
+    step = finding.largest
+    if step is None or step == finding.loss or not step.is_loss:
+        return ""
+    follows = ", which may follow from it" if finding.loss else ""
+    return f"the largest fall is in {step.name}, {step.change:+.2f}{follows}"
+
+
+_WORDS = {
+    CEILING: "by the supervised model",
+    TOWER: "can be read from the tower",
+    PROJECTOR: "behind the projector",
+    BEST: "at the best layer",
+    LAST: "at the last",
+    READ: "from the likelihoods",
+    CORRECTED: "with the prior removed",
+    LIKELIHOOD: "by likelihood",
+    REPLY: "is answered",
+}
+
+
+def _one_hot(truth: Classes, classes: int, kept: NDArray[np.bool_] | None = None) -> Floats:
+    made = np.zeros((len(truth), classes))
+    made[np.arange(len(truth)), truth] = 1.0 if kept is None else kept
+    return made
+
+
+# How long a language model uses the tokens of an image, from images that were exchanged in front of its layers.
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """What the exchange of images in front of one layer shows.
+
+    Attributes:
+        layer: Number of layers in front of the exchange; 0 is the input.
+        followed: Share of the pairs with different answers in which the answer becomes the other image's.
+        stayed: Share of the pairs with the same answer in which it stays.
+        used: Share followed minus share moved, 1 - stayed; None without pairs of both kinds. With more than two choices
+            it is rather too low, as not every moved answer would have been the other image's.
+    """
+
+    layer: int
+    followed: Score
+    stayed: Score
+    used: Score
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the image's tokens are shown to be used behind this layer."""
+        return self.used.low is not None and self.used.low > 0
+
+
+def exchanged_at(layer: int, alike: Flags, followed: Flags, groups: Sequence[str]) -> Exchanged:
+    """Return what the exchange of images in front of a layer shows, with 95 % intervals by patient.
+
+    Args:
+        layer: Number of layers in front.
+        alike: Whether a model prefers the same choice for both images of a pair, (pairs).
+        followed: Whether it prefers, after the exchange, the choice that it prefers for the other image, (pairs).
+        groups: Patient of the record that is asked, of each pair.
+
+    Example:
+        >>> alike, followed = np.array([False] * 4 + [True] * 4), np.array([True] * 3 + [False] + [True] * 3 + [False])
+        >>> found = exchanged_at(2, alike, followed, list("abcdefgh"))
+        >>> found.followed.value, found.stayed.value, found.used.value
+        (0.75, 0.75, 0.5)
+    """
+    kinds = np.stack([~alike, alike], 1)
+    columns = {"held": kinds.astype(np.float64), "hits": kinds * np.stack([followed, ~followed], 1).astype(np.float64)}
+    used = compute_scores("", "all", columns, groups, [_USED])[0]
+
+    def share(of: Flags) -> Score:
+        return share_score("share", followed[of].tolist(), [groups[i] for i in np.flatnonzero(of).tolist()])
+
+    return Exchanged(layer, share(~alike), share(alike), used)
+
+
+def _sides(sums: Columns) -> Floats:
+    return ratio(sums["hits"], sums["held"])
+
+
+_SIGNS = (1.0, -1.0)
+
+_USED = Measure("used", lambda s: _sides(s) @ np.array(_SIGNS), lambda s: s["held"], parts=_sides, signs=_SIGNS)
+
+
+def used_until(layers: Sequence[Exchanged]) -> str:
+    """Return in words in front of which layers an exchanged image is followed; empty without pairs that differ.
+
+    Args:
+        layers: In order.
+    """
+    if not any(one.followed.n for one in layers):
+        return ""
+    shown = list(takewhile(lambda one: one.is_used, layers))
+    if not shown:
+        return "answers are not shown to follow exchanged images"
+    last, rest = shown[-1], layers[len(shown) :]
+    where = f"layer {last.layer}" if last.layer else "the first layer"
+    said = f"answers follow images that are exchanged as late as in front of {where} ({last.used.value:+.2f} used"
+    behind = f"; in front of layer {rest[0].layer} not shown, {rest[0].used.value:+.2f}" if rest else ""
+    return f"{said}{behind})"

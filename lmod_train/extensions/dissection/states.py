@@ -1,0 +1,339 @@
+"""The states of a network at every place between an image and the first word of the answer, pooled to one vector each.
+
+An image is shown with its question once: the tower and the projector run as in an evaluation, and one sequence holds
+all replies of choices, so that states and likelihoods come from the same forward pass. Nothing is changed by reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.reference_replies import replies_of
+from lmod_train.core.types import Record
+from lmod_train.extensions.dissection.scores import LAST, PROJECTOR, TOWER, UNTRAINED
+from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.encoding import Images, encode
+from lmod_train.models.chat.family import family_of
+from lmod_train.models.chat.family.base import Family
+from lmod_train.models.chat.generation import choice_likelihoods, choice_replies
+
+CELLS = 3
+"""Rows and columns of the cells over which the tokens of the whole picture are averaged."""
+
+TOWER_STEP = 4
+"""Every how many layers the tower is read."""
+
+MOST_LAYERS = 12
+"""Largest number of layers of the language model that are read."""
+
+LIKELIHOODS = "likelihoods"
+"""Place of the log-likelihoods of the choices. The others are `TOWER` and `PROJECTOR`, the tokens that the projector
+takes and makes, `LAST`, the last layer at the decision, and ``tower.K``, ``deep.K``, ``image.K`` and ``decision.K``,
+behind K layers."""
+
+Vectors = dict[str, Tensor]
+"""Place -> one vector; of the likelihoods one value a choice."""
+
+
+@torch.no_grad()
+def states_of(network: Any, dialect: Dialect, asked: ChatBatch, untrained: nn.Module | None = None) -> Vectors:
+    """Return the vectors of one record at all places, in the order in which an image passes through them.
+
+    At the places of images, it is the mean and the maximum of all tokens and the means of 3 x 3 cells of the whole
+    picture, one after another; the cells are left out where the tokens are not on a grid. At the decision it is the
+    state of the token that predicts the first token in which the replies of the choices differ.
+
+    Args:
+        network: A `...ForConditionalGeneration` of a known family, adapters included.
+        dialect: The dialect that collated the record.
+        asked: One record with one image and at least two choices, on the network's device (`readable`).
+        untrained: A tower of random weights (`untrained_tower`), whose tokens are read too, as a control.
+
+    Returns:
+        float32 vectors on the CPU.
+    """
+    family = family_of(network)
+    item = asked.images.items[0]
+    found = {} if untrained is None else {UNTRAINED: _behind(untrained, network, asked)}
+    seen: dict[str, Tensor] = {}
+    with _watched(network, family, seen):
+        encoded = encode(network, asked.images)
+        (likelihoods,) = choice_likelihoods(network, dialect, asked, encoded, "sum")
+    found |= {
+        place: _pooled(_tiles(family, state), family, item) for place, state in seen.items() if _is_of_tower(place)
+    }
+    found[PROJECTOR] = _pooled_whole(encoded.features[0], family, item)
+    for i, deep in enumerate(encoded.deep[0] if encoded.deep else (), 1):
+        found[f"deep.{i}"] = _pooled_whole(deep, family, item)
+    shown, decision = shown_tokens(network, asked), decision_of(dialect, asked)
+    for place, state in seen.items():
+        if not _is_of_tower(place):
+            layer = place.partition(".")[2]
+            if layer:
+                found[f"image.{layer}"] = _pooled_whole(state[0, shown.to(state.device)], family, item)
+            found[f"decision.{layer}" if layer else LAST] = state[0, decision]
+    found[LIKELIHOODS] = torch.tensor([likelihoods[choice] for choice in asked.records[0].choices], dtype=torch.float64)
+    return {place: vector.detach().float().cpu() for place, vector in found.items()}
+
+
+def untrained_tower(network: Any) -> nn.Module:
+    """Return a tower like a network's with random weights, of a fixed seed, on its device and in its type."""
+    tower = network.get_submodule(family_of(network).tower)
+    first = next(tower.parameters())
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        made: nn.Module = type(tower)._from_config(tower.config)
+    return made.eval().requires_grad_(False).to(first.device, first.dtype)
+
+
+def _behind(untrained: nn.Module, network: Any, asked: ChatBatch) -> Tensor:
+    """Return the vector of the tokens that the projector takes from another tower in the place of the network's."""
+    family = family_of(network)
+    own, seen = network.get_submodule(family.tower), dict[str, Tensor]()
+    network.set_submodule(family.tower, untrained)
+    try:
+        with _watched(network, family, seen):
+            encode(network, asked.images)
+    finally:
+        network.set_submodule(family.tower, own)
+    return _pooled(_tiles(family, seen[TOWER]), family, asked.images.items[0])
+
+
+def readable(asked: ChatBatch, row: int) -> str:
+    """Return why a record of a batch cannot be dissected; empty if it can."""
+    return asked.unasked().get(row) or unreadable(asked.records[row])
+
+
+TUNED = "the model was tuned on"
+"""Begin of the reason why a record takes no part that belongs to the training: its states hold a memorised answer."""
+
+
+def nothing_to_read(task: str, why: str) -> BadArgument:
+    """Return the error of a task none of whose records can be dissected, for the reason of one of them."""
+    cure = "name a task with listed choices and one image a question, e.g. `--task four_way`"
+    if why.startswith(TUNED):
+        cure = "name splits, or a curated folder, with images that it was not tuned on: `--split held_out`"
+    return BadArgument("--task", task, f"records to dissect ({why})", cure)
+
+
+def unreadable(record: Record) -> str:
+    """Return why no record like this can be dissected; empty if it can."""
+    if len(record.image) != 1:
+        return f"it shows {len(record.image)} images, not one"
+    return "" if replies_of(record) else "its answer is not one of listed choices"
+
+
+def alone(asked: ChatBatch, row: int) -> ChatBatch:
+    """Return a batch of one record of a batch and its only image."""
+    (image,) = asked.images_of[row]
+    tokens = None if asked.images.tokens is None else [asked.images.tokens[image]]
+    one = asked.part([row])
+    one.images, one.images_of = Images([asked.images.items[image]], tokens), [(0,)]
+    return one
+
+
+def shown_tokens(network: Any, asked: ChatBatch) -> Tensor:
+    """Return the indices of a record's image tokens, which stand before the question in each of its sequences."""
+    return (torch.tensor(asked.prompt_ids[0]) == family_of(network).image_token_id).nonzero()[:, 0]
+
+
+def decision_of(dialect: Dialect, asked: ChatBatch) -> int:
+    """Return the index of the token that predicts the first token in which the replies of the choices differ."""
+    replies = [reply.ids for reply in choice_replies(dialect, asked)]
+    same = next(i for i, tokens in enumerate(zip(*replies, strict=False)) if len(set(tokens)) > 1)
+    return len(asked.prompt_ids[0]) - 1 + same
+
+
+def read_layers(network: Any) -> list[int]:
+    """Return after how many layers of the language model the states are read: at most `MOST_LAYERS`, the last too."""
+    layers = len(decoder_layers(network))
+    count = min(MOST_LAYERS, layers)
+    return sorted({round(i * layers / count) for i in range(1, count + 1)})
+
+
+def decoder_layers(network: Any) -> Sequence[nn.Module]:
+    """Return the layers of the language model."""
+    layers: Sequence[nn.Module] = network.get_submodule(f"{family_of(network).language_model}.layers")
+    return layers
+
+
+@contextmanager
+def _watched(network: Any, family: Family, seen: dict[str, Tensor]) -> Iterator[None]:
+    """Write the first state at each place to `seen` while networks run."""
+    handles = []
+
+    def keep(place: str) -> Callable[[Any], None]:
+        return lambda state: None if place in seen else seen.__setitem__(place, state)
+
+    tower: Sequence[nn.Module] = ()
+    with suppress(AttributeError):  # a convolutional tower has no such layers
+        tower = network.get_submodule(f"{family.tower}.{family.tower_layers}")
+    handles += [before(tower[i], keep(f"{TOWER}.{i}")) for i in range(TOWER_STEP, len(tower), TOWER_STEP)]
+    handles.append(before(network.get_submodule(family.projector[0]), keep(TOWER)))
+    layers = decoder_layers(network)
+    for i in read_layers(network):
+        if i < len(layers):  # before the next layer, as features can be added between the two
+            handles.append(before(layers[i], keep(f"layer.{i}")))
+        else:
+            handles.append(layers[-1].register_forward_hook(lambda _, __, out: keep("layer")(_first(out))))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def before(module: nn.Module, function: Callable[[Tensor], Tensor | None]) -> Any:
+    """Call a function of a module's first argument whenever it runs; a tensor that it returns takes its place."""
+
+    def hook(_: nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        made = function(positional[0] if positional else named["hidden_states"])
+        if made is None:
+            return None
+        return ((made, *positional[1:]), named) if positional else (positional, named | {"hidden_states": made})
+
+    return module.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+def _first(out: Any) -> Tensor:
+    state: Tensor = out[0] if isinstance(out, tuple) else out
+    return state
+
+
+def _is_of_tower(place: str) -> bool:
+    return place.partition(".")[0] == TOWER
+
+
+def _tiles(family: Family, state: Tensor) -> Tensor:
+    """Return tokens of a tower as (tiles, tokens, features); a tower without tiles has one."""
+    return state if state.ndim == 3 else state[None]
+
+
+def _pooled(tiles: Tensor, family: Family, item: Mapping[str, Tensor]) -> Tensor:
+    """Return the vector of a tower's tokens (tiles, tokens, features); a class token takes no part."""
+    grid = family.on_grid(tiles[family.whole_tile], item)
+    patches = tiles if grid is None else tiles[:, -grid.shape[:2].numel() :]
+    return _vector(patches.flatten(0, 1), grid)
+
+
+def _pooled_whole(tokens: Tensor, family: Family, item: Mapping[str, Tensor]) -> Tensor:
+    """Return the vector of an image's embeddings in the language model, (..., features)."""
+    tokens = tokens.flatten(0, -2)
+    return _vector(tokens, family.on_grid(tokens[family.whole_picture(item)], item))
+
+
+def _vector(tokens: Tensor, grid: Tensor | None) -> Tensor:
+    """Return mean and maximum of tokens (tokens, features), and the means of 3 x 3 cells of a grid."""
+    pooled = [tokens.float().mean(0), tokens.float().amax(0)]
+    if grid is not None:
+        cells = functional.adaptive_avg_pool2d(grid.float().permute(2, 0, 1), CELLS)
+        pooled.append(cells.flatten(1).T.flatten())
+    return torch.cat(pooled)
+
+
+def joined(vectors: Vectors) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return the vectors one after another, as they are stored."""
+    return np.concatenate([vector.numpy() for vector in vectors.values()]).astype(np.float32)
+
+
+# Interchange: the states of image tokens at one layer of the language model are those of another image.
+
+
+class Exchange(NamedTuple):
+    """What a model prefers after its image tokens at one layer were exchanged.
+
+    Attributes:
+        id: Record whose question was asked.
+        partner: Record whose image tokens took the place of its own.
+        layer: Number of layers of the language model in front of the exchange; 0 is its input.
+        alike: Whether the model prefers the same choice for both records.
+        followed: Whether it then prefers the partner's choice.
+    """
+
+    id: str
+    partner: str
+    layer: int
+    alike: bool
+    followed: bool
+
+
+@torch.no_grad()
+def exchanged(network: Any, dialect: Dialect, asked: ChatBatch) -> list[Exchange]:
+    """Return the outcomes of the exchanges of the first record of a batch with each other one, at every layer read.
+
+    Args:
+        network: A `...ForConditionalGeneration` of a known family, adapters included.
+        dialect: The dialect that collated the batch.
+        asked: Records with one image each and the same choices. Partners whose images have another number of tokens
+            take no part.
+    """
+    one, *partners = (alone(asked, row) for row in range(len(asked)))
+    own = _preferred(network, dialect, one)
+    rows = []
+    for partner in partners:
+        if partner.prompt_ids != one.prompt_ids:
+            continue
+        states: dict[int, Tensor] = {}
+        with _recorded(network, partner, states):
+            theirs = _preferred(network, dialect, partner)
+        for layer, state in states.items():
+            with _replaced(network, one, layer, state):
+                made = _preferred(network, dialect, one)
+            rows.append(Exchange(one.records[0].id, partner.records[0].id, layer, own == theirs, made == theirs))
+    return rows
+
+
+def exchange_layers(network: Any) -> list[int]:
+    """Return the layers in front of which image tokens are exchanged: the input, and those that are read."""
+    return [0, *(layer for layer in read_layers(network) if layer < len(decoder_layers(network)))]
+
+
+def _preferred(network: Any, dialect: Dialect, asked: ChatBatch) -> str:
+    (likelihoods,) = choice_likelihoods(network, dialect, asked, encode(network, asked.images), "sum")
+    return max(likelihoods, key=likelihoods.__getitem__)
+
+
+@contextmanager
+def _recorded(network: Any, asked: ChatBatch, states: dict[int, Tensor]) -> Iterator[None]:
+    """Keep the image tokens' states in front of every layer, (tokens, features), of the first forward pass."""
+
+    def keep(layer: int, hidden: Tensor) -> None:
+        states.setdefault(layer, hidden[0, shown_tokens(network, asked).to(hidden.device)].clone())
+
+    with _hooked(network, dict.fromkeys(exchange_layers(network), keep)):
+        yield
+
+
+@contextmanager
+def _replaced(network: Any, asked: ChatBatch, layer: int, state: Tensor) -> Iterator[None]:
+    """Put other states in the place of those of the image tokens in front of a layer."""
+
+    def put(_: int, hidden: Tensor) -> Tensor:
+        changed = hidden.clone()
+        changed[:, shown_tokens(network, asked).to(hidden.device)] = state
+        return changed
+
+    with _hooked(network, {layer: put}):
+        yield
+
+
+@contextmanager
+def _hooked(network: Any, functions: Mapping[int, Any]) -> Iterator[None]:
+    """Call functions of layer and hidden states in front of layers; what one returns replaces the states."""
+    layers = decoder_layers(network)
+    handles = [before(layers[layer], partial(function, layer)) for layer, function in functions.items()]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()

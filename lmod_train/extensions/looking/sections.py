@@ -1,0 +1,294 @@
+"""Does it look? Whether answers change with the image, and with the part of it that carries the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import ClassVar
+
+from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
+from lmod_train.core.removal import ALL
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Estimate, Heads, N, table
+from lmod_train.extensions.looking.results import COLUMNS, Look, draw_strip, looks_of, one_eye
+from lmod_train.extensions.looking.scores import SMALL, Effect, Finding, Judged, asked_of, enough
+from lmod_train.extensions.looking.task import Grounding
+from lmod_train.report.contents import Figure, Part, Remark, Text
+from lmod_train.report.figures.qualitative import MODELS
+from lmod_train.report.probes import Probed, probed
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.report.sorted_errors import GROUNDING
+from lmod_train.report.thumbnails import licences
+from lmod_train.report.tripwires import read_probes
+from lmod_train.scoring.comparison import paired_difference
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.share import share_score
+
+LEAK = 0.1
+"""Accuracy above chance that the interval of the classifier of filled crops must exclude."""
+
+NOTE = """The same questions about the image as it is, twice, and about changed images: with the evidence for the answer
+filled from its surroundings (evidence_removed), with a like place filled (elsewhere_removed), another patient's image
+with the same or another answer, the mean image (blank), and a phantom redrawn with only the asked fact changed
+(counterfactual). Change: share of all answers, right or wrong, that differ from those to the image as it is, minus the
+share that differ when it is shown again (the floor). Specific effect: change without the evidence minus change without
+the place elsewhere. Grounded: of the answers right as it is, those that change without the evidence and stay without
+the place elsewhere; guesses between two answers reach 0.25. Follow: another patient's truth is answered; stay: the
+answer stays under another patient's image with the same one. All by true answer, with
+95 % intervals over patients, or over the other patients' images shown where these are wider."""
+
+RULES = f"""\
+Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
+the evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the lower end of the change
+under other_answer is above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must
+hold for every fill, and is Holm-adjusted over tasks: about one in 40 rows of mere guesses looks at the evidence by
+luck."""
+
+_STEPS = {
+    "does not look": "do not use these answers; find where the image is lost",
+    "looks, not at the evidence": "the answer may be read elsewhere: see the images below, and the command blind",
+    "looks at the evidence": "read the grounded share: how many right answers need the evidence",
+}
+
+
+class Looking(Section):
+    """Verdict, changes and effects of each task, true answer and model, a strip of one eye, and the probes."""
+
+    title: ClassVar[str] = "Does it look?"
+    name: ClassVar[str] = "looking"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield verdicts, tables and strips of the grounding audit, and what is left without the image."""
+        looks = looks_of(results)
+        if looks:
+            found = {name: look.judged for name, look in looks.items()}
+            yield from _verdicts(found, _evidence(results))
+            yield from _leaks(results)
+            yield from _tables(found)
+            yield from _strips(results, looks)
+        yield from WithoutImage().parts(results)
+
+
+def _evidence(results: Results) -> dict[str, str]:
+    """Return task -> the structures whose removal counts as that of the evidence; none for tasks not installed."""
+    tasks = {name: task for own in results.outcomes.values() for name, task in own.tasks.items()}
+    named = {name: task.evidence for name, task in tasks.items() if isinstance(task, Grounding)}
+    return {name: ", ".join(own).replace(ALL, "all that is annotated") for name, own in named.items()}
+
+
+def _verdicts(found: Mapping[str, Sequence[Judged]], evidence: Mapping[str, str]) -> Iterator[Part]:
+    heads: Heads = ["task", "true answer", "model", N, "verdict", "why, and the next step"]
+    rows: list[list[Cell]] = [
+        [_task(one.finding), one.finding.truth, name, one.finding.n, one.verdict, _next(one)]
+        for name, several in found.items()
+        for one in several
+    ]
+    yield Text(" ".join(NOTE.split()))
+    told = [f"{name.removesuffix(GROUNDING)}: {own or 'none'}" for name, own in sorted(evidence.items())]
+    note = [RULES, *([f"What was removed as the evidence: {'; '.join(told)}."] if told else [])]
+    yield table("looking", heads, rows, "Verdicts", " ".join(" ".join(note).split()))
+
+
+def _task(found: Finding) -> str:
+    return found.task.removesuffix(GROUNDING)
+
+
+def _next(one: Judged) -> str:
+    """Return why it cannot be told, what could have been shown, and what to do next."""
+    if one.verdict == "looks at the evidence" and not any(share.n for share in one.finding.grounded.values()):
+        return "no answer is right: the evidence is read wrongly, or the answers are exchanged"
+    if one.verdict != "cannot be told":
+        return _STEPS[one.verdict]
+    if one.widest is None or one.detectable is None:
+        return one.why
+    n, needed = one.widest.n, enough(one.widest, one.detectable)
+    effect = f"an effect of {100 * one.detectable:.0f} points" if one.detectable < 1 else "no effect"
+    shown = f"{one.why}; these {n} questions would have shown {effect}"
+    return f"{shown}; ask about {needed:,} for {100 * SMALL:.0f} points" if needed > n else shown
+
+
+def _leaks(results: Results) -> Iterator[Remark]:
+    """Yield a remark on each task whose filled crops may tell the answer."""
+    folders = dict.fromkeys(folder for folder in results.images.values() if folder)
+    rows = [row for folder in folders for row in read_shortcuts(folder) if row.shortcut.startswith("filled_crop.")]
+    truths = {t: {str(i.truth) for i in items} for tasks in results.items.values() for t, items in tasks.items()}
+    for row in (row for row in rows if row.task in truths):
+        chance = 1 / max(2, len(truths[row.task]))
+        fill, task = row.shortcut.partition(".")[2], row.task.removesuffix(GROUNDING)
+        if row.high is None:
+            yield Remark(f"{task}: too few patients to test whether the fill ({fill}) tells the answer.")
+        elif row.high > chance + LEAK:
+            yield Remark(
+                f"{task}: that the fill ({fill}) tells the answer cannot be excluded: a classifier of the filled crops "
+                f"alone reaches a balanced accuracy of {_stated(row)}, chance is {chance:.2f}."
+            )
+
+
+def _stated(row: Shortcut) -> str:
+    return f"{row.value:.2f} ({row.low:.2f} to {row.high:.2f}, n = {row.n})"
+
+
+def _tables(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
+    changes: list[list[Cell]] = []
+    effects: list[list[Cell]] = []
+    for name, one in ((name, one.finding) for name, several in found.items() for one in several):
+        lead: list[Cell] = [_task(one), one.truth, name]
+        changes.append([*lead, "as_is_again (floor)", *_cells(one.floor), None])
+        for shown, effect in one.changes.items():
+            changes.append([*lead, shown, *_cells(effect), _signed(one.margins.get(shown))])
+        for fill, effect in one.specific.items():
+            shares = (one.grounded[fill], one.follow, one.stay)
+            effects.append([*lead, fill, *_cells(effect), *map(_estimate, shares)])
+        if not one.specific:
+            effects.append([*lead, "", None, None, None, None, *map(_estimate, (one.follow, one.stay))])
+    heads: Heads = ["task", "true answer", "model"]
+    numbers: Heads = [N, Column("change", "signed"), Column("95 % interval", "signed_interval")]
+    estimates: Heads = [Column(head, "estimate") for head in ("grounded", "follow", "stay")]
+    specific: Heads = [N, Column("specific effect", "signed"), Column("95 % interval", "signed_interval")]
+    margin = Column("change of the margin", "signed")
+    yield table("looking_changes", [*heads, "shown", *numbers, margin], changes, "Changes of the answer")
+    yield table("looking_effects", [*heads, "fill", *specific, *estimates], effects, "Does the evidence count?")
+
+
+def _cells(effect: Effect) -> list[Cell]:
+    return [effect.n, effect.value, (effect.low, effect.high)]
+
+
+def _estimate(effect: Effect) -> Estimate:
+    return Estimate(effect.value, effect.low, effect.high, effect.n)
+
+
+def _signed(effect: Effect | None) -> Cell:
+    return effect.value if effect else None
+
+
+def _strips(results: Results, looks: Mapping[str, Look]) -> Iterator[Part]:
+    """Yield a figure a task: one eye in its variants, with the answers of the first models beneath."""
+    for task in dict.fromkeys(task for look in looks.values() for task in look.items):
+        names = [name for name, look in looks.items() if look.items.get(task)][:MODELS]
+        records = {p.record.id: p.record for name in names for p in results.outcomes[name].predictions}
+        rows = one_eye({name: asked_of(looks[name].items[task]) for name in names}, records)
+        if not rows:
+            continue
+        shown = [record for record in records.values() if set(record.image) & {row[2] for row in rows}]
+        curated = next((results.images[name] for name in names if results.images[name]), None)
+        stay = [f"{one.source} ({one.licence})" for one in licences(curated, shown) if one.stays]
+        note = f"must stay on this machine: {', '.join(stay)}" if stay else ""
+        title = f"{task.removesuffix(GROUNDING)}: one eye in its variants; orange: the answer changed"
+        if note:
+            yield Remark(note)
+        drawn = table(f"looking-{task}", COLUMNS, rows, "; ".join(filter(None, (title, note))))
+        alt = f"{title}. Below each image are the answers of the models."
+        yield Figure(drawn.name, title, alt, drawn, partial(draw_strip, curated=curated))
+
+
+# What is left of the scores without the image.
+NOTE_BLIND = """\
+The same questions with their image, without it (none), without it and with no words but the listed options
+(options), with the image of another eye (another), and with a photograph that does not show an eye (foreign; any answer
+is a failure to abstain). Accuracy counts every reply, one without an answer as wrong. Difference: accuracy with the
+image minus accuracy without, on the same questions. Where it is about 0, the model has not been shown to use the image.
+Options alone: an accuracy above chance is what the list of options gives away. Open answers have no accuracy here, but
+by judges. A chain that is asked after earlier answers is so with and without the image."""
+
+TRAINING = (
+    """During training, a small probe is asked with its own and with exchanged images; the last probe is shown."""
+)
+
+
+class WithoutImage(Section):
+    """Accuracy with the image, without it, and with exchanged images, from probes of the same questions."""
+
+    title: ClassVar[str] = "Without the image"
+    name: ClassVar[str] = "blind"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the tables of the probes and of the training's last probe; none without probes."""
+        asked = [(name, found) for name, run in results.outcomes.items() for found in probed(run)]
+        rows = [_row(found, name) for name, found in asked]
+        stages = [_row(found.at(stage), name, stage) for name, found in asked for stage in found.stages]
+        words = {(r.task, r.split): r for r in results.shortcuts if r.shortcut == "words" and r.metric == "accuracy"}
+        if rows:
+            blind = [[task, split, row.n, row.value, (row.low, row.high)] for (task, split), row in words.items()]
+            yield Text(" ".join(NOTE_BLIND.split()))
+            yield table("without_image", heads_of(), rows)
+            if stages:
+                yield table("without_image_stages", heads_of("stage"), stages, "Chains, stage by stage")
+            if blind:
+                heads: Heads = ["task", "split", N, Column("accuracy", "number"), INTERVAL]
+                yield table("words_alone", heads, blind, "A classifier that reads the question alone")
+        yield from _training(results)
+
+
+def heads_of(*stage: str) -> Heads:
+    """Return the heads of a table with these columns behind the model."""
+    return [
+        "task", "model", *stage, "shown instead", N, Column("with image", "number"), Column("without", "number"),
+        Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("abstained", "percent"),
+        Column("chance", "number"),
+    ]  # fmt: skip
+
+
+def _row(found: Probed, name: str, stage: str = "") -> list[Cell]:
+    names: list[Cell] = [found.task, name, *([stage] if stage else []), found.kind]
+    return [*names, *_cells_blind(found)]
+
+
+def _cells_blind(found: Probed) -> list[Cell]:
+    """Return n, both accuracies, their difference with its interval, the share of abstentions, and chance."""
+    items, both = found.items, found.pairs
+    refused = share_score("refused", [i.status == "refused" for i in items], [i.group for i in items]).value
+    if found.kind == "foreign" or not all(item.choices for item in items):
+        return [len(items), None, None, None, None, refused, None]
+    chance = sum(1 / len(item.choices) for item in items) / len(items)
+    if not both:
+        return [len(items), None, _mean(_right(items)), None, None, refused, chance]
+    own, without = _right([one for one, _ in both]), _right([other for _, other in both])
+    gap = paired_difference(found.task, own, without, [one.group for one, _ in both])
+    return [len(both), _mean(own), _mean(without), gap.value, (gap.low, gap.high), refused, chance]
+
+
+def _right(items: Sequence[Item]) -> list[float]:
+    return [float(item.answer == item.truth) for item in items]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _training(results: Results) -> Iterator[Part]:
+    """Yield the last probe of each run that was trained with tripwires."""
+    rows: list[list[Cell]] = []
+    for name, run in zip(results.names, results.runs, strict=True):
+        for probe in read_probes(run.path)[-1:]:
+            signs = [probe.get(sign) for sign in ("right", "right_shuffled", "lost_without_picture")]
+            rows.append([name, probe.get("step"), probe.get("n"), *signs])
+    if rows:
+        accuracies = (Column("own image", "number"), Column("exchanged", "number"), Column("lost", "signed"))
+        yield Text(TRAINING)
+        yield table(
+            "exchanged_images", ["model", Column("step", "count"), N, *accuracies], rows, "Exchanged images in training"
+        )
+
+
+# Scores of shortcut classifiers, beside which the scores of models are read.
+NOTE_SHORTCUTS = """\
+Classifiers fitted on the training split that do not use the medical content of the images, but only the words
+of the question, the source, the border, a thumbnail of 24 x 24 pixels, or type and size of the file. Of thumbnails
+there are two rows: the most similar one of the training split (thumbnail), and a random forest (thumbnail_forest). A
+model that does not score higher has not been shown to interpret the image."""
+
+
+class Shortcuts(Section):
+    """Scores of classifiers that do not use the medical content of the images, from ``audit.csv``."""
+
+    title: ClassVar[str] = "Shortcut baselines"
+    name: ClassVar[str] = "shortcuts"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the table of the classifiers for the tasks and splits of the runs; nothing if there are none."""
+        rows = [[r.task, r.shortcut, r.split, r.metric, r.n, r.value, (r.low, r.high)] for r in results.shortcuts]
+        columns: Heads = ["task", "shortcut", "split", "metric", N, SCORE, INTERVAL]
+        if rows:
+            yield Text(NOTE_SHORTCUTS)
+            yield table("shortcuts", columns, rows)

@@ -1,0 +1,110 @@
+"""The leaderboard of packs: a table of those whose scores hold, and the reasons why others are refused."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.lock import is_empty, locked
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, markdown, table
+from lmod_train.extensions.packs.verifying import Refused, Verified, read_folder, verified
+from lmod_train.report.contents import Chapter, Contents, Text
+from lmod_train.report.writers.csv import write_csv
+from lmod_train.report.writers.latex import write_latex
+from lmod_train.report.writers.markdown import write_markdown
+from lmod_train.scoring.account import account_in
+from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.warnings import MOST_UNPARSED
+from lmod_train.tasks.headline import LOST
+
+WRITTEN = "leaderboard.md"
+
+BESIDE = ("chance", "majority", "share_unparsed")
+
+LONGEST = 80
+"""Maximum characters of a name that a pack states."""
+
+NOTE = """Scores were computed again from the replies in each pack and the local records. Records are those of the same
+splits in the curated folder. Names of models, settings and weights are as the packs state them; it cannot be verified
+that a model gave these replies."""
+
+NONE = "No pack holds."
+
+
+def leaderboard(packs: Sequence[Path], curated: Path, out: Path, trust: Sequence[str] = ()) -> list[str]:
+    """Verify packs and write ``leaderboard.md`` and each table as CSV and LaTeX; return the lines to print.
+
+    Args:
+        packs: Files.
+        curated: Curated folder that they were asked from.
+        out: Folder to write to; new, empty, or of an earlier leaderboard.
+        trust: Modules outside this package with task classes that packs name, which may be imported.
+
+    Raises:
+        BadArgument: `out` contains other files, a pack is named twice, or no pack holds.
+        ArtifactError: The folder is not curated.
+    """
+    if out.is_dir() and not is_empty(out) and not (out / WRITTEN).exists():
+        expected = "a new or empty folder, or one of an earlier leaderboard"
+        raise BadArgument("--out", str(out), expected, "e.g. `--out LEADERBOARD`")
+    if len({os.path.realpath(file) for file in packs}) < len(packs):  # `resolve` fails for an endless link
+        raise BadArgument("--verify", [str(file) for file in packs], "different packs", "name each once")
+    folder = read_folder(curated)
+    found = [verified(file, folder, trust) for file in packs]
+    held, refused = [f for f in found if isinstance(f, Verified)], [f for f in found if isinstance(f, Refused)]
+    places, reasons = places_of(held), _reasons(refused)
+    with locked(out, "--out"):
+        for one in (places, reasons):
+            write_csv(one, out)
+            write_latex(one, out)
+        write_markdown(_contents(places, reasons), out / WRITTEN)
+    lines = [f"refused: {r.file}: {reason}" for r in refused for reason in r.reasons]
+    if not held:
+        raise BadArgument(
+            "--verify", len(packs), f"a pack that holds; {'; '.join(lines)}", "ask its author for another"
+        )
+    return [markdown(places), *lines, f"verified: {len(held)} of {len(packs)} packs", f"wrote {out / WRITTEN}"]
+
+
+def _contents(places: Table, reasons: Table) -> Contents:
+    parts = (Text(NOTE), places) if places.rows else (Text(NONE),)
+    chapters = [Chapter("leaderboard", "Packs whose scores hold", parts)]
+    if reasons.rows:
+        chapters.append(Chapter("refused", "Refused packs", (reasons,)))
+    return Contents("Leaderboard", (), tuple(chapters))
+
+
+def places_of(held: Sequence[Verified]) -> Table:
+    """Return the leaderboard: a row per task and pack, tasks by name, best first."""
+    baselines = [Column("chance", "number"), Column("majority", "number"), Column("unparsed", "percent")]
+    names: list[str | Column] = ["task", "model", "run", "pack", "metric"]
+    columns = [*names, N, Column("records", "count"), Column("failed", "count"), SCORE, INTERVAL, *baselines, "remarks"]
+    rows = [_row(v, task.name) for v in held for task in v.pack.tasks]
+    return table("leaderboard", columns, sorted(rows, key=_order))
+
+
+_PLACE = ("task", "model", "run", "pack", "metric", "n", "records", "failed", "score").index("score")
+
+
+def _order(row: Sequence[Cell]) -> tuple[str, float, str]:
+    score = row[_PLACE]
+    return str(row[0]), -score if isinstance(score, float) else 1.0, str(row[3])
+
+
+def _row(held: Verified, task: str) -> list[Cell]:
+    metric = headline_metric(held.scores, task)
+    by_metric = {s.metric: s for s in held.scores if (s.task, s.subset) == (task, "all")}
+    score = by_metric[metric]
+    account = account_in(held.scores, task)
+    names: list[Cell] = [task, held.pack.model[:LONGEST], held.pack.run[:LONGEST], held.file[-LONGEST:], metric]
+    counts: list[Cell] = [score.n, held.whole[task], account.failed if account else None]
+    beside: list[Cell] = [by_metric[m].value if m in by_metric else None for m in BESIDE]
+    shares = {status: by_metric[f"share_{status}"].value or 0.0 for status in LOST if f"share_{status}" in by_metric}
+    many = [f"{100 * share:.1f} % {status}" for status, share in shares.items() if share > MOST_UNPARSED]
+    return [*names, *counts, score.value, (score.low, score.high), *beside, "; ".join([*held.remarks[task], *many])]
+
+
+def _reasons(refused: Sequence[Refused]) -> Table:
+    return table("refused", ["pack", "reason"], [[r.file[-LONGEST:], reason] for r in refused for reason in r.reasons])

@@ -1,1 +1,0 @@
-"""The tasks of X-PCR: the clinical chain, its stages and regimes, and questions across modalities."""

@@ -1,1 +1,0 @@
-"""Stages of the clinical chain of X-PCR, from image quality to decision."""

@@ -1,1 +1,0 @@
-"""Automatic checks of drafted questions: pure functions, one file each."""

@@ -1,0 +1,160 @@
+"""The sentence, the staircase and the tables of a dissected run, against what was planted in its answers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+from lmod_train.core.tables import Table
+from lmod_train.extensions.dissection.scores import (
+    ABSENT,
+    BEST,
+    CEILING,
+    CHAIN,
+    CORRECTED,
+    LAST,
+    LIKELIHOOD,
+    PROJECTOR,
+    READ,
+    REPLY,
+    SHORTCUTS,
+    TOWER,
+)
+from lmod_train.extensions.dissection.sections import WhereItIsLost
+from lmod_train.extensions.dissection.stored import Dissected
+from lmod_train.report.contents import Figure, Remark
+from lmod_train.report.report import report
+from lmod_train.report.results import read_results
+from tests.report.make import classify
+
+PLACES = (TOWER, "tower.4", PROJECTOR, "image.1", "decision.1", LAST, READ, BEST, CORRECTED, LIKELIHOOD, REPLY)
+N = 400
+
+
+def dissected(folder, wrong, ceiling=None, left=0, exchanges=(), n=N, shortcuts=False):
+    """A run whose places are wrong on the first records of each class: place -> share, 0 where not given."""
+    run = classify(folder, 1.5, n=n)
+    items = read_results([run]).items["cnn"]["glaucoma"]
+    truth = np.array([item.choices.index(item.truth) for item in items])
+    tables = []
+    for place in (*(SHORTCUTS if shortcuts else ()), *PLACES, *([CEILING] if ceiling is not None else [])):
+        read = truth.copy()
+        for c in (0, 1):
+            own = np.flatnonzero(truth == c)
+            off = own[: round(len(own) * wrong.get(place, 0.0))]
+            read[off] = 1 - c
+        if place == CEILING:
+            read[ceiling:] = ABSENT
+        given = None if place in (REPLY, CEILING) else np.where(np.eye(2)[read] > 0, 0.8, 0.2).tolist()
+        table = {"id": [i.id for i in items], "group": [i.group for i in items], "truth": truth, "place": place}
+        tables.append(pd.DataFrame({**table, "read": read, "probabilities": given or [None] * len(items)}))
+    own = Dissected(run)
+    own.keep(own.answers, pd.concat(tables))
+    controls = [("best layer", i, "decision.1") for i in range(3)] + [
+        ("permuted labels", i, 0.5 + i / 50) for i in (0, 1)
+    ]
+    own.keep(own.controls, pd.DataFrame(controls, columns=["control", "number", "value"]))
+    own.list_left_out({f"glaucoma/left/{i}": "it shows 2 images, not one" for i in range(left)}, 0)
+    if exchanges:
+        rows = [(items[i].id, items[i + 2].id, *row) for i, row in enumerate(exchanges)]
+        table = pd.DataFrame(rows, columns=["id", "partner", "layer", "alike", "followed"])
+        own.keep(own.interchange, table.assign(of="x"))
+    return run
+
+
+def parts(*runs):
+    found = list(WhereItIsLost().parts(read_results(list(runs))))
+    tables = {p.name: [dict(zip([c.head for c in p.columns], row, strict=True)) for row in p.rows]
+              for p in found if isinstance(p, Table)}  # fmt: skip
+    return found, tables
+
+
+BEHIND = dict.fromkeys((LIKELIHOOD, REPLY), 0.4)
+
+
+def test_a_planted_prior_is_named_with_what_is_read_at_each_place(tmp_path):
+    run = dissected(tmp_path / "cnn", BEHIND, left=3)
+    found, tables = parts(run)
+    (said,) = [p.text for p in found if isinstance(p, Remark)]
+    assert said.startswith("cnn: glaucoma: 1.00 can be read from the tower, 1.00 behind the projector")
+    assert "lost to the prior (-0.40" in said and "at the best layer (decision, layer 1)" in said
+    assert "GLAUCOMA falls most, from 1.00 in the tower to 0.60 in the reply" in said
+    assert said.endswith("next: tune, or correct the prior (3 records could not be dissected)")
+    (figure,) = [p for p in found if isinstance(p, Figure)]
+    shown = [row[1] for row in figure.table.rows]
+    assert set(shown) == set(PLACES) and [p for p in shown if p in CHAIN] == list(CHAIN[1:]), "as they are passed"
+    stairs = {row[1]: row for row in figure.table.rows}
+    assert list(stairs[TOWER][2:]) == [N, 1.0, stairs[TOWER][4], 0.5, None, 0.52]
+    steps = {(row["from"], row["to"]): row for row in tables["lost_steps-glaucoma"]}
+    assert len(steps) == 7 and steps[CORRECTED, LIKELIHOOD]["change"] == pytest.approx(-0.4, abs=0.01)
+    assert steps[CORRECTED, LIKELIHOOD]["p (Holm)"] < 0.05 and steps[TOWER, PROJECTOR]["p (Holm)"] == 1
+    rows = pd.read_parquet(Dissected(run).answers)
+    for row in tables["lost_places-glaucoma"]:
+        place = {"tower, layer 4": "tower.4", "image tokens, layer 1": "image.1", "decision, layer 1": "decision.1"}
+        own = rows[rows["place"] == place.get(row["place"], row["place"])]
+        assert row["score"] == pytest.approx(balanced_accuracy_score(own["truth"], own["read"])) and row["n"] == N
+        if own["probabilities"].notna().all():
+            second = np.stack(own["probabilities"].tolist())[:, 1]
+            assert row["AUROC"] == pytest.approx(roc_auc_score(own["truth"], second))
+        else:
+            assert row["AUROC"] is None
+    assert "GLAUCOMA 0.60, NON-GLAUCOMA 0.60" in {
+        row["recalls of the classes"] for row in tables["lost_places-glaucoma"]
+    }
+
+
+def test_a_ceiling_of_some_records_is_scored_on_these(tmp_path):
+    run = dissected(tmp_path / "cnn", {}, ceiling=N // 2)
+    _, tables = parts(run)
+    row = next(row for row in tables["lost_places-glaucoma"] if row["place"] == CEILING)
+    assert (row["n"], row["score"]) == (N // 2, 1.0) and row[
+        "recalls of the classes"
+    ] == "GLAUCOMA 1.00, NON-GLAUCOMA 1.00"
+    step = tables["lost_steps-glaucoma"][0]
+    assert (step["from"], step["to"], step["n"], step["change"]) == (CEILING, TOWER, N // 2, 0)
+
+
+def test_nothing_is_lost_where_nothing_is_lost_and_not_where_nothing_could_be_read(tmp_path):
+    run = dissected(tmp_path / "a" / "cnn", {})
+    (said,) = WhereItIsLost.sentences(read_results([run]))
+    assert said.endswith(": no loss is found (no step loses 5 points or more of the mean recall)")
+    blind = dissected(tmp_path / "b" / "cnn", dict.fromkeys(PLACES, 0.5))
+    (said,) = WhereItIsLost.sentences(read_results([blind]))
+    assert "cannot be told (the probe of the tower is not shown to be above chance)" in said
+
+
+def test_exchanged_images_are_followed_by_layer(tmp_path):
+    rows = [(0, False, True)] * 40 + [(0, True, True)] * 40
+    rows += [(12, False, True), (12, False, False), (2, True, False), (2, False, True), (2, True, True)]
+    found, tables = parts(dissected(tmp_path / "cnn", {}, exchanges=rows))
+    heads = ("layers in front", "pairs that differ", "followed", "pairs alike", "stayed", "used")
+    shown = [[row[c] for c in heads] for row in tables["lost_interchange-glaucoma"]]
+    assert shown == [[0, 40, 1.0, 40, 1.0, 1.0], [2, 1, 1.0, 2, 0.5, 0.5], [12, 2, 0.5, 0, None, None]]
+    said = [p.text for p in found if isinstance(p, Remark)]
+    assert "in front of the first layer (+1.00 used; in front of layer 2 not shown, +0.50)" in said[1]
+
+
+@pytest.mark.parametrize("shortcut", SHORTCUTS)
+def test_a_shortcut_as_good_as_the_tower_is_said_and_drawn(tmp_path, shortcut):
+    other = {p: 0.4 for p in SHORTCUTS if p != shortcut}
+    found, _ = parts(dissected(tmp_path / "cnn", other | {shortcut: 0.04}, shortcuts=True))
+    assert f"The {shortcut} alone gives 0.96" not in found[1].text
+    (drawn,) = [p.table for p in found if isinstance(p, Figure)]
+    at = [c.head for c in drawn.columns].index("floor")
+    assert {round(row[at], 2) for row in drawn.rows} == {0.96}
+    found, _ = parts(dissected(tmp_path / "poor" / "cnn", other | {TOWER: 0.03, shortcut: 0.04}, shortcuts=True))
+    assert f". The {shortcut} alone gives 0.96: the tower is not shown to read more" in found[1].text
+
+
+def test_no_part_without_a_dissected_run_and_one_beside_others(tmp_path):
+    plain = classify(tmp_path / "plain", 1.0, n=40, model="other")
+    assert parts(plain)[0] == [] and WhereItIsLost.sentences(read_results([plain])) == []
+    found, tables = parts(plain, dissected(tmp_path / "cnn", {}))
+    assert [p.text.split(":")[0] for p in found if isinstance(p, Remark)] == ["cnn"] and len(tables) == 2
+
+
+def test_the_page_has_the_section(tmp_path):
+    page = report([dissected(tmp_path / "cnn", BEHIND)], tmp_path / "out", sections=[WhereItIsLost()])
+    text = (tmp_path / "out" / "tables.md").read_text()
+    assert page.exists() and "Where is it lost?" in text and "lost to the prior" in text
+    assert (tmp_path / "out" / "figures" / "lost-glaucoma.png").exists()
