@@ -19,7 +19,7 @@ def test_the_published_tables_need_no_run(tmp_path: Path, capsys: pytest.Capture
     assert str(tmp_path) not in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
 
-def test_the_report_of_lmod_plus(
+def test_the_report_of_lmod_plus(curated: Path, tmp_path: Path):  # noqa: F811
     curated: Path,  # noqa: F811
     tmp_path: Path,
 ):
