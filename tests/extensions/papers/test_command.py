@@ -20,9 +20,6 @@ def test_the_published_tables_need_no_run(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_the_report_of_lmod_plus(curated: Path, tmp_path: Path):  # noqa: F811
-    curated: Path,  # noqa: F811
-    tmp_path: Path,
-):
     run = run_of(curated, tmp_path / "run", 1)
     assert cli.main(["report", str(run), "--out", str(tmp_path / "out"), "--config", "lmod_plus"]) == 0
     tables = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
