@@ -121,3 +121,23 @@ def test_a_run_without_predictions_is_named(tmp_path: Path, capsys: pytest.Captu
 def test_without_runs_the_cure_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert cli.main(["report", "--out", str(tmp_path / "out")]) != 0
     assert "report RUN --out REPORT" in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+def test_a_run_is_named_with_which_the_others_are_compared(curated: Path, tmp_path: Path, capsys):
+    runs = [str(run_of(curated, tmp_path / name, wrong)) for name, wrong in (("a", 4), ("b", 0), ("c", 2))]
+    (tmp_path / "pairs.yaml").write_text("sections: [lmod_train.report.sections.comparisons.Comparisons]\n")
+    only, first = ["--config", str(tmp_path / "pairs.yaml")], {}
+    for against in ("c", "best"):
+        assert cli.main(["report", *runs, "--out", str(tmp_path / "report"), "--against", against, *only]) == 0
+        rows = (tmp_path / "report" / "tables" / "pairs.csv").read_text().splitlines()[1:]
+        first[against] = {row.split(",")[1] for row in rows}
+        assert len(rows) == 2 * 3
+    assert first == {"c": {"by hand (c)"}, "best": {"by hand (b)"}}
+    capsys.readouterr()
+    assert cli.main(["report", *runs, "--out", str(tmp_path / "other"), "--against", "d", *only]) == 2
+    assert "'by hand (a)', 'by hand (b)', 'by hand (c)'" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists(), "nothing is written"
+    (tmp_path / "own.yaml").write_text("sections: [lmod_train.report.sections.scores.Scores]\n")
+    own = ["--config", str(tmp_path / "own.yaml"), "--against", "best"]
+    assert cli.main(["report", *runs, "--out", str(tmp_path / "other"), *own]) == 2
+    assert "add `class_path: lmod_train.report.sections.comparisons.Comparisons`" in capsys.readouterr().err

@@ -25,23 +25,3 @@ def test_the_report_of_lmod_plus(curated: Path, tmp_path: Path):  # noqa: F811
     tables = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
     assert "### LMOD+, Table 5" in tables and "as they have records of phantoms: anatomy, four_way, glaucoma" in tables
     assert "measured here" not in tables  # phantoms never stand in a published table
-
-
-def test_a_run_is_named_with_which_the_others_are_compared(curated: Path, tmp_path: Path, capsys):
-    runs = [str(run_of(curated, tmp_path / name, wrong)) for name, wrong in (("a", 4), ("b", 0), ("c", 2))]
-    (tmp_path / "pairs.yaml").write_text("sections: [lmod_train.report.sections.comparisons.Comparisons]\n")
-    only, first = ["--config", str(tmp_path / "pairs.yaml")], {}
-    for against in ("c", "best"):
-        assert cli.main(["report", *runs, "--out", str(tmp_path / "report"), "--against", against, *only]) == 0
-        rows = (tmp_path / "report" / "tables" / "pairs.csv").read_text().splitlines()[1:]
-        first[against] = {row.split(",")[1] for row in rows}
-        assert len(rows) == 2 * 3
-    assert first == {"c": {"by hand (c)"}, "best": {"by hand (b)"}}
-    capsys.readouterr()
-    assert cli.main(["report", *runs, "--out", str(tmp_path / "other"), "--against", "d", *only]) == 2
-    assert "'by hand (a)', 'by hand (b)', 'by hand (c)'" in capsys.readouterr().err
-    assert not (tmp_path / "other").exists(), "nothing is written"
-    (tmp_path / "own.yaml").write_text("sections: [lmod_train.report.sections.scores.Scores]\n")
-    own = ["--config", str(tmp_path / "own.yaml"), "--against", "best"]
-    assert cli.main(["report", *runs, "--out", str(tmp_path / "other"), *own]) == 2
-    assert "add `class_path: lmod_train.report.sections.comparisons.Comparisons`" in capsys.readouterr().err
