@@ -17,7 +17,6 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Prediction, Record, Score
 from lmod_train.scoring.account import Account
-from lmod_train.scoring.encoded import bert_scores, counted
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.warnings import TaskOfRun, one_answer_unread
 from lmod_train.tasks.base import Task
@@ -63,6 +62,8 @@ def rescore(
 def _rescored(
     run: Run, trust: tuple[str, ...], given: Sequence[Task] | None, known: Mapping[str, Scored]
 ) -> Iterator[str]:
+    from lmod_train.scoring.encoded import bert_scores, counted  # scipy: not for `--help`
+
     records = read_run_records(run.records)
     tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
     asked, replies = read_run_column(run.records, "asked"), read_replies(run.replies).values()
