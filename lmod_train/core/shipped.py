@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from lmod_train.core.extension import PACKAGE, extensions
@@ -18,7 +18,11 @@ def configs_folder() -> Path:
 
 def config_folders() -> list[Path]:
     """Return the folders of all shipped configs, that of the main path first."""
-    return [configs_folder(), *(Path(str(files(one.configs))) for one in extensions() if one.configs)]
+    found = [find_spec(one.configs) for one in extensions() if one.configs]
+    return [
+        configs_folder(),
+        *(Path(place) for spec in found if spec for place in spec.submodule_search_locations or ()),
+    ]
 
 
 def config_files(part: str = "") -> dict[str, Path]:

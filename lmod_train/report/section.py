@@ -78,6 +78,25 @@ def completed(sections: Sequence[Section]) -> list[Section]:
     return found
 
 
+class Added(Section):
+    """A section of an extension by the name of its class; without parts where the extension is not here.
+
+    Args:
+        name: Name of the class.
+        options: Arguments of its constructor.
+    """
+
+    def __init__(self, name: str, options: dict[str, Any] | None = None) -> None:
+        kind = added(name)
+        self._section = kind(**options or {}) if kind else None
+        self.title = self._section.title if self._section else name  # type: ignore[misc]
+        self.name = _name(self._section) if self._section else name  # type: ignore[misc]
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the parts of the section."""
+        yield from self._section.parts(results) if self._section else ()
+
+
 def added(name: str) -> Callable[..., Section] | None:
     """Return the section of an extension by the name of its class; None where no extension has it."""
     paths = (path for path in merged("sections") if path.rpartition(".")[2] == name)

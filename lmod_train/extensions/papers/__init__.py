@@ -10,6 +10,8 @@ EXTENSION = Extension(
     sections={
         "lmod_train.extensions.papers.sections.PublishedScores": "Shortcuts Provenance",
         "lmod_train.extensions.papers.sections.PaperTables": "",
+        "lmod_train.extensions.papers.sections.ImagesAndBoxes": "",
+        "lmod_train.extensions.papers.ledger.Ledger": "",
     },
     published=("lmod_train.extensions.papers.printed:published",),
 )
