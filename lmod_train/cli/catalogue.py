@@ -15,7 +15,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
-from lmod_train.core.extension import PACKAGE
+from lmod_train.core.extension import PACKAGE, packages
 
 ROOMS = {"Source": ("data/sources", "extensions"), "Task": ("tasks", "extensions"),
          "Section": ("report/sections", "extensions")}  # fmt: skip
@@ -66,14 +66,26 @@ class Option:
 
 
 def known_classes(base: str) -> list[ClassText]:
-    """Return sources (`base` is ``Source``) or tasks (``Task``): those of this package, then of the working folder."""
+    """Return sources (`base` is ``Source``) or tasks (``Task``): those of this package, of installed extensions, then
+    of the working folder."""
     return descendants(base, [*shipped_classes(base), *own_classes_in(Path())])
 
 
 def shipped_classes(base: str) -> list[ClassText]:
-    """Return the classes in the folders of this package that hold the sources or tasks."""
+    """Return the classes in the folders of this package that hold the sources or tasks, then those of extensions."""
     rooms = ROOMS[base]
-    return [c for room in rooms for c in classes_in(PACKAGE / room, ".".join(("lmod_train", *room.split("/"))))]
+    ours = [c for room in rooms for c in classes_in(PACKAGE / room, ".".join(("lmod_train", *room.split("/"))))]
+    return [*ours, *(c for package in packages() for c in _of_package(package))]
+
+
+def _of_package(package: str) -> Iterator[ClassText]:
+    """Yield the classes of an installed package; files that are not valid Python are skipped."""
+    file = module_file(package)
+    if file is not None and file.name == "__init__.py":
+        for own in sorted(file.parent.rglob("*.py")):
+            inner = own.relative_to(file.parent).with_suffix("").parts
+            with suppress(OSError, SyntaxError, ValueError, RecursionError):
+                yield from _classes_of(own, ".".join((package, *(part for part in inner if part != "__init__"))))
 
 
 def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:

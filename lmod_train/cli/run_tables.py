@@ -9,7 +9,7 @@ from pathlib import Path
 from lmod_train.cli.shipped import by_short_name
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import NotScored
-from lmod_train.core.extension import joined, named
+from lmod_train.core.extension import joined, loaded
 from lmod_train.core.tables import Table, markdown
 from lmod_train.tasks.finding import findings
 from lmod_train.tasks.headline import headline, headline_table
@@ -26,7 +26,7 @@ def scored(run: Path, against: Sequence[Path] = (), trusted: Sequence[str] = (),
     """
     rows = headline([run])
     typed = [*arguments[:1], *(by_short_name(arguments[0], arguments[1:]) if arguments else ())]
-    found = [part for path in joined("rows") for part in named(path)(run, against, trusted, typed)]
+    found = [part for rows in loaded(joined("rows")) for part in rows(run, against, trusted, typed)]
     shown = [markdown(part) if isinstance(part, Table) else part for part in (headline_table(rows), *found)]
     said = "\n".join(finding.text for finding in findings({rows[0].model: rows}))
     return "\n\n".join([said, *shown])

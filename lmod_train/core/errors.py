@@ -295,6 +295,13 @@ class BadArgument(LmodError):
         super().__init__(f"{argument}={value!r}: expected {expected}.\nNext: {cure}")
 
 
+class ExtensionMissing(LmodError):
+    """Records are of tasks of an extension that is not here."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"{problem}.\nNext: use an installation of lmod_train that has this extension")
+
+
 class Untrusted(LmodError):
     """A file names a class that is neither of this package nor trusted by the user.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, ExtensionMissing
+from lmod_train.core.extension import absent
 from lmod_train.core.own_modules import unnamed_import
 from lmod_train.core.types import Record
 from lmod_train.tasks.base import Task
@@ -28,10 +30,13 @@ def tasks_asked(
 
     Raises:
         Untrusted: A class is not of these; nothing of it was imported.
+        ExtensionMissing: A class is of an extension that is not here; the message counts the records.
         BadArgument: A class path leads nowhere, or to something that is not a task; or no configured task has the name
             that records carry, nor has their class with its defaults.
     """
-    asked = dict.fromkeys((r.task, r.task_class) for r in records)
+    asked = Counter((r.task, r.task_class) for r in records)
+    if lost := missing(asked):
+        raise ExtensionMissing("; ".join(lost.values()))
     classes = {path for _, path in asked}
     built = {
         (task.name, path): task
@@ -40,6 +45,36 @@ def tasks_asked(
         for task in [build(path, arguments, trust)]
     }
     return [built.get((name, path)) or _by_default(name, path, trust) for name, path in asked]
+
+
+def missing(asked: Mapping[tuple[str, str], int]) -> dict[str, str]:
+    """Return task -> how many of its records need which extension, of the extensions that are not here.
+
+    Args:
+        asked: Name and class path of a task -> number of its records.
+
+    Example:
+        >>> missing({("sex", "lmod_train.tasks.sex.Sex"): 3, ("lens", "lmod_train.extensions.lenses.tasks.Lens"): 12})
+        {'lens': '12 records of task lens need the extension lenses, which is not here'}
+    """
+    return {
+        task: f"{n} record{'s' * (n != 1)} of task {task} need{'s' * (n == 1)} the extension {name}, which is not here"
+        for (task, path), n in asked.items()
+        if (name := absent(path))
+    }
+
+
+def of_present(records: Sequence[Record]) -> tuple[list[Record], list[str]]:
+    """Return the records whose tasks are here, and a line for each task of an extension that is not.
+
+    Raises:
+        ExtensionMissing: None is left.
+    """
+    lost = missing(Counter((r.task, r.task_class) for r in records))
+    left = [r for r in records if r.task not in lost]
+    if lost and not left:
+        raise ExtensionMissing("; ".join(lost.values()))
+    return left, [f"left out: {line}" for line in lost.values()]
 
 
 Configured = tuple[str, Mapping[str, Any]]
@@ -84,9 +119,12 @@ def task_class(path: str, trust: Trust) -> type[Task]:
 
     Raises:
         Untrusted: The class is neither of this package nor trusted.
+        ExtensionMissing: It is of an extension that is not here.
         BadArgument: The path leads nowhere, or to something that is not a task.
     """
     module, _, name = path.rpartition(".")
+    if extension := absent(path):
+        raise ExtensionMissing(f"task_class={path!r} needs the extension {extension}, which is not here")
     trust.check(path)
     try:
         found = getattr(importlib.import_module(module), name)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmod_train.core.errors import BadArgument, Untrusted
+from lmod_train.core.errors import BadArgument, ExtensionMissing, Untrusted
 from lmod_train.tasks.building import Configured, build, task_class
 from lmod_train.tasks.trust import Trust
 
@@ -23,6 +23,7 @@ def rebuilt(stated: Mapping[str, Any], trust: Trust) -> Configured | None:
 
     Raises:
         Untrusted: The class is neither of this package nor trusted.
+        ExtensionMissing: It, or that of a task within it, is of an extension that is not here.
 
     Example:
         >>> stated = {"class": "lmod_train.tasks.glaucoma.Glaucoma", "settings": {"sources": ["refuge"]}}
@@ -33,7 +34,7 @@ def rebuilt(stated: Mapping[str, Any], trust: Trust) -> Configured | None:
         arguments = _arguments(stated, trust)
         task = build(str(stated["class"]), arguments, trust)
         settings = task.settings()
-    except Untrusted:
+    except (Untrusted, ExtensionMissing):
         raise
     except (BadArgument, TypeError, KeyError, ValueError):
         return None

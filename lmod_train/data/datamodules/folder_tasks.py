@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.errors import BadArgument
-from lmod_train.tasks.building import Configured
+from lmod_train.core.errors import BadArgument, ExtensionMissing
+from lmod_train.tasks.building import Configured, missing
 from lmod_train.tasks.rebuilding import rebuilt
 from lmod_train.tasks.trust import Trust
 
@@ -35,17 +35,30 @@ def stated_tasks(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return stated
 
 
+def missing_tasks(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return task -> how many records need which extension, of the tasks of extensions that are not here."""
+    stated, counts = stated_tasks(manifest), manifest.get("counts") or {}
+    return missing(
+        {
+            (name, str(stated[name].get("class"))): sum(split.get("records", 0) for split in counts[name].values())
+            for name in names_with_records(manifest)
+            if name in stated
+        }
+    )
+
+
 def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ...] = ()) -> dict[str, Configured]:
     """Return name -> class path and arguments of tasks with records in a curated folder.
 
     Args:
         curated: Folder written by `curate`.
-        names: Tasks to rebuild; all if empty.
+        names: Tasks to rebuild; if empty all but those of extensions that are not here (`missing_tasks`).
         trust: Modules outside this package with task classes that the manifest names, which may be imported.
 
     Raises:
         ArtifactError: The folder is not curated.
         BadArgument: The folder has no records, or the settings of a task cannot be given to its class.
+        ExtensionMissing: A named task, or every task, is of an extension that is not here.
         Untrusted: The class of a task is neither of this package nor trusted.
     """
     manifest = read_manifest(curated)
@@ -55,10 +68,13 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
         listed = "`python -m lmod_train list tasks` says what each asks"
         cure = f"see what was left out in {curated / 'dropped.csv'}; {listed}"
         raise BadArgument("data.curated", str(curated), expected, cure)
-    stated = stated_tasks(manifest)
-    found = {name: rebuilt(stated[name], Trust(trust, curated)) if name in stated else None for name in names or known}
-    if lost := [name for name, task in found.items() if task is None]:
-        raise _not_rebuilt(curated, lost, sorted(set(known) - set(lost)))
+    stated, absent = stated_tasks(manifest), missing_tasks(manifest)
+    wanted = list(names) or [name for name in known if name not in absent]
+    if lost := [absent[name] for name in wanted or known if name in absent]:
+        raise ExtensionMissing("; ".join(lost))
+    found = {name: rebuilt(stated[name], Trust(trust, curated)) if name in stated else None for name in wanted}
+    if unknown := [name for name, task in found.items() if task is None]:
+        raise _not_rebuilt(curated, unknown, sorted({*known} - {*unknown, *absent}))
     return {name: task for name, task in found.items() if task is not None}
 
 
