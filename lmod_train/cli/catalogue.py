@@ -66,7 +66,7 @@ class Option:
 
 
 def known_classes(base: str) -> list[ClassText]:
-    """Return sources (`base` is ``Source``) or tasks (``Task``): those that are installed, then of the working folder."""
+    """Return sources (`base` is ``Source``) or tasks (``Task``): installed ones, then those of the working folder."""
     return descendants(base, [*shipped_classes(base), *own_classes_in(Path())])
 
 

@@ -55,13 +55,13 @@ def commands(of: Sequence[Extension] | None = None) -> dict[str, str]:
     """
     found, owners = dict(MAIN.commands), dict.fromkeys((*LIGHTNING, *MAIN.commands), "the main path")
     for one in extensions() if of is None else of:
-        for name, path in {**one.commands, **one.asking}.items():
-            owner = next((own for other, own in owners.items() if _clash(name, other)), "")
-            if owner:
+        own = {**one.commands, **one.asking}
+        for name in list(own):
+            if owner := next((owner for other, owner in owners.items() if _clash(name, other)), ""):
                 leave_out(one, "commands", name, owner)
-            else:
-                found[name] = path
-        owners |= dict.fromkeys((*one.commands, *one.asking), one.name)
+                del own[name]
+        found |= own
+        owners |= dict.fromkeys(own, one.name)
     return found
 
 
@@ -136,7 +136,7 @@ def whole_name(arguments: Sequence[str]) -> list[str]:
         (['weights merge', '--out', 'M'], ['list', 'tasks'])
     """
     whole = " ".join(arguments[:2])
-    return [whole, *arguments[2:]] if len(arguments) > 1 and whole in commands() else list(arguments)
+    return [whole, *arguments[2:]] if whole in commands() else list(arguments)
 
 
 def overview() -> str:
