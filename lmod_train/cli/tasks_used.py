@@ -15,7 +15,7 @@ from lmod_train.cli.precedence import NOTHING
 from lmod_train.cli.shipped import TASKS, by_short_name
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.data.datamodules.folder_tasks import missing_tasks, names_with_records, rebuilt_tasks
+from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks
 from lmod_train.tasks.base import Task
 
 
@@ -37,8 +37,6 @@ def use_tasks(config: Namespace, arguments: Sequence[str]) -> list[str]:
     curated, absent = Path(config.data.curated), list[str]()
     if not config.data.tasks:
         config.data.tasks = _of_folder(curated, tuple(config.trust))
-        for sentence in missing_tasks(read_manifest(curated)).values():
-            rank_zero_info(f"left out: {sentence}")
         rank_zero_info(f"tasks of {curated}: {', '.join(_names(config.data.tasks))}")
     elif (configured := len(config.data.tasks) - _typed(arguments)) > 0:
         absent = _leave_out_absent(config, arguments, configured)

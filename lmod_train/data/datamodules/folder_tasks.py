@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lightning_utilities.core.rank_zero import rank_zero_info
+
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import BadArgument, ExtensionMissing
 from lmod_train.tasks.building import Configured, missing
@@ -35,7 +37,7 @@ def stated_tasks(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return stated
 
 
-def missing_tasks(manifest: Mapping[str, Any]) -> dict[str, str]:
+def _missing_tasks(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return task -> how many records need which extension, of the tasks of extensions that are not here."""
     stated, counts = stated_tasks(manifest), manifest.get("counts") or {}
     return missing(
@@ -52,7 +54,8 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
 
     Args:
         curated: Folder written by `curate`.
-        names: Tasks to rebuild; if empty all but those of extensions that are not here (`missing_tasks`).
+        names: Tasks to rebuild; if empty all but those of extensions that are not here, each
+            with a line.
         trust: Modules outside this package with task classes that the manifest names, which may be imported.
 
     Raises:
@@ -68,10 +71,12 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
         listed = "`python -m lmod_train list tasks` says what each asks"
         cure = f"see what was left out in {curated / 'dropped.csv'}; {listed}"
         raise BadArgument("data.curated", str(curated), expected, cure)
-    stated, absent = stated_tasks(manifest), missing_tasks(manifest)
+    stated, absent = stated_tasks(manifest), _missing_tasks(manifest)
     wanted = list(names) or [name for name in known if name not in absent]
     if lost := [absent[name] for name in wanted or known if name in absent]:
         raise ExtensionMissing("; ".join(lost))
+    for sentence in () if names else absent.values():
+        rank_zero_info(f"left out: {sentence}")
     found = {name: rebuilt(stated[name], Trust(trust, curated)) if name in stated else None for name in wanted}
     if unknown := [name for name, task in found.items() if task is None]:
         raise _not_rebuilt(curated, unknown, sorted({*known} - {*unknown, *absent}))
