@@ -296,9 +296,14 @@ class BadArgument(LmodError):
 
 
 class ExtensionMissing(LmodError):
-    """Records are of tasks of an extension that is not here."""
+    """A task is of an extension that is not here.
 
-    def __init__(self, problem: str) -> None:
+    Attributes:
+        extension: Its name; empty for several.
+    """
+
+    def __init__(self, problem: str, extension: str = "") -> None:
+        self.extension = extension
         super().__init__(f"{problem}.\nNext: use an installation of lmod_train that has this extension")
 
 

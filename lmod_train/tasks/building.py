@@ -34,47 +34,55 @@ def tasks_asked(
         BadArgument: A class path leads nowhere, or to something that is not a task; or no configured task has the name
             that records carry, nor has their class with its defaults.
     """
-    asked = Counter((r.task, r.task_class) for r in records)
-    if lost := missing(asked):
+    tasks, lost = tasks_here(records, configured, trust)
+    if lost:
         raise ExtensionMissing("; ".join(lost.values()))
-    classes = {path for _, path in asked}
-    built = {
-        (task.name, path): task
-        for path, arguments in configured
-        if path in classes
-        for task in [build(path, arguments, trust)]
-    }
-    return [built.get((name, path)) or _by_default(name, path, trust) for name, path in asked]
+    return tasks
 
 
-def missing(asked: Mapping[tuple[str, str], int]) -> dict[str, str]:
-    """Return task -> how many of its records need which extension, of the extensions that are not here.
+def tasks_here(
+    records: Iterable[Record], configured: Sequence[Configured] = (), trust: Trust = NOTHING_ELSE
+) -> tuple[list[Task], dict[str, str]]:
+    """Return what `tasks_asked` does without the tasks of extensions that are not here, and a sentence on each of them.
 
     Args:
-        asked: Name and class path of a task -> number of its records.
+        records: Each names its task and the task's class path.
+        configured: The tasks of the run, by `task_arguments`.
+        trust: Whose classes may be imported beside this package's.
+    """
+    asked = Counter((r.task, r.task_class) for r in records)
+    classes = {path for _, path in asked}
+    built: dict[tuple[str, str], Task] = {}
+    gone: dict[str, ExtensionMissing] = {}
+    for path, arguments in configured:
+        try:
+            task = build(path, arguments, trust) if path in classes else None
+        except ExtensionMissing as error:  # of a task in its arguments: the name is unknown
+            gone[path] = error
+        else:
+            built |= {(task.name, path): task} if task else {}
+    tasks: list[Task] = []
+    lost: dict[str, str] = {}
+    for (name, path), n in asked.items():
+        try:
+            tasks.append(built.get((name, path)) or _by_default(name, path, trust))
+        except (BadArgument, ExtensionMissing) as error:
+            missing = error if isinstance(error, ExtensionMissing) else gone.get(path)
+            if missing is None:
+                raise
+            lost[name] = needing(name, n, missing)
+    return tasks, lost
+
+
+def needing(task: str, n: int, missing: ExtensionMissing) -> str:
+    """Return the sentence on records of a task that needs an extension which is not here.
 
     Example:
-        >>> missing({("sex", "lmod_train.tasks.sex.Sex"): 3, ("lens", "lmod_train.extensions.lenses.tasks.Lens"): 12})
-        {'lens': '12 records of task lens need the extension lenses, which is not here'}
+        >>> needing("lens", 12, ExtensionMissing("", "lenses"))
+        '12 records of task lens need the extension lenses, which is not here'
     """
-    return {
-        task: f"{n} record{'s' * (n != 1)} of task {task} need{'s' * (n == 1)} the extension {name}, which is not here"
-        for (task, path), n in asked.items()
-        if (name := absent(path))
-    }
-
-
-def of_present(records: Sequence[Record]) -> tuple[list[Record], list[str]]:
-    """Return the records whose tasks are here, and a line for each task of an extension that is not.
-
-    Raises:
-        ExtensionMissing: None is left.
-    """
-    lost = missing(Counter((r.task, r.task_class) for r in records))
-    left = [r for r in records if r.task not in lost]
-    if lost and not left:
-        raise ExtensionMissing("; ".join(lost.values()))
-    return left, [f"left out: {line}" for line in lost.values()]
+    counted = f"1 record of task {task} needs" if n == 1 else f"{n} records of task {task} need"
+    return f"{counted} the extension {missing.extension}, which is not here"
 
 
 Configured = tuple[str, Mapping[str, Any]]
@@ -124,7 +132,7 @@ def task_class(path: str, trust: Trust) -> type[Task]:
     """
     module, _, name = path.rpartition(".")
     if extension := absent(path):
-        raise ExtensionMissing(f"task_class={path!r} needs the extension {extension}, which is not here")
+        raise ExtensionMissing(f"task_class={path!r} needs the extension {extension}, which is not here", extension)
     trust.check(path)
     try:
         found = getattr(importlib.import_module(module), name)

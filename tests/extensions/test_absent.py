@@ -15,9 +15,9 @@ from lmod_train.core.artifacts.predictions import read_predictions, write_predic
 from lmod_train.core.artifacts.records import read_records, write_records, write_run_records
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.core.errors import ExtensionMissing
+from lmod_train.core.errors import BadArgument, ExtensionMissing
 from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks
-from lmod_train.tasks.building import build, missing, of_present, tasks_asked
+from lmod_train.tasks.building import build, tasks_asked, tasks_here
 from tests.extensions.test_taken_away import copied, run
 from tests.report.make import records
 from tests.report.make import run as write_run
@@ -43,19 +43,33 @@ FILE, EVERY = "predictions.parquet", ("anatomy", "four_way", "glaucoma")
 
 def test_records_are_counted_by_task_and_the_others_are_left():
     asked = [replace(r, task_class=LENS) if r.task == "glaucoma" else r for r in records(5)]
-    left, lines = of_present(asked)
-    assert {r.task for r in left} == {"four_way", "anatomy"} and len(left) == 10
-    assert lines == [f"left out: 5 records of task glaucoma {GONE}"]
-    assert of_present(left) == (left, [])
+    tasks, lost = tasks_here(asked)
+    assert [task.name for task in tasks] == ["four_way", "anatomy"]
+    assert lost == {"glaucoma": f"5 records of task glaucoma {GONE}"}
     every = [replace(r, task_class=LENS) for r in asked]
-    for refuse in (of_present, tasks_asked):
-        with pytest.raises(ExtensionMissing, match=f"5 records of task four_way {GONE}; .*glaucoma.*; .*anatomy"):
-            refuse(every)
-    assert missing({("lens", LENS): 1}) == {
-        "lens": "1 record of task lens needs the extension lenses, which is not here"
-    }
+    with pytest.raises(ExtensionMissing, match=f"5 records of task four_way {GONE}; .*glaucoma.*; .*anatomy"):
+        tasks_asked(every)
+    one = tasks_here([r for r in every if r.task == "anatomy"][:1])
+    assert one == ([], {"anatomy": "1 record of task anatomy needs the extension lenses, which is not here"})
+
+
+PROBE = "lmod_train.tasks.probe.Probe"
+
+
+def test_a_task_of_the_main_path_may_hold_one_of_an_extension():
+    """A probe of it; one of another task is used."""
+    glaucoma = {"class_path": "lmod_train.tasks.glaucoma.Glaucoma"}
+    probed = [replace(r, task="glaucoma_probe", task_class=PROBE) for r in records(3) if r.task == "glaucoma"]
+    lens = [replace(r, task="lens_probe") for r in probed]
+    configured = [(PROBE, {"of": of, "kinds": ["none"]}) for of in ({"class_path": LENS}, glaucoma)]
+    for order in (configured, configured[::-1]):
+        tasks, lost = tasks_here([*probed, *lens], order)
+        assert [task.name for task in tasks] == ["glaucoma_probe"]
+        assert lost == {"lens_probe": f"3 records of task lens_probe {GONE}"}
+    with pytest.raises(BadArgument, match="lens_probe"):
+        tasks_here(lens, configured[1:])
     with pytest.raises(ExtensionMissing, match=f"{LENS}' needs the extension lenses"):
-        build("lmod_train.tasks.probe.Probe", {"of": {"class_path": LENS}, "kinds": ["none"]})
+        build(PROBE, {"of": {"class_path": LENS}, "kinds": ["none"]})
 
 
 def test_rescore_and_report_go_on_with_the_other_tasks(tmp_path, capsys):
@@ -76,6 +90,17 @@ def test_rescore_and_report_of_nothing_else_are_refused_with_the_sentence(tmp_pa
         assert cli.main(words) == 2
         said = capsys.readouterr().err
         assert said.startswith(f"error: 24 records of task four_way {GONE}") and "\nNext: use an installation" in said
+
+
+def test_the_settings_of_a_folder_may_name_it_within_another_task(curated, tmp_path):
+    shutil.copytree(curated, tmp_path / "c")
+    manifest = read_manifest(curated)
+    lens = {"class": PROBE, "settings": {"of": {"class": LENS, "settings": {}}, "kinds": ["none"]}}
+    manifest["settings"]["tasks"]["glaucoma/en"] = lens
+    (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest))
+    assert list(rebuilt_tasks(tmp_path / "c")) == ["anatomy", "four_way"]
+    with pytest.raises(ExtensionMissing, match=f"records of task glaucoma {GONE}"):
+        rebuilt_tasks(tmp_path / "c", ["anatomy", "glaucoma"])
 
 
 def asked(curated: Path, out: Path, *tasks: str) -> Path:

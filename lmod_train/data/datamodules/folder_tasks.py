@@ -10,7 +10,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import BadArgument, ExtensionMissing
-from lmod_train.tasks.building import Configured, missing
+from lmod_train.tasks.building import Configured, needing
 from lmod_train.tasks.rebuilding import rebuilt
 from lmod_train.tasks.trust import Trust
 
@@ -37,25 +37,12 @@ def stated_tasks(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return stated
 
 
-def _missing_tasks(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return task -> how many records need which extension, of the tasks of extensions that are not here."""
-    stated, counts = stated_tasks(manifest), manifest.get("counts") or {}
-    return missing(
-        {
-            (name, str(stated[name].get("class"))): sum(split.get("records", 0) for split in counts[name].values())
-            for name in names_with_records(manifest)
-            if name in stated
-        }
-    )
-
-
 def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ...] = ()) -> dict[str, Configured]:
     """Return name -> class path and arguments of tasks with records in a curated folder.
 
     Args:
         curated: Folder written by `curate`.
-        names: Tasks to rebuild; if empty all but those of extensions that are not here, each
-            with a line.
+        names: Tasks to rebuild; if empty all but those of extensions that are not here, each with a line.
         trust: Modules outside this package with task classes that the manifest names, which may be imported.
 
     Raises:
@@ -71,13 +58,19 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
         listed = "`python -m lmod_train list tasks` says what each asks"
         cure = f"see what was left out in {curated / 'dropped.csv'}; {listed}"
         raise BadArgument("data.curated", str(curated), expected, cure)
-    stated, absent = stated_tasks(manifest), _missing_tasks(manifest)
-    wanted = list(names) or [name for name in known if name not in absent]
-    if lost := [absent[name] for name in wanted or known if name in absent]:
-        raise ExtensionMissing("; ".join(lost))
-    for sentence in () if names else absent.values():
+    stated, wanted = stated_tasks(manifest), list(names)
+    found: dict[str, Configured | None] = {}
+    absent: dict[str, str] = {}
+    for name in wanted or known:
+        try:
+            found[name] = rebuilt(stated[name], Trust(trust, curated)) if name in stated else None
+        except ExtensionMissing as error:
+            n = sum(split.get("records", 0) for split in manifest["counts"].get(name, {}).values())
+            absent[name] = needing(name, n, error)
+    if absent and (wanted or not found):
+        raise ExtensionMissing("; ".join(absent.values()))
+    for sentence in absent.values():
         rank_zero_info(f"left out: {sentence}")
-    found = {name: rebuilt(stated[name], Trust(trust, curated)) if name in stated else None for name in wanted}
     if unknown := [name for name, task in found.items() if task is None]:
         raise _not_rebuilt(curated, unknown, sorted({*known} - {*unknown, *absent}))
     return {name: task for name, task in found.items() if task is not None}
