@@ -6,8 +6,7 @@ import pytest
 
 from lmod_train.core.types import Unparsed
 from lmod_train.extensions.drafting.judgement import judged_scores
-from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import PENDING
+from lmod_train.scoring.items import PENDING, Item
 
 LABELS, RIGHT = ("correct", "partly", "wrong"), ("correct", "partly")
 
