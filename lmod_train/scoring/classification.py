@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
-from lmod_train.scoring.items import CHANCE, STATUS_SHARES, Item, status_columns
+from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probabilities_of, probability_scores
+from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subsets import Keys, subsets_of
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
-from lmod_train.scoring.items import CHANCE, STATUS_SHARES, Item, status_columns
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.steps import is_right
 from lmod_train.scoring.subsets import Keys, subsets_of
 

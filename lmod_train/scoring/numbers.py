@@ -10,7 +10,8 @@ import numpy as np
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Score
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
-from lmod_train.scoring.items import STATUS_SHARES, STATUSES, Item
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import STATUS_SHARES, STATUSES
 from lmod_train.scoring.subsets import subsets_of
 
 

@@ -21,7 +21,8 @@ import numpy as np
 from lmod_train.core.types import Score
 from lmod_train.scoring.closed import BY_LANGUAGE
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
-from lmod_train.scoring.items import STATUS_SHARES, STATUSES, Item
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import STATUS_SHARES, STATUSES
 from lmod_train.scoring.subsets import subsets_of
 
 if TYPE_CHECKING:

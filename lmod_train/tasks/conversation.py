@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.closed import closed_scores
 from lmod_train.scoring.intervals import compute_scores
-from lmod_train.scoring.items import STATUS_SHARES, items_of
+from lmod_train.scoring.items import items_of
+from lmod_train.scoring.status import STATUS_SHARES
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.text import EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1, TOKEN_F1_ANSWERED, word_columns
 from lmod_train.tasks.base import Task

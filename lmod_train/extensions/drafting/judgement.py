@@ -28,8 +28,9 @@ from lmod_train.core.types import (
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES, NO_ERROR
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
-from lmod_train.scoring.items import STATUS_SHARES, STATUSES, Item, images_of, is_pending, items_of, wrong_ids
+from lmod_train.scoring.items import Item, images_of, items_of, wrong_ids
 from lmod_train.scoring.languages import pair_of
+from lmod_train.scoring.status import STATUS_SHARES, STATUSES, is_pending
 from lmod_train.scoring.subsets import subsets_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import bare_question

@@ -34,7 +34,8 @@ from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import Rater, agreement_scores
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
-from lmod_train.scoring.items import PENDING, Item, is_pending, item_of, items_of
+from lmod_train.scoring.items import Item, item_of, items_of
+from lmod_train.scoring.status import PENDING, is_pending
 from lmod_train.scoring.text import contains, words_of
 from lmod_train.tasks.asked import current
 from lmod_train.tasks.base import Task

@@ -6,7 +6,8 @@ import pytest
 
 from lmod_train.core.types import Unparsed
 from lmod_train.extensions.drafting.judgement import judged_scores
-from lmod_train.scoring.items import PENDING, Item
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import PENDING
 
 LABELS, RIGHT = ("correct", "partly", "wrong"), ("correct", "partly")
 

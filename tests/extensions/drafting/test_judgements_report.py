@@ -16,7 +16,7 @@ from lmod_train.extensions.drafting.judgement import Judgement
 from lmod_train.extensions.drafting.judges import judge_lines, read_judged
 from lmod_train.report.origin import remarks
 from lmod_train.report.results import read_outcomes
-from lmod_train.scoring.items import PENDING
+from lmod_train.scoring.status import PENDING
 from lmod_train.tasks.rescore import rescore
 from tests.judged import CLASS, answer, make_judge, make_run, records
 from tests.tasks.test_conversation import record
