@@ -210,7 +210,7 @@ def absent(path: str) -> str:
     """Return the name of the extension of this package that a class path needs and that is not here; empty for others.
 
     Example:
-        >>> absent("lmod_train.extensions.nowhere.tasks.Lens"), absent("lmod_train.tasks.sex.Sex")
+        >>> absent(f"{GROUP}.nowhere.tasks.Lens"), absent("lmod_train.tasks.sex.Sex")
         ('nowhere', '')
     """
     inside = path.removeprefix(f"{GROUP}.")

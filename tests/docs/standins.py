@@ -28,10 +28,11 @@ from lmod_train.models.vision.retfound import vision_transformer
 from lmod_train.tasks.prompt import question_text
 from tests import families, other_classes, published
 from tests.behind_timm import ARCHITECTURE, SIDE
-from tests.cli import test_captions, test_review
 from tests.docs.pages import FILE, pages, read
 from tests.drafted import curated, drafting_records, good
 from tests.encoder import save_encoder
+from tests.extensions.drafting import test_captions
+from tests.extensions.drafting import test_review_cli as test_review
 from tests.tiny import base
 
 SMALL = [

@@ -42,7 +42,7 @@ def test_extensions_add_to_the_default_report_alone_each_after_the_first_section
     due = {
         f"{here}One": "Missing Empty Scores",
         f"{here}Empty": "Provenance",
-        "lmod_train.report.sections.seeds.Seeds": "",
+        "lmod_train.report.sections.scores.Seeds": "",
     }
     with monkeypatch.context() as alone:
         alone.setattr(section, "merged", lambda part: {})

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from lmod_train.core.artifacts.parquet import each_row, read_rows, write_rows
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
-from lmod_train.core.errors import CuratedDamaged, NotAsked
+from lmod_train.core.errors import BadArgument, CuratedDamaged, NotAsked
 from lmod_train.core.links import check_link
 from lmod_train.core.types import Box, Message, Part, Patient, Record, Region
 
@@ -169,3 +169,23 @@ def _columns(curated: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     for file in sorted((curated / "records").glob("*.parquet")):
         check_link(curated, file)
         yield from each_row(file, RECORD_SCHEMA, CuratedDamaged, names)
+
+
+# Files of record ids, one per line, as `subset` writes them.
+
+
+def read_ids(path: Path, option: str) -> frozenset[str]:
+    """Return the record ids in a file.
+
+    Args:
+        path: The file.
+        option: Option that names the file, for errors.
+
+    Raises:
+        BadArgument: The file is missing or empty.
+    """
+    ids = path.read_text(encoding="utf-8").split() if path.is_file() else []
+    if not ids:
+        cure = "draw one: `python -m lmod_train subset CURATED --n 1000`"
+        raise BadArgument(option, str(path), "a file of record ids, one per line", cure)
+    return frozenset(ids)

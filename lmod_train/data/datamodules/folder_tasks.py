@@ -10,8 +10,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import BadArgument, ExtensionMissing
-from lmod_train.tasks.building import Configured, needing
-from lmod_train.tasks.rebuilding import rebuilt
+from lmod_train.tasks.building import Configured, needing, rebuilt
 from lmod_train.tasks.trust import Trust
 
 
