@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from lmod_train.core.extension import PACKAGE, Extension, extensions, leave_out, say
+from lmod_train.core.extension import PACKAGE, Extension, extensions, say
 
 FOLDER = "configs"
 
@@ -46,14 +46,10 @@ def config_files(part: str = "") -> dict[str, Path]:
         >>> config_files("task")["sex"].name
         'sex.yaml'
     """
-    found = {file.stem: file for file in (configs_folder() / part).glob("*.yaml")}
-    owners = dict.fromkeys(found, "the main path")
-    for one in extensions():
-        for file in (file for folder in _folders_of(one) for file in sorted((folder / part).glob("*.yaml"))):
-            if (owner := owners.setdefault(file.stem, one.name)) == one.name:
-                found[file.stem] = file
-            else:
-                leave_out(one, "configs", file.stem, owner)
+    found: dict[str, Path] = {}
+    for file in (file for folder in config_folders() for file in sorted((folder / part).glob("*.yaml"))):
+        if found.setdefault(file.stem, file) != file:
+            say(f"{file} is left out, as {found[file.stem]} has its name")
     return dict(sorted(found.items()))
 
 

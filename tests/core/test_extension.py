@@ -269,11 +269,13 @@ def test_a_phantom_a_source_and_a_config_that_are_taken_are_left_out_with_a_line
     assert drawn_folders() == {**drawn, "free": "json"}
     assert said_of(capsys, "phantoms") == expected
     assert config_files("task") == {**files, "free": site / "strange" / "configs" / "task" / "free.yaml"}
-    taken = [("chain", "xpcr"), ("sex", "the main path")]
-    expected = [("strange", *one) for one in taken] + [
-        ("stranger", name, owner) for name, owner in (taken[0], ("free", "strange"), taken[1])
-    ]
-    assert said_of(capsys, "configs") == expected
+    taken = {who: {name: files[name] for name in ("chain", "sex")} for who in ("strange", "stranger")}
+    taken["stranger"]["free"] = site / "strange" / "configs" / "task" / "free.yaml"
+    assert sorted(capsys.readouterr().err.splitlines()) == sorted(
+        f"{site / who / 'configs' / 'task' / name}.yaml is left out, as {file} has its name"
+        for who, own in taken.items()
+        for name, file in own.items()
+    )
     assert shipped_as("configs/task/sex.yaml") == configs_folder() / "task" / "sex.yaml"
     assert (
         shipped_as("configs/task/free.yaml")
