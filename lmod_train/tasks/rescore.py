@@ -68,7 +68,6 @@ def _rescored(
         tasks, lost = tasks_here(records, task_arguments(run.read_config()), Trust(trust, run.folder))
     if lost and not tasks:
         raise ExtensionMissing("; ".join(lost.values()))
-    records = [r for r in records if r.task not in lost]
     asked, replies = read_run_column(run.records, "asked"), read_replies(run.replies).values()
     saved = current_in_rounds(records, {task.name: task for task in tasks}, asked, replies)
     before = {name: scored.predictions for name, scored in known.items()}

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lightning_utilities.core.rank_zero import rank_zero_info
-
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import BadArgument, ExtensionMissing
+from lmod_train.core.extension import say
+from lmod_train.core.lock import is_first
 from lmod_train.tasks.building import Configured, needing, rebuilt
 from lmod_train.tasks.trust import Trust
 
@@ -68,8 +68,8 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
             absent[name] = needing(name, n, error)
     if absent and (wanted or not found):
         raise ExtensionMissing("; ".join(absent.values()))
-    for sentence in absent.values():
-        rank_zero_info(f"left out: {sentence}")
+    for sentence in absent.values() if is_first() else ():
+        say(f"left out: {sentence}")
     if unknown := [name for name, task in found.items() if task is None]:
         raise _not_rebuilt(curated, unknown, sorted({*known} - {*unknown, *absent}))
     return {name: task for name, task in found.items() if task is not None}
