@@ -17,7 +17,8 @@ from lmod_train.cli.catalogue import options_of as options_of_class
 from lmod_train.cli.commands import LIGHTNING, groups
 from lmod_train.cli.commands import commands as every_command
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.extension import extensions
+from lmod_train.core.shipped import configs_folder, shipped_as
 from lmod_train.core.types import Box, Dropped, Sample, Unparsed
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.scoring.items import Item
@@ -34,7 +35,7 @@ from tests.docs.pages import (
     read,
 )
 from tests.docs.standins import clinic, written
-from tests.parsed import SERIES, TABLE, lightning_parser, options_of, parse, plain_parser
+from tests.parsed import SERIES, lightning_parser, options_of, parse, plain_parser
 from tests.test_architecture import ARROWS
 
 OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
@@ -182,7 +183,8 @@ def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
 @pytest.fixture(scope="module")
 def options_known() -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
-    known = {option for name in (*every_command(), TABLE) for option in options_of(plain_parser(name))}
+    added = [name for one in extensions() for name in one.options]
+    known = {option for name in (*every_command(), *added) for option in options_of(plain_parser(name))}
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.models.backends.huggingface.HuggingFace", "lmod_train.models.backends.openai.OpenAI"):
@@ -204,7 +206,7 @@ def test_every_file_that_is_named_exists():
         text = prose(read(page))
         named = set(re.findall(r"`((?:configs|lmod_train|tests|scripts)/[\w/.]+\.\w+)`", text))
         named |= {"LICENSE", "Dockerfile"}
-        assert [name for name in sorted(named) if not (ROOT / name).exists()] == [], page
+        assert [name for name in sorted(named) if not ((ROOT / name).exists() or shipped_as(name))] == [], page
         linked = set(re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text))
         assert [link for link in sorted(linked) if not (page.parent / link).exists()] == [], page
 
