@@ -6,6 +6,7 @@ import importlib
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from lmod_train.cli.catalogue import options_of as options_of_class
 from lmod_train.cli.commands import LIGHTNING, groups
 from lmod_train.cli.commands import commands as every_command
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.extension import extensions
+from lmod_train.core.extension import Extension, extensions
 from lmod_train.core.shipped import configs_folder, shipped_as
 from lmod_train.core.types import Box, Dropped, Sample, Unparsed
 from lmod_train.data.sources.discovery import source_classes
@@ -250,10 +251,22 @@ def test_the_table_of_models_names_configs():
 
 
 def test_the_table_of_imports_is_that_of_the_architecture():
-    rows = re.findall(r"^\| `(\w+)` \| .+ \|(.*)\|$", read(DOCS / "architecture.md"), re.M)
+    (text,) = re.findall(r"^## Rooms\n(.*?)^## ", read(DOCS / "architecture.md"), re.M | re.S)
+    rows = re.findall(r"^\| `(\w+)` \| .+ \|(.*)\|$", text, re.M)
     rooms = [room for room, _ in rows]
     shown = {
         room: set(rooms[:place]) if "all above" in allowed else set(re.findall(r"`(\w+)`", allowed))
         for place, (room, allowed) in enumerate(rows)
     }
     assert shown == {room: arrows for room, arrows in ARROWS.items() if room not in {"__main__", ""}}
+
+
+def test_the_table_of_the_contract_is_that_of_the_records():
+    (text,) = re.findall(r"^## The contract\n(.*?)^## ", read(DOCS / "architecture.md"), re.M | re.S)
+    rows = re.findall(r"^\| (`.+?) \| .+ \| (.+) \|$", text, re.M)
+    shown = {tuple(re.findall(r"`(\w+)`", names)): used for names, used in rows}
+    assert [name for names in shown for name in names] == [field.name for field in fields(Extension)]
+    ours = [one for one in extensions() if (ROOT / "lmod_train" / "extensions" / one.name).is_dir()]
+    for names, used in shown.items():
+        holders = sorted(one.name for one in ours if getattr(one, names[0]))
+        assert used == ("all" if names[0] == "name" else ", ".join(f"`{name}`" for name in holders)), names
