@@ -206,7 +206,7 @@ def test_every_file_that_is_named_exists():
     for page in pages():
         text = prose(read(page))
         named = set(re.findall(r"`((?:configs|lmod_train|tests|scripts)/[\w/.]+\.\w+)`", text))
-        named |= {"LICENSE", "Dockerfile"}
+        named |= {"LICENSE", "Dockerfile", *re.findall(r'^--8<-- "([^":]+)', read(page), re.M)}
         assert [name for name in sorted(named) if not ((ROOT / name).exists() or shipped_as(name))] == [], page
         linked = set(re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text))
         assert [link for link in sorted(linked) if not (page.parent / link).exists()] == [], page
