@@ -24,8 +24,7 @@ from lmod_train.data.curation.sharing import key_conflicts
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import placeholders
-from lmod_train.tasks.orders import count_orders
-from lmod_train.tasks.ways import Ways, in_every_way
+from lmod_train.tasks.ways import Ways, count_orders, in_every_way
 from lmod_train.tasks.wordings import count_wordings
 
 

@@ -79,7 +79,6 @@ LOADED_LATE = {
     "lmod_train.scoring.metrics": "torchmetrics over scores, for callbacks",
     "lmod_train.cli.experiment": "Lightning's commands; the front door imports it when one is called",
     "lmod_train.cli.examination": "imported by them",
-    "lmod_train.cli.fit": "imported by `fit`",
     "lmod_train.cli.doctor": "imported when it is called",
     "lmod_train.extensions.drafting.asking": "runs that ask a model; imported when a command of the extension does",
     "lmod_train.extensions.dissection.states": "hooks in a model, imported by `dissect` when it has loaded one",

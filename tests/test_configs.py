@@ -19,7 +19,7 @@ from lmod_train.cli.examination import plain as as_written
 from lmod_train.cli.names import GROUPS
 from lmod_train.cli.parse import parser_of
 from lmod_train.cli.report import report
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_at, config_files, config_folders, configs_folder
 from lmod_train.data.sources.base import UNPLACED
 from lmod_train.data.sources.discovery import source_classes
 
@@ -32,7 +32,13 @@ LINES = 25
 
 
 def of(folder: str) -> list[Path]:
-    return sorted((CONFIGS / folder).glob("*.yaml" if folder == "" else "**/*.yaml"))
+    pattern = "*.yaml" if folder == "" else "**/*.yaml"
+    return sorted(file for root in config_folders() for file in (root / folder).glob(pattern))
+
+
+def every_config() -> list[Path]:
+    """Return the configs of the main path and of extensions."""
+    return sorted(file for root in config_folders() for file in root.rglob("*.yaml"))
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -71,18 +77,20 @@ def test_every_config_is_parsed_by_a_test():
     text = Path(__file__).read_text(encoding="utf-8")
     looped = set(re.findall(r'^    for file in (?:of|few)\("(\w*)"', text, flags=re.MULTILINE))
     assert looped == set(KINDS)
-    assert sorted(file for kind in KINDS for file in of(kind)) == sorted(CONFIGS.rglob("*.yaml"))
+    assert sorted(file for kind in KINDS for file in of(kind)) == every_config()
     assert all(of(kind) for kind in KINDS)
 
 
 def test_configs_are_short_and_name_parts_that_exist():
-    for file in sorted(CONFIGS.rglob("*.yaml")):
+    for file in every_config():
         lines = file.read_text(encoding="utf-8").splitlines()
-        left_out = ("#", "- class_path: lmod_train.report.sections.") if file.parent.name == "report" else ("#",)
+        left_out = (
+            ("#", "- class_path: lmod_train.", "- {class_path: lmod_train.") if file.parent.name == "report" else ("#",)
+        )
         held = sum(bool(line.strip()) and not line.lstrip().startswith(left_out) for line in lines)
         assert 0 < held <= LINES, file
         for name in paths(read(file)):
-            assert any((place / name).is_file() for place in (file.parent, CONFIGS.parent)), f"{file} names {name}"
+            assert config_at(name, file.parent) or (CONFIGS.parent / name).is_file(), f"{file} names {name}"
 
 
 def paths(value: Any) -> Iterator[str]:
@@ -124,7 +132,9 @@ def test_curation_configs_build_their_tasks(curation: Any):
         written = read(file)
         assert values.protocol == written["protocol"], file
         for part in ("tasks", "sources"):
-            named = [part if isinstance(part, dict) else read(file.parent / part) for part in written.get(part, [])]
+            named = [
+                part if isinstance(part, dict) else read(config_at(part, file.parent)) for part in written.get(part, [])
+            ]
             built = [path_of(one) for one in getattr(values, part) or []]
             assert built == [one["class_path"] for one in named], (file, part)
 
@@ -145,16 +155,18 @@ def test_sources_are_built_with_their_options_and_still_to_be_found(curation: An
 
 
 def test_every_source_has_its_config():
-    assert [f.stem for f in of("source")] == sorted(source_classes())
+    assert sorted(f.stem for f in of("source")) == sorted(source_classes())
 
 
 @EVERY
 def test_experiments_parse_into_the_parts_they_name(parser: Any, every: bool):
     for file in few("", every):
         config, written = parsed(parser, "fit", "--config", file), read(file)
-        model = written["model"] if isinstance(written["model"], dict) else read(file.parent / written["model"])
-        tasks = [read(file.parent / name) for name in written["data"].get("tasks", [])]
-        trainer = read(file.parent / written["trainer"])
+        model = (
+            written["model"] if isinstance(written["model"], dict) else read(config_at(written["model"], file.parent))
+        )
+        tasks = [read(config_at(name, file.parent)) for name in written["data"].get("tasks", [])]
+        trainer = read(config_at(written["trainer"], file.parent))
         assert config.model.class_path == model["class_path"], file
         assert [t.class_path for t in config.data.tasks] == [t["class_path"] for t in tasks], file
         stated = [key for key in ("accelerator", "devices") if key in trainer]
@@ -180,13 +192,13 @@ def test_experiments_ask_what_their_protocol_curates():
         folder = Path(data["curated"])  # curated/PROTOCOL, PROTOCOL/curated, or any
         protocol = folder.parent.name if folder.name == "curated" and folder.parent.name else folder.name
         protocol = "default" if protocol == "curated" else protocol
-        curation = CONFIGS / "curate" / f"{protocol}.yaml"
+        curation = config_files("curate")[protocol]
         assert asked(file, data.get("tasks", [])) <= asked(curation, read(curation)["tasks"]), file
 
 
 def asked(file: Path, tasks: list[Any]) -> set[tuple[str, str]]:
     """Return class and scale of each task that a config asks."""
-    parts = [task if isinstance(task, dict) else read(file.parent / task) for task in tasks]
+    parts = [task if isinstance(task, dict) else read(config_at(task, file.parent)) for task in tasks]
     return {(part["class_path"], part.get("init_args", {}).get("scale", "")) for part in parts}
 
 
@@ -345,7 +357,7 @@ def required(tree: Any, folder: Path, path: str = GROUPS["data"], prefix: str = 
     if isinstance(tree, list):
         return [required(item, folder, path) for item in tree]
     if not isinstance(tree, dict):
-        return str(folder / tree) if names_class(tree) else tree
+        return str(config_at(tree, folder)) if names_class(tree) else tree
     if "class_path" in tree:
         own = required(tree.get("init_args", {}), folder, tree["class_path"])
         return {"class_path": tree["class_path"], "init_args": own}

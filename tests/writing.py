@@ -17,7 +17,10 @@ from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.shipped import configs_folder
 from tests import drafted, judged, published
-from tests.cli import test_answers, test_captions, test_drafts, test_judge, test_review
+from tests.extensions.drafting import test_captions, test_judge
+from tests.extensions.drafting import test_drafts_cli as test_drafts
+from tests.extensions.drafting import test_review_cli as test_review
+from tests.extensions.readers import test_answers
 from tests.families import write_tiny
 from tests.report import packs
 from tests.tiny import record, write_curated

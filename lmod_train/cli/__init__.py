@@ -19,10 +19,9 @@ from lmod_train.cli.commands import (
     overview,
     whole_name,
 )
-from lmod_train.cli.disk import CURES, error_text
 from lmod_train.cli.own import own_classes, trusted_in
 from lmod_train.cli.shipped import by_name
-from lmod_train.cli.terminal import harmless, lines
+from lmod_train.cli.terminal import CURES, error_text, harmless, lines
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.links import links_followed
 from lmod_train.core.lock import is_first

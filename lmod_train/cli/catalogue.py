@@ -15,9 +15,9 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
-from lmod_train.core.extension import PACKAGE
+from lmod_train.core.extension import PACKAGE, joined
 
-ROOMS = {"Source": ("data/sources", "extensions"), "Task": ("tasks", "extensions"),
+ROOMS = {"Source": ("data/sources",), "Task": ("tasks", "extensions"),
          "Section": ("report/sections", "extensions")}  # fmt: skip
 """Base class -> folders of this package in which its descendants lie, at any depth."""
 LONGEST = 700
@@ -71,9 +71,11 @@ def known_classes(base: str) -> list[ClassText]:
 
 
 def shipped_classes(base: str) -> list[ClassText]:
-    """Return the classes in the folders of this package that hold the sources or tasks."""
+    """Return the classes in the folders that hold the sources, tasks or sections, and extensions' sources."""
     rooms = ROOMS[base]
-    return [c for room in rooms for c in classes_in(PACKAGE / room, ".".join(("lmod_train", *room.split("/"))))]
+    found = [c for room in rooms for c in classes_in(PACKAGE / room, ".".join(("lmod_train", *room.split("/"))))]
+    files = {name: module_file(name) for name in (joined("sources") if base == "Source" else ())}
+    return [*found, *(c for name, file in files.items() if file for c in _classes_of(file, name))]
 
 
 def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:

@@ -4,46 +4,52 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from argparse import SUPPRESS
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
+from lightning import LightningModule
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
-from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_only, rank_zero_warn
 
 from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
-from lmod_train.cli.fit import Trained, continued, finish, refuse_untrainable
-from lmod_train.cli.noise import silenced
 from lmod_train.cli.precedence import in_order
 from lmod_train.cli.provenance import write_loaded, write_not_asked, write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
-from lmod_train.cli.run_tables import next_of, refuse_unscored, scored
+from lmod_train.cli.shipped import by_short_name
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.tasks_used import use_tasks
-from lmod_train.cli.terminal import lines
+from lmod_train.cli.terminal import lines, silenced
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
-from lmod_train.core.errors import BadArgument, LmodError, Unbuildable
+from lmod_train.core.errors import BadArgument, LmodError, NotScored, Unbuildable
+from lmod_train.core.extension import joined, named
+from lmod_train.core.files import move, remove
 from lmod_train.core.links import refuse_links
+from lmod_train.core.tables import Table, markdown
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
-from lmod_train.models.strategies.saved import AnyCheckpoint
+from lmod_train.models.strategies.keeping import damaged, set_aside
+from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.models.strategies.sharding import Sharded
-from lmod_train.report.tripwires import draw_probes
+from lmod_train.tasks.finding import findings
+from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.callbacks.learning import Learning
 from lmod_train.training.callbacks.progress import Progress
@@ -128,6 +134,8 @@ def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], a
     try:
         return kind(held, **chosen, args=arguments)
     except Collapsed as stopped:
+        from lmod_train.report.tripwires import draw_probes  # it loads matplotlib
+
         rank_zero_only(draw_probes)(stopped.file.parent)
         raise
     except SystemExit as ended:
@@ -342,3 +350,107 @@ def _modules(tree: Any) -> Iterator[str]:
     if isinstance(tree, list):
         for value in tree:
             yield from _modules(value)
+
+
+# What only `fit` does around a training: what may be trained, where it continues, and what is written at its end.
+
+
+class Trained(Exception):
+    """The training of a run is complete, and is not repeated."""
+
+
+def refuse_untrainable(model: str) -> None:
+    """Refuse to train a model whose class has no training step, before a run folder is written.
+
+    Args:
+        model: Class path of the model.
+
+    Raises:
+        BadArgument: It has none, such as `Frozen`.
+    """
+    if resolve_name(model).training_step is LightningModule.training_step:
+        cure = (
+            "name a model with parts to train, e.g. `--model small_base_lora`; `python -m lmod_train list models` "
+            "lists all with their class. To ask this model without training, type `validate` in the place of `fit`"
+        )
+        raise BadArgument("--model", model, "a class with a training step", cure)
+
+
+def continued(last: Path) -> Path | None:
+    """Return the checkpoint from which a run continues, None if it has none; warns if it is not the last one.
+
+    An unreadable last checkpoint is renamed, so that the previous one is kept until the next is complete.
+
+    Args:
+        last: Path of the run's last checkpoint.
+
+    Raises:
+        ArtifactError: There are checkpoints, but none can be read.
+    """
+    found = to_continue(last)
+    if found == set_aside(last) and last.exists():
+        rank_zero_warn(f"{last} cannot be read ({damage(last)}): continuing from the previous checkpoint, {found}")
+        _put_aside(last)
+    return found
+
+
+def finish(trainer: Any, run: Path) -> None:
+    """Save the last step, which may lie between two checkpoints, and write how long the weights were trained.
+
+    Args:
+        trainer: Trainer whose training is complete.
+        run: Folder of the run.
+    """
+    trainer.save_checkpoint(Run(run).last)
+    if trainer.is_global_zero:
+        from lmod_train.report.tripwires import draw_probes  # it loads matplotlib
+
+        draw_probes(run)
+    write_trained(run, trainer.current_epoch, trainer.global_step, training_of(run) | _warnings(trainer))
+
+
+@rank_zero_only
+def _put_aside(last: Path) -> None:
+    remove(damaged(last))
+    move(last, damaged(last))
+
+
+def _warnings(trainer: Any) -> dict[str, dict[str, str]]:
+    """Return the entry ``warnings`` of the provenance, phrase -> sentence; empty without any."""
+    found = {k: text for c in trainer.callbacks if isinstance(c, Learning) for k, text in c.warnings.items()}
+    return {"warnings": found} if found else {}
+
+
+# What is printed after a run: its scores in sentences and a table, and what extensions add to them.
+
+
+def scored(run: Path, against: Sequence[Path] = (), trusted: Sequence[str] = (), arguments: Sequence[str] = ()) -> str:
+    """Return what the scores of a run say, its headline table, and the tables and remarks of extensions.
+
+    Args:
+        run: Folder of the run.
+        against: Folders of runs to compare it with.
+        trusted: Modules outside this package with task classes that the runs name.
+        arguments: The command and its options.
+    """
+    rows = headline([run])
+    typed = [*arguments[:1], *(by_short_name(arguments[0], arguments[1:]) if arguments else ())]
+    found = [part for path in joined("rows") for part in named(path)(run, against, trusted, typed)]
+    shown = [markdown(part) if isinstance(part, Table) else part for part in (headline_table(rows), *found)]
+    said = "\n".join(finding.text for finding in findings({rows[0].model: rows}))
+    return "\n\n".join([said, *shown])
+
+
+def next_of(run: Path) -> str:
+    """Return the line with the command that shows the replies of a run."""
+    return f"next: `python -m lmod_train report {shlex.quote(str(run))} --out REPORT` shows every reply"
+
+
+def refuse_unscored(run: Path) -> None:
+    """Refuse a run to compare with that has no scores, before anything is asked.
+
+    Raises:
+        NotScored: It has none.
+    """
+    if not Run(run).scores.is_file():
+        raise NotScored(Run(run).scores, "missing, so that there is nothing to compare with")

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
 import re
+import shlex
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from difflib import get_close_matches
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal, NoReturn
 
 import yaml
 
 from lmod_train.cli.catalogue import Option, class_in, class_names, known_classes, options_of
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.names import GROUPS
-from lmod_train.cli.sweep import sweep_text
-from lmod_train.core.artifacts.model_facts import known_models
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.artifacts.model_facts import PAPERS, ModelFacts, known_models
+from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.shipped import config_files
 
 WIDTH = 110
@@ -44,8 +48,6 @@ def show(
             licence, billions of parameters, GB of GPU memory, route, state of the published numbers, what was tried.
         csv: The same as CSV, one line for each model and paper.
     """
-    from lmod_train.cli import model_table
-
     if (kind in ("options", "sweep")) != bool(name):
         expected = "a name after `options` and `sweep`, and none after the others"
         raise BadArgument("list", f"{kind} {name}".strip(), expected, "e.g. `python -m lmod_train list options idrid`")
@@ -53,7 +55,7 @@ def show(
         raise BadArgument("--table, --csv", kind, "`models`", "`python -m lmod_train list models --table`")
     kinds = {"sources": sources, "tasks": tasks, "models": models, "configs": configs}
     if table or csv:
-        kinds["models"] = model_table.comma_separated if csv else model_table.markdown
+        kinds["models"] = comma_separated if csv else markdown
     named = {"options": options_text, "sweep": sweep_text}
     text = named[kind](name) if name else kinds[kind]()
     print(text or f"no {kind} yet", flush=True)
@@ -169,3 +171,184 @@ def _paragraph(option: Option) -> Iterator[str]:
 
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}".rstrip() for line in text.splitlines())
+
+
+# The table of models as Markdown or CSV.
+COLUMNS = ("model", "papers", "hub", "licence", "parameters", "memory", "route", "state", "tried")
+
+
+def markdown(models: Iterable[ModelFacts] | None = None) -> str:
+    """Return the table with parameters in billions and memory in GB, then notes on each model.
+
+    Args:
+        models: Rows; default: all models of the shipped configs.
+    """
+    rows = list(known_models() if models is None else models)
+    head = [f"| {' | '.join(COLUMNS)} |", "|---|---|---|---|--:|--:|---|---|---|"]
+    return "\n".join([*head, *(f"| {' | '.join(row(model))} |" for model in rows), "", *map(notes, rows)])
+
+
+def row(model: ModelFacts) -> tuple[str, ...]:
+    """Return the cells of a model in the Markdown table."""
+    active = f" ({model.active:g} active)" if model.active else ""
+    memory = gpu_memory(model)
+    return (
+        f"`{model.name}`",
+        ", ".join(PAPERS[paper] for paper in model.published) or "-",
+        f"{model.hub} (end: {model.ends})" if model.ends else model.hub,
+        model.licence,
+        f"{model.parameters:g}{active}" if model.parameters else "-",
+        f"{memory:.0f}" if memory else "-",
+        model.route,
+        _states(model),
+        model.tried,
+    )
+
+
+def _states(model: ModelFacts) -> str:
+    """Return the states of a model's rows, with the papers they hold for where they differ."""
+    papers: dict[str, list[str]] = {}
+    for paper, published in model.published.items():
+        papers.setdefault(published.state, []).append(PAPERS[paper])
+    if len(papers) < 2:
+        return next(iter(papers), "-")
+    return "; ".join(f"{state} ({', '.join(names)})" for state, names in papers.items())
+
+
+def notes(model: ModelFacts) -> str:
+    """Return a Markdown item: description, route, eye images in training, and the published rows with their scores.
+
+    Also the announced end of a service, and the day on which the facts were compared with public pages.
+    """
+    rows = [f"  - {_row(paper, model)}" for paper in model.published]
+    text = (
+        f"- `{model.name}`: {model.about} Revision: {model.revision}. Image: {model.image or 'unknown'}. Route "
+        f"{model.route}: {model.why}. Eye images in training: {model.contamination}."
+    )
+    if model.ends:
+        text += f" End of the service: {model.ends}{f'; {model.replaced}' if model.replaced else ''}."
+    if model.looked_up:
+        text += f" Compared with public pages on {model.looked_up}."
+    return "\n".join([text, *rows])
+
+
+def _row(paper: str, model: ModelFacts) -> str:
+    row = model.published[paper]
+    scores = ", ".join(f"{task.replace('_', ' ')} {score:g}" for task, score in row.scores.items())
+    note = f" ({row.note})" if row.note else ""
+    return f"{PAPERS[paper]}, printed {', '.join(row.rows)}: {row.state}{note}" + (f"; {scores}" if scores else "")
+
+
+def comma_separated(models: Iterable[ModelFacts] | None = None) -> str:
+    """Return all facts as CSV, one line for each model and paper; a model of no paper has one line.
+
+    Args:
+        models: Rows; default: all models of the shipped configs.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    head = ("model", "hub", "revision", "licence", "parameters", "active", "image", "tokens", "memory", "route", "why")
+    writer.writerow(
+        [*head, "contamination", "tried", "ends", "looked_up", "paper", "printed", "state", "note", "scores"]
+    )
+    for model in known_models() if models is None else models:
+        memory = gpu_memory(model)
+        facts = [model.name, *(getattr(model, name) for name in ("hub", "revision", "licence", "parameters", "active"))]
+        facts += [model.image, model.tokens, f"{memory:.1f}" if memory else "", model.route, model.why]
+        facts += [model.contamination, model.tried, model.ends or "", model.looked_up or ""]
+        for paper, row in model.published.items():
+            scores = " ".join(f"{task}={score}" for task, score in row.scores.items())
+            writer.writerow([*facts, PAPERS[paper], "; ".join(row.rows), row.state, row.note, scores])
+        if not model.published:
+            writer.writerow([*facts, "", "", "", "", ""])
+    return out.getvalue().rstrip("\n")
+
+
+BYTES = 2
+"""Bytes of a value in bfloat16."""
+
+QUESTIONS, TEXT = 8, 1024
+"""Number of questions that are answered at once, and tokens of each beside its image: 512 of prompt, 512 of reply."""
+
+
+def gpu_memory(model: ModelFacts) -> float | None:
+    """Return the memory of weights and key-value cache in GB (10^9 bytes); None if parameters or cache are unknown.
+
+    The cache holds keys and values of `QUESTIONS` sequences, each with one image of 1024 x 1024 pixels. Activations,
+    the vision tower's above all, and the libraries' own memory come on top; sliding windows need less.
+    """
+    if model.parameters is None or model.cache is None or model.tokens is None:
+        return None
+    values = 2 * model.cache.layers * model.cache.heads * model.cache.width
+    cache = QUESTIONS * (model.tokens + TEXT) * values * BYTES
+    return model.parameters * BYTES + cache / 1e9
+
+
+# The commands of a sweep's grid, for those who run them without wandb.
+
+
+def sweep_text(name: str) -> str:
+    """Return the commands that `wandb agent` would start, one a line, each with a run folder of its own.
+
+    Args:
+        name: A file of ``configs/sweep`` without its ending, or the path of a sweep's YAML file.
+
+    Raises:
+        BadArgument: The sweep does not exist, or is no grid of values.
+    """
+    file = _file_of(name)
+    try:
+        sweep = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        _refuse(name, f"a valid YAML file ({' '.join(str(error).split())[:200]})", file)
+    if not isinstance(sweep, Mapping) or sweep.get("method") != "grid":
+        _refuse(name, "a sweep with `method: grid`", file)
+    commands = [_command(name, file, sweep, chosen) for chosen in _grid(name, file, sweep)]
+    runs = [f"runs/{file.stem}/{number}" for number in range(1, len(commands) + 1)]
+    return "\n".join(shlex.join([*words, "--run", run]) for words, run in zip(commands, runs, strict=True))
+
+
+def _file_of(name: str) -> Path:
+    known = config_files("sweep")
+    found = Path(name) if Path(name).is_file() else known.get(name)
+    if found is None:
+        cure = did_you_mean("list sweep", [name], list(known), f"one of {', '.join(known)}")
+        raise BadArgument("list sweep", name, "the name of a shipped sweep or its YAML file", cure)
+    return found
+
+
+def _grid(name: str, file: Path, sweep: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every combination of the values, in the order in which wandb visits them."""
+    parameters = sweep.get("parameters")
+    if not isinstance(parameters, Mapping) or not parameters:
+        _refuse(name, "`parameters` with their values", file)
+    several: dict[str, list[Any]] = {}
+    for key in sorted(parameters):
+        given = parameters[key] if isinstance(parameters[key], Mapping) else {}
+        values = [given["value"]] if set(given) == {"value"} else given.get("values")
+        if not isinstance(values, list) or not values:
+            _refuse(name, f"a list of `values` for {key}", file)
+        several[key] = values
+    for chosen in itertools.product(*several.values()):
+        yield dict(zip(several, chosen, strict=True))
+
+
+def _command(name: str, file: Path, sweep: Mapping[str, Any], chosen: Mapping[str, Any]) -> list[str]:
+    """Return the words of one command; it needs no `env`, which a shell does not."""
+    stands = {
+        "env": [],
+        "interpreter": ["python"],
+        "program": [str(sweep.get("program"))],
+        "args": [f"--{key}={value}" for key, value in chosen.items()],
+    }
+    words: list[str] = []
+    for part in map(str, sweep.get("command") or ["${interpreter}", "-m", "lmod_train", "fit", "${args}"]):
+        macro = part[2:-1] if part.startswith("${") and part.endswith("}") else ""
+        if macro and macro not in stands:
+            _refuse(name, f"a command with {', '.join(f'${{{known}}}' for known in stands)}; it has {part}", file)
+        words += stands.get(macro, [part])
+    return words
+
+
+def _refuse(name: str, expected: str, file: Path) -> NoReturn:
+    raise BadArgument("list sweep", name, expected, f"correct {file}")

@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import Action
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import yaml
-from jsonargparse import ArgumentParser, get_loader, set_loader
+from jsonargparse import ArgumentParser, DefaultHelpFormatter, get_loader, set_loader
 
 from lmod_train.cli.catalogue import parameters_of
-from lmod_train.cli.help import Help
 from lmod_train.core.own_modules import unnamed_import
 from lmod_train.core.shipped import FOLDER, config_at
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")
+
 _KEY = re.compile(r'(?:Parser key|Validation failed.*?key) "([^"]+)"|[Ff]ailed at "([^"]+)"')
+
 _EXPECTED = re.compile(r"Expected an? (path) but|Expected an? (.+?)(?:\. Got|\.?$)", re.MULTILINE)
+
 _GIVEN = re.compile(r"(?:Given value|Got value|but got):? ([^\n]+)")
+
 _NOT_FOUND = re.compile(
     r"given class_path '([\w.]+)':\s+(No module named [^\n]+|module '([\w.]+)' has no attribute '(\w+)')"
 )
+
 _OTHER_KIND = re.compile(r"Import path does not correspond to a subclass of (\w+)")
+
 _PATH = re.compile(r"\w+(?:\.\w+)+")
+
 _OF_CLASS = re.compile(r"class_path '([\w.]+)'")
+
 _DEFAULT_FILES = re.compile(r"^default config file locations:\n.*?\n\n", re.MULTILINE | re.DOTALL)
+
 _RANGE = re.compile(r'key "([^"]+)":\s+Not of type (\w+): (?:.* base 10: )?(.+?)(?: does not conform.*)?$', re.DOTALL)
+
 _SINGLE = re.compile(r"([\w.]+)='([^'\[\]{}]+)': expected (?:.* )?list\b")
+
 _NUMBERS = {"NonNegativeInt": "a whole number of at least 0", "PositiveInt": "a whole number of at least 1"}
+
 PROGRAM = "python -m lmod_train"
+
 YAML = get_loader("yaml")
 """The parser's own reading of YAML."""
+
 LONGEST = 400
 """Maximum characters of a parser's message of unknown form."""
 
@@ -165,3 +179,40 @@ def _plainly(kind: str) -> str:
 def _either(kinds: Sequence[str]) -> str:
     several = list(dict.fromkeys(kinds))
     return several[0] if len(several) == 1 else f"{', '.join(several[:-1])} or {several[-1]}"
+
+
+# Help texts of options, with the types and defaults of Python in words.
+_CLASSES = re.compile(r"default: \[Namespace\(.*\)\]", re.DOTALL)
+
+_NO_DEFAULT = re.compile(r", default: (?:\[\]|null)?(?=[,)])| \(default: (?:\[\]|null)?\)")
+
+_TYPES = {
+    "<class 'Path'>": "path",
+    "Path": "path",
+    "str": "text",
+    "int": "whole number",
+    "float": "number",
+    "bool": "true or false",
+    "NonNegativeInt": "whole number, at least 0",
+    "PositiveInt": "whole number, at least 1",
+}
+"""Type as jsonargparse writes it -> words."""
+
+
+class Help(DefaultHelpFormatter):
+    """Formatter that writes types in words and leaves out defaults that are null, empty or lists of classes."""
+
+    def _expand_help(self, action: Action) -> str:
+        text = _CLASSES.sub("default: those of the default configuration", super()._expand_help(action))
+        return _NO_DEFAULT.sub("", text).replace("``", "`")
+
+    def _format_action_invocation(self, action: Action) -> str:
+        return super()._format_action_invocation(action).replace(" \b[", "[")  # jsonargparse deletes the space by \b
+
+    def _get_type_str(self, action: Action) -> str | None:
+        """Return the type in words; None for a choice, whose words already stand beside the option."""
+        kind = super()._get_type_str(action)
+        if kind is None or kind.startswith("Literal["):
+            return None
+        kind = re.sub(r"^Optional\[(.*)\]$", r"\1", kind.removesuffix(" | null"))
+        return " or ".join(_TYPES.get(one, one) for one in kind.split(" | "))

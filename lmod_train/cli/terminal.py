@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import logging
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -33,6 +36,7 @@ def harmless() -> Iterator[None]:
 
 
 PACKAGE = str(Path(__file__).parents[1])
+
 _BY_PYTHON = warnings.formatwarning
 
 
@@ -57,3 +61,105 @@ class _Harmless:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+# Error messages for failures of the file system, such as a full disk or a folder that cannot be written.
+CURES = {
+    errno.ENOSPC: "free disk space or name a folder on another disk; the same command then continues",
+    errno.EDQUOT: "free disk space or name a folder on another disk; the same command then continues",
+    errno.EROFS: "name a folder on a disk that is not mounted read-only",
+    errno.EACCES: "name a folder or file that you may read and write, or change its permissions",
+    errno.EPERM: "name a folder or file that you may read and write, or change its permissions",
+    errno.ENOTDIR: "a file of that name exists where a folder is needed: name another folder",
+    errno.EEXIST: "a file of that name exists where a folder is needed: name another folder",
+    errno.EISDIR: "a folder of that name exists where a file is needed: name a file",
+    errno.ENOENT: "name a file or folder that exists",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "this is a symbolic link, and nothing is written through it: name a file or folder of its own",
+    errno.EIO: "the disk reports a hardware fault: name a folder on another one",
+}
+"""Error number -> next step; any other system error is a bug of ours and keeps its traceback."""
+
+
+def error_text(error: OSError) -> str:
+    """Return two lines: the file with the system's message, and the next step.
+
+    Example:
+        >>> print(error_text(NotADirectoryError(20, "Not a directory", "run/config.yaml")))
+        run/config.yaml: Not a directory
+        Next: a file of that name exists where a folder is needed: name another folder
+    """
+    places = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
+    message = error.strerror or " ".join(str(error).split())
+    where = f"{places}: " if places else ""
+    return f"{where}{message}\nNext: {CURES[error.errno or 0]}"
+
+
+# Filters for messages of libraries that users cannot act on; messages of this package are never filtered.
+WARNINGS = (
+    r"LightningCLI's args parameter is intended to run from within Python",  # `main` completes names of shipped configs
+    r"Found .* module\(s\) in eval mode",  # intended for a frozen tower
+    r"`is_gradient_checkpointing` is deprecated",  # between lightning, peft and transformers
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # between lightning and torch
+    r"The dirpath has changed from .* to .*, therefore `best_model_score`",  # an evaluation has its own folder
+    r"The '\w+' does not have many workers which may be a bottleneck",  # the option is `data.workers`
+    r"Total length of `RecordLoader` across ranks is zero",  # every record has a reply
+    r"It is recommended to use `self\.log\('(val|test)/",  # every rank logs the value of all records
+    r"Checkpoint directory .* exists and is not empty",  # a continued run
+    r"\s*(By default only one JsonargparseDeprecationWarning|``ArgumentParser\.add_instantiator`` was deprecated)",
+)
+"""Regular expressions that match the start of a warning."""
+
+LINES = (
+    r"Seed set to \d+",
+    r"GPU available: False",
+    r"TPU available: False",
+    r"HPU available: False",
+    r"💡 Tip:",
+    r"Loading `\w+` to estimate number of stepping batches",
+    r"`weights_only` was not set, defaulting to",
+    r"Restoring states from the checkpoint path at",  # "Loaded model weights" or "Restored all states" follows
+)
+"""Regular expressions that match the start of a log line of lightning."""
+
+LOGGERS = ("lightning", "lightning.pytorch", "lightning.fabric")
+"""Loggers of lightning that have a handler."""
+
+
+@contextmanager
+def silenced(is_terminal: bool) -> Iterator[None]:
+    """Silence `WARNINGS` and `LINES` in the block, and outside a terminal transformers' progress bar of loading.
+
+    Args:
+        is_terminal: Whether the output is a terminal, on which progress bars can be redrawn.
+    """
+    handlers = [handler for name in LOGGERS for handler in logging.getLogger(name).handlers]
+    with warnings.catch_warnings(), _loading_bar(is_terminal):
+        for beginning in WARNINGS:
+            warnings.filterwarnings("ignore", message=beginning)
+        for handler in handlers:
+            handler.addFilter(is_wanted)
+        try:
+            yield
+        finally:
+            for handler in handlers:
+                handler.removeFilter(is_wanted)
+
+
+def is_wanted(record: logging.LogRecord) -> bool:
+    """Return whether a log line matches none of `LINES`."""
+    return not any(re.match(beginning, record.getMessage()) for beginning in LINES)
+
+
+@contextmanager
+def _loading_bar(is_shown: bool) -> Iterator[None]:
+    from transformers.utils import logging as transformers
+
+    before = transformers.is_progress_bar_enabled()
+    if not is_shown:
+        transformers.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if before:
+            transformers.enable_progress_bar()

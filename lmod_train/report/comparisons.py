@@ -22,7 +22,10 @@ from lmod_train.scoring.comparison import (
     benjamini_hochberg,
     cochran_q,
     cohens_g,
+    detectable_difference,
+    effective_pairs,
     holm,
+    letters,
     mcnemar,
     mcnemar_by_patient,
     paired_difference,
@@ -30,8 +33,6 @@ from lmod_train.scoring.comparison import (
 from lmod_train.scoring.headline import HEADLINES, headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.letters import letters
-from lmod_train.scoring.power import detectable_difference, effective_pairs
 from lmod_train.scoring.subsets import SUBSETS
 from lmod_train.scoring.ways import FACTORS, compared_ids, once_each, question_of
 from lmod_train.tasks.conditions import Conditions

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.probability import probability_scores
-from lmod_train.scoring.retfound import healthy_class, retfound_scores
+from lmod_train.scoring.probability import probabilities_of, probability_scores
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subsets import Keys, subsets_of
 
@@ -160,7 +160,9 @@ def detection(positive: int) -> tuple[Measure, Measure]:
 
 
 ACCURACY = Measure("accuracy_strict", lambda s: ratio(_correct(s), s["items"]), items_in)
+
 KAPPA = Measure("kappa", _kappa, items_in, bounds=lambda sums: (1 - 1 / float(_differing_by_chance(sums)), 1.0))
+
 MEASURES = (
     ACCURACY,
     Measure("accuracy_answered", lambda s: ratio(_correct(s), s["answered"]), lambda c: c["answered"]),
@@ -171,3 +173,237 @@ MEASURES = (
     CHANCE,
     Measure("majority", lambda s: ratio(s["truths"].max(axis=-1), s["items"]), items_in, interval=False),
 )
+
+
+# The measures of the original RETFound program, for comparison with its published results.
+_Checked = tuple[NDArray[np.intp], Floats]
+"""Validated truths (items) and probabilities (items, classes)."""
+
+
+def retfound_scores(
+    task: str, items: Sequence[Item], truths: NDArray[np.intp], choices: Sequence[str], healthy: str | None
+) -> list[Score]:
+    """Return all nine measures as scores of the subset ``all``, with the healthy class as class 0.
+
+    Args:
+        task: Name of the task.
+        items: All items of the task.
+        truths: Index of each item's true class among `choices`, (items).
+        choices: The classes; those other than the healthy one keep their order.
+        healthy: The choice that becomes class 0; None if unknown.
+
+    Returns:
+        Nine scores without an interval, each over all items; an undefined one has no value and n = 0. An empty list
+        without a healthy class, or if an item lacks likelihoods, as the original program had them for all items.
+
+    Example:
+        >>> sure = {"a": {"ill": -0.1, "well": -3.0}, "b": {"ill": -2.0, "well": -0.2}}
+        >>> items = [Item(i, "answered", "ill", "ill", likelihoods=given) for i, given in sure.items()]
+        >>> scores = retfound_scores("demo", items, np.array([0, 1]), ("ill", "well"), "well")
+        >>> [(s.metric, s.n, s.value) for s in scores[:2]]
+        [('retfound_accuracy', 2, 1.0), ('retfound_sensitivity', 2, 1.0)]
+    """
+    if healthy is None:
+        return []
+    rows, probabilities = probabilities_of(items, choices)
+    if len(rows) < len(items) or not items:
+        return []
+    first = list(choices).index(healthy)
+    order = [first, *(i for i in range(len(choices)) if i != first)]
+    measures = retfound_measures(np.argsort(order)[truths], probabilities[:, order])
+    return [
+        Score(task, "all", name, 0, None) if np.isnan(value) else Score(task, "all", name, len(items), value)
+        for name, value in measures.items()
+    ]
+
+
+def healthy_class(choices: Sequence[str], positive: str | None = None) -> str | None:
+    """Return the healthy class: the negative one of two with a known positive one, otherwise "normal", else None.
+
+    Example:
+        >>> healthy_class(("GLAUCOMA", "NON-GLAUCOMA"), "GLAUCOMA"), healthy_class(("cataract", "glaucoma", "normal"))
+        ('NON-GLAUCOMA', 'normal')
+        >>> healthy_class(("MALE", "FEMALE")) is None
+        True
+    """
+    if positive is not None and len(choices) == 2:
+        return next(choice for choice in choices if choice != positive)
+    return next((choice for choice in choices if choice.lower() == "normal" and len(choices) > 1), None)
+
+
+def retfound_measures(truths: ArrayLike, probabilities: ArrayLike) -> dict[str, float]:
+    """Return all nine measures by name.
+
+    Args:
+        truths: Index of the true class of each item, shape (n,), 0 being the healthy one.
+        probabilities: Probability of each class for each item, shape (n, classes), at least two classes. The largest is
+            the answer, the first of equals.
+
+    Returns:
+        Name -> value: ``retfound_accuracy``, ``retfound_sensitivity``, ``retfound_specificity``,
+        ``retfound_precision``, ``retfound_g_mean``, ``retfound_f1``, ``retfound_mcc`` (in [-1, 1], the others in
+        [0, 1]), ``retfound_auroc`` and ``retfound_auprc``. NaN where undefined, and everywhere without items.
+
+    Raises:
+        BadArgument: The shapes do not match, a truth is no class, or a probability is NaN or infinite.
+
+    Example:
+        >>> truths, probabilities = [0, 0, 1, 1], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]]
+        >>> measures = retfound_measures(truths, probabilities)
+        >>> measures["retfound_sensitivity"], measures["retfound_specificity"], measures["retfound_auroc"]
+        (1.0, 0.5, 1.0)
+    """
+    return {
+        measure.__name__: measure(truths, probabilities)
+        for measure in (
+            retfound_accuracy,
+            retfound_sensitivity,
+            retfound_specificity,
+            retfound_precision,
+            retfound_g_mean,
+            retfound_f1,
+            retfound_mcc,
+            retfound_auroc,
+            retfound_auprc,
+        )
+    }
+
+
+def retfound_accuracy(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean one-against-rest accuracy of the classes 1 ... K - 1.
+
+    With many classes it is higher than top-1 accuracy, as most items are correctly "not this class"; with two classes
+    both are equal. See `retfound_measures` for arguments and errors.
+
+    Example:
+        >>> truths, one_hot = [0, 1, 2, 3], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+        >>> retfound_accuracy(truths, one_hot)  # half of the answers are right
+        0.666...
+    """
+    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
+    return _mean(ratio(hits + rejections, hits + false_alarms + misses + rejections))
+
+
+def retfound_sensitivity(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean recall of the classes 1 ... K - 1: macro recall without class 0.
+
+    NaN where one of these classes has no items. See `retfound_measures` for arguments and errors.
+    """
+    hits, _, misses, _ = _counts(truths, probabilities)
+    return _mean(ratio(hits, hits + misses))
+
+
+def retfound_specificity(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean one-against-rest specificity of the classes 1 ... K - 1.
+
+    See `retfound_measures` for arguments and errors.
+    """
+    _, false_alarms, _, rejections = _counts(truths, probabilities)
+    return _mean(ratio(rejections, rejections + false_alarms))
+
+
+def retfound_precision(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean precision of the classes 1 ... K - 1: macro precision without class 0.
+
+    NaN where one of these classes is never the answer. See `retfound_measures` for arguments and errors.
+    """
+    hits, false_alarms, _, _ = _counts(truths, probabilities)
+    return _mean(ratio(hits, hits + false_alarms))
+
+
+def retfound_g_mean(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean, over the classes 1 ... K - 1, of the geometric mean of sensitivity and specificity ("G").
+
+    See `retfound_measures` for arguments and errors.
+    """
+    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
+    return _mean(np.sqrt(ratio(hits, hits + misses) * ratio(rejections, rejections + false_alarms)))
+
+
+def retfound_f1(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean F1 of the classes 1 ... K - 1: macro F1 without class 0.
+
+    NaN where one of these classes is never the answer, has no items, or has no true positive (precision and recall
+    both 0; other definitions give 0). See `retfound_measures` for arguments and errors.
+    """
+    hits, false_alarms, misses, _ = _counts(truths, probabilities)
+    precision, recall = ratio(hits, hits + false_alarms), ratio(hits, hits + misses)
+    return _mean(ratio(2 * precision * recall, precision + recall))
+
+
+def retfound_mcc(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean Matthews correlation of the classes 1 ... K - 1, each against the others.
+
+    It differs from scikit-learn's multi-class correlation. NaN where one of these classes is never or always the truth
+    or the answer. See `retfound_measures` for arguments and errors.
+    """
+    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
+    margins = [hits + false_alarms, hits + misses, rejections + false_alarms, rejections + misses]
+    return _mean(ratio(hits * rejections - false_alarms * misses, np.sqrt(np.prod(margins, axis=0))))
+
+
+def retfound_auroc(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean area under the ROC curve of all classes, each against the others, class 0 included.
+
+    The original picked its best checkpoint by this measure on the validation split. NaN where a class has no items or
+    all of them, where the original stopped with an error. See `retfound_measures` for arguments and errors.
+    """
+    from sklearn.metrics import roc_auc_score  # takes a second to import
+
+    true, shares = _checked(truths, probabilities)
+    if not _has_every_class(true, shares):
+        return float("nan")
+    return float(roc_auc_score(_one_hot(true, shares), shares, average="macro"))
+
+
+def retfound_auprc(truths: ArrayLike, probabilities: ArrayLike) -> float:
+    """Return the mean average precision of all classes, each against the others, class 0 included.
+
+    The area under the precision-recall curve without interpolation. NaN where a class has no items or all of them. See
+    `retfound_measures` for arguments and errors.
+    """
+    from sklearn.metrics import average_precision_score  # takes a second to import
+
+    true, shares = _checked(truths, probabilities)
+    if not _has_every_class(true, shares):
+        return float("nan")
+    return float(average_precision_score(_one_hot(true, shares), shares, average="macro"))
+
+
+def _counts(truths: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return true and false positives, false and true negatives of the classes 1 ... K - 1, each (classes - 1,)."""
+    labels, shares = _checked(truths, probabilities)
+    classes = np.arange(1, shares.shape[1])
+    true = labels[:, None] == classes
+    predicted = shares.argmax(axis=1)[:, None] == classes
+    cells = (true & predicted, ~true & predicted, true & ~predicted, ~true & ~predicted)
+    hits, false_alarms, misses, rejections = (cell.sum(axis=0).astype(np.float64) for cell in cells)
+    return hits, false_alarms, misses, rejections
+
+
+def _one_hot(true: NDArray[np.intp], shares: Floats) -> NDArray[np.intp]:
+    return np.eye(shares.shape[1], dtype=np.intp)[true]
+
+
+def _has_every_class(true: NDArray[np.intp], shares: Floats) -> bool:
+    return bool(len(np.unique(true)) == shares.shape[1])
+
+
+def _mean(values: Floats) -> float:
+    """Return the mean, NaN if any class is, as in the original."""
+    return float(values.mean())
+
+
+def _checked(truths: ArrayLike, probabilities: ArrayLike) -> _Checked:
+    shares = np.asarray(probabilities, dtype=np.float64)
+    if shares.ndim != 2 or shares.shape[1] < 2:
+        raise BadArgument("probabilities", f"shape {shares.shape}", "(items, classes)", "give one column per class")
+    true = np.asarray(truths)
+    if true.shape != shares.shape[:1]:
+        raise BadArgument("truths", f"shape {true.shape}", f"({len(shares)},)", "give one truth per item")
+    if not np.isin(true, np.arange(shares.shape[1])).all():
+        odd = next(value for value in true.tolist() if value not in range(shares.shape[1]))
+        raise BadArgument("truths", odd, f"a class from 0 to {shares.shape[1] - 1}", "give the index of the class")
+    if not np.isfinite(shares).all():
+        raise BadArgument("probabilities", "NaN or infinity", "numbers", "leave items without probabilities out")
+    return true.astype(np.intp), shares

@@ -80,7 +80,7 @@ class Task(ABC):
         return True
 
     def listed(self, record: Record) -> Sequence[str]:
-        """Return the choices of a record as its prompt lists them, for other orders (`lmod_train.tasks.orders`)."""
+        """Return the choices of a record as its prompt lists them, for other orders (`lmod_train.tasks.ways`)."""
         return record.choices
 
     @abstractmethod

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from lmod_train.core.connected_components import join
 from lmod_train.core.types import Answer, Record, Reply, Unparsed
-from lmod_train.tasks.asked import asked_after
+from lmod_train.tasks.asked import Current, asked_after, current
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.current import Current, current
 from lmod_train.tasks.filled import filled, filled_texts, unfilled
 from lmod_train.tasks.reading import parse_replies
 

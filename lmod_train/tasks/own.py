@@ -11,8 +11,7 @@ from lmod_train.core.types import Answer, Parser, Prediction, Question, Record, 
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.numbers import number_scores
-from lmod_train.scoring.several import several_scores
+from lmod_train.scoring.numbers import number_scores, several_scores
 from lmod_train.scoring.text import open_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.clean import unmasked

@@ -21,7 +21,7 @@ from shown import BOXES, CHANNELS, FACTS, FINE, Shown
 from tqdm import tqdm
 
 from lmod_train.core.types import Box, Region
-from lmod_train.data.curation.markers import label_boxes, mark
+from lmod_train.data.curation.prepare import label_boxes, mark
 
 INPUT, GRID = 192, 12
 MEAN, STD = (0.42, 0.30, 0.24), (0.28, 0.22, 0.20)

@@ -28,6 +28,7 @@ from openpyxl import load_workbook
 from PIL import Image
 from tqdm import tqdm
 
+from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import OTHER, Dropped, Record, Sample
@@ -246,7 +247,7 @@ def trial(out: Path, n: int, seed: int, names: list[str]) -> int:
 
     rng = np.random.default_rng(seed)
     for name in tqdm(names or list(source_classes()), desc="draw", unit="source"):
-        import_module(f"lmod_train.phantom.folders.{name}").write(out / "raw", n, seed)
+        import_module(drawn_folders()[name]).write(out / "raw", n, seed)
     tasks: list[Task] = [Anatomy(), Glaucoma(), FourWay()]
     curate(discover(out / "raw").sources, tasks, out / "undamaged", balance=(), longest_side=96)
     shutil.copytree(out / "raw", out / "harmed")

@@ -30,7 +30,8 @@ from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.phantom.folders import refuge
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.training.doctor import data, training, weights
+from lmod_train.training.doctor import data, weights
+from lmod_train.training.doctor import recipe as training
 from lmod_train.training.doctor.examine import FROM_FILES, WITH_NETWORK
 from lmod_train.training.doctor.subject import Subject
 

@@ -37,7 +37,7 @@ from lmod_train.models.chat.answer_loss import batch_loss
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.encoding import Images, encode
 from lmod_train.models.chat.family import family_of
-from lmod_train.models.chat.greedy import greedy
+from lmod_train.models.chat.generation import greedy
 from lmod_train.models.chat.prefixes import Asked
 from lmod_train.models.modules.optimisation import Optimisation, optimiser
 

@@ -31,6 +31,7 @@ from damage import TABLES, dropped_reasons, notes_of, shown, tables_of
 from hostile_files import ARRAYS, HARMLESS, IMAGES, LINES, MASKS, NO_FILES, NOTES, SHEETS, Harm
 from tqdm import tqdm
 
+from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Dropped, Sample
@@ -181,7 +182,7 @@ def main() -> int:
 def trial(out: Path, files: int, n: int, seed: int, names: list[str]) -> int:
     """Draw, curate, plant, measure, curate again, compare and print; returns 1 where anything went wrong."""
     for name in tqdm(names or list(source_classes()), desc="draw", unit="source"):
-        import_module(f"lmod_train.phantom.folders.{name}").write(out / "raw", n, seed)
+        import_module(drawn_folders()[name]).write(out / "raw", n, seed)
     tasks: list[Task] = [Anatomy(), Glaucoma(), FourWay()]
     curate(discover(out / "raw").sources, tasks, out / "undamaged", balance=(), longest_side=96)
     shutil.copytree(out / "raw", out / "harmed")

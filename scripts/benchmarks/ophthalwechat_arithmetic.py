@@ -1,4 +1,4 @@
-"""Recomputes what the printed results of OphthalWeChat show about one another, from `lmod_train/report/papers`.
+"""Recomputes what the printed results of OphthalWeChat show about one another, from `lmod_train/extensions/papers`.
 
     python scripts/benchmarks/ophthalwechat_arithmetic.py
 

@@ -25,7 +25,7 @@ from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.checkpoint import load
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.chat.greedy import greedy
+from lmod_train.models.chat.generation import greedy
 from lmod_train.models.chat.prefixes import Asked
 
 Tokens = list[list[int]]

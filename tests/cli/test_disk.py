@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.cli import main
-from lmod_train.cli.disk import CURES
+from lmod_train.cli.terminal import CURES
 
 
 @pytest.mark.parametrize("number", sorted(CURES))

@@ -6,7 +6,8 @@ import signal
 import pytest
 import torch
 
-from lmod_train.cli import experiment, fit
+from lmod_train.cli import experiment
+from lmod_train.cli import experiment as fit
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.shipped import configs_folder
 from lmod_train.models.modules.base import LmodModule

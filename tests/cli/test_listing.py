@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.cli import catalogue, listing
+from lmod_train.core.shipped import config_files, configs_folder
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.tasks.base import Task
@@ -70,14 +71,14 @@ def test_what_is_listed_is_what_importing_finds(base: type, room: str):
 def test_each_model_config_is_listed_with_how_to_choose_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "tiny.yaml").write_text("# A tiny one.\n# Paper: none.\nclass_path: a.b.C\n")
-    monkeypatch.setattr(listing, "configs_folder", lambda: tmp_path)
+    monkeypatch.setattr("lmod_train.core.shipped.config_folders", lambda: [tmp_path])
     assert listing.models() == (
         f"tiny  (--model {tmp_path / 'model' / 'tiny.yaml'})\n  a.b.C\n  A tiny one.\n  Paper: none."
     )
 
 
 def test_the_shipped_configs_are_found_in_a_checkout():
-    assert (listing.configs_folder() / "curate" / "default.yaml").exists()
+    assert (configs_folder() / "curate" / "default.yaml").exists()
 
 
 def test_every_source_is_listed_with_licence_address_and_folders():
@@ -96,7 +97,7 @@ def test_what_a_source_does_not_state_is_listed_as_unknown(tmp_path: Path, monke
     (tmp_path / "data" / "sources").mkdir(parents=True)
     (tmp_path / "data" / "sources" / "bare.py").write_text('class Bare(Source):\n    """Bare."""\n    name = "bare"\n')
     monkeypatch.setattr(catalogue, "PACKAGE", tmp_path)
-    assert listing.sources() == (
+    assert listing.sources().startswith(
         "bare  (?; licence: ?)\n  lmod_train.data.sources.bare.Bare\n  Published at: ?\n"
         "  Bare.\n  Expected folders:\n  ?"
     )
@@ -111,6 +112,5 @@ def test_a_reader_that_stops_early_is_no_error():
 
 def test_every_experiment_and_curation_is_listed_with_its_name_and_its_first_line():
     lines = listing.configs().splitlines()
-    files = [*listing.configs_folder().glob("*.yaml"), *(listing.configs_folder() / "curate").glob("*.yaml")]
-    assert sorted(line.split()[2] for line in lines) == sorted(file.stem for file in files)
+    assert sorted(line.split()[2] for line in lines) == sorted([*config_files(), *config_files("curate")])
     assert all(len(line.split()) > 3 for line in lines), "each says in its first comment what it is"

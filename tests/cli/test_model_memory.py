@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.cli.model_table import gpu_memory
+from lmod_train.cli.listing import gpu_memory
 from lmod_train.core.artifacts.model_facts import known_models
 
 MODELS = {model.name: model for model in known_models()}

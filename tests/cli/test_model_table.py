@@ -11,7 +11,7 @@ from datetime import date
 import pytest
 
 from lmod_train.cli import main
-from lmod_train.cli.model_table import COLUMNS, comma_separated, markdown
+from lmod_train.cli.listing import COLUMNS, comma_separated, markdown
 from lmod_train.core.artifacts.model_facts import Cache, ModelFacts, PublishedRow, known_models
 from tests.docs.pages import DOCS
 

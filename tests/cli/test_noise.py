@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.cli.noise import is_wanted, silenced
+from lmod_train.cli.terminal import is_wanted, silenced
 from lmod_train.core.shipped import configs_folder
 from tests import forks
 

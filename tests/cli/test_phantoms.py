@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,10 @@ from PIL import Image
 
 from lmod_train import cli
 from lmod_train.cli import phantoms
+from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.extension import named
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.phantom import contact_sheet
 from lmod_train.phantom.contact_sheet import Tile
@@ -27,7 +28,7 @@ FEW = ("cataract_1k", "eye_diseases", "oimhs", "refuge")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     raw = tmp_path_factory.mktemp("raw")
     for name in FEW:
-        import_module(f"lmod_train.phantom.folders.{name}").write(raw, N, SEED, workers=0)
+        named(drawn_folders()[name]).write(raw, N, SEED, workers=0)
     return raw
 
 
@@ -40,7 +41,7 @@ def test_a_source_is_shown_with_its_name_and_the_boxes_of_its_truth(
 @pytest.mark.slow
 def test_every_source_is_shown(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for name in source_classes().keys() - set(FEW):
-        import_module(f"lmod_train.phantom.folders.{name}").write(folder, N, SEED, workers=0)
+        named(drawn_folders()[name]).write(folder, N, SEED, workers=0)
     is_shown(tuple(source_classes()), folder, tmp_path, monkeypatch)
 
 
@@ -51,7 +52,7 @@ def is_shown(names: tuple[str, ...], folder: Path, tmp_path: Path, monkeypatch: 
     assert [tile.title for tile in tiles[::3]] == [f"{n} · {source_classes()[n].modality}" for n in names]
     for tile in tiles:
         source = tile.title.partition(" ")[0]
-        truths = {t.key: t for t in import_module(f"lmod_train.phantom.folders.{source}").truths(N, SEED)}
+        truths = {t.key: t for t in named(drawn_folders()[source]).truths(N, SEED)}
         truth = truths[tile.lines[0]]
         assert tile.boxes == truth.boxes
         assert tile.lines[1:] == tuple(filter(None, [phantoms.labels_of(truth)]))

@@ -9,7 +9,7 @@ from lmod_train import cli
 from lmod_train.cli.shipped import by_name
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_files, configs_folder, shipped_as
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from lmod_train.core.shipped import configs_folder
     ],
 )
 def test_a_name_becomes_a_path_in_both_spellings(command: str, typed: list[str], file: str):
-    path = str(configs_folder() / file)
+    path = str(shipped_as(f"configs/{file}"))
     assert by_name(command, typed) == [typed[0], path]
     assert by_name(command, ["=".join(typed)]) == [f"{typed[0]}={path}"]
 
@@ -40,7 +40,7 @@ def test_a_name_becomes_a_path_in_both_spellings(command: str, typed: list[str],
 )
 def test_one_task_becomes_a_list_of_one(command: str, option: str, typed: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(configs_folder().parent)
-    path = typed if "/" in typed else configs_folder() / "task" / f"{typed}.yaml"
+    path = config_files("task")[Path(typed).stem]
     assert by_name(command, [option, typed]) == [option, f"[{path}]"]
     assert by_name(command, [f"{option}={typed}"]) == [f"{option}=[{path}]"]
 
@@ -92,8 +92,8 @@ def test_an_unknown_name_in_a_list_gets_the_closest(command: str, typed: list[st
 def test_every_shipped_task_and_source_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     for kind, option in (("task", "--tasks"), ("source", "--sources")):
-        for file in sorted((configs_folder() / kind).glob("*.yaml")):
-            assert str(file) in by_name("curate", [option, file.stem])[1]
+        for name, file in config_files(kind).items():
+            assert str(file) in by_name("curate", [option, name])[1]
 
 
 @pytest.mark.parametrize("content", ["[sex.yaml, chain.yaml]", "- class_path: x", "a: [", "", None])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmod_train.core import unpickling
-from lmod_train.core.unpickling import ArrayProblem, unpickled
+from lmod_train.core import arrays as unpickling
+from lmod_train.core.arrays import ArrayProblem, unpickled
 
 PLAIN = [
     np.arange(12, dtype=np.int16).reshape(3, 4),

@@ -15,9 +15,9 @@ from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.artifacts.training_set import training_warnings
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import Reply
+from lmod_train.extensions.clinical.operating import OperatingPoints
 from lmod_train.report.folds import pool
 from lmod_train.report.report import report
-from lmod_train.report.sections.operating_points import OperatingPoints
 from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.seeds import seeds_text

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.scoring.letters import letters
+from lmod_train.scoring.comparison import letters
 
 
 def held(count, differing):

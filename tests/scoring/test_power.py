@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from lmod_train.scoring.comparison import mcnemar_by_patient
-from lmod_train.scoring.power import detectable_difference, effective_pairs, power
+from lmod_train.scoring.comparison import detectable_difference, effective_pairs, mcnemar_by_patient, power
 from tests.tabled import tabled
 
 

@@ -9,9 +9,15 @@ import pytest
 from sklearn import metrics
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.scoring.classification import classification_scores
+from lmod_train.scoring.classification import (
+    classification_scores,
+    retfound_accuracy,
+    retfound_auroc,
+    retfound_f1,
+    retfound_mcc,
+    retfound_measures,
+)
 from lmod_train.scoring.grading import grading_scores
-from lmod_train.scoring.retfound import retfound_accuracy, retfound_auroc, retfound_f1, retfound_mcc, retfound_measures
 from tests.formula import table
 from tests.scoring.make import item
 from tests.tabled import tabled

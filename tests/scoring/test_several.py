@@ -9,7 +9,7 @@ from sklearn.metrics import f1_score
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.several import several_scores
+from lmod_train.scoring.numbers import several_scores
 
 CHOICES = ("drusen", "exudates", "scar")
 

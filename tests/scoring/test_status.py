@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
-from lmod_train.scoring.status import (
-    CHANCE,
-    STATUS_SHARES,
-    STATUSES,
-    status_columns,
-)
+from lmod_train.scoring.status import CHANCE, STATUS_SHARES, STATUSES, status_columns
 from tests.scoring.make import item
 
 REPLIED = [status for status in STATUSES if status != "failed"]

@@ -1,8 +1,9 @@
 """Phantoms of every source of chains, drawn once; curated in several ways, and never changed."""
 
-from importlib import import_module
-
 import pytest
+
+from lmod_train.cli.phantoms import drawn_folders
+from lmod_train.core.extension import named
 
 DRAWN = {"oimhs": 32, "brset": 40, "idrid": 16, "refuge": 12, "origa": 10, "g1020": 10}
 DRAWN |= {"fairseg": 10, "cataract_detection_2": 10, "cataract_1k": 16}
@@ -13,7 +14,7 @@ SIZE = 128
 def drawn(tmp_path_factory):
     root = tmp_path_factory.mktemp("chains")
     for name, n in {**DRAWN, "xpcr": 10}.items():
-        import_module(f"lmod_train.phantom.folders.{name}").write(root / name, n, 3, size=SIZE, workers=0)
+        named(drawn_folders()[name]).write(root / name, n, 3, size=SIZE, workers=0)
     return root
 
 
@@ -22,7 +23,7 @@ def truths():
     """The truth of each phantom of `drawn` but X-PCR, by source and key."""
     found = {}
     for name, n in DRAWN.items():
-        folder = import_module(f"lmod_train.phantom.folders.{name}")
+        folder = named(drawn_folders()[name])
         options = ({} if name == "brset" else {"size": SIZE}) | ({"lesions": True} if name == "idrid" else {})
         found |= {(name, truth.key): truth for truth in folder.truths(n, 3, **options)}
     return found

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.core.types import Reply
-from lmod_train.tasks.current import Current, current, newest
+from lmod_train.tasks.asked import Current, current, newest
 
 replies = st.lists(
     st.builds(

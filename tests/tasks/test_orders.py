@@ -16,9 +16,8 @@ from lmod_train.core.types import Message, Part, Reply
 from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.age_group import PROMPTS, AgeGroup
 from lmod_train.tasks.four_way import PROMPT, FourWay
-from lmod_train.tasks.orders import SEPARATORS, count_orders, names_others, permutation, reordered
 from lmod_train.tasks.parsing.option import parse_option
-from lmod_train.tasks.ways import Ways, in_every_way
+from lmod_train.tasks.ways import SEPARATORS, Ways, count_orders, in_every_way, names_others, permutation, reordered
 from tests.tabled import tabled
 from tests.tiny import record
 

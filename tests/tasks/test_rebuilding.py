@@ -10,10 +10,9 @@ from lmod_train.core.errors import Untrusted
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.building import build
+from lmod_train.tasks.building import all_rebuilt, build, rebuilt
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe
-from lmod_train.tasks.rebuilding import all_rebuilt, rebuilt
 from lmod_train.tasks.trust import Trust
 from tests.tabled import tabled
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.data.datamodules.replay import read_conversations
+from lmod_train.data.datamodules.records import read_conversations
 from lmod_train.extensions.xpcr.stages import CLASSES, STAGE_NAMES, STAGES
 from lmod_train.tasks.filled import unfilled
 from lmod_train.tasks.regimes import in_regime

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.option_letters import lettered
 from lmod_train.core.types import Message, Part
-from lmod_train.tasks.shots import Examples, with_examples
+from lmod_train.tasks.ways import Examples, with_examples
 from tests.tabled import tabled
 from tests.tiny import record
 

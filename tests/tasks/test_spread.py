@@ -14,8 +14,7 @@ from lmod_train.scoring.account import share_failed
 from lmod_train.scoring.items import group_of
 from lmod_train.scoring.metrics.prediction import PredictionMetric
 from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
-from lmod_train.tasks.reading import parse_replies, scores_of
-from lmod_train.tasks.spread import scores_with_spread
+from lmod_train.tasks.reading import parse_replies, scores_of, scores_with_spread
 from lmod_train.tasks.ways import Ways, in_every_way
 from tests.scoring.make import by_metric
 from tests.tabled import tabled

@@ -12,9 +12,9 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lmod_train.core.artifacts.parquet import each_row, read_rows, write_rows
+from lmod_train.core.artifacts.parquet import check_filled, each_row, read_rows, read_table, rows_in, write_rows
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
-from lmod_train.core.errors import CuratedDamaged, NotAsked
+from lmod_train.core.errors import BadArgument, CuratedDamaged, NotAsked
 from lmod_train.core.links import check_link
 from lmod_train.core.types import Box, Message, Part, Patient, Record, Region
 
@@ -165,7 +165,32 @@ def curated_images(curated: Path) -> dict[str, set[str]]:
 
 
 def _columns(curated: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield some columns of each row of a curated folder."""
+    """Yield some columns of each row of a curated folder; names of images are left to who opens them."""
     for file in sorted((curated / "records").glob("*.parquet")):
         check_link(curated, file)
-        yield from each_row(file, RECORD_SCHEMA, CuratedDamaged, names)
+        table = read_table(file, CuratedDamaged, names)
+        if not table.schema.equals(pa.schema([RECORD_SCHEMA.field(name) for name in names])):
+            raise CuratedDamaged(file, f"lacks the columns {', '.join(names)}")
+        rows = rows_in(file, table, CuratedDamaged)
+        check_filled(file, rows)
+        yield from rows
+
+
+# Files of record ids, one per line, as `subset` writes them.
+
+
+def read_ids(path: Path, option: str) -> frozenset[str]:
+    """Return the record ids in a file.
+
+    Args:
+        path: The file.
+        option: Option that names the file, for errors.
+
+    Raises:
+        BadArgument: The file is missing or empty.
+    """
+    ids = path.read_text(encoding="utf-8").split() if path.is_file() else []
+    if not ids:
+        cure = "draw one: `python -m lmod_train subset CURATED --n 1000`"
+        raise BadArgument(option, str(path), "a file of record ids, one per line", cure)
+    return frozenset(ids)

@@ -10,7 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from PIL import Image
+
 from lmod_train.core.artifacts.records import chain_id
+from lmod_train.core.curated import Curated
 from lmod_train.core.errors import LmodError
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.shuffling import shuffle_key
@@ -19,7 +23,7 @@ from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation.copies import ORIENTATIONS, SURE
 from lmod_train.data.curation.families import Likeness, place_of
 from lmod_train.data.curation.foreign import Photograph
-from lmod_train.data.curation.mean_image import FEWEST, mean_path, write_mean_image
+from lmod_train.data.curation.images import write_image
 from lmod_train.data.curation.prepare import Plan, Prepared, numbered
 from lmod_train.data.curation.records import Picture, PlacedQuestion, ask_all, draw_balanced, image_places, left_out
 from lmod_train.data.curation.splits import Place
@@ -426,3 +430,39 @@ def check_chains(asked: Iterable[PlacedQuestion]) -> None:
                     f"Next: name each chain uniquely within its source, e.g. by the sample's key, or give its samples "
                     f"one `group`"
                 )
+
+
+# The mean image of a source and modality: what is shown where nothing of one eye may be seen.
+MOST = 200
+"""Images of which the mean is taken, drawn by their names."""
+
+FEWEST = 5
+"""Images of which there is a mean: that of fewer shows each of them."""
+
+
+def mean_path(source: str, modality: str) -> str:
+    """Return the path of the mean image of a source and modality, relative to the curated folder.
+
+    Example:
+        >>> mean_path("refuge", "CFP")
+        'images/refuge/CFP.mean.jpg'
+    """
+    return f"images/{source}/{modality or 'images'}.mean.jpg"
+
+
+def write_mean_image(out: Path, path: str, images: Sequence[str]) -> str:
+    """Write the mean of curated images, each in the size that most of them have; return the SHA-256 of the file.
+
+    Args:
+        out: The curated folder.
+        path: Of `mean_path`.
+        images: Paths of plain images, at least `FEWEST`; of more than `MOST`, these are drawn.
+    """
+    curated = Curated(out)
+    drawn = sorted(set(images), key=lambda name: shuffle_key(0, "mean", name))[:MOST]
+    size = Counter(curated.rgb(name).size for name in drawn).most_common(1)[0][0]
+    total = np.zeros((size[1], size[0], 3))
+    for name in drawn:
+        total += np.asarray(curated.rgb(name).resize(size, Image.Resampling.BOX), dtype=np.float64)
+    mean = Image.fromarray(np.round(total / len(drawn)).astype(np.uint8))
+    return write_image(out / path, mean)

@@ -7,11 +7,15 @@ before the balance is known; those no record shows are removed.
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,27 +23,31 @@ from jsonargparse.typing import NonNegativeInt
 from tqdm import tqdm
 
 from lmod_train.core.artifacts.manifest import read_manifest, write_json
-from lmod_train.core.errors import BadArgument, CurationConflict
-from lmod_train.core.files import make_folder, remove, sha256_of
+from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.errors import BadArgument, CurationConflict, LmodError
+from lmod_train.core.files import make_folder, remove, remove_empty, sha256_of, sweep
 from lmod_train.core.lock import is_empty
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation import manifest
 from lmod_train.data.curation.accepted import Named, Refusal
+from lmod_train.data.curation.asking import Questions, ask
 from lmod_train.data.curation.balance import Over
 from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule
-from lmod_train.data.curation.cluster import cluster_crew
-from lmod_train.data.curation.division import divide
+from lmod_train.data.curation.division import Divided, divide, shown_images
 from lmod_train.data.curation.evidence import SHAPE_SHARE, TELLING, Shapes
+from lmod_train.data.curation.families import account as family_account
 from lmod_train.data.curation.filters import BoxFilter, cutoff_of
-from lmod_train.data.curation.images import used_bits
+from lmod_train.data.curation.images import FORMAT, used_bits
 from lmod_train.data.curation.inputs import Inputs, read_sources
 from lmod_train.data.curation.journal import NAME, Journal, differing
+from lmod_train.data.curation.leakage import ImagePair, account, copies_to_drop, find_pairs
 from lmod_train.data.curation.orientation import Turned
-from lmod_train.data.curation.prepare import Plan, extents_all, lost, measure_all, prepare_all
-from lmod_train.data.curation.results import Results, write_results
+from lmod_train.data.curation.prepare import Plan, Prepared, extents_all, lost, measure_all, prepare_all
+from lmod_train.data.curation.records import count, records_of
 from lmod_train.data.curation.sharing import ImageIndex, images_of, prepared_sample
 from lmod_train.data.curation.splits import Place, split
+from lmod_train.data.curation.versions import versions
 from lmod_train.data.curation.workers import Crew, local_crew, run
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
@@ -276,3 +284,225 @@ def finished(out: Path, head: dict[str, Any], refusal: Refusal) -> dict[str, Any
     refusal.raise_for(manifest.read_dropped(out / "dropped.csv"), out / "dropped.csv")
     tqdm.write(f"{out} is finished: same settings and inputs, nothing to do", file=sys.stderr)
     return written
+
+
+# What a curation leaves on the disk besides images: drops, leaks, files, records, and their account.
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What became of everything that was read.
+
+    Attributes:
+        inputs: What the sources hold.
+        images: The images that the samples show.
+        done: What became of each sample, by source and key.
+        prepared: What became of each image, by source and key.
+        divided: Groups and splits.
+    """
+
+    inputs: Inputs
+    images: ImageIndex
+    done: Mapping[Place, Prepared]
+    prepared: Mapping[Place, Prepared]
+    divided: Divided
+
+
+def write_results(
+    sources: Sequence[Source],
+    plan: Plan,
+    results: Results,
+    settings: Mapping[str, Any],
+    foreign: Path | None,
+    refusal: Refusal,
+) -> dict[str, Any]:
+    """Ask every task, write drops, leaks and records, and return the manifest's account; no record, no image.
+
+    Raises:
+        StrictDrops: Something was dropped that is not accepted; ``dropped.csv`` lists it and no record is written.
+    """
+    divided = results.divided
+    pairs = find_pairs(shown_images(divided, results.images, results.prepared), divided.alike)
+    copies = _copies(pairs, results) if settings["copies"] == "drop" else []
+    out = {(s.source, s.key) for s in copies}
+    kept = [s for s in divided.samples if (s.source, s.key) in divided.splits.keys() - out]
+    asked = ask(plan, kept, results.done, divided.splits, results.prepared, settings, foreign, divided.alike)
+    dropped = [*_dropped(results, copies), *asked.dropped]
+    roots = {s.name: s.root for s in sources} | ({abroad.NAME: foreign} if foreign else {})
+    manifest.write_dropped(plan.out / "dropped.csv", dropped, roots)
+    refusal.raise_for(dropped, plan.out / "dropped.csv")
+    _write_tables(plan.out, results, pairs)
+    shown = _write_records(plan.out, asked)
+    _sweep(plan.out, shown)
+    used = [p for p in asked.photographs if p.image in shown]
+    return {
+        "sources": manifest.source_notes(sources, results.done.values(), results.prepared, kept),
+        "counts": {name: count(questions) for name, questions in asked.by_task.items()},
+        "dropped": manifest.drop_counts(dropped),
+        "dropped_extents": manifest.extent_counts(dropped),
+        "dropped_boxes": manifest.box_counts(results.done.values()),
+        "balance": asked.balanced,
+        "families": {**family_account(divided.images, divided.alike), "contradictory": len(divided.contradictory)},
+        "leakage": account(pairs),
+        "images": {**FORMAT, "longest_side": plan.longest_side, "files": len(shown)},
+        **({"joined_parts": [asdict(one) for one in asked.joined]} if asked.joined else {}),
+        **({"accounts": asked.accounts} if asked.accounts else {}),
+        **({"foreign": abroad.note(foreign, used)} if used else {}),
+    }
+
+
+def _copies(pairs: Sequence[ImagePair], results: Results) -> list[Sample]:
+    """Return the samples that show an exact copy which is in another split."""
+    out = copies_to_drop(pairs)
+    return [s for s in results.inputs.samples if out & {(s.source, key) for key in s.image_keys}]
+
+
+def _dropped(results: Results, copies: Sequence[Sample]) -> list[Dropped]:
+    """Return what was left out until the questions are asked."""
+    prepared = [p.dropped for p in results.done.values() if p.dropped is not None]
+    prepared += [one for p in results.prepared.values() for one in p.listed]
+    crossing = [Dropped.of(s, "leakage", "copy_in_other_split") for s in copies]
+    return [*results.inputs.dropped, *prepared, *results.divided.contradictory, *results.divided.moved, *crossing]
+
+
+def _write_tables(out: Path, results: Results, pairs: Sequence[ImagePair]) -> None:
+    rows = manifest.file_rows(results.divided.images, results.prepared)
+    manifest.write_table(out / "files.csv", manifest.FILE_COLUMNS, rows)
+    if pairs:
+        manifest.write_table(out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row() for p in pairs))
+
+
+def _write_records(out: Path, asked: Questions) -> set[str]:
+    """Write the records of every task and return the images that they show."""
+    shown: set[str] = set()
+    for name, questions in asked.by_task.items():
+        records = records_of(questions)
+        write_records(out / "records" / f"{name}.parquet", records)
+        shown.update(image for r in records for image in (*r.image, *r.image_plain))
+    return shown
+
+
+def _sweep(out: Path, shown: set[str]) -> None:
+    """Remove images that no record shows, and what a kill left half-written."""
+    for file in list((out / "images").rglob("*")):
+        if file.is_file() and file.relative_to(out).as_posix() not in shown:
+            remove(file)
+    for folder in sorted((f for f in (out / "images").rglob("*") if f.is_dir()), reverse=True):
+        if not any(folder.iterdir()):
+            remove_empty(folder)
+    for place in (out, out / "records"):
+        sweep(place, older=0)
+
+
+# Run jobs on a Dask cluster that is already running: other machines, the same folders, the same bytes.
+TIMEOUT = 20.0
+"""Seconds in which the scheduler must answer and show a worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a worker sends back: the result, and what it did not see on its machine."""
+
+    result: Any
+    machine: str
+    unseen: tuple[str, ...]
+
+
+@contextmanager
+def cluster_crew(address: str, beacon: Path, timeout: float = TIMEOUT) -> Iterator[Crew]:
+    """Give the workers of a running Dask scheduler.
+
+    Every worker must have this package in the same versions and see the raw and the curated folder under the same
+    absolute paths; the first is checked now, the second with every job, as workers come and go.
+
+    Args:
+        address: Of the scheduler, as `dask scheduler` prints it, e.g. ``tcp://10.0.0.1:8786``.
+        beacon: A file of the curated folder, absolute: a worker that does not see it would write images elsewhere.
+        timeout: Seconds to wait for the scheduler and for the first worker.
+
+    Raises:
+        BadArgument: `distributed` is not installed, nobody answers at the address, or there is no worker.
+        LmodError: A worker has other versions or cannot import this package.
+    """
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        expected = "the package `distributed`, which is not installed"
+        raise BadArgument("scheduler", address, expected, "`pip install lmod-train[cluster]`") from error
+    try:
+        client = distributed.Client(address, timeout=timeout, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        expected = f"a Dask scheduler that answers within {timeout:g} s ({type(error).__name__}: {error})"
+        cure = (
+            "start one with `dask scheduler` and give its address, or leave `--scheduler` out to work on this machine"
+        )
+        raise BadArgument("scheduler", address, expected, cure) from error
+    try:
+        _check_workers(client, address, timeout)
+        message = (
+            f"scheduler={address!r}: the cluster was lost, or a job killed its workers again and again.\n"
+            f"Next: look into the workers' logs (memory?) and run the same command again; what is done is kept"
+        )
+        yield Crew(
+            client.get_executor(pure=False),  # a job writes files: never take a result of earlier for it
+            2 * max(1, sum(client.nthreads().values())),
+            send=lambda job: partial(_look, job=job, beacon=str(beacon)),
+            take=_taken,
+            fallen=(distributed.KilledWorker, distributed.comm.CommClosedError, CancelledError),
+            message=message,
+        )
+    finally:
+        client.close(timeout=timeout)
+
+
+def _check_workers(client: Any, address: str, timeout: float) -> None:
+    try:
+        client.wait_for_workers(1, timeout=timeout)
+    except TimeoutError as error:
+        expected = f"a cluster with at least one worker after {timeout:g} s"
+        raise BadArgument("scheduler", address, expected, f"start some: `dask worker {address}`") from error
+    for worker, answer in client.run(_versions_there, on_error="return").items():
+        if isinstance(answer, BaseException):
+            raise LmodError(
+                f"scheduler={address!r}: worker {worker} cannot use this package ({type(answer).__name__}: {answer}).\n"
+                f"Next: install the same version of lmod-train in the workers' environment"
+            )
+        if lines := differing(versions(), answer):
+            raise LmodError(
+                f"scheduler={address!r}: worker {worker} has other versions (here -> there): {'; '.join(lines)}; "
+                f"its images would have other bytes.\nNext: start workers from the same environment as this command"
+            )
+
+
+def _versions_there() -> dict[str, str]:
+    return versions()
+
+
+def _look(things: Sequence[Sample], job: Callable[[Sequence[Sample]], Any], beacon: str) -> Done:
+    """Run a job where the curated folder is seen, and list the raw files that are not.
+
+    Raises:
+        LmodError: It is not seen: images would be written where nobody finds them.
+    """
+    machine = socket.gethostname()
+    if not Path(beacon).exists():
+        raise LmodError(_blind(machine, beacon))
+    raw = (file for s in things for file in (s.own_image, *(m.path for m in s.masks)))
+    unseen = tuple(str(file) for file in raw if not file.is_file())
+    return Done(job(things), machine, unseen)
+
+
+def _taken(done: Done) -> Any:
+    """Return the result of a job, unless a file that is here was not there."""
+    for file in done.unseen:
+        if Path(file).is_file():
+            raise LmodError(_blind(done.machine, file))
+    return done.result
+
+
+def _blind(machine: str, file: str) -> str:
+    return (
+        f"a worker on {machine} does not see {file}, which is there on this machine.\n"
+        f"Next: give every worker the raw folders and `--out` under the same paths (a shared file system), "
+        f"or leave `--scheduler` out; what is done is kept"
+    )

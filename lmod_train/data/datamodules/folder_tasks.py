@@ -8,8 +8,7 @@ from typing import Any
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import BadArgument
-from lmod_train.tasks.building import Configured
-from lmod_train.tasks.rebuilding import rebuilt
+from lmod_train.tasks.building import Configured, rebuilt
 from lmod_train.tasks.trust import Trust
 
 

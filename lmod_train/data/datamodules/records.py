@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,8 +12,7 @@ from lightning import LightningDataModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.artifacts.record_ids import read_ids
-from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.artifacts.records import read_ids, read_records
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.shipped import config_files
@@ -24,8 +24,6 @@ from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks
 from lmod_train.data.datamodules.lengths import length_of
 from lmod_train.data.datamodules.loader import RecordLoader
 from lmod_train.data.datamodules.order import ImageBatches, by_image
-from lmod_train.data.datamodules.replay import TASKS as CONVERSATIONS
-from lmod_train.data.datamodules.replay import read_conversations, replayed
 from lmod_train.data.datamodules.selection import Selection, families_of
 from lmod_train.data.datamodules.shard import Shard
 from lmod_train.data.datamodules.steps import Steps, Weighing
@@ -344,7 +342,7 @@ class RecordsDataModule(LightningDataModule):
     def _own(self) -> list[Record]:
         own = self._after_truths("train")
         if self._replay and self._replay_from == self.curated:
-            return [r for r in own if r.task not in CONVERSATIONS]  # these are added by their share
+            return [r for r in own if r.task not in TASKS]  # these are added by their share
         return own
 
     def _general(self) -> list[Record]:
@@ -476,3 +474,56 @@ def _how_to_curate(task: str) -> str:
 def _refuse_cascade(records: Sequence[Record]) -> list[Record]:
     """Refuse to ask questions whose words hold earlier answers where nothing collects the answers."""
     raise RuntimeError("a cascade needs the callback GenerationEval, which collects the earlier answers")
+
+
+# General conversations that are added to training against forgetting.
+TASKS = ("conversation", "yes_no_conversation")
+"""Names of the tasks whose records are general conversations."""
+
+IMPORT = "`python -m lmod_train import FILE --images DIR --out CURATED` writes such a folder from LLaVA's conversations"
+
+
+def read_conversations(folder: Path) -> list[Record]:
+    """Return the training conversations of a folder in id order, with absolute image paths.
+
+    Raises:
+        ArtifactError: The folder is not curated.
+        BadArgument: There are no conversations in its training split, or one contains answers to earlier questions.
+    """
+    read_manifest(folder)
+    root = folder.absolute()
+    found = [
+        replace(r, image=_below(root, r.image), image_plain=_below(root, r.image_plain))
+        for r in read_records(folder / "records")
+        if r.task in TASKS and r.split == "train"
+    ]
+    if not found:
+        expected = f"a folder with records of the task {TASKS[0]} in the split train"
+        raise BadArgument("data.replay_from", str(folder), expected, f"name one; {IMPORT}")
+    in_regime(found, {}, "independent", {})  # refuses questions that hold answers to others
+    return sorted(found, key=lambda r: r.id)
+
+
+def _below(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(root / path) for path in paths)
+
+
+def replayed(own: int, share: float) -> int:
+    """Return the number of conversations whose share of an epoch with `own` other questions is `share`.
+
+    It is at least 1 if `share` and `own` are above 0.
+
+    Args:
+        own: Number of questions of the tasks in the epoch.
+        share: Share of the conversations, in [0, 1).
+
+    Raises:
+        BadArgument: `share` is out of its range.
+
+    Example:
+        >>> replayed(95, 0.05), replayed(80, 0.2), replayed(10, 0.0)
+        (5, 20, 0)
+    """
+    if not 0 <= share < 1:
+        raise BadArgument("data.replay", share, "a share from 0 to below 1", "0.05 to 0.2 is usual against forgetting")
+    return max(1, round(own * share / (1 - share))) if share and own else 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jinja2 import Environment
 
-from lmod_train.core.artifacts.record_ids import read_ids
+from lmod_train.core.artifacts.records import read_ids
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder

@@ -17,9 +17,9 @@ from lightning.pytorch.cli import LightningArgumentParser
 
 from lmod_train.cli.ended import Ended, asked
 from lmod_train.cli.experiment import Experiment, options, performed
-from lmod_train.cli.noise import silenced
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.cli.run_config import compare
+from lmod_train.cli.terminal import silenced
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records

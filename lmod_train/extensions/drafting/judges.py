@@ -37,9 +37,9 @@ from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_score
 from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.scoring.status import PENDING, is_pending
 from lmod_train.scoring.text import contains, words_of
+from lmod_train.tasks.asked import current
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
-from lmod_train.tasks.current import current
 from lmod_train.tasks.reading import parse_replies
 from lmod_train.tasks.run_scores import RunScores
 

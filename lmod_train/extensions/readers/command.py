@@ -93,8 +93,8 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
     from lmod_train.core.lock import locked
     from lmod_train.core.tables import markdown
     from lmod_train.extensions.readers.answers import read_answers, write_run
+    from lmod_train.tasks.building import all_rebuilt
     from lmod_train.tasks.headline import headline, headline_table
-    from lmod_train.tasks.rebuilding import all_rebuilt
     from lmod_train.tasks.rescore import rescore
     from lmod_train.tasks.trust import Trust
 

@@ -9,5 +9,5 @@ EXTENSION = Extension(
     sources=("lmod_train.extensions.xpcr.source",),
     phantoms={"xpcr": "lmod_train.extensions.xpcr.phantom"},
     sections={"lmod_train.extensions.xpcr.sections.Chains": "PublishedScores Provenance"},
-    rows=("lmod_train.extensions.xpcr.results:rows",),
+    rows=("lmod_train.extensions.xpcr.scores:rows",),
 )

@@ -10,13 +10,11 @@ from lmod_train.core.tables import INTERVAL, Cell, Column, Estimate, Heads, N, T
 from lmod_train.core.types import Score
 from lmod_train.extensions.xpcr.account import ChainAccount, ImageOfChains
 from lmod_train.extensions.xpcr.results import (
-    COLUMNS,
     SIGNALS,
     ChainRun,
     Effect,
     at_stage,
     both,
-    chain_rows,
     effect_heads,
     effect_rows,
     effects,
@@ -26,7 +24,7 @@ from lmod_train.extensions.xpcr.results import (
     scores_at,
     selective_rows,
 )
-from lmod_train.extensions.xpcr.scores import WHOLE
+from lmod_train.extensions.xpcr.scores import COLUMNS, WHOLE, chain_rows
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
 from lmod_train.report.contents import Figure, Part, Text
 from lmod_train.report.figures.curves import COLUMNS as CURVES

@@ -474,7 +474,7 @@ def implied_cd(stated: Mapping[str, str]) -> frozenset[str]:
     counts that the diagnosis implies; without a diagnosis, each one that has the grade.
 
     Example:
-        >>> implied_cd({"DD": "full-thickness hole", "SG": "Gass stage 1"}), implied({"SG": "ICDR grade 4"})
+        >>> implied_cd({"DD": "full-thickness hole", "SG": "Gass stage 1"}), implied_cd({"SG": "ICDR grade 4"})
         (frozenset({'review at a short interval'}), frozenset({'treat the disease actively'}))
     """
     if not {"DD", "SG"} & stated.keys():

@@ -17,7 +17,6 @@ from lmod_train import __version__
 from lmod_train.core.errors import LmodError, WeightsMismatch, WeightsNotFound
 from lmod_train.core.types import Batch, Collate, Identity, Reply, class_path
 from lmod_train.core.weight_values import HUGE
-from lmod_train.models.strategies.counts import correct_counts
 from lmod_train.models.strategies.saved import refuse_to_continue
 from lmod_train.models.strategies.sharding import Sharded, own_shard, shape_of
 
@@ -269,6 +268,7 @@ def counted(module: nn.Module) -> dict[str, Tensor]:
 
 NAMED = 32
 """Number of records that an error names."""
+
 LEAST_SCALE = 1.0
 """Loss scale of fp16 below which a gradient overflows by itself, not by its scale; DeepSpeed stops there, too."""
 
@@ -417,3 +417,19 @@ def _saved(module: Any, checkpoint: Mapping[str, Any]) -> Iterator[tuple[str, Te
     for name, value in everything.items():
         if isinstance(value, Tensor) and (own := own_shard(value)).is_floating_point():
             yield name, own
+
+
+# Counts of epochs and batches of a run that was continued, corrected where Lightning would repeat an epoch.
+
+
+def correct_counts(fit_loop: Any) -> None:
+    """Make the counts of Lightning's fit loop agree with each other at the start of a batch.
+
+    A checkpoint that is saved after the last batch of an epoch belongs to that epoch. When Lightning (2.6) continues
+    from it, it counts the next epoch neither as ready nor as started, in every later checkpoint. A run that is
+    continued from one of these repeats an epoch, beyond ``max_epochs``.
+    """
+    for epochs in (fit_loop.epoch_progress.total, fit_loop.epoch_progress.current):
+        epochs.ready = epochs.started = epochs.completed + 1
+    batches = fit_loop.epoch_loop.batch_progress
+    batches.total.completed = batches.total.processed - (batches.current.processed - batches.current.completed)

@@ -16,7 +16,7 @@ def lines(table: Table) -> list[Line]:
     """Return the rows of a table as head -> cell.
 
     Example:
-        >>> from lmod_train.report.contents import table
+        >>> from lmod_train.core.tables import table
         >>> lines(table("t", ["model", "n"], [["cnn", 3]]))
         [{'model': 'cnn', 'n': 3}]
     """

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
 
-from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, Table, table
+import numpy as np
+
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, Table, cell_text, table
 from lmod_train.core.types import Score
+from lmod_train.report.canvas import COLOURS, MARKERS
 from lmod_train.report.contents import Figure, Part, Text
-from lmod_train.report.curves import Ranking, curve_rows, rankings, reliability_rows
+from lmod_train.report.figures.curves import CHANCE, draw_curves
 from lmod_train.report.figures.curves import COLUMNS as CURVE_COLUMNS
-from lmod_train.report.figures.curves import draw_curves
 from lmod_train.report.figures.dots import COLUMNS as DOT_COLUMNS
 from lmod_train.report.figures.dots import draw_dots
+from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.heat import draw_heat
-from lmod_train.report.figures.reliability import COLUMNS as BIN_COLUMNS
-from lmod_train.report.figures.reliability import draw_reliability
-from lmod_train.report.figures.sheet import MOST
+from lmod_train.report.figures.lines import Line, lines, number, parts
+from lmod_train.report.figures.sheet import MOST, SMALL, TEXT
+from lmod_train.report.figures.wrapped import wrapped
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.probability import curve_classes
+from lmod_train.scoring.calibration import reliability
+from lmod_train.scoring.classification import classification_columns
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.probability import curve_classes, probabilities_of
+from lmod_train.scoring.ranking import precision_recall_points, roc_points
 from lmod_train.tasks.run_scores import RunScores
 
 NOTE = """Computed on the items whose reply has a likelihood for every choice; "given" is their share. With two
 choices, the first is the positive class; with more, the mean over classes, each against the rest."""
+
 MEASURES = {
     "accuracy_likeliest": "accuracy of the likeliest",
     "auroc_macro": "AUROC",
@@ -34,8 +44,11 @@ MEASURES = {
 """Measures of `lmod_train.scoring.probability` -> head of the column."""
 
 CURVES = "ROC and precision-recall curves of each run for {}, with the areas under them."
+
 CALIBRATION = "Share of correct predictions against the probability of the likeliest class, for {}."
+
 _MEAN = "mean over {} classes, each against the rest"
+
 _GAP = "share correct minus probability of the likeliest class"
 
 
@@ -43,6 +56,7 @@ class Likelihoods(Section):
     """Areas under curves, Brier score and calibration error, with their curves."""
 
     title: ClassVar[str] = "Discrimination and calibration"
+    name: ClassVar[str] = "likelihoods"
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table, and two figures per task; nothing if no run has likelihoods."""
@@ -83,7 +97,7 @@ def _figures(results: Results, task: str) -> Iterator[Figure]:
         of = f"{classes[about[0]]} is positive" if len(about) == 1 else _MEAN.format(len(about))
         curves = table(f"curves-{task}", CURVE_COLUMNS, curve_rows(ranked, classes), f"{task}: {of}")
         yield Figure(curves.name, f"{task}: ROC and precision-recall curves", CURVES.format(task), curves, draw_curves)
-        bins = table(f"calibration-{task}", BIN_COLUMNS, reliability_rows(ranked), f"{task}: calibration")
+        bins = table(f"calibration-{task}", COLUMNS, reliability_rows(ranked), f"{task}: calibration")
         yield Figure(bins.name, bins.title, CALIBRATION.format(task), bins, draw_reliability)
 
 
@@ -108,3 +122,140 @@ def _gaps(task: str, ranked: Sequence[Ranking]) -> Figure:
     name = f"calibration-{task}"
     alt = f"Heat map of the {_GAP} for {task}, by model (rows) and bin of probability (columns)."
     return Figure(name, f"{task}: calibration", alt, table(name, heads, rows), draw_heat)
+
+
+# ROC curves, precision-recall curves and calibration, from the likelihoods of the choices.
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One run's probabilities for one task.
+
+    Attributes:
+        task: Name of the task.
+        place: Index of the run among all runs, which determines its colour.
+        name: Label of the run.
+        run: Scores of the run.
+        truths: Index of the true class, (items).
+        probabilities: (items, classes).
+    """
+
+    task: str
+    place: int
+    name: str
+    run: RunScores
+    truths: Any
+    probabilities: Any
+
+    def find(self, metric: str) -> Score:
+        """Return a score of the run over all items of the task."""
+        score = self.run.find(self.task, metric)
+        assert score is not None
+        return score
+
+
+def rankings(
+    runs: Sequence[RunScores],
+    names: Sequence[str],
+    outcomes: Sequence[Mapping[str, Sequence[Item]]],
+    task: str,
+    classes: Sequence[str],
+) -> list[Ranking]:
+    """Return the runs with likelihoods for the task; items without are left out, as in the scores."""
+    found = []
+    for place, (run, name, items) in enumerate(zip(runs, names, outcomes, strict=True)):
+        score = run.find(task, "auroc_macro")
+        if score is None or score.value is None:
+            continue
+        rows, probabilities = probabilities_of(items[task], classes)
+        truths = classification_columns(items[task], classes)["truths"].argmax(axis=1)
+        found.append(Ranking(task, place, name, run, truths[rows], probabilities))
+    return found
+
+
+def curve_rows(ranked: Sequence[Ranking], classes: Sequence[str]) -> list[list[Cell]]:
+    """Return the corners of both curves of each run, with the columns of `lmod_train.report.figures.curves`.
+
+    With two choices, the first is the positive class. With more, the curves are means over the classes, each against
+    the rest, and enclose exactly the areas of ``scores.csv``.
+    """
+    about = curve_classes(classes)
+    rows = _line_rows("ROC", CHANCE, Estimate(0.5), [0, 1], [0, 1])
+    for one in ranked:
+        points = roc_points(one.truths, one.probabilities, about)
+        assert points is not None
+        rows += _line_rows("ROC", one.name, _estimate_curves(one.find("auroc_macro")), *points)
+    shares = [np.mean([np.mean(one.truths == c) for c in about if np.any(one.truths == c)]) for one in ranked]
+    if np.ptp(shares) < 0.0005:  # otherwise the runs have different items, and no common chance level
+        level = float(shares[0])
+        rows += _line_rows("precision-recall", CHANCE, Estimate(level), [0, 1], [level, level])
+    for one in ranked:
+        points = precision_recall_points(one.truths, one.probabilities, about)
+        assert points is not None
+        recalls, precision = np.append(0, points[0]), np.append(points[1][0], points[1])
+        steps = np.repeat(recalls, 2)[:-1], np.repeat(precision, 2)[1:]
+        rows += _line_rows("precision-recall", one.name, _estimate_curves(one.find("auprc_macro")), *steps)
+    return rows
+
+
+def _line_rows(curve: str, model: str, area: Estimate, xs: Any, ys: Any) -> list[list[Cell]]:
+    """Return the corners of a line; points between two others on a straight line are left out."""
+    x, y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
+    turns = np.abs(np.diff(x)[:-1] * np.diff(y)[1:] - np.diff(y)[:-1] * np.diff(x)[1:]) > 1e-12
+    kept = np.concatenate([[True], turns, [True]])
+    corners = zip(x[kept].tolist(), y[kept].tolist(), strict=True)
+    return [[curve, model, None if i else area, a, b] for i, (a, b) in enumerate(corners)]
+
+
+def _estimate_curves(score: Score) -> Estimate:
+    return Estimate(score.value, score.low, score.high, score.n)
+
+
+def reliability_rows(ranked: Sequence[Ranking]) -> list[list[Any]]:
+    """Return the bins of each run, with the columns of `lmod_train.report.sections.likelihoods`."""
+    rows: list[list[Any]] = []
+    for one in ranked:
+        curve = reliability(one.truths, one.probabilities)
+        edges = np.linspace(0, 1, len(curve.items) + 1).round(6).tolist()
+        bins = zip(edges, edges[1:], curve.items, curve.confidence, curve.right, strict=False)
+        error = one.find("ece").value
+        for low, high, items, confidence, right in bins:
+            means = [float(confidence), float(right)] if items else [None, None]
+            rows.append([one.name, error, low, high, int(items), *means])
+    return rows
+
+
+# Reliability diagrams: share of correct predictions against the probability of the likeliest class.
+COLUMNS: Heads = [
+    "model", Column("ECE", "number"), Column("from", "number"), Column("to", "number"), Column("items", "count"),
+    Column("probability", "number"), Column("share correct", "number"),
+]  # fmt: skip
+"""Columns of the table, a row per model and bin of probabilities."""
+
+
+def draw_reliability(table: Table, out: Path) -> None:
+    """Draw a panel per model: bins as points, and as grey bars their share of the items.
+
+    Args:
+        table: Columns as `COLUMNS`.
+        out: Folder to write to.
+    """
+    panels = list(parts(lines(table), "model"))
+    with panels_in_grid(table, out, len(panels), 3, 2.9, 0.6) as axes:
+        for place, (axis, (name, own)) in enumerate(zip(axes, panels, strict=True)):
+            _panel(axis, own, place)
+            axis.set_title(f"{wrapped(name)}\nECE {cell_text(own[0]['ECE'], 'number')}", fontsize=TEXT)
+
+
+def _panel(axis: Any, own: Sequence[Line], place: int) -> None:
+    total = sum(row["items"] for row in own) or 1
+    lefts, widths = [row["from"] for row in own], [row["to"] - row["from"] for row in own]
+    shares = [row["items"] / total for row in own]
+    axis.bar(lefts, shares, widths, align="edge", color="#d0d0d0", edgecolor="white", label="share of the items")
+    axis.plot([0, 1], [0, 1], color="#555555", lw=1, ls=":", label="share correct equal to probability")
+    style = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "ms": 5, "lw": 1.5}
+    held = [row for row in own if row["items"]]
+    axis.plot([number(r["probability"]) for r in held], [number(r["share correct"]) for r in held], zorder=3, **style)
+    axis.set(xlim=(0, 1), ylim=(-0.02, 1.02), xlabel="probability of the likeliest class", ylabel="share correct")
+    axis.tick_params(labelsize=SMALL)
+    axis.grid(color="#e5e5e5", zorder=0)

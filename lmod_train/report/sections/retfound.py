@@ -26,7 +26,7 @@ MEASURES = {
     "auroc": "AUROC",
     "auprc": "AUPRC",
 }
-"""Metric of `lmod_train.scoring.retfound`, without its prefix -> head of the column."""
+"""Metric of `lmod_train.scoring.classification`, without its prefix -> head of the column."""
 
 
 class RetFound(Section):

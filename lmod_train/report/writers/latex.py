@@ -22,7 +22,7 @@ def latex(table: Table) -> str:
     r"""Return a table as a ``longtable``, with its title as caption and its note below; all text is escaped.
 
     Example:
-        >>> from lmod_train.report.contents import Column, table
+        >>> from lmod_train.core.tables import Column, table
         >>> print(latex(table("t", ["model", Column("n", "count")], [["a_b", 1]])))
         \begin{longtable}{lr}
         \toprule

@@ -24,7 +24,6 @@ from lmod_train.tasks.failures.contradiction import contradiction
 from lmod_train.tasks.failures.form import template
 from lmod_train.tasks.failures.loop import loop
 from lmod_train.tasks.failures.textbook import generic
-from lmod_train.tasks.failures.tokens import TOKEN, special_tokens
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import any_of
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
@@ -88,6 +87,7 @@ def _applied(name: str, rule: Rule, case: AskedReply) -> tuple[int, int] | None:
 
 
 _OTHER = re.compile("|".join(REFUSALS_OTHER), re.IGNORECASE)
+
 _NO_TYPE = re.compile(rf"(?:{any_of(SLOT_REFUSED_EN, SLOT_REFUSED_ZH)})\W*", re.IGNORECASE)
 
 
@@ -148,8 +148,11 @@ _TOKEN = re.compile(
     r"|(?P<word>[a-z0-9]+(?:[.'-][a-z0-9]+)*|[^\W_])",
     re.IGNORECASE,
 )
+
 _LATIN = re.compile(r"[a-z]+", re.IGNORECASE)
+
 _ENDING = re.compile(r"(?<=[a-z]{3})(?:ed|es|e|(?<![sui])s)$")
+
 _LEAST = 4
 """Letters behind ``un`` from which on it can be a prefix."""
 
@@ -239,8 +242,11 @@ def _root(word: str) -> str:
 
 
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+
 _HAN = re.compile(r"[\u4e00-\u9fff]")
+
 _FILLER_HAN = re.compile(FILLERS_ZH)
+
 _MARKUP = re.compile(
     r"\\(?:boxed|text(?:bf)?|frac)|</?(?:answer|think|b|i|br|p)\s?/?>|<\|(?:begin|end)_of_box\|>", re.IGNORECASE
 )
@@ -291,8 +297,10 @@ _NO_STRUCTURE = re.compile(
     r"(?:x{2,8}|type|n/?a|unknown|unclear|none|null|not .{0,40}|cannot .{0,40}|unlabell?ed|.{0,3}|[^\w]*)",
     re.IGNORECASE,
 )
+
 _SPELLED_ALIKE = 0.75
 """Likeness of two spellings (Ratcliff and Metzener 1988) from which on a word counts as the other misspelt."""
+
 _NOUN = re.compile(r"(?<= )(?:handpiece|instrument|tool|device|probe|tip|region|area|structure|layer)s?$")
 
 
@@ -346,29 +354,42 @@ def _place_of(word: str, case: AskedReply) -> Span:
 
 
 _WORDS = "|".join(sorted((re.escape(w) for w in NUMERALS if w.isascii() and len(w) > 1), key=len, reverse=True))
+
 _HAN_NUMERALS = "".join(w for w in NUMERALS if not w.isascii() and len(w) == 1)
+
 _N = rf"(?:[0-9]{{1,3}}|(?:{_WORDS}|v)(?![a-z]))"
+
 _NO_UNIT = rf"(?![0-9]|[.][0-9]|\s{{0,3}}(?:{UNITS}|%|months?|years?|weeks?|pixels?|cysts?|layers?))"
+
 _LABEL = (
     r"(?<![a-z])(?:stages?|grades?|levels?|icdr|sdrg)(?:\s(?:number|grade|is|of))?\s{0,2}[:=]?\s{0,2}[\"'<\[({]{0,2}"
 )
+
 _STATED = re.compile(rf"{_LABEL}(?P<n>{_N}){_NO_UNIT}", re.IGNORECASE)
+
 _LIST = re.compile(
     rf"(?<![a-z])(?:stages?|grades?|levels?)\s(?:{_N}\s?(?:,|-|to|and|through|&)\s?(?:and\s)?(?:stage\s)?){{1,8}}(?P<n>{_N}){_NO_UNIT}",
     re.IGNORECASE,
 )
+
 _RANGE = re.compile(
     rf"(?<![a-z])(?:scale|stages?|graded?|range[sd]?|grading)(?![a-z])[^.;\n]{{0,40}}?\sfrom\s(?:stage\s|grade\s)?{_N}\s(?:to|through|-)\s"
     rf"(?:stage\s|grade\s)?(?P<n>{_N}){_NO_UNIT}",
     re.IGNORECASE,
 )
+
 _COUNT = re.compile(
     rf"(?<![a-z0-9])(?P<n>{_N})\s(?:different\s|distinct\s)?(?:stages|grades|levels)(?![a-z])", re.IGNORECASE
 )
+
 _HAN_STAGE = re.compile(rf"(?:第\s?)?(?P<n>[0-9]{{1,2}}|[{_HAN_NUMERALS}])\s?[期级]")
+
 _NEGATIVE = re.compile(r"(?:stage|grade|分期|分级)\s{0,2}[:=]\s{0,2}(?P<n>-\s?[0-9]{1,2})(?![0-9])", re.IGNORECASE)
+
 _SIGNED_OUT = re.compile(r"(?<![A-Za-z0-9])R(?P<n>[0-9])(?![0-9.])")
+
 _GROUP = re.compile(r"(?<!age )(?<![a-z])group\s{1,2}(?P<n>[0-9]{1,2})(?![0-9]|\s?[-~/]\s?[0-9]|s)", re.IGNORECASE)
+
 _BEFORE = 40
 
 
@@ -421,6 +442,32 @@ def _denied(text: str, start: int) -> bool:
 def _value(word: str) -> int | None:
     folded = word.casefold()
     return NUMERALS.get(folded, int(folded) if folded.isdecimal() else None)
+
+
+def special_tokens(case: AskedReply) -> Span | None:
+    """Return the span of the first special token."""
+    found = TOKEN.search(case.text)
+    return found.span() if found else None
+
+
+# Find tokens of a chat template, of padding or of grounding that are visible in a reply.
+_OPEN, _CLOSE, _BAR = r"(?:<|&lt;|\u2039)", r"(?:>|&gt;|\u203a)", r"\\?[|\uff5c]"
+
+_NAMES = (
+    r"pad|unk|eos|bos|cls|sep|mask|image|img|video|audio|im_patch|image_placeholder|end_?of_?turn|start_?of_?turn|end_?of_?sentence|"
+    r"end_?of_?text|end_?of_?utterance|fake_token_around_image|img_context|ref|box|quad|point|loc[0-9]{1,4}|seg[0-9]{1,4}|"
+    r"extra_id_[0-9]{1,3}|unused[0-9]{1,4}|0x[0-9a-f]{2}|s"
+)
+
+_ANSWER_MARKS = r"(?!\s{0,2}(?:begin_of_box|end_of_box|channel|message|start|return)\s{0,2}\\?[|\uff5c])"
+
+TOKEN = re.compile(
+    rf"{_OPEN}\s?{_BAR}{_ANSWER_MARKS}\s{{0,2}}[\w\u2581 \-/]{{1,40}}\s{{0,2}}{_BAR}\s?{_CLOSE}"
+    rf"|{_OPEN}/?(?:{_NAMES}){_CLOSE}"
+    r"|\[/?INST\]|<<?/?SYS>>?|\[(?:UNUSED_TOKEN_[0-9]{1,5}|PAD|UNK|CLS|SEP|MASK|EOS|BOS|IMG|gMASK|sop|eop)\]",
+    re.IGNORECASE,
+)
+"""A special token; the marks of a boxed answer and of thinking are a format and none."""
 
 
 RULES: Mapping[str, Rule] = {

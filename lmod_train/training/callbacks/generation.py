@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lightning import Callback, LightningModule, Trainer
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 
+from lmod_train.core.artifacts.bert_scores import BertScore, read_bert_scores, text_hash, write_bert_scores
 from lmod_train.core.artifacts.parquet import is_of_other_version
 from lmod_train.core.artifacts.records import read_run_column, write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile, has_failed, read_replies
@@ -23,15 +24,15 @@ from lmod_train.core.types import Answer, Batch, Identity, Prediction, Record, R
 from lmod_train.core.weight_values import known_by
 from lmod_train.scoring.metrics.bert_score import Encoder
 from lmod_train.scoring.metrics.prediction import PredictionMetric
-from lmod_train.tasks.asked import asked
+from lmod_train.tasks.asked import Current, asked
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.cascade import answers_in, as_sent, current_in_rounds, hash_sent, is_due
-from lmod_train.tasks.current import Current
-from lmod_train.tasks.reading import Scored, parse_replies
-from lmod_train.tasks.spread import scores_with_spread
+from lmod_train.tasks.reading import Scored, parse_replies, scores_with_spread
 from lmod_train.tasks.ways import is_greedy
-from lmod_train.training.callbacks.bert_scores import encoders_named, score_answers
 from lmod_train.training.callbacks.protocols import Answering, answering, data_of
+
+if TYPE_CHECKING:
+    import torch
 
 ENCODING = 3600.0
 """Seconds that a shard waits for another one that computes BERTScores."""
@@ -258,3 +259,54 @@ def _log_changed_answers(file: Path, records: Mapping[str, Record], now: Mapping
     changed = sum(records[id].answer != answers[id] for id in same)
     if changed:
         rank_zero_info(f"{changed} of {len(records)} reference answers have changed; stored replies are scored again")
+
+
+# BERTScores of the open answers of a run, computed once and stored in it.
+
+
+def encoders_named(option: str, encoders: Mapping[str, str] | None) -> dict[str, Encoder]:
+    """Return language -> encoder.
+
+    Args:
+        option: Option that names them, for errors.
+        encoders: Language -> ``FOLDER`` or ``FOLDER@LAYER``; None for none.
+
+    Raises:
+        BadArgument: An encoder is not there or not complete.
+    """
+    return {language: Encoder.named(f"{option}.{language}", name) for language, name in (encoders or {}).items()}
+
+
+def score_answers(
+    path: Path, encoders: Mapping[str, Encoder], predictions: Iterable[Prediction], device: str | torch.device = "cpu"
+) -> int:
+    """Compute and write the BERTScores of open answers; return the number of those that were not stored before.
+
+    Args:
+        path: File of the scores.
+        encoders: Language -> encoder; answers to questions in other languages have no score.
+        predictions: Of any tasks; only answers in words to questions without choices have a score.
+        device: Device of the encoders.
+    """
+    stored, kept, due = read_bert_scores(path), dict[str, BertScore](), list[Prediction]()
+    for prediction in predictions:
+        encoder, record = encoders.get(prediction.record.language), prediction.record
+        if encoder is None or record.choices or record.regions or not isinstance(prediction.answer, str):
+            continue
+        known = stored.get(record.id)
+        if known and (known.text, known.encoder) == (_hash(prediction), encoder.settings):
+            kept[record.id] = known
+        else:
+            due.append(prediction)
+    for language, encoder in encoders.items():
+        own = [p for p in due if p.record.language == language]
+        found = encoder.f1([(str(p.answer), p.record.answer) for p in own], device)
+        for p, f1 in zip(own, found, strict=True):
+            kept[p.record.id] = BertScore(_hash(p), encoder.settings, f1, encoder.rescaled(f1))
+    if due:
+        write_bert_scores(path, kept)
+    return len(due)
+
+
+def _hash(prediction: Prediction) -> str:
+    return text_hash(str(prediction.answer), prediction.record.answer)

@@ -7,22 +7,16 @@ from collections.abc import Callable, Iterator
 import torch
 
 from lmod_train.core.errors import LmodError
-from lmod_train.training.doctor import (
-    answers,
-    data,
-    language,
-    preprocessing,
-    recipe,
-    references,
-    schedule,
-    separation,
-    splits,
-    strategy,
-    tokens,
-    training,
-    vision,
-    weights,
-)
+from lmod_train.training.doctor import data, recipe, strategy, tokens, weights
+from lmod_train.training.doctor import data as splits
+from lmod_train.training.doctor import recipe as schedule
+from lmod_train.training.doctor import recipe as training
+from lmod_train.training.doctor import replies as answers
+from lmod_train.training.doctor import replies as language
+from lmod_train.training.doctor import replies as separation
+from lmod_train.training.doctor import tokens as preprocessing
+from lmod_train.training.doctor import weights as references
+from lmod_train.training.doctor import weights as vision
 from lmod_train.training.doctor.check_result import CheckResult
 from lmod_train.training.doctor.subject import Subject
 

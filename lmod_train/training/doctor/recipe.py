@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any
+from io import BytesIO
+from typing import Any, NamedTuple
 
+import torch
+from torch import Tensor
+
+from lmod_train.models.chat.family import family_of
+from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.training.doctor.check_result import CheckResult, Level
+from lmod_train.training.doctor.strategy import devices_of
 from lmod_train.training.doctor.subject import Subject
 
 Values = Mapping[str, Any]
 
 HIGHEST_RATE, HIGH_RATE = 0.1, 0.01
 """Learning rates of AdamW: from the first a failure, from the second a warning; published recipes use 1e-5 to 5e-3."""
+
 LEAST_CLIP = 1e-3
 """Gradient norm below which AdamW's epsilon (1e-8) is larger than the gradient of a single weight."""
+
 MOST_CLIP = 100.0
 """Gradient norm above which nothing is clipped: norms of fine-tuning are about 0.1 to 10."""
+
 MOST_DROPOUT = 0.5
+
 HIGH_STEP, WORST_STEP = 0.4, 4.0
 """Largest change of a layer's output in one step, for inputs of size 1: above the first a warning, above the second a
 failure. AdamW moves a weight by its rate, so that it is width x rate in full tuning and alpha x rate with adapters.
 LLaVA-1.5: 4096 x 2e-5 = 0.08 and 256 x 2e-4 = 0.05; the small base: 192 x 2e-3 = 0.38 (collapse-lab) and 64 x 3e-3."""
+
 LOWEST_RATE = {"the whole language model": 1e-7, "adapters": 1e-5, "the projector alone": 1e-5}
 """Published rates begin at 5e-7 (full tuning), 2e-5 (LLaVA's first LoRA scripts) and 1e-3 (LLaVA's projector; 2e-5 is
 the default here)."""
+
 LEAST_SCALE, MOST_SCALE = 1 / 16, 32.0
 """Usual alpha / rank: 1/4 is LLaVA's default (16 / 64), 2 its scripts', 32 that of rank 1 with an alpha of 32."""
+
 MOST_DECAY, WORST_DECAY = 0.5, 5.0
 """Weight decay: published values are 0 (LLaVA) to 0.3 (vision transformers from scratch)."""
+
 LONG_BETA = 0.98
 """First beta of AdamW above which the step follows gradients of more than 50 steps ago; published are 0.9 and 0.95."""
+
 RATES = ("lr", "projector_lr", "base_lr")
 
 
@@ -272,3 +290,230 @@ def precision(model: Values, trainer: Values) -> Iterator[CheckResult]:
         )
         cure = "set trainer.precision to bf16-mixed; frozen weights may stay in bfloat16 (model.init_args.dtype)"
         yield CheckResult("recipe", "fail" if full else "warn", f"precision {given} in training", why, cure)
+
+
+# Check of the length of a training: optimiser steps, epochs, and the validations and checkpoints between them.
+ValuesSchedule = Mapping[str, Any]
+
+BATCH_SIZE, EPOCHS = 16, 1000
+"""Defaults of `data.batch_size`, and of Lightning's `max_epochs` where `max_steps` is not set either."""
+
+LEAST_STEPS = 20
+"""Optimiser steps below which a run is a test of the program: warm-up and cosine need some to have a shape."""
+
+MOST_EPOCHS = 50
+"""Epochs above which a language model knows its answers by heart; published tunings have 1 to 3, small bases up to 12.
+"""
+
+
+class Length(NamedTuple):
+    """Length of a training.
+
+    Attributes:
+        in_epoch: Optimiser steps of an epoch.
+        epochs: Number of epochs; infinite where only `max_steps` ends the run.
+        total: Optimiser steps of the run.
+    """
+
+    in_epoch: int
+    epochs: float
+    total: int
+
+
+def schedule(subject: Subject) -> Iterator[CheckResult]:
+    """Check that the run has steps enough to learn, an end, and validations on its way."""
+    trainer: ValuesSchedule = subject.config.get("trainer") or {}
+    if subject.data is None or not subject.records():
+        yield CheckResult("schedule", "skip", "no training records to count")
+        return
+    length = length_of(subject)
+    tunes = subject.module is not None
+    problems = [*_left_in(trainer), *_steps(length, tunes, trainer), *_validated(subject, trainer, length)]
+    problems += _kept(subject.config.get("checkpoint") or {}, length)
+    yield from problems
+    if not any(r.level == "fail" for r in problems):
+        epochs = "without end" if math.isinf(length.epochs) else f"{length.epochs:g}"
+        what = f"{length.total} optimiser steps, {length.in_epoch} an epoch, epochs {epochs}"
+        yield CheckResult("schedule", "ok", what)
+
+
+def length_of(subject: Subject) -> Length:
+    """Return the length of a run; where the number of GPUs is not known here, that of one."""
+    trainer: ValuesSchedule = subject.config.get("trainer") or {}
+    data: ValuesSchedule = subject.config.get("data") or {}
+    ranks = int(subject.environment.get("WORLD_SIZE") or 1)
+    ranks = max(ranks, devices_of(trainer) * int(trainer.get("num_nodes") or 1))
+    batches = _limited(
+        math.ceil(len(subject.records()) / (int(data.get("batch_size") or BATCH_SIZE) * ranks)),
+        trainer.get("overfit_batches") or trainer.get("limit_train_batches"),
+    )
+    in_epoch = math.ceil(batches / int(trainer.get("accumulate_grad_batches") or 1))
+    most, epochs = trainer.get("max_steps"), trainer.get("max_epochs")
+    most = math.inf if most in (None, -1) else most
+    if trainer.get("fast_dev_run"):
+        return Length(in_epoch, 1, min(in_epoch, int(trainer["fast_dev_run"])))
+    if epochs in (None, -1):
+        epochs = EPOCHS if epochs is None and math.isinf(most) else math.inf
+    total = min(epochs * in_epoch if in_epoch else 0, most)
+    return Length(in_epoch, epochs, 0 if math.isinf(total) else int(total))
+
+
+def _limited(batches: int, limit: float | None) -> int:
+    """Return the number of batches under a limit of Lightning: a number of batches, or a share as a float.
+
+    Example:
+        >>> _limited(100, 1), _limited(100, 1.0), _limited(100, 0.25), _limited(100, None)
+        (1, 100, 25, 100)
+    """
+    if limit is None:
+        return batches
+    return int(batches * limit) if isinstance(limit, float) and limit <= 1 else min(batches, int(limit))
+
+
+def _left_in(trainer: ValuesSchedule) -> Iterator[CheckResult]:
+    """Yield a warning for options that are for tests of a program."""
+    tests = [name for name in ("fast_dev_run", "overfit_batches") if trainer.get(name)]
+    if tests:
+        what = ", ".join(f"trainer.{name}={trainer[name]}" for name in tests)
+        why = "with fast_dev_run no checkpoint is written; with overfit_batches only these batches are trained on"
+        yield CheckResult("schedule", "warn", what, why, f"leave out {', '.join(f'trainer.{name}' for name in tests)}")
+
+
+def _steps(length: Length, tunes: bool, trainer: ValuesSchedule) -> Iterator[CheckResult]:
+    cure = "set trainer.max_epochs, trainer.max_steps and trainer.limit_train_batches"
+    if not length.total and not math.isinf(length.epochs):
+        what = f"no optimiser step: {length.in_epoch} in an epoch, {length.epochs:g} epochs"
+        yield CheckResult("schedule", "fail", what, "nothing would be trained", f"{cure}, e.g. to 3, -1 and 1.0")
+    elif 0 < length.total < LEAST_STEPS or length.in_epoch == 1:
+        what = f"{length.total} optimiser steps, {length.in_epoch} an epoch"
+        why = "AdamW moves a weight by at most its rate a step: so few hardly change the model"
+        smaller = "lower data.batch_size or trainer.accumulate_grad_batches, train on more records, or raise max_epochs"
+        limit = trainer.get("limit_train_batches")
+        batches = f"; limit_train_batches={limit} is {limit} batches, and 1.0 all" if isinstance(limit, int) else ""
+        yield CheckResult("schedule", "warn", what, why, smaller + batches)
+    if trainer.get("max_epochs") is None and length.epochs == EPOCHS:
+        why = f"Lightning's default is {EPOCHS} epochs, and the rate falls over all of them"
+        yield CheckResult("schedule", "warn", "neither max_epochs nor max_steps is set", why, f"{cure}, the first to 3")
+    elif tunes and MOST_EPOCHS < length.epochs < math.inf:
+        why = "published tunings have 1 to 3; a model that sees its answers so often knows them by heart"
+        yield CheckResult("schedule", "warn", f"{length.epochs:g} epochs", why, "set trainer.max_epochs to 3")
+
+
+def _kept(checkpoint: ValuesSchedule, length: Length) -> Iterator[CheckResult]:
+    """Yield a warning where the first checkpoint would be written at the end only."""
+    every = checkpoint.get("every_n_train_steps")
+    if every and LEAST_STEPS <= length.total < every:
+        what = f"a checkpoint every {every} steps, of {length.total}"
+        why = "a run that is interrupted begins again"
+        cure = f"set checkpoint.every_n_train_steps to {max(length.total // 5, 1)}"
+        yield CheckResult("schedule", "warn", what, why, cure)
+
+
+def _validated(subject: Subject, trainer: ValuesSchedule, length: Length) -> Iterator[CheckResult]:
+    """Yield a warning where no validation would take place."""
+    every, limit = trainer.get("check_val_every_n_epoch") or 1, trainer.get("limit_val_batches")
+    why = "nothing shows during training whether the model learns what it is asked later"
+    if not subject.data.records("val"):  # type: ignore[union-attr]
+        what, cure = "no record in the split val", "curate with a share for val (ratios: [0.8, 0.15, 0.05])"
+    elif limit == 0:
+        what, cure = "limit_val_batches=0", "leave out trainer.limit_val_batches"
+    elif every > length.epochs and not trainer.get("val_check_interval"):
+        what = f"a validation every {every} epochs, of {length.epochs:g}"
+        cure = f"set trainer.check_val_every_n_epoch to {max(int(length.epochs), 1)}"
+    else:
+        return
+    yield CheckResult("schedule", "warn", f"no validation: {what}", why, cure)
+
+
+# Checks of the trainable weights: which parts are trained at which rate, and whether a checkpoint holds them.
+STEPS = 100
+"""Length of the schedule that the rates are read from; the rates do not depend on it."""
+
+FLOAT32 = 4
+
+AT_MOST = 4.0
+"""Largest size of the trainable tensors in gigabytes (10^9 bytes, as float32) to save; takes 3 times as much memory."""
+
+
+def census(subject: Subject) -> Iterator[CheckResult]:
+    """Count the trainable weights by part, and check that tower, projector and adapters are trained as configured."""
+    module = subject.module
+    if module is None or module.model is None:
+        yield CheckResult("census", "skip", "no network to count")
+        return
+    family = family_of(module.network)
+    made, _ = module.optimiser(STEPS)
+    rate = {id(p): group["initial_lr"] for group in made.param_groups for p in group["params"]}
+    learns: dict[str, list[Any]] = defaultdict(list)
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            learns[family.part(name)].append((name, parameter))
+    adapters = {n for part in learns.values() for n, _ in part if "lora_" in n}
+    astray = sorted(n for n in adapters if family.part(n) != "language_model")
+    tower = any(name not in adapters for name, _ in learns.get("tower", []))
+    yield from _astray(module, astray, tower, "projector" in learns)
+    for part, owned in learns.items():
+        if without := [n for n, p in owned if id(p) not in rate]:
+            what = f"{len(without)} trainable tensors of the {part} have no learning rate, e.g. {without[0]}"
+            yield CheckResult("census", "fail", what, "they would not be trained", "report this as a bug")
+    counted = [
+        f"{part} {sum(p.numel() for _, p in owned):,} at "
+        + "/".join(f"{r:g}" for r in sorted({rate[id(p)] for _, p in owned if id(p) in rate}))
+        for part, owned in sorted(learns.items())
+    ]
+    share = sum(p.numel() for o in learns.values() for _, p in o) / max(sum(p.numel() for p in module.parameters()), 1)
+    yield CheckResult("census", "ok", f"{share:.1%} of the weights are trained: {'; '.join(counted) or 'none'}")
+
+
+def _astray(module: VisionLanguageModel, astray: list[str], tower: bool, projector: bool) -> Iterator[CheckResult]:
+    if astray:
+        what = f"{len(astray)} adapter tensors outside the language model, e.g. {astray[0]}"
+        why = "q_proj, k_proj and v_proj are layers of the vision tower too: adapters there change the image features"
+        cure = "remove model.init_args.lora.targets: the default matches layers of the language model only"
+        yield CheckResult("census", "fail", what, why, cure)
+    if tower and not module.tune_tower:
+        why = "a vision tower that is tuned on few images loses what it learnt in pre-training"
+        what = "the vision tower is trained, although tune_tower is false"
+        yield CheckResult("census", "fail", what, why, "report this as a bug")
+    if not projector:
+        why = "the language model cannot adapt to the image features"
+        yield CheckResult("census", "warn", "the projector is not trained", why, "leave the projector trainable")
+
+
+def round_trip(subject: Subject) -> Iterator[CheckResult]:
+    """Save the trainable tensors, overwrite them, load them, and check that every one has its values again.
+
+    Runs in memory, so that a full disk is not a failure, and in one process; `read_back.ReadBack` checks the first
+    checkpoint under the configured strategy.
+    """
+    module = subject.module
+    if module is None or module.model is None:
+        yield CheckResult("round_trip", "skip", "no network to save")
+        return
+    trainable = {n: p for n, p in module.named_parameters() if p.requires_grad}
+    size = FLOAT32 * sum(p.numel() for p in trainable.values()) / 1e9
+    if size > AT_MOST:
+        what = f"{size:.1f} GB of trainable weights, over {AT_MOST:g}: the run's first checkpoint is read back instead"
+        yield CheckResult("round_trip", "ok", what)
+        return
+    lost = _lost(module, trainable)
+    if lost:
+        what = f"{len(lost)} of {len(trainable)} trainable tensors change by saving and loading, e.g. {lost[0]}"
+        yield CheckResult("round_trip", "fail", what, "the training would be lost", "report this as a bug")
+    else:
+        yield CheckResult("round_trip", "ok", f"saved, overwritten and loaded: {len(trainable)} tensors, {size:.2g} GB")
+
+
+@torch.no_grad()
+def _lost(module: VisionLanguageModel, trainable: Mapping[str, Tensor]) -> list[str]:
+    """Return the names of tensors that saving and loading changes; all tensors have their values again afterwards."""
+    kept = {name: parameter.detach().clone() for name, parameter in trainable.items()}
+    saved = BytesIO()
+    torch.save(module.state_dict(), saved)
+    for parameter in trainable.values():
+        parameter.fill_(float("nan"))
+    module.load_state_dict(torch.load(BytesIO(saved.getbuffer()), weights_only=True), strict=False)
+    lost = sorted(name for name, parameter in trainable.items() if not torch.equal(parameter, kept[name]))
+    for name, parameter in trainable.items():
+        parameter.copy_(kept[name])
+    return lost

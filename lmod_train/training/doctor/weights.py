@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from PIL.Image import Image
 from torch import Tensor
 
 from lmod_train.core.errors import LmodError
+from lmod_train.core.types import Record, Unparsed
+from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.checkpoint import find
 from lmod_train.models.chat.delta import (
     SENTENCES,
@@ -23,24 +26,32 @@ from lmod_train.models.chat.delta import (
     named_delta,
     next_token_entropy,
 )
+from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.layouts import layout_name
+from lmod_train.tasks.base import Task
+from lmod_train.training.callbacks.tripwires import with_images_of
 from lmod_train.training.doctor.check_result import CheckResult, Level
-from lmod_train.training.doctor.prompt_text import prompt_text
+from lmod_train.training.doctor.replies import prompt_text
 from lmod_train.training.doctor.subject import Subject
 
 EDGE = 1.08
 """Largest singular value of a matrix over that of random values of its size, std x (sqrt(rows) + sqrt(columns)), below
 which it was not trained. Measured on the small base and on random values in its place: 1.13 to 3 and 0.97 to 1.00."""
+
 LEAST_SIDE, MOST_ROWS = 64, 2048
 """Sides of the matrices that are measured: below the first chance decides, above the second these rows are enough."""
+
 IN_BLOCK = 3
 """Number of matrices of a block (queries, keys, values) that are measured; all must look random."""
+
 NEW_RATE = 1e-4
 """Learning rate below which a new projector stays new; LLaVA trains it at 1e-3, LLaVA-Med at 2e-3."""
+
 OUT_OF_ORDER = 0.92
 """Loss on words in their order over the loss on them shuffled, from which their order says nothing to a model. Small
 base: 0.08 on questions, 0.85 on sentences of another kind; with permuted rows or layers 0.95 to 1.02."""
+
 QUESTIONS = 6
 """Number of questions of each language, one of a task, whose words are predicted."""
 
@@ -209,3 +220,203 @@ def _in_and_out_of_order(module: Any, texts: Sequence[str]) -> tuple[float, floa
         losses.append((own, other))
     own, other = (sum(column) / len(losses) for column in zip(*losses, strict=True))
     return own, other
+
+
+# Checks of the reference answers as replies: read by the task's own parser, and not cut off by a stop word.
+FAIL_SHARE = 0.1
+"""Share of a task's reference answers that cannot be read or are cut off, from which the check fails."""
+
+
+def references(subject: Subject) -> Iterator[CheckResult]:
+    """Parse every reference answer of the training and of val and test by its task, and compare it with the truth."""
+    if subject.data is None:
+        yield CheckResult("references", "skip", "the data could not be built")
+        return
+    tasks, everything = subject.data.tasks, [*subject.records(), *subject.asked()]
+    own = [r for r in everything if r.task in tasks]
+    model: Mapping[str, Any] = (subject.config.get("model") or {}).get("init_args") or {}
+    prompt: Mapping[str, Any] = model.get("prompt") or {}
+    problems = [
+        *_unread(tasks, own),
+        *_cut_off(prompt.get("stop") or (), everything),
+        *_named(prompt.get("system_prompt") or "", own),
+    ]
+    yield from problems
+    if not problems:
+        yield CheckResult("references", "ok", f"{len(own)} reference answers, each read by its task's parser")
+
+
+def misread(task: Task, record: Record) -> str:
+    """Return why the parser of a task does not give back the truth of a record's reference answer; "" if it does.
+
+    The truth is the word among the record's choices, or the structure of each of its regions.
+    """
+    try:
+        answer = task.truth(record)
+    except Exception as error:  # a task may come from outside this package
+        return f"{type(error).__name__}: {error}"
+    if isinstance(answer, Unparsed):
+        return f"unparsed ({answer.reason})"
+    if isinstance(answer, Mapping) and record.regions:
+        truth = {region.id: region.structure for region in record.regions}
+        return "" if set(answer) == set(truth) else f"read as regions {sorted(answer)} of {sorted(truth)}"
+    if isinstance(answer, str) and record.choices and answer not in (*record.choices, *task.choices):
+        return f"read as {answer[:60]!r}, which is none of its choices"
+    return ""
+
+
+def _unread(tasks: Mapping[str, Task], asked: Sequence[Record]) -> Iterator[CheckResult]:
+    known: dict[Hashable, str] = {}
+    found: dict[str, list[tuple[Record, str]]] = defaultdict(list)
+    for record in asked:
+        regions = tuple((region.id, region.structure) for region in record.regions)
+        key = record.task, record.language, record.answer, record.choices, regions, record.variant
+        if key not in known:
+            known[key] = misread(tasks[record.task], record)
+        if known[key]:
+            found[record.task].append((record, known[key]))
+    counted = Counter(r.task for r in asked)
+    for task, wrong in found.items():
+        (first, reason), number = wrong[0], counted[task]
+        what = f"{task}: {len(wrong)} of {number} reference answers are not read by the task's own parser, "
+        what += f"e.g. {first.id}: {first.answer[:60]!r} {reason}"
+        why = "a model that learns these answers is scored as wrong"
+        cure = "correct the answers (source or task), or the parser, and curate again"
+        yield CheckResult("references", _level(len(wrong), number), what, why, cure)
+
+
+def _level(wrong: int, of: int) -> Level:
+    return "fail" if wrong >= FAIL_SHARE * of else "warn"
+
+
+def _cut_off(stop: Sequence[str], learnt: Sequence[Record]) -> Iterator[CheckResult]:
+    cut = [r for r in learnt if any(word in r.answer.strip() for word in stop)]
+    if cut:
+        what = f"{len(cut)} of {len(learnt)} reference answers contain a stop word ({list(stop)}), e.g. {cut[0].id}"
+        why = "replies end at a stop word, so that a model that learnt these answers is cut off"
+        cure = "remove the word from model.init_args.prompt.stop"
+        yield CheckResult("references", _level(len(cut), len(learnt)), what, why, cure)
+
+
+def _named(system: str, asked: Sequence[Record]) -> Iterator[CheckResult]:
+    """Yield a warning where the system text names some choices of a task and leaves out others."""
+    listed = {(r.task, r.choices) for r in asked if len(r.choices) > 1}
+    words = [w.strip(".,:;!?()'\"") for w in system.split()]
+    for task, choices in sorted(listed):
+        said = [c for c in choices if c in system and (" " in c or c in words)]
+        if said and len(said) < len(choices):
+            what = f"the system text names {', '.join(said)} of the {len(choices)} answers of {task}"
+            why = "every prompt suggests this answer, and the model need not look at the image"
+            yield CheckResult("references", "warn", what, why, "take it out of model.init_args.prompt.system_prompt")
+            return
+
+
+# Checks of the image path: number of image embeddings, finite features, and the effect of the image on the logits.
+BLIND = 1e-4
+"""Relative change of the next-token logits below which an image has no effect; real images change them by over 1e-2."""
+
+TRIED = 16
+"""Number of pairs with the same pixels after which the search for a differing pair stops."""
+
+
+WHY_NOT_FINITE = "NaN spreads to every weight at the first step"
+
+
+def contract(subject: Subject) -> Iterator[CheckResult]:
+    """Encode two images, and check that the features are finite and as many as the prompt has image tokens."""
+    pair = _pair(subject)
+    if pair is None or subject.module is None or subject.module.model is None:
+        yield CheckResult("vision", "skip", "no network, or fewer than two images to encode")
+        return
+    module: Any = subject.module
+    batch = ChatBatch.of(module.collate(pair, subject.data.images))  # type: ignore[union-attr]
+    with torch.no_grad():
+        encoded = encode(module.network, batch.images)
+    token = family_of(module.network).image_token_id
+    places = [prompt.count(token) for prompt in batch.prompt_ids]
+    made = [sum(encoded.tokens[i] for i in own) for own in batch.images_of]
+    vision = module.network.config.vision_config
+    setup = ", ".join(f"{k} {getattr(vision, k)}" for k in ("image_size", "patch_size") if hasattr(vision, k))
+    layer = getattr(module.network.config, "vision_feature_layer", None)
+    setup += "" if layer is None else f", features of layer {layer}"
+    if made != places:
+        why = "features would be put at the wrong positions, or the forward pass stops with an error"
+        cure = "use the processor files published with these weights"
+        what = f"{made} image embeddings for {places} image tokens in the prompt ({setup})"
+        yield CheckResult("vision", "fail", what, why, cure)
+    elif not all(bool(torch.isfinite(f).all()) for f in encoded.features):
+        what = f"image features are not finite ({setup})"
+        yield CheckResult("vision", "fail", what, WHY_NOT_FINITE, "use dtype float32 or bfloat16")
+    else:
+        yield CheckResult("vision", "ok", f"{encoded.tokens[0]} embeddings per image, {setup}")
+
+
+def sensitivity(subject: Subject) -> Iterator[CheckResult]:
+    """Replace the image of a question by another one, and check that the next-token logits change."""
+    pair = _pair(subject)
+    if pair is None or subject.module is None or subject.module.model is None:
+        yield CheckResult("sensitivity", "skip", "no network, or fewer than two images to exchange")
+        return
+    own, other = _logits(subject, [pair[0], with_images_of(pair[0], pair[1])])
+    change = ((own - other).norm() / own.norm().clamp_min(1e-12)).item()
+    if not math.isfinite(change):
+        what, cure = "the next-token logits are not finite", "use dtype float32 or bfloat16, or fetch the weights again"
+        yield CheckResult("sensitivity", "fail", what, WHY_NOT_FINITE, cure)
+    elif change < BLIND and _alike(subject, *pair):
+        what = f"the images of {pair[0].id} and {pair[1].id} have the same pixels, and no differing pair was found"
+        why = "a model cannot tell equal images apart; whether it uses images could not be checked"
+        cure = "compare the curated images with the raw ones (blank files, one file under many names)"
+        yield CheckResult("sensitivity", "fail", what, why, cure)
+    elif change < BLIND:
+        what = f"another image changes the next-token logits by only {change:.1e} of their norm"
+        why = "a model that ignores its images cannot learn from them, and gives the same answer to all"
+        cure = "compare tower and projector with the published files; a new projector needs pre-training first"
+        yield CheckResult("sensitivity", "fail", what, why, cure)
+    else:
+        yield CheckResult(
+            "sensitivity", "ok", f"another image changes the next-token logits by {change:.1%} of their norm"
+        )
+
+
+def _pair(subject: Subject) -> list[Record] | None:
+    """Return two training records of one task with as many images; with different pixels if such a pair is found.
+
+    None where no task has two such records.
+    """
+    first: dict[tuple[str, int], Record] = {}
+    alike: list[list[Record]] = []
+    for record in subject.records():
+        if not record.image or len(alike) == TRIED:
+            continue
+        known = first.setdefault((record.task, len(record.image)), record)
+        if known.image == record.image:
+            continue
+        if not _alike(subject, known, record):
+            return [known, record]
+        alike.append([known, record])
+    return alike[0] if alike else None
+
+
+def _alike(subject: Subject, one: Record, other: Record) -> bool:
+    """Return whether the images of two records have the same pixels."""
+    images = subject.data.images  # type: ignore[union-attr]
+    pairs = zip(one.image, other.image, strict=True)
+    return all(_pixels(images.rgb(own)) == _pixels(images.rgb(theirs)) for own, theirs in pairs)
+
+
+def _pixels(picture: Image) -> tuple[tuple[int, int], bytes]:
+    return picture.size, picture.tobytes()
+
+
+def _logits(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:
+    """Return the next-token logits after each prompt, each of shape (vocabulary,)."""
+    module: Any = subject.module
+    module.eval()
+    logits = []
+    with torch.no_grad():
+        for record in asked:
+            batch = ChatBatch.of(module.collate([record], subject.data.images))  # type: ignore[union-attr]
+            ids = torch.tensor(batch.prompt_ids, device=module.network.device)
+            given = encode(module.network, batch.images).inputs(ids, batch.images_of[0])
+            logits.append(module.network(input_ids=ids, logits_to_keep=1, **given).logits[0, -1].float())
+    return logits

@@ -34,7 +34,7 @@ from lmod_train.core.shipped import configs_folder
 from tests.parsed import parse
 from tests.tabled import tabled
 
-PRINTED = Path(__file__).parents[3] / "lmod_train" / "report" / "papers" / "model_aliases.csv"
+PRINTED = Path(__file__).parents[3] / "lmod_train" / "extensions" / "papers" / "model_aliases.csv"
 """Names of the models in the tables of the five papers, as printed."""
 
 

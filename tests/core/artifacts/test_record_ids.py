@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmod_train.core.artifacts.record_ids import read_ids
+from lmod_train.core.artifacts.records import read_ids
 from lmod_train.core.errors import BadArgument
 
 

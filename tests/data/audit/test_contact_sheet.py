@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image
 
-from lmod_train.data.audit.view import Tile, View
-from lmod_train.data.audit.views import HEIGHT, OUTLINE, caption, contact_sheet, outlined
+from lmod_train.extensions.audit.views import HEIGHT, OUTLINE, Tile, View, caption, contact_sheet, outlined
 
 CROP = View(400, 200, (Tile(0.25, 0, 0.75, 1, 672, 336),), 576)
 

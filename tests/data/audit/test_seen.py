@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.data.audit.view import Calibration, Tile
-from lmod_train.data.audit.views import GAP, arranged, seen
-from tests.data.audit.test_view import GEMMA, INTERNVL, LLAVA, QWEN, look
+from lmod_train.extensions.audit.views import GAP, Calibration, Tile, arranged, seen
+from tests.extensions.audit.test_view import GEMMA, INTERNVL, LLAVA, QWEN, look
 
 
 def scene(width: int, height: int) -> Image.Image:

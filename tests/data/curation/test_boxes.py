@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmod_train.core.types import OTHER, Box, Cut, Dropped, MaskFile, Outline, Region, Sample
-from lmod_train.data.curation.boxes import box_of, coding_of, read_boxes, values_in
-from lmod_train.data.curation.components import bounding_box
+from lmod_train.data.curation.boxes import bounding_box, box_of, coding_of, read_boxes, values_in
 from tests.data.curation.world import INVERTED, USUAL, mask_file, truth_of
 from tests.tabled import tabled
 

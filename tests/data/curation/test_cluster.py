@@ -9,11 +9,10 @@ import pytest
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Sample
-from lmod_train.data.curation import cluster
-from lmod_train.data.curation.cluster import cluster_crew
+from lmod_train.data.curation import pipeline as cluster
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
-from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.curation.pipeline import cluster_crew, curate
 from lmod_train.data.curation.versions import versions
 from lmod_train.data.curation.workers import run
 from tests.data.curation.probe import Without

@@ -9,8 +9,7 @@ from PIL import Image
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Box, Outline, Sample
-from lmod_train.data.curation.boxes import BoxRule, read_boxes
-from lmod_train.data.curation.components import bounding_box, extent_of
+from lmod_train.data.curation.boxes import BoxRule, bounding_box, extent_of, read_boxes
 from lmod_train.data.curation.pipeline import curate
 from tests.data.curation.world import Discs, Regions, truth_of
 from tests.tabled import tabled

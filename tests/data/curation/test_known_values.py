@@ -11,7 +11,7 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Patient, Sample
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.data.curation.known_values import with_known_values
+from lmod_train.data.curation.inputs import with_known_values
 from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.tasks.four_way import FourWay

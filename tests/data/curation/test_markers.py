@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmod_train.core.types import Box, Region
-from lmod_train.data.curation.markers import COLOURS, label_boxes, label_size, mark, place_label
+from lmod_train.data.curation.prepare import COLOURS, label_boxes, label_size, mark, place_label
 from tests.tabled import tabled
 
 TISSUE = (190, 80, 30)

@@ -5,10 +5,10 @@ from PIL import Image
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.files import sha256_of
-from lmod_train.data.curation import mean_image
+from lmod_train.data.curation import asking as mean_image
+from lmod_train.data.curation.asking import mean_path, write_mean_image
 from lmod_train.data.curation.images import write_image
 from lmod_train.data.curation.keys import key_problem
-from lmod_train.data.curation.mean_image import mean_path, write_mean_image
 
 
 def test_the_mean_of_flat_images_in_the_commonest_size(tmp_path):

@@ -1,7 +1,7 @@
 from collections import Counter
 
 from lmod_train.core.types import Sample
-from lmod_train.data.curation.markers import number
+from lmod_train.data.curation.prepare import number
 from tests.data.curation.world import region
 
 REGIONS = (region("optic disc", 0, 0, 40, 40), region("optic cup", 10, 10, 20, 20), region("fovea", 80, 20, 90, 30))

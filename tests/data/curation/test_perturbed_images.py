@@ -12,13 +12,13 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Sample
-from lmod_train.data.curation import pipeline, results
+from lmod_train.data.curation import pipeline
+from lmod_train.data.curation import pipeline as results
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
 from lmod_train.data.curation.keys import key_problem
-from lmod_train.data.curation.markers import COLOURS
 from lmod_train.data.curation.pipeline import curate
-from lmod_train.data.curation.prepare import Plan, Prepared, prepare
+from lmod_train.data.curation.prepare import COLOURS, Plan, Prepared, prepare
 from lmod_train.data.curation.records import records_of
 from tests.data.curation.test_showing import one, show
 from tests.data.curation.world import Discs, Glaucoma, Regions, photograph, tree

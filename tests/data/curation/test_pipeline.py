@@ -18,7 +18,8 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, CurationConflict, LmodError, StrictDrops
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Question
-from lmod_train.data.curation import pipeline, results
+from lmod_train.data.curation import pipeline
+from lmod_train.data.curation import pipeline as results
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
 from lmod_train.data.curation.pipeline import curate

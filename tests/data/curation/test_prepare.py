@@ -10,12 +10,11 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LinkInFolder
 from lmod_train.core.types import Box, Outline, Region, Sample
-from lmod_train.data.curation import results
+from lmod_train.data.curation import pipeline as results
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
-from lmod_train.data.curation.markers import COLOURS
 from lmod_train.data.curation.pipeline import curate
-from lmod_train.data.curation.prepare import Plan, Prepared, prepare
+from lmod_train.data.curation.prepare import COLOURS, Plan, Prepared, prepare
 from tests.data.curation.world import Discs, Folders, Glaucoma, Regions, photograph, tree
 
 QUIET = {"longest_side": 100, "workers": 1, "progress": False, "balance": []}

@@ -1,12 +1,13 @@
 """From raw phantoms of every source to records: labels, boxes, stages and demographics equal the truth, all of them."""
 
 from collections import Counter
-from importlib import import_module
 
 import pytest
 
+from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.extension import named
 from lmod_train.core.types import Dropped, Question, Sample
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.pipeline import curate
@@ -39,7 +40,7 @@ def drawn(tmp_path_factory):
     """Phantoms of every source, and what curation makes of them with no box too small."""
     folder = tmp_path_factory.mktemp("every")
     for name in source_classes():
-        import_module(f"lmod_train.phantom.folders.{name}").write(folder / "raw", N, 3, workers=0)
+        named(drawn_folders()[name]).write(folder / "raw", N, 3, workers=0)
     found = discover(folder / "raw")
     assert sorted(s.name for s in found.sources) == sorted(source_classes())
     assert found.skipped == ()
@@ -48,7 +49,7 @@ def drawn(tmp_path_factory):
 
 
 def expected(name):
-    return {t.key: t for t in import_module(f"lmod_train.phantom.folders.{name}").truths(N, 3)}
+    return {t.key: t for t in named(drawn_folders()[name]).truths(N, 3)}
 
 
 @tabled("name", list(source_classes()))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.data.datamodules.replay import read_conversations, replayed
+from lmod_train.data.datamodules.records import read_conversations, replayed
 from tests.tiny import record, write_curated
 
 

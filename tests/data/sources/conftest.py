@@ -1,9 +1,9 @@
 """Fixtures: phantoms written once for all tests of the sources; tests that damage files use a copy."""
 
-from importlib import import_module
-
 import pytest
 
+from lmod_train.cli.phantoms import drawn_folders
+from lmod_train.core.extension import named
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.phantom.folders import eye_diseases, refuge
 
@@ -25,5 +25,5 @@ def eight(tmp_path_factory):
     """A raw folder for each source, with eight phantoms in it; tests that change files use a copy."""
     raw = tmp_path_factory.mktemp("eight")
     for name in source_classes():
-        import_module(f"lmod_train.phantom.folders.{name}").write(raw / f"of {name}", 8, seed=4, size=64, workers=0)
+        named(drawn_folders()[name]).write(raw / f"of {name}", 8, seed=4, size=64, workers=0)
     return raw

@@ -3,12 +3,13 @@
 import shutil
 from collections import Counter
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.errors import SourceNotFound
+from lmod_train.core.extension import named
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.clutter import entries, files_below
 from lmod_train.data.sources.discovery import discover, source_classes
@@ -32,7 +33,7 @@ def raw(eight, tmp_path_factory):
     shutil.copytree(eight, raw)
     for name, n in N.items():
         shutil.rmtree(raw / f"of {name}")
-        import_module(f"lmod_train.phantom.folders.{name}").write(raw / f"of {name}", n, SEED, size=64, workers=0)
+        named(drawn_folders()[name]).write(raw / f"of {name}", n, SEED, size=64, workers=0)
     return raw
 
 
@@ -87,7 +88,7 @@ def without(place: Path):
 def test_complete_phantoms_have_no_gaps(raw, name):
     samples, dropped = read(source_in(raw / f"of {name}"))
     n = N.get(name, FEWER)
-    assert len(samples) == len(import_module(f"lmod_train.phantom.folders.{name}").truths(n, SEED)) >= n
+    assert len(samples) == len(named(drawn_folders()[name]).truths(n, SEED)) >= n
     seeded = {"brset": {"missing photograph", "unreadable label"}, "ophthalwechat": {"missing image"}}  # as really
     assert {d.reason for d in dropped} == seeded.get(name, set())
 

@@ -4,7 +4,7 @@ import pytest
 
 from lmod_train.core.types import Box, Outline
 from lmod_train.data.curation.boxes import box_of
-from lmod_train.data.sources.labelme import UnreadableShapes, outlines_of, read_labelme, shapes_of
+from lmod_train.data.sources.g1020 import UnreadableShapes, outlines_of, read_labelme, shapes_of
 from tests.tabled import tabled
 
 NAMES = {"disc": "optic disc", "cup": "optic cup", "discloc": ""}

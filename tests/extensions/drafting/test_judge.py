@@ -11,12 +11,12 @@ import yaml
 from sklearn.metrics import accuracy_score, cohen_kappa_score, recall_score
 
 from lmod_train import cli
+from lmod_train.cli.parse import parted
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.extensions.drafting.asking import judge_name
-from lmod_train.extensions.drafting.commands import parted
 from lmod_train.extensions.drafting.judges import judges_itself
 from lmod_train.tasks.rescore import rescore
 from tests import forks

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from lmod_train.core.types import Question, Sample
 from lmod_train.core.vocabulary.modalities import unknown_words
+from lmod_train.extensions import papers
 from lmod_train.extensions.ophthalwechat.source import account, printed
 from lmod_train.extensions.ophthalwechat.words import SUBSPECIALTIES
-from lmod_train.report import papers
 from lmod_train.tasks.prompt import prompt
 
 

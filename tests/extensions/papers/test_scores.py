@@ -9,7 +9,7 @@ from lmod_train.core.types import Score
 from lmod_train.extensions.papers.printed import published
 from lmod_train.report.published import published_beside
 from lmod_train.report.results import Results
-from lmod_train.scoring.retfound import retfound_accuracy
+from lmod_train.scoring.classification import retfound_accuracy
 from lmod_train.tasks.run_scores import RunScores
 
 

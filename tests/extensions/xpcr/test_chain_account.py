@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from dataclasses import replace
-from importlib import import_module
 
 import pytest
 
+from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.extension import named
 from lmod_train.core.tables import Table
 from lmod_train.core.types import Message, Part, Prediction, Reply, Unparsed
 from lmod_train.data.curation.pipeline import curate
@@ -114,7 +115,7 @@ def wrongly_told(tmp_path_factory):
     """Records of the phantoms of OIMHS and BRSET after a planted answer."""
     root = tmp_path_factory.mktemp("planted")
     for name in ("oimhs", "brset"):
-        import_module(f"lmod_train.phantom.folders.{name}").write(root / name, 48, 5, size=64, workers=0)
+        named(drawn_folders()[name]).write(root / name, 48, 5, size=64, workers=0)
     sources = [source_classes()[name](root / name) for name in ("oimhs", "brset")]
     curate(sources, [Chain()], root / "out", longest_side=32, workers=1, progress=False)
     records = {r.id: r for r in read_records(root / "out" / "records")}

@@ -4,7 +4,7 @@ from math import prod
 
 import pytest
 
-from lmod_train.extensions.xpcr.results import chain_rows, chain_tables
+from lmod_train.extensions.xpcr.scores import chain_rows, chain_tables
 from tests.report.chained import MISSING, chain_run, planted
 from tests.report.scored import scored
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from lmod_train.core.artifacts.model_facts import known_models
 from lmod_train.core.errors import BadArgument
-from lmod_train.data.audit.view import measure
+from lmod_train.extensions.audit.views import measure
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.image_processor import look_of
 from lmod_train.models.chat.pictures import Pictures

@@ -18,8 +18,7 @@ from timm.loss import LabelSmoothingCrossEntropy
 from lmod_train.core.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.classifier import Classifier
-from lmod_train.models.modules.fine_tuning import FineTuning, inverse_frequencies
-from lmod_train.models.modules.layer_decay import LayerDecay
+from lmod_train.models.modules.fine_tuning import FineTuning, LayerDecay, inverse_frequencies
 from lmod_train.models.vision.augmentation import Augmentation, eval_transform
 from lmod_train.models.vision.batch import PictureBatch
 from lmod_train.tasks.conditions import Conditions

@@ -10,7 +10,7 @@ from timm.optim import param_groups_layer_decay
 from timm.scheduler import CosineLRScheduler
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.models.modules.layer_decay import LayerDecay, factor, layer_groups, learning_rate, scaled_lr
+from lmod_train.models.modules.fine_tuning import LayerDecay, factor, layer_groups, learning_rate, scaled_lr
 from lmod_train.models.vision.retfound import vision_transformer
 
 

@@ -20,8 +20,7 @@ from torch.utils.data import DataLoader
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.types import Record
-from lmod_train.models.modules.fine_tuning import FineTuning
-from lmod_train.models.modules.layer_decay import LayerDecay, factor, layer_groups, scaled_lr
+from lmod_train.models.modules.fine_tuning import FineTuning, LayerDecay, factor, layer_groups, scaled_lr
 from lmod_train.models.vision.augmentation import Augmentation, eval_transform, train_transform
 from lmod_train.models.vision.batch import PictureBatch
 from lmod_train.models.vision.retfound import vision_transformer

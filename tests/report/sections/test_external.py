@@ -12,7 +12,7 @@ from lmod_train.core.tables import Estimate, Table
 from lmod_train.core.types import Score
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.results import Outcomes, Results
-from lmod_train.report.sections.external import External
+from lmod_train.report.sections.scores import External
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.run_scores import RunScores
 from tests.report.scored import scored

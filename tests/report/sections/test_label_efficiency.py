@@ -9,7 +9,7 @@ import yaml
 from lmod_train.report.contents import Figure
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.results import read_results
-from lmod_train.report.sections.label_efficiency import LabelEfficiency
+from lmod_train.report.sections.scores import LabelEfficiency
 from tests.report.make import classify
 
 

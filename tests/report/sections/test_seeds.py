@@ -2,7 +2,7 @@ from lmod_train.core.artifacts.series import seed_name
 from lmod_train.core.tables import Table
 from lmod_train.report.contents import Text
 from lmod_train.report.results import read_results
-from lmod_train.report.sections.seeds import Seeds
+from lmod_train.report.sections.scores import Seeds
 from tests.report.make import classify
 
 

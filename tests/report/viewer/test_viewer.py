@@ -11,7 +11,7 @@ from lmod_train.report.report import report
 from lmod_train.report.results import read_outcomes, read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.viewer import static_pages, viewer
-from lmod_train.report.viewer.leaderboard import leaderboard
+from lmod_train.report.viewer.first_screen import leaderboard
 from lmod_train.report.viewer.outcome_text import OUTCOMES, outcome_of
 from lmod_train.report.viewer.record_details import groups_of
 from lmod_train.report.viewer.texts import Numbered

@@ -12,7 +12,7 @@ from lmod_train.models.modules.frozen import Frozen
 from lmod_train.scoring.metrics.bert_score import Encoder
 from lmod_train.tasks.bilingual import OpenQuestion
 from lmod_train.tasks.rescore import rescore
-from lmod_train.training.callbacks import bert_scores
+from lmod_train.training.callbacks import generation as bert_scores
 from lmod_train.training.callbacks.generation import GenerationEval
 from tests.encoder import save_encoder
 from tests.tiny import record, trainer, write_curated

@@ -23,12 +23,12 @@ from lmod_train.models.chat.prompting import Prompting
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.training.doctor import training, vision
+from lmod_train.training.doctor import recipe as training
+from lmod_train.training.doctor import weights as vision
 from lmod_train.training.doctor.check_result import failures
 from lmod_train.training.doctor.examine import FROM_FILES, WITH_NETWORK, examine
-from lmod_train.training.doctor.preprocessing import preprocessing
 from lmod_train.training.doctor.subject import Subject
-from lmod_train.training.doctor.tokens import labels, replies
+from lmod_train.training.doctor.tokens import labels, preprocessing, replies
 from tests.families import MODEL_TYPES
 from tests.models.chat.quick import few
 from tests.models.chat.written_once import write_tiny

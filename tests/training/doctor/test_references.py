@@ -8,8 +8,8 @@ import pytest
 from lmod_train.core.types import Box, Region
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.training.doctor.references import misread, references
 from lmod_train.training.doctor.subject import Subject
+from lmod_train.training.doctor.weights import misread, references
 from tests.tiny import record
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lmod_train.training.doctor.schedule import length_of, schedule
+from lmod_train.training.doctor.recipe import length_of, schedule
 from lmod_train.training.doctor.subject import Subject
 from tests.tiny import record
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lmod_train.training.doctor.splits import splits
+from lmod_train.training.doctor.data import splits
 from lmod_train.training.doctor.subject import Subject
 from tests.tiny import record
 

@@ -1,0 +1,560 @@
+"""Scores of subgroups: sizes, tests, gaps, equal opportunity and the worst group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import comb
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.escaping import for_terminal
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table, table
+from lmod_train.core.types import Score
+from lmod_train.report.canvas import COLOURS, MARKERS, canvas
+from lmod_train.report.comparisons import Runs, comparable
+from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+from lmod_train.report.writers.naming import file_name
+from lmod_train.scoring.association import DRAWS, Independence, Relabelling, independence, permutation_p, relabelling
+from lmod_train.scoring.classification import label_of
+from lmod_train.scoring.comparison import holm
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.item_score import item_score
+from lmod_train.scoring.items import Item
+from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS
+from lmod_train.scoring.subsets import SUBGROUPS
+from lmod_train.scoring.ways import once_each
+
+NOTE = """Records whose group a source does not state are counted as unknown and left out. Groups also differ in their
+diseases, sources and cameras: a difference between them is no proof of its cause."""
+
+_TESTS = f"""Tests that all groups are equally often correct. Chi-square: Pearson's, without continuity correction;
+Fisher: exact, or marked as simulated from {DRAWS:,} tables. By rule: the test that expected counts call for, Fisher's
+if one is below 1 or more than a fifth are below 5 (Cochran 1954). Both take items as independent. LMOD's Tables 7 and 8
+print p values by age and sex without naming the test or the task; these two are what can be compared with them. By
+patient: groups permuted over patients, and within patients that have items of several groups (both eyes), in all ways
+or in {DRAWS:,}; it is the one to read. Holm: p by patient, adjusted for the keys of this task and model."""
+
+_GAPS = """Of groups of {} patients or more that have an interval; others are listed. Gap: score of the best group minus
+that of the worst. Equal opportunity: the largest gap of the share found of a class (recall, true positive rate); with
+two classes, of the first. A gap is above 0 by chance, too: see p by patient, which is of all groups. As groups and
+classes are chosen on these data, the intervals of gaps are widened for the number of pairs of groups and classes, and
+that of the worst group is from the lowest lower end of all groups to the lowest upper end, widened for their
+number."""
+
+_SIZES: Heads = ["task", "key", "group", N, Column("patients", "count"), "models"]
+
+_SCORES: Heads = ["task", "key", "group", "model", N, Column("patients", "count"), SCORE, INTERVAL]
+
+_TEST: Heads = [
+    "task", "key", "model", Column("groups", "count"), Column("chi-square", "p"), Column("Fisher", "p"), "by rule",
+    Column("by patient", "p"), "permutations", Column("Holm", "p"),
+]  # fmt: skip
+
+_GAP: Heads = [
+    "task", "key", "model", "best", "worst", Column("gap", "signed"), Column("95 % interval of gap", "signed_interval"),
+    "class", Column("equal opportunity", "signed"), Column("95 % interval of opportunity", "signed_interval"),
+    Column("worst group", "number"), INTERVAL, "groups left out (patients)",
+]  # fmt: skip
+
+
+# Scores of groups of patients and images, and the tests and gaps between them, per run, task and key.
+ENOUGH = 20
+"""Number of patients of a group that can be the best or the worst one; a smaller group is so by chance."""
+
+
+class SubgroupFairness(Section):
+    """Scores by age, sex, laterality, camera, quality and source.
+
+    Args:
+        keys: The keys to compare; by default all for which two or more groups are known.
+        least_patients: Number of patients, from 3, of a group whose score is compared as the best or the worst one.
+    """
+
+    title: ClassVar[str] = "Subgroups and fairness"
+    name: ClassVar[str] = "fairness"
+
+    def __init__(self, keys: list[str] | None = None, least_patients: int = ENOUGH) -> None:
+        if least_patients < MIN_PATIENTS:
+            cure = f"set it in the config of the report, e.g. `least_patients: {ENOUGH}`"
+            raise BadArgument("least_patients", least_patients, f"{MIN_PATIENTS} or more", cure)
+        unknown = [key for key in keys or () if key not in SUBGROUPS]
+        if unknown:
+            raise BadArgument("keys", unknown, f"some of {', '.join(SUBGROUPS)}", "correct the config of the report")
+        self.keys = list(SUBGROUPS) if keys is None else keys
+        self.least_patients = least_patients
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the tables of sizes, scores, tests and gaps, and a forest plot per task and key."""
+        found = fairness(comparable(results), results.choices, self.keys, self.least_patients)
+        if found:
+            yield Text(NOTE)
+            yield table("subgroup_sizes", _SIZES, list(_sizes(found)), "Sizes of the groups")
+            rows = [[f.task, f.key, g.name, f.run, *_group(g)] for f in found for g in f.groups]
+            yield table("subgroups", _SCORES, rows, "Scores of the groups")
+            yield table("subgroup_tests", _TEST, [_test(f) for f in found], "Tests between the groups", _TESTS)
+            yield table(
+                "subgroup_gaps",
+                _GAP,
+                [_gap(f) for f in found],
+                "Gaps between the groups",
+                _GAPS.format(self.least_patients),
+            )
+            for task, key in dict.fromkeys((f.task, f.key) for f in found):
+                yield _forest(task, key, [f for f in found if (f.task, f.key) == (task, key)])
+
+
+def _sizes(found: Sequence[Fairness]) -> Iterator[list[Cell]]:
+    """Yield a row per group and size, with the runs that have it."""
+    for task, key in dict.fromkeys((f.task, f.key) for f in found):
+        own = [f for f in found if (f.task, f.key) == (task, key)]
+        sizes: dict[tuple[str, int, int | None], list[str]] = {}
+        for f in own:
+            groups = [(g.name, g.score.n, g.patients) for g in f.groups]
+            for size in (*groups, *([("unknown", f.unknown, None)] if f.unknown else ())):
+                sizes.setdefault(size, []).append(f.run)
+        for (name, n, patients), runs in sorted(sizes.items(), key=lambda size: (size[0][2] is None, size[0][0])):
+            yield [task, key, name, n, patients, "all" if len(runs) == len(own) else ", ".join(runs)]
+
+
+def _group(group: Group) -> list[Cell]:
+    return [group.score.n, group.patients, group.score.value, (group.score.low, group.score.high)]
+
+
+def _test(f: Fairness) -> list[Cell]:
+    by_rule, chi_square, fisher = None, None, None
+    if f.test:
+        by_rule, chi_square, fisher = f.test.chosen, f.test.p_chi_square, f.test.p_fisher
+        by_rule += " (Fisher simulated)" if f.test.simulated else ""
+    permutations = "all" if f.exact else f"{DRAWS:,} drawn"
+    return [f.task, f.key, f.run, len(f.groups), chi_square, fisher, by_rule, f.p, permutations, f.adjusted]
+
+
+def _gap(f: Fairness) -> list[Cell]:
+    name, opportunity = f.opportunity or (None, None)
+    ends = [(s.value, (s.low, s.high)) if s else (None, None) for s in (_of(f.gap), _of(opportunity), f.worst)]
+    groups = [f.gap.best, f.gap.worst] if f.gap else [None, None]
+    left_out = ", ".join(f"{g.name} ({g.patients})" for g in f.left_out)
+    return [f.task, f.key, f.run, *groups, *ends[0], name, *ends[1], *ends[2], left_out]
+
+
+def _of(gap: Gap | None) -> Score | None:
+    return gap.difference if gap else None
+
+
+def _forest(task: str, key: str, found: Sequence[Fairness]) -> Figure:
+    name = f"forest-{task}-{key}"
+    rows = [[f.run, g.name, *_group(g), f.overall.value] for f in found for g in f.groups]
+    groups, title = list(dict.fromkeys(g.name for f in found for g in f.groups)), f"{task} by {key}"
+    some = f", the {DRAWN} largest of {len(groups)} groups" if len(groups) > DRAWN else ""
+    alt = f"Score with 95 % interval of each model for {', '.join(drawn_groups(rows))}{some}, beside its overall score."
+    return Figure(name, title, alt, table(name, COLUMNS, rows, f"{title}{some}"), draw_forest)
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """How one run does in the groups of one key.
+
+    Attributes:
+        task: Name of the task.
+        run: Label of the run.
+        key: Name in `lmod_train.scoring.subsets.SUBGROUPS`.
+        groups: The groups, two or more, in the order of their names.
+        overall: Score of all items whose group is known.
+        unknown: Number of items whose group is not known.
+        test: Chi-square and Fisher's test, each question in one way of asking it.
+        p: P value by permuting groups over patients.
+        exact: Whether all permutations were counted.
+        gap: Difference of the best and the worst group of enough patients; None with fewer than two of these.
+        opportunity: Class and gap of its recall; None for tasks without classes.
+        worst: Score of the worst group of enough patients.
+        left_out: The groups of fewer patients or without an interval, in which neither gaps nor the worst group are.
+        adjusted: `p`, Holm-adjusted over the keys of this run and task.
+    """
+
+    task: str
+    run: str
+    key: str
+    groups: tuple[Group, ...]
+    overall: Score
+    unknown: int
+    test: Independence | None
+    p: float | None
+    exact: bool
+    gap: Gap | None
+    opportunity: tuple[str, Gap] | None
+    worst: Score | None
+    left_out: tuple[Group, ...]
+    adjusted: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The items of a run whose group is known, with the group, score and patient of each."""
+
+    items: list[Item]
+    labels: list[str]
+    values: list[float]
+    patients: list[str]
+
+
+def fairness(
+    runs: Runs, choices: Mapping[str, Sequence[str]], keys: Sequence[str] = tuple(SUBGROUPS), least: int = ENOUGH
+) -> list[Fairness]:
+    """Return a result per task, key and run, in this order, where two or more groups are known.
+
+    Args:
+        runs: Label of a run -> task -> items.
+        choices: Task -> its choices; of two, equal opportunity is about the first.
+        keys: Names in `SUBGROUPS`.
+        least: Number of patients that a group has at least, to be compared as the best or the worst one.
+    """
+    tasks = dict.fromkeys(task for items in runs.values() for task in items)
+    found = [one for task in tasks for key in keys for one in _of_key(runs, task, key, choices.get(task, ()), least)]
+    return [adjusted for one in found if (adjusted := _adjusted(one, found))]
+
+
+def _of_key(runs: Runs, task: str, key: str, choices: Sequence[str], least: int) -> Iterator[Fairness]:
+    drawn: dict[tuple[tuple[str, ...], tuple[str, ...]], Relabelling] = {}  # runs of the same items share permutations
+    for run, items in runs.items():
+        known = _known(items.get(task, ()), key)
+        if len(set(known.labels)) < 2:
+            continue
+        same = tuple(known.labels), tuple(known.patients)
+        if same not in drawn:
+            drawn = {same: relabelling(known.labels, known.patients)}
+        unknown = len(items[task]) - len(known.items)
+        yield _fairness(task, run, key, known, unknown, drawn[same], choices, least)
+
+
+def _known(items: Sequence[Item], key: str) -> _Known:
+    rows = [(item, SUBGROUPS[key](item)) for item in items]
+    held = [(item, label, item_score(item), item.group) for item, label in rows if label]
+    item, label, value, patient = (list(column) for column in zip(*held, strict=True)) if held else ([], [], [], [])
+    return _Known(item, label, value, patient)
+
+
+def _fairness(
+    task: str,
+    run: str,
+    key: str,
+    known: _Known,
+    unknown: int,
+    permuted: Relabelling,
+    choices: Sequence[str],
+    least: int,
+) -> Fairness:
+    own = (known.values, known.labels, known.patients)
+    groups = tuple(group_scores(task, key, *own))
+    return Fairness(
+        task,
+        run,
+        key,
+        groups,
+        overall=group_scores(task, key, known.values, ["known"] * len(known.labels), known.patients)[0].score,
+        unknown=unknown,
+        test=_test_fairness(known, groups),
+        p=permutation_p(known.values, permuted),
+        exact=permuted.exact,
+        gap=gap(task, *own, least=least),
+        opportunity=_opportunity(task, known, choices, least),
+        worst=worst_group(task, groups, least),
+        left_out=tuple(g for g in groups if g.patients < least or g.score.low is None),
+    )
+
+
+def _test_fairness(known: _Known, groups: Sequence[Group]) -> Independence | None:
+    once = set(once_each((item.id, item.tags) for item in known.items))
+    asked = [row for row in zip(known.items, known.labels, known.values, strict=True) if row[0].id in once]
+    right = [sum(value == 1 for _, label, value in asked if label == group.name) for group in groups]
+    return independence(right, [sum(label == group.name for _, label, _ in asked) for group in groups])
+
+
+def _opportunity(task: str, known: _Known, choices: Sequence[str], least: int) -> tuple[str, Gap] | None:
+    if not choices or any(isinstance(item.truth, Mapping) for item in known.items):
+        return None
+    truths, positive = [label_of(item.truth) for item in known.items], choices[0] if len(choices) == 2 else None
+    return equal_opportunity(task, known.values, truths, known.labels, known.patients, positive, least)
+
+
+def _adjusted(one: Fairness, every: Sequence[Fairness]) -> Fairness:
+    family = [other for other in every if (other.task, other.run) == (one.task, one.run)]
+    adjusted = holm([other.p for other in family])
+    return replace(one, adjusted=next(p for other, p in zip(family, adjusted, strict=True) if other is one))
+
+
+# The forest plot: scores of groups, run by run, with their intervals.
+DRAWN = len(COLOURS)
+"""Largest number of groups that are drawn, those with the most items."""
+
+LONGEST = 36
+
+COLUMNS: Heads = ["model", "group", N, Column("patients", "count"), SCORE, INTERVAL, Column("overall", "number")]
+"""Columns of the table of the figure, a row per run and group."""
+
+_ROW, _BETWEEN = 0.13, 0.12  # inches between the groups of a run, and between runs
+
+Row = Sequence[Any]
+
+
+def draw_forest(table: Table, out: Path) -> None:
+    """Draw the scores of the groups of one key; at most the `DRAWN` groups with the most items.
+
+    Args:
+        table: Columns as `COLUMNS`.
+        out: Folder to write ``NAME.png`` and ``NAME.svg`` to.
+    """
+    models = list(dict.fromkeys(str(row[0]) for row in table.rows))
+    groups = drawn_groups(table.rows)
+    step = _ROW * len(groups) + _BETWEEN
+    height = 1.0 + max(2, len(models)) * step + 0.2 * ((len(groups) + 1) // 2)
+    with canvas(out, file_name(table.name), 1, 1, (7.2, height)) as axes:
+        axis = axes[0, 0]
+        for place, group in enumerate(groups):
+            own = [row for row in table.rows if row[1] == group and row[4] is not None]
+            ys = [models.index(str(row[0])) + (_ROW * (place - (len(groups) - 1) / 2)) / step for row in own]
+            _draw_group(axis, own, ys, place, _legend(group, own))
+        _draw_overall(axis, table.rows, models)
+        axis.set_yticks(range(len(models)), [_short(model) for model in models], fontsize=8)
+        axis.set_ylim(len(models) - 0.5, -0.5)
+        axis.set_xlim(-0.02, 1.02)
+        axis.grid(axis="x", color="#dddddd", zorder=0)
+        axis.set_title(_short(table.title, 80), loc="left", fontsize=10, fontweight="bold")
+        axis.set_xlabel("score with 95 % interval; vertical line: all groups together")
+        axis.figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+
+
+def drawn_groups(rows: Sequence[Row]) -> list[str]:
+    """Return the groups that are drawn, in the order of the table."""
+    sizes: dict[str, int] = {}
+    for row in rows:
+        sizes[row[1]] = max(sizes.get(row[1], 0), row[2] or 0)
+    largest = sorted(sizes, key=lambda group: -sizes[group])[:DRAWN]
+    return [group for group in sizes if group in largest]
+
+
+def _draw_group(axis: Any, rows: Sequence[Row], ys: Sequence[float], place: int, label: str) -> None:
+    ends = [(y, *row[5]) for row, y in zip(rows, ys, strict=True) if row[5][0] is not None]
+    axis.hlines([y for y, *_ in ends], [low for _, low, _ in ends], [high for *_, high in ends], COLOURS[place], lw=1.6)
+    style = {"color": COLOURS[place], "marker": MARKERS[place], "ms": 4.5, "ls": "", "label": label, "zorder": 3}
+    axis.plot([row[4] for row in rows], ys, **style)
+
+
+def _draw_overall(axis: Any, rows: Sequence[Row], models: Sequence[str]) -> None:
+    overall = {str(row[0]): row[6] for row in rows if row[6] is not None}
+    places = [models.index(model) for model in overall]
+    axis.vlines(list(overall.values()), [y - 0.42 for y in places], [y + 0.42 for y in places], "#777777", lw=1)
+    for y in range(1, len(models)):
+        axis.axhline(y - 0.5, color="#eeeeee", lw=0.8, zorder=0)
+
+
+def _legend(group: str, rows: Sequence[Row]) -> str:
+    """Return a group with its number of items, of different runs the least and the most."""
+    sizes = sorted({row[2] for row in rows})
+    return f"{_short(group)} (n = {'-'.join(str(n) for n in dict.fromkeys((*sizes[:1], *sizes[-1:])))})"
+
+
+def _short(cell: Cell, longest: int = LONGEST) -> str:
+    """Return a name on one line, the middle of a long one left out.
+
+    Example:
+        >>> _short("a" * 30 + "b" * 30, 9)
+        'aaaa…bbbb'
+    """
+    text = for_terminal(str(cell))
+    half = (longest - 1) // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
+
+
+# Scores of groups of patients or images, the gap between them, equal opportunity and the worst group.
+_TAIL = (1 - LEVEL) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The score of a group.
+
+    Attributes:
+        name: Value of the key, e.g. ``female``.
+        patients: Number of patients.
+        score: Mean score of its items, with its interval over patients.
+    """
+
+    name: str
+    patients: int
+    score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The largest difference of two groups, with an interval that takes into account that both are chosen."""
+
+    best: str
+    worst: str
+    difference: Score
+
+
+def group_scores(
+    task: str, key: str, values: Sequence[float], labels: Sequence[str], patients: Sequence[str]
+) -> list[Group]:
+    """Return the mean score of each group, in the order of their names.
+
+    Args:
+        task: Name of the task.
+        key: What the groups differ in; their subsets are ``key=name``.
+        values: Score of each item, in [0, 1].
+        labels: Group of each item.
+        patients: Patient of each item.
+
+    Raises:
+        BadArgument: The lengths differ.
+
+    Example:
+        >>> [(g.name, g.patients, g.score.value) for g in group_scores("t", "sex", [1, 1, 0], list("mmf"), list("abc"))]
+        [('f', 1, 0.0), ('m', 2, 1.0)]
+    """
+    if not len(values) == len(labels) == len(patients):
+        found = f"{len(values)} values, {len(labels)} labels, {len(patients)} patients"
+        raise BadArgument("values", found, "one of each per item", "take all three of the same items")
+    return [_group_subgroups(task, key, name, values, labels, patients) for name in sorted(set(labels))]
+
+
+def _group_subgroups(
+    task: str, key: str, name: str, values: Sequence[float], labels: Sequence[str], patients: Sequence[str]
+) -> Group:
+    own = [(v, p) for v, label, p in zip(values, labels, patients, strict=True) if label == name]
+    columns = {"items": np.ones(len(own)), "value": np.array([v for v, _ in own], dtype=np.float64)}
+    score = compute_scores(task, f"{key}={name}", columns, [p for _, p in own], [_MEAN])[0]
+    return Group(name, len({p for _, p in own}), score)
+
+
+def compared_groups(groups: Sequence[Group], least: int = MIN_PATIENTS) -> list[Group]:
+    """Return the groups with an interval, of at least some patients, from the lowest score to the highest."""
+    held = [g for g in groups if g.patients >= max(least, MIN_PATIENTS) and g.score.low is not None]
+    return sorted(held, key=lambda g: g.score.value or 0.0)
+
+
+def gap(
+    task: str,
+    values: Sequence[float],
+    labels: Sequence[str],
+    patients: Sequence[str],
+    classes: int = 1,
+    least: int = MIN_PATIENTS,
+) -> Gap | None:
+    """Return the difference of the best and the worst group, with its interval clustered by patient.
+
+    A patient may have items in both groups, e.g. both eyes. Groups of fewer than `least` patients are left out. As the
+    largest of several differences is chosen, the interval is widened for the number of pairs of groups (by the normal
+    quantiles of Bonferroni); that of two groups is not.
+
+    Args:
+        task: Name of the task.
+        values: Score of each item, in [0, 1].
+        labels: Group of each item.
+        patients: Patient of each item.
+        classes: Number of classes of which the one with the largest gap is chosen.
+        least: Number of patients that a group has at least, from `MIN_PATIENTS`.
+
+    Returns:
+        Metric ``gap``; None with fewer than two groups.
+
+    Example:
+        >>> found = gap("t", [1, 1, 1, 1, 0, 0], list("mmmfff"), list("abcdef"))
+        >>> found.best, found.worst, round(found.difference.value, 3)
+        ('m', 'f', 0.667)
+    """
+    held = compared_groups(group_scores(task, "", values, labels, patients), least)
+    if len(held) < 2:
+        return None
+    worst, best = held[0].name, held[-1].name
+    own = [row for row in zip(values, labels, patients, strict=True) if row[1] in (best, worst)]
+    member = np.array([[label == best, label == worst] for _, label, _ in own], dtype=np.float64)
+    columns = {"member": member, "sides": member * np.array([[v] for v, _, _ in own], dtype=np.float64)}
+    score = compute_scores(task, "all", columns, [p for *_, p in own], [_GAP_SUBGROUPS])[0]
+    low, high = _widened(score, classes * comb(len(held), 2))
+    return Gap(best, worst, replace(score, low=low, high=high))
+
+
+def _widened(score: Score, chosen_of: int) -> tuple[float | None, float | None]:
+    """Return the interval of a score that was chosen among several, each with an interval."""
+    if score.value is None or score.low is None or score.high is None:
+        return score.low, score.high
+    factor = float(ndtri(1 - _TAIL / chosen_of) / ndtri(1 - _TAIL))
+    low, high = (score.value + factor * (end - score.value) for end in (score.low, score.high))
+    return max(-1.0, low), min(1.0, high)
+
+
+def equal_opportunity(
+    task: str,
+    right: Sequence[float],
+    truths: Sequence[str],
+    labels: Sequence[str],
+    patients: Sequence[str],
+    positive: str | None = None,
+    least: int = MIN_PATIENTS,
+) -> tuple[str, Gap] | None:
+    """Return the class with the largest gap of recall between groups, and this gap.
+
+    With a positive class, it is the difference of true positive rates (Hardt, Price & Srebro 2016, equal opportunity).
+    With more classes, each is asked about in turn, and the largest is given, which is at most 1 and 0 if the recall of
+    each class is the same in all groups.
+
+    Args:
+        task: Name of the task.
+        right: Whether each item is right.
+        truths: Class of each item.
+        labels: Group of each item.
+        patients: Patient of each item.
+        positive: The class to consider; None considers all.
+        least: Number of patients that a group has at least among the items of a class, from `MIN_PATIENTS`.
+
+    Returns:
+        None if no considered class occurs in two groups of so many patients.
+    """
+    found, classes = [], sorted(set(truths)) if positive is None else [positive]
+    for name in classes:
+        places = [i for i, truth in enumerate(truths) if truth == name]
+        hits, groups, people = [right[i] for i in places], [labels[i] for i in places], [patients[i] for i in places]
+        own = gap(task, hits, groups, people, len(classes), least)
+        found += [(name, own)] if own else []
+    return max(found, key=lambda pair: pair[1].difference.value or 0.0, default=None)
+
+
+def worst_group(task: str, groups: Sequence[Group], least: int = MIN_PATIENTS) -> Score | None:
+    """Return the score of the worst group, of those with an interval and at least some patients.
+
+    As the group is chosen on these data, its own interval would be too narrow: the interval is from the lowest lower
+    end of all groups to the lowest upper end, these widened for the number of groups as in `gap`.
+
+    Returns:
+        Metric ``worst_group``, n of the group; None without groups that have an interval.
+
+    Example:
+        >>> two = [Group(k, 9, Score("t", "", "score", 9, v, v - 0.1, v + 0.1)) for k, v in (("f", 0.5), ("m", 0.75))]
+        >>> worst_group("t", two).value
+        0.5
+    """
+    held = compared_groups(groups, least)
+    if not held:
+        return None
+    low = min(g.score.low for g in held if g.score.low is not None)
+    high = min(end for g in held if (end := _widened(g.score, len(held))[1]) is not None)
+    return Score(task, held[0].score.subset, "worst_group", held[0].score.n, held[0].score.value, low, high)
+
+
+def _sides(sums: Columns) -> Floats:
+    return ratio(sums["sides"], sums["member"])
+
+
+_MEAN = Measure("score", lambda s: ratio(s["value"], s["items"]), items_in)
+
+_GAP_SUBGROUPS = Measure(
+    "gap", lambda s: _sides(s) @ np.array([1.0, -1.0]), lambda c: c["member"], parts=_sides, signs=(1.0, -1.0)
+)

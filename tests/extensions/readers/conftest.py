@@ -1,0 +1,1 @@
+from tests.data.formats.conftest import free, mixed  # noqa: F401

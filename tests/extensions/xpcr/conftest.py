@@ -1,0 +1,1 @@
+from tests.tasks.conftest import drawn, truths  # noqa: F401
