@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from jsonargparse.typing import NonNegativeInt
 
@@ -22,7 +22,8 @@ from lmod_train.core.vocabulary.error_types import ERROR_LABELS, NO_ERROR, type_
 from lmod_train.data.formats.spreadsheet import Table as SpreadsheetTable
 from lmod_train.data.formats.spreadsheet import table_bytes, write_table
 
-if TYPE_CHECKING:
+MYPY = False  # true for a type checker; jsonargparse runs a block of `TYPE_CHECKING`, and these load scipy
+if MYPY:
     from lmod_train.core.types import Record
     from lmod_train.extensions.drafting.caption_files import Folder
     from lmod_train.extensions.drafting.captions import Caption
