@@ -1,4 +1,4 @@
-"""Lightning's commands `fit`, `validate`, `test` and `predict`, each in a run folder that can be continued."""
+"""Lightning's commands `fit`, `validate`, `test` and `predict`: run folder, training, and the tables after a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `judge`: a model, or people, judge whether the replies of a run agree with the reference answers."""
+"""The commands `judge`, `draft ask`, `draft captions` and `draft judge`, and the files of people's verdicts."""
 
 from __future__ import annotations
 
