@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FOLLOWING = "--follow_links"
 """Option of every command: links that lead out of a curated folder are followed. No config can set it."""
+WITHOUT = ("-h", "--help", "--version")
+"""What is typed in the place of a command; it works with whatever extensions are installed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,8 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     typed = list(sys.argv[1:] if arguments is None else arguments)
     follow, typed = FOLLOWING in typed, [word for word in typed if word != FOLLOWING]
-    whole = whole_name(typed)
+    whole = typed
     try:
+        if not typed or typed[0] in WITHOUT:
+            return _run(typed)
+        whole = whole_name(typed)
         with links_followed(follow):
             with own_classes(whole):  # a curated folder may name a class of one's own
                 known = bool(whole) and (whole[0] in LIGHTNING or whole[0] in commands())
@@ -70,12 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
-    if command in ("-h", "--help"):
-        print(overview())
-    elif command == "--version":
+    if command == "--version":
         from lmod_train import __version__
 
         print(__version__)
+    elif command in WITHOUT:
+        print(lines(overview()))
     elif command in LIGHTNING:
         return _lightning(arguments)
     elif command in commands():

@@ -15,7 +15,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 
-from lmod_train.core.extension import PACKAGE, joined
+from lmod_train.core.extension import PACKAGE, joined, packages
 
 ROOMS = {"Source": ("data/sources",), "Task": ("tasks", "extensions"),
          "Section": ("report/sections", "extensions")}  # fmt: skip
@@ -66,16 +66,29 @@ class Option:
 
 
 def known_classes(base: str) -> list[ClassText]:
-    """Return sources (`base` is ``Source``) or tasks (``Task``): those of this package, then of the working folder."""
+    """Return sources (`base` is ``Source``) or tasks (``Task``): installed ones, then those of the working folder."""
     return descendants(base, [*shipped_classes(base), *own_classes_in(Path())])
 
 
 def shipped_classes(base: str) -> list[ClassText]:
-    """Return the classes in the folders that hold the sources, tasks or sections, and extensions' sources."""
+    """Return the classes in the folders that hold the sources, tasks or sections, then those of extensions."""
     rooms = ROOMS[base]
-    found = [c for room in rooms for c in classes_in(PACKAGE / room, ".".join(("lmod_train", *room.split("/"))))]
-    files = {name: module_file(name) for name in (joined("sources") if base == "Source" else ())}
-    return [*found, *(c for name, file in files.items() if file for c in _classes_of(file, name))]
+    ours = [c for room in rooms for c in classes_in(PACKAGE / room, ".".join(("lmod_train", *room.split("/"))))]
+    files = {name: module_file(name) for name in joined("sources")} if base == "Source" else _of_packages()
+    return [*ours, *(c for name, file in files.items() if file for c in _readable(file, name))]
+
+
+def _of_packages() -> dict[str, Path | None]:
+    """Return the modules of other packages' extensions and their files."""
+    found: dict[str, Path | None] = {}
+    for package in packages():
+        file = module_file(package)
+        if file is not None and file.name == "__init__.py":
+            inner = {
+                own: own.relative_to(file.parent).with_suffix("").parts for own in sorted(file.parent.rglob("*.py"))
+            }
+            found |= {".".join((package, *(p for p in parts if p != "__init__"))): own for own, parts in inner.items()}
+    return found
 
 
 def descendants(base: str, classes: list[ClassText]) -> list[ClassText]:
@@ -201,8 +214,13 @@ def own_classes_in(folder: Path) -> Iterator[ClassText]:
     packages = [p.parent for p in sorted(folder.glob("*/__init__.py")) if p.parent.resolve() != PACKAGE]
     for room, package in [(folder, ""), *((p, f"{p.name}.") for p in packages)]:
         for file in sorted(room.glob("*.py")):
-            with suppress(OSError, SyntaxError, ValueError, RecursionError):
-                yield from _classes_of(file, package + file.stem)
+            yield from _readable(file, package + file.stem)
+
+
+def _readable(file: Path, module: str) -> list[ClassText]:
+    with suppress(OSError, SyntaxError, ValueError, RecursionError):
+        return list(_classes_of(file, module))
+    return []
 
 
 def _constants(node: ast.ClassDef | ast.Module) -> Iterator[tuple[str, object]]:

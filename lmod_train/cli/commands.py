@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
-from lmod_train.core.extension import Extension, extensions, named
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.extension import Extension, doubled, extensions, leave_out, loaded, merged, named, present
 
 LIGHTNING = {
     "fit": "Train a model on the training split; the same command again goes on where it stopped.",
@@ -40,19 +42,42 @@ FIRST = ("phantom", "curate", "fit", "validate", "report", "list")
 """The commands of the main path, in the order of use."""
 
 
-def commands() -> dict[str, str]:
+def commands(of: Sequence[Extension] | None = None) -> dict[str, str]:
     """Return the whole name of each command that is not Lightning's -> ``module:function``.
+
+    Args:
+        of: Extensions; None for all.
 
     Example:
         >>> commands()["weights merge"]
         'lmod_train.cli.weights:merge'
     """
-    return {name: path for one in (MAIN, *extensions()) for name, path in {**one.commands, **one.asking}.items()}
+    found, owners = dict(MAIN.commands), dict.fromkeys((*LIGHTNING, *MAIN.commands), "the main path")
+    for one in extensions() if of is None else of:
+        own = {**one.commands, **one.asking}
+        for name in list(own):
+            if owner := next((owner for other, owner in owners.items() if _clash(name, other)), ""):
+                leave_out(one, "commands", name, owner)
+                del own[name]
+        found |= own
+        owners |= dict.fromkeys(own, one.name)
+    return found
+
+
+def _clash(name: str, other: str) -> bool:
+    """Return whether two commands cannot be told apart: they are one, or one is the group of the other.
+
+    Example:
+        >>> [_clash("draft ask", other) for other in ("draft ask", "draft", "draft review", "ask")]
+        [True, True, False, False]
+    """
+    return f"{name} ".startswith(f"{other} ") or f"{other} ".startswith(f"{name} ")
 
 
 def asks(command: str) -> bool:
     """Return whether a command of an extension asks a model, and so takes the options of `validate` too."""
-    return any(command in one.asking for one in extensions())
+    path = commands().get(command)
+    return any(path == one.asking.get(command) for one in extensions()) and path is not None
 
 
 def groups() -> dict[str, dict[str, str]]:
@@ -77,13 +102,29 @@ def chosen(command: str, arguments: Sequence[str]) -> tuple[str, Callable[..., A
         command: Whole name of a command.
         arguments: The words after it.
     """
-    typed = {word.partition("=")[0] for word in arguments}
-    every = {name: path for one in extensions() for name, path in one.options.items()}
-    meant = {name: named(path) for name, path in every.items() if {*name.rsplit(" ", 1)} <= {command, *typed}}
+    own, typed = _function(command, commands()[command]), {word.partition("=")[0] for word in arguments}
+    every = merged("options", [f"{command} --{parameter}" for parameter in signature(own).parameters])
+    chosen = {name: path for name, path in every.items() if {*name.rsplit(" ", 1)} <= {command, *typed}}
+    meant = {name: _function(name, path) for name, path in chosen.items()}
     if not meant:
-        return command, named(commands()[command])
+        return command, own
     options = {name.rpartition("--")[2] for name in meant}  # `curate --table T --sheet S` means the sheet of a workbook
     return max(meant.items(), key=lambda one: len(options & signature(one[1]).parameters.keys()))
+
+
+def _function(name: str, path: str) -> Callable[..., Any]:
+    """Return the function of a command or option.
+
+    Raises:
+        BadArgument: It is of an extension, and cannot be imported.
+    """
+    if path in MAIN.commands.values():
+        return named(path)  # type: ignore[no-any-return]
+    for function in loaded([path]):
+        return function  # type: ignore[no-any-return]
+    module = path.partition(".")[0]
+    cure = f"repair the extension, or do without it; `{shlex.join(['pip', 'show', module])}` says which package it is"
+    raise BadArgument("command", name, f"{path} to be a function that can be imported", cure)
 
 
 def whole_name(arguments: Sequence[str]) -> list[str]:
@@ -94,14 +135,16 @@ def whole_name(arguments: Sequence[str]) -> list[str]:
         (['weights merge', '--out', 'M'], ['list', 'tasks'])
     """
     whole = " ".join(arguments[:2])
-    return [whole, *arguments[2:]] if len(arguments) > 1 and whole in commands() else list(arguments)
+    return [whole, *arguments[2:]] if whole in commands() else list(arguments)
 
 
 def overview() -> str:
     """Return the text of ``--help``: the main path with what each command does, then the others by name."""
     first = "\n".join(f"  {name:<10}{LIGHTNING.get(name) or _about(MAIN.commands[name])}" for name in FIRST)
     others = [name for name in (*LIGHTNING, *_short(MAIN.commands)) if name not in FIRST]
-    added = "\n".join(f"  {one.name:<15}{_added(one)}" for one in extensions())
+    known = commands(present())
+    added = "\n".join(f"  {one.name:<15}{_added(one, known)}" for one in present())
+    refused = f"\n\nerror of every other command: {doubled()}" if doubled() else ""
     return (
         "usage: python -m lmod_train COMMAND [options]\n\n"
         "Train and evaluate vision-language models on eye images.\n\n"
@@ -110,12 +153,14 @@ def overview() -> str:
         f"extensions:\n{added}\n\n"
         "`python -m lmod_train COMMAND --help` says what a command does, and shows its options.\n"
         "`--follow_links` with any command follows links that lead out of a curated folder."
+        f"{refused}"
     )
 
 
-def _added(one: Extension) -> str:
+def _added(one: Extension, known: Mapping[str, str]) -> str:
     """Return what an extension is about, and the commands and options that it adds."""
-    names = [*_short({**one.commands, **one.asking}), *one.options]
+    own = {name: path for name, path in {**one.commands, **one.asking}.items() if known.get(name) == path}
+    names = [*_short(own), *one.options]
     return f"{one.about}: {', '.join(names)}" if names else one.about
 
 
@@ -140,4 +185,5 @@ def group_overview(group: str) -> str:
 
 
 def _about(path: str) -> str:
-    return (named(path).__doc__ or "").partition("\n")[0]
+    function = next(loaded([path]), _about)
+    return (function.__doc__ or "").partition("\n")[0]

@@ -38,7 +38,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
 from lmod_train.core.errors import BadArgument, LmodError, NotScored, Unbuildable
-from lmod_train.core.extension import joined, named
+from lmod_train.core.extension import joined, loaded
 from lmod_train.core.files import move, remove
 from lmod_train.core.links import refuse_links
 from lmod_train.core.tables import Table, markdown
@@ -435,7 +435,7 @@ def scored(run: Path, against: Sequence[Path] = (), trusted: Sequence[str] = (),
     """
     rows = headline([run])
     typed = [*arguments[:1], *(by_short_name(arguments[0], arguments[1:]) if arguments else ())]
-    found = [part for path in joined("rows") for part in named(path)(run, against, trusted, typed)]
+    found = [part for rows in loaded(joined("rows")) for part in rows(run, against, trusted, typed)]
     shown = [markdown(part) if isinstance(part, Table) else part for part in (headline_table(rows), *found)]
     said = "\n".join(finding.text for finding in findings({rows[0].model: rows}))
     return "\n\n".join([said, *shown])

@@ -60,7 +60,7 @@ def drawn_folders() -> dict[str, str]:
     """Return name -> module of every folder that can be drawn: those of sources by name, then others."""
     folder = PACKAGE / "phantom" / "folders"
     ours = {file.stem: f"lmod_train.phantom.folders.{file.stem}" for file in folder.glob("[a-z]*.py")}
-    found = ours | merged("phantoms")
+    found = ours | merged("phantoms", taken=ours)
     sources = [name for name in source_names() if name in found]
     return {name: found[name] for name in [*sources, *sorted(found.keys() - set(sources))]}
 

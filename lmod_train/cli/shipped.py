@@ -193,7 +193,7 @@ def _section(name: str) -> str | None:
 
 def _sections() -> dict[str, str]:
     """Return the name of each section of this package, its own or that of its module -> its class path."""
-    found = [c for c in shipped_classes("Section") if "Section" in c.bases]
+    found = [c for c in reversed(shipped_classes("Section")) if "Section" in c.bases]  # of one name, the first
     return {str(c.constants.get("name") or c.path.split(".")[-2]): c.path for c in found}
 
 

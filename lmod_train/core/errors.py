@@ -295,6 +295,18 @@ class BadArgument(LmodError):
         super().__init__(f"{argument}={value!r}: expected {expected}.\nNext: {cure}")
 
 
+class ExtensionMissing(LmodError):
+    """A task is of an extension that is not here.
+
+    Attributes:
+        extension: Its name; empty for several.
+    """
+
+    def __init__(self, problem: str, extension: str = "") -> None:
+        self.extension = extension
+        super().__init__(f"{problem}.\nNext: use an installation of lmod_train that has this extension")
+
+
 class Untrusted(LmodError):
     """A file names a class that is neither of this package nor trusted by the user.
 

@@ -7,9 +7,10 @@ imports nothing else. The main path knows no extension by name, and works withou
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -71,27 +72,77 @@ def extensions() -> tuple[Extension, ...]:
     Raises:
         BadArgument: Two extensions have one name.
     """
-    found: dict[str, Extension] = {}
-    for place, load in _places():
+    if refused := doubled():
+        raise refused
+    return present()
+
+
+def present() -> tuple[Extension, ...]:
+    """Return what `extensions` does, of two of one name the first: for `--help`, which works whatever is installed."""
+    return tuple(one for one, _ in _found()[0].values())
+
+
+def doubled() -> BadArgument | None:
+    """Return the error of two extensions of one name; None if each name occurs once."""
+    return _found()[1]
+
+
+def packages() -> list[str]:
+    """Return the modules that hold the records of other packages' extensions."""
+    return [module for _, module in _found()[0].values() if not module.startswith(f"{GROUP}.")]
+
+
+@cache
+def _found() -> tuple[dict[str, tuple[Extension, str]], BadArgument | None]:
+    """Return name -> extension and module of its record, and the error of the first name that occurs twice."""
+    found: dict[str, tuple[Extension, str]] = {}
+    refused = None
+    for module, package, load in _places():
         try:
-            extension = load()
-        except Exception as error:  # a broken extension must not stop a command that does not need it
-            sys.stderr.write(f"extension {place} is left out: {type(error).__name__}: {error}\n")
+            one = _checked(load())
+        except (Exception, SystemExit) as error:  # it must not stop a command that does not need it
+            say(f"extension {module} is left out: {_reason(error)}")
             continue
-        if extension.name in found:
-            expected = "extensions of different names"
-            raise BadArgument("extension", extension.name, expected, f"uninstall the package of {place}")
-        found[extension.name] = extension
-    return tuple(found.values())
+        if one.name not in found:
+            found[one.name] = one, module
+        elif refused is None:
+            expected = f"extensions of different names, which {found[one.name][1]} and {module} are not"
+            refused = BadArgument("extension", one.name, expected, f"`pip uninstall {package}`")
+    return found, refused
 
 
-def _places() -> Iterator[tuple[str, Callable[[], Extension]]]:
-    """Yield (place, function that returns its record) of ours, then of other packages."""
+def _places() -> Iterator[tuple[str, str, Callable[[], object]]]:
+    """Yield (module, installed package, function that returns its record) of ours, then of other packages."""
     for file in sorted((PACKAGE / "extensions").glob("*/__init__.py")):
         module = f"{GROUP}.{file.parent.name}"
-        yield module, lambda module=module: import_module(module).EXTENSION  # type: ignore[misc]
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        yield point.value, point.load
+        yield module, "lmod-train", lambda module=module: import_module(module).EXTENSION  # type: ignore[misc]
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        module = point.value.partition(":")[0]
+        yield module, point.dist.name if point.dist else module, point.load
+
+
+def _checked(found: object) -> Extension:
+    """Return a record whose values are of the kinds that it states: a string in the place of a list is none."""
+    if not isinstance(found, Extension):
+        raise TypeError(f"expected EXTENSION to be an Extension, not of {type(found).__name__}")
+    for one in fields(found):
+        value = getattr(found, one.name)
+        kind = Mapping if one.default_factory is dict else Sequence if one.default == () else str
+        if not isinstance(value, kind) or (kind is Sequence and isinstance(value, str)):
+            raise TypeError(f"expected {one.name} to be a {kind.__name__.lower()}, not {value!r}")
+    if not re.fullmatch(r"[\w-]+", found.name):
+        raise ValueError(f"expected a name of letters, digits and hyphens, not {found.name!r}")
+    return found
+
+
+@cache
+def say(line: str) -> None:
+    """Write a line to stderr, once in a process."""
+    sys.stderr.write(f"{line}\n")
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def named(path: str) -> Any:
@@ -105,16 +156,63 @@ def named(path: str) -> Any:
     return getattr(import_module(module), name) if name else import_module(module)
 
 
-def merged(part: str) -> dict[str, str]:
-    """Return a mapping of all extensions together, e.g. of ``commands``; of two with one key the first.
+def loaded(paths: Iterable[str]) -> Iterator[Any]:
+    """Yield what each path of an extension names (`named`); one that cannot be imported is a line on stderr.
 
     Example:
-        >>> merged("pages").keys() <= merged("pages").keys()
-        True
+        >>> list(loaded([])), [found.__name__ for found in loaded(["lmod_train.core.extension:Extension"])]
+        ([], ['Extension'])
     """
-    return {key: value for one in reversed(extensions()) for key, value in getattr(one, part).items()}
+    for path in paths:
+        try:
+            found = named(path)
+        except (Exception, SystemExit) as error:  # what other extensions add is there nevertheless
+            say(f"{path} of an extension is left out: {_reason(error)}")
+            continue
+        yield found
+
+
+def merged(part: str, taken: Collection[str] = (), key: Callable[[str], str] = str) -> dict[str, str]:
+    """Return a mapping of all extensions together, e.g. of ``phantoms``; a name that is taken is a line on stderr.
+
+    Args:
+        part: The mapping.
+        taken: Names that the main path has, which no extension replaces.
+        key: Function of a key that returns the name which may be there once.
+
+    Example:
+        >>> merged("pages", taken=["findings"])
+        {}
+    """
+    found: dict[str, str] = {}
+    owners = dict.fromkeys(taken, "the main path")
+    for one in extensions():
+        for name, value in getattr(one, part).items():
+            if (owner := owners.setdefault(key(name), one.name)) == one.name:
+                found[name] = value
+            else:
+                leave_out(one, part, name, owner)
+    return found
+
+
+def leave_out(one: Extension, part: str, name: str, owner: str) -> None:
+    """Write the line about a name of an extension that the main path or an earlier extension has."""
+    say(f"extension {one.name}: {name!r} of its {part} is left out, as {owner} has one of that name")
 
 
 def joined(part: str) -> list[str]:
     """Return a sequence of all extensions one after another, e.g. of ``rows``."""
     return [value for one in extensions() for value in getattr(one, part)]
+
+
+@cache
+def absent(path: str) -> str:
+    """Return the name of the extension of this package that a class path needs and that is not here; empty for others.
+
+    Example:
+        >>> absent(f"{GROUP}.nowhere.tasks.Lens"), absent("lmod_train.tasks.sex.Sex")
+        ('nowhere', '')
+    """
+    inside = path.removeprefix(f"{GROUP}.")
+    name = inside.partition(".")[0]
+    return name if inside != path and not (PACKAGE / "extensions" / name / "__init__.py").is_file() else ""

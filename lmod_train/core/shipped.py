@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from lmod_train.core.extension import PACKAGE, extensions
+from lmod_train.core.extension import PACKAGE, Extension, extensions, say
 
 FOLDER = "configs"
 
@@ -18,11 +18,21 @@ def configs_folder() -> Path:
 
 def config_folders() -> list[Path]:
     """Return the folders of all shipped configs, that of the main path first."""
-    found = [find_spec(one.configs) for one in extensions() if one.configs]
-    return [
-        configs_folder(),
-        *(Path(place) for spec in found if spec for place in spec.submodule_search_locations or ()),
-    ]
+    return [configs_folder(), *(folder for one in extensions() for folder in _folders_of(one))]
+
+
+def _folders_of(one: Extension) -> list[Path]:
+    """Return the folders of an extension's configs; a package that is not there is a line on stderr."""
+    if not one.configs:
+        return []
+    try:
+        spec = find_spec(one.configs)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.submodule_search_locations:
+        say(f"extension {one.name}: its configs are left out, as there is no folder {one.configs}")
+        return []
+    return [Path(place) for place in spec.submodule_search_locations]
 
 
 def config_files(part: str = "") -> dict[str, Path]:
@@ -37,8 +47,9 @@ def config_files(part: str = "") -> dict[str, Path]:
         'sex.yaml'
     """
     found: dict[str, Path] = {}
-    for folder in config_folders():
-        found = {file.stem: file for file in (folder / part).glob("*.yaml")} | found
+    for file in (file for folder in config_folders() for file in sorted((folder / part).glob("*.yaml"))):
+        if found.setdefault(file.stem, file) != file:
+            say(f"{file} is left out, as {found[file.stem]} has its name")
     return dict(sorted(found.items()))
 
 

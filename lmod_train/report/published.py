@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lmod_train.core.extension import joined, named
+from lmod_train.core.extension import joined, loaded
 from lmod_train.report.origin import not_as_published
 from lmod_train.report.results import Results
 
@@ -26,7 +26,7 @@ def published_beside(results: Results, *, kind: Kind | None = None, by_modality:
         by_modality: Whether to return those of single modalities too.
     """
     barred = not_as_published(results.outcomes)
-    found, known = [], [p for path in joined("published") for p in named(path)()]
+    found, known = [], [p for stated in loaded(joined("published")) for p in stated()]
     asked = (task for outcomes in results.outcomes.values() for task in outcomes.items)
     for task in (task for task in dict.fromkeys((*results.tasks, *asked)) if task not in barred):
         chances = [s.value for run in results.runs for s in [run.find(task, "chance")] if s and s.value is not None]

@@ -14,7 +14,7 @@ from lmod_train.core.artifacts.records import curated_images
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.core.curated import Curated
-from lmod_train.core.errors import BadArgument, LmodError, Untrusted
+from lmod_train.core.errors import BadArgument, ExtensionMissing, LmodError, Untrusted
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction
 from lmod_train.scoring.items import Item, item_of, items_of
@@ -130,7 +130,7 @@ def _installed(
         same = [p.record for p in predictions if p.record.task == record.task]
         try:
             tasks += tasks_asked(same, task_arguments(config), trust)
-        except (BadArgument, Untrusted) as error:
+        except (BadArgument, ExtensionMissing, Untrusted) as error:
             if isinstance(error, Untrusted) and error.place is not None:
                 raise
             errors[record.task] = error

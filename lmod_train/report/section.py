@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
 
-from lmod_train.core.extension import merged
+from lmod_train.core.extension import loaded, merged, say
 from lmod_train.core.shipped import config_files
 from lmod_train.report.contents import Chapter, Contents, Part
 
@@ -67,14 +67,21 @@ def completed(sections: Sequence[Section]) -> list[Section]:
     found, default = list(sections), [_class(entry["class_path"]) for entry in _listed("default")]
     if [type(section) for section in found[: len(default)]] != default:
         return found
-    due = {_class(path): after.split() for path, after in merged("sections").items() if after}
+    stated = {next(loaded([_colon(path)]), None): after.split() for path, after in _sections().items() if after}
+    due = {kind: after for kind, after in stated.items() if kind is not None and kind not in map(type, found)}
     while due:
         shown = [type(section).__name__ for section in found]
         coming = {kind.__name__ for kind in due}
         places = {kind: next((n for n in after if n in shown or n in coming), "") for kind, after in due.items()}
         kind = next((kind for kind, place in places.items() if place not in coming), next(iter(due)))
-        found.insert(shown.index(places[kind]) + 1 if places[kind] in shown else len(found), kind())
+        section = kind()
         del due[kind]
+        if _name(section) in map(_name, found):  # it is the name of files and links
+            say(
+                f"section {kind.__module__}.{kind.__name__} is left out, as one of the name {_name(section)!r} is shown"
+            )
+            continue
+        found.insert(shown.index(places[kind]) + 1 if places[kind] in shown else len(found), section)
     return found
 
 
@@ -99,8 +106,19 @@ class Added(Section):
 
 def added(name: str) -> Callable[..., Section] | None:
     """Return the section of an extension by the name of its class; None where no extension has it."""
-    paths = (path for path in merged("sections") if path.rpartition(".")[2] == name)
-    return next(map(_class, paths), None)
+    return next(loaded(_colon(path) for path in _sections() if path.rpartition(".")[2] == name), None)
+
+
+def _sections() -> dict[str, str]:
+    """Return class path -> place in the default report of the sections of extensions, each of another class name."""
+    default = [entry["class_path"].rpartition(".")[2] for entry in _listed("default")]
+    return merged("sections", taken=default, key=lambda path: path.rpartition(".")[2])
+
+
+def _colon(path: str) -> str:
+    """Return a class path as `lmod_train.core.extension.named` takes it."""
+    module, _, name = path.rpartition(".")
+    return f"{module}:{name}"
 
 
 def _listed(name: str) -> list[dict[str, Any]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lmod_train.core.errors import BadArgument, Untrusted
+from lmod_train.core.errors import BadArgument, ExtensionMissing, Untrusted
+from lmod_train.core.extension import absent
 from lmod_train.core.own_modules import unnamed_import
 from lmod_train.core.types import Record
 from lmod_train.tasks.base import Task
@@ -29,18 +31,59 @@ def tasks_asked(
 
     Raises:
         Untrusted: A class is not of these; nothing of it was imported.
+        ExtensionMissing: A class is of an extension that is not here; the message counts the records.
         BadArgument: A class path leads nowhere, or to something that is not a task; or no configured task has the name
             that records carry, nor has their class with its defaults.
     """
-    asked = dict.fromkeys((r.task, r.task_class) for r in records)
+    tasks, lost = tasks_here(records, configured, trust)
+    if lost:
+        raise ExtensionMissing("; ".join(lost.values()))
+    return tasks
+
+
+def tasks_here(
+    records: Iterable[Record], configured: Sequence[Configured] = (), trust: Trust = NOTHING_ELSE
+) -> tuple[list[Task], dict[str, str]]:
+    """Return what `tasks_asked` does without the tasks of extensions that are not here, and a sentence on each of them.
+
+    Args:
+        records: Each names its task and the task's class path.
+        configured: The tasks of the run, by `task_arguments`.
+        trust: Whose classes may be imported beside this package's.
+    """
+    asked = Counter((r.task, r.task_class) for r in records)
     classes = {path for _, path in asked}
-    built = {
-        (task.name, path): task
-        for path, arguments in configured
-        if path in classes
-        for task in [build(path, arguments, trust)]
-    }
-    return [built.get((name, path)) or _by_default(name, path, trust) for name, path in asked]
+    built: dict[tuple[str, str], Task] = {}
+    gone: dict[str, ExtensionMissing] = {}
+    for path, arguments in configured:
+        try:
+            task = build(path, arguments, trust) if path in classes else None
+        except ExtensionMissing as error:  # of a task in its arguments: the name is unknown
+            gone[path] = error
+        else:
+            built |= {(task.name, path): task} if task else {}
+    tasks: list[Task] = []
+    lost: dict[str, str] = {}
+    for (name, path), n in asked.items():
+        try:
+            tasks.append(built.get((name, path)) or _by_default(name, path, trust))
+        except (BadArgument, ExtensionMissing) as error:
+            missing = error if isinstance(error, ExtensionMissing) else gone.get(path)
+            if missing is None:
+                raise
+            lost[name] = needing(name, n, missing)
+    return tasks, lost
+
+
+def needing(task: str, n: int, missing: ExtensionMissing) -> str:
+    """Return the sentence on records of a task that needs an extension which is not here.
+
+    Example:
+        >>> needing("lens", 12, ExtensionMissing("", "lenses"))
+        '12 records of task lens need the extension lenses, which is not here'
+    """
+    counted = f"1 record of task {task} needs" if n == 1 else f"{n} records of task {task} need"
+    return f"{counted} the extension {missing.extension}, which is not here"
 
 
 Configured = tuple[str, Mapping[str, Any]]
@@ -85,9 +128,12 @@ def task_class(path: str, trust: Trust) -> type[Task]:
 
     Raises:
         Untrusted: The class is neither of this package nor trusted.
+        ExtensionMissing: It is of an extension that is not here.
         BadArgument: The path leads nowhere, or to something that is not a task.
     """
     module, _, name = path.rpartition(".")
+    if extension := absent(path):
+        raise ExtensionMissing(f"task_class={path!r} needs the extension {extension}, which is not here", extension)
     trust.check(path)
     try:
         found = getattr(importlib.import_module(module), name)
@@ -127,6 +173,7 @@ def rebuilt(stated: Mapping[str, Any], trust: Trust) -> Configured | None:
 
     Raises:
         Untrusted: The class is neither of this package nor trusted.
+        ExtensionMissing: It, or that of a task within it, is of an extension that is not here.
 
     Example:
         >>> stated = {"class": "lmod_train.tasks.glaucoma.Glaucoma", "settings": {"sources": ["refuge"]}}
@@ -137,7 +184,7 @@ def rebuilt(stated: Mapping[str, Any], trust: Trust) -> Configured | None:
         arguments = _arguments(stated, trust)
         task = build(str(stated["class"]), arguments, trust)
         settings = task.settings()
-    except Untrusted:
+    except (Untrusted, ExtensionMissing):
         raise
     except (BadArgument, TypeError, KeyError, ValueError):
         return None

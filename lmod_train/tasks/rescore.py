@@ -13,14 +13,14 @@ from lmod_train.core.artifacts.records import read_run_column, read_run_records
 from lmod_train.core.artifacts.replies import models_of, read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import write_scores
-from lmod_train.core.errors import ArtifactError
+from lmod_train.core.errors import ArtifactError, ExtensionMissing
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Prediction, Record, Score
 from lmod_train.scoring.account import Account
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.asked import Current
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.building import task_arguments, tasks_asked
+from lmod_train.tasks.building import task_arguments, tasks_here
 from lmod_train.tasks.cascade import current_in_rounds
 from lmod_train.tasks.reading import Scored, parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
@@ -63,8 +63,12 @@ def _rescored(
 ) -> Iterator[str]:
     from lmod_train.scoring.encoded import bert_scores, counted  # scipy: not for `--help`
 
-    records = read_run_records(run.records)
-    tasks = given or tasks_asked(records, task_arguments(run.read_config()), Trust(trust, run.folder))
+    records, tasks, lost = read_run_records(run.records), list(given or ()), dict[str, str]()
+    if not given:
+        tasks, lost = tasks_here(records, task_arguments(run.read_config()), Trust(trust, run.folder))
+    if lost and not tasks:
+        raise ExtensionMissing("; ".join(lost.values()))
+    records = [r for r in records if r.task not in lost]
     asked, replies = read_run_column(run.records, "asked"), read_replies(run.replies).values()
     saved = current_in_rounds(records, {task.name: task for task in tasks}, asked, replies)
     before = {name: scored.predictions for name, scored in known.items()}
@@ -82,6 +86,7 @@ def _rescored(
     write_scores(run.scores, run.name, ", ".join(models_of(p.reply for p in predictions)), scores)
     account = _account([r for r in records if r.task in {task.name for task in tasks}], predictions)
     yield f"{run.folder}: {account}"
+    yield from (f"left out: {sentence}" for sentence in lost.values())
     if not account.complete:
         missing = " and ".join(_missing(account, predictions))
         yield f"incomplete: {missing}; the command that asked them asks these again"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.extension import joined, named
+from lmod_train.core.extension import joined, loaded
 from lmod_train.core.types import Answer, Prediction, Score, Unparsed
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.thinking import strip_thinking
@@ -70,7 +70,7 @@ class OtherReplies(Protocol):
 
 def other_replies(run: Run, predictions: Sequence[Prediction]) -> list[OtherReplies]:
     """Return what each extension finds on the replies of a run."""
-    return [named(kind)(run, predictions) for kind in joined("replies")]
+    return [kind(run, predictions) for kind in loaded(joined("replies"))]
 
 
 READABLE = ("no_match", "ambiguous", "out_of_range", "parser_error")

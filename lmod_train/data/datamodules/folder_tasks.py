@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lightning_utilities.core.rank_zero import rank_zero_info
+
 from lmod_train.core.artifacts.manifest import read_manifest
-from lmod_train.core.errors import BadArgument
-from lmod_train.tasks.building import Configured, rebuilt
+from lmod_train.core.errors import BadArgument, ExtensionMissing
+from lmod_train.tasks.building import Configured, needing, rebuilt
 from lmod_train.tasks.trust import Trust
 
 
@@ -39,12 +41,13 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
 
     Args:
         curated: Folder written by `curate`.
-        names: Tasks to rebuild; all if empty.
+        names: Tasks to rebuild; if empty all but those of extensions that are not here, each with a line.
         trust: Modules outside this package with task classes that the manifest names, which may be imported.
 
     Raises:
         ArtifactError: The folder is not curated.
         BadArgument: The folder has no records, or the settings of a task cannot be given to its class.
+        ExtensionMissing: A named task, or every task, is of an extension that is not here.
         Untrusted: The class of a task is neither of this package nor trusted.
     """
     manifest = read_manifest(curated)
@@ -54,10 +57,21 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
         listed = "`python -m lmod_train list tasks` says what each asks"
         cure = f"see what was left out in {curated / 'dropped.csv'}; {listed}"
         raise BadArgument("data.curated", str(curated), expected, cure)
-    stated = stated_tasks(manifest)
-    found = {name: rebuilt(stated[name], Trust(trust, curated)) if name in stated else None for name in names or known}
-    if lost := [name for name, task in found.items() if task is None]:
-        raise _not_rebuilt(curated, lost, sorted(set(known) - set(lost)))
+    stated, wanted = stated_tasks(manifest), list(names)
+    found: dict[str, Configured | None] = {}
+    absent: dict[str, str] = {}
+    for name in wanted or known:
+        try:
+            found[name] = rebuilt(stated[name], Trust(trust, curated)) if name in stated else None
+        except ExtensionMissing as error:
+            n = sum(split.get("records", 0) for split in manifest["counts"].get(name, {}).values())
+            absent[name] = needing(name, n, error)
+    if absent and (wanted or not found):
+        raise ExtensionMissing("; ".join(absent.values()))
+    for sentence in absent.values():
+        rank_zero_info(f"left out: {sentence}")
+    if unknown := [name for name, task in found.items() if task is None]:
+        raise _not_rebuilt(curated, unknown, sorted({*known} - {*unknown, *absent}))
     return {name: task for name, task in found.items() if task is not None}
 
 

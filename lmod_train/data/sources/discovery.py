@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import lmod_train.data.sources
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.extension import joined
+from lmod_train.core.extension import extensions, leave_out, loaded, named
 from lmod_train.core.links import check_link
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.clutter import entries
@@ -40,14 +40,22 @@ def source_classes() -> dict[str, type[Source]]:
         >>> [name for name in source_classes() if name in ("eye_diseases", "refuge")]
         ['eye_diseases', 'refuge']
     """
-    found: dict[str, type[Source]] = {}
     ours = pkgutil.walk_packages(lmod_train.data.sources.__path__, "lmod_train.data.sources.")
-    for name in [*(module.name for module in ours), *joined("sources")]:
-        loaded = import_module(name)
-        for _, cls in inspect.getmembers(loaded, inspect.isclass):
-            if issubclass(cls, Source) and not inspect.isabstract(cls) and cls.__module__ == loaded.__name__:
+    found = {cls.name: cls for module in ours for cls in _sources_in(named(module.name))}
+    owners = dict.fromkeys(found, "the main path")
+    for one in extensions():
+        for cls in (cls for module in loaded(one.sources) for cls in _sources_in(module)):
+            if (owner := owners.setdefault(cls.name, one.name)) == one.name:
                 found[cls.name] = cls
+            else:
+                leave_out(one, "sources", cls.name, owner)
     return dict(sorted(found.items()))
+
+
+def _sources_in(module: ModuleType) -> Iterator[type[Source]]:
+    for _, cls in inspect.getmembers(module, inspect.isclass):
+        if issubclass(cls, Source) and not inspect.isabstract(cls) and cls.__module__ == module.__name__:
+            yield cls
 
 
 def discover(raw: Path, depth: int = 4, wanted: Sequence[Source] | None = None) -> Discovery:

@@ -14,7 +14,7 @@ from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.curation import print_written
 from lmod_train.core.errors import BadArgument, LmodError
-from lmod_train.core.extension import joined, named
+from lmod_train.core.extension import joined, loaded
 
 if TYPE_CHECKING:
     from lmod_train.data.sources.grid import Grid
@@ -317,7 +317,7 @@ def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
 
 def _grounded(tasks: Sequence[Task]) -> list[Task]:
     """Return the questions about changed images that extensions ask of tasks, e.g. with the evidence removed."""
-    kinds = [named(path) for path in joined("variants")]
+    kinds = list(loaded(joined("variants")))
     return [made for kind in kinds for task in tasks if (made := kind.over(task)) is not None]
 
 

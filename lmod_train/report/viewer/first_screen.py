@@ -10,7 +10,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from urllib.parse import urlencode
 
-from lmod_train.core.extension import extensions, named
+from lmod_train.core.extension import extensions, loaded
 from lmod_train.core.types import Prediction
 from lmod_train.report.comparisons import comparable, letter_display
 from lmod_train.report.results import Results
@@ -78,7 +78,8 @@ def first_screen(results: Results) -> FirstScreen:
     scores: Mapping[str, Sequence[Row]] = {
         name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)
     }
-    said = [named(one.pages["findings"])(results) for one in extensions() if "findings" in one.pages]
+    stated = loaded(one.pages["findings"] for one in extensions() if "findings" in one.pages)
+    said = [sentences(results) for sentences in stated]
     found = [
         replace(one, cautions=" ".join(filter(None, (*(told.get(one.task, "") for told in said), one.cautions))))
         for one in findings(*_compared(results, scores))
