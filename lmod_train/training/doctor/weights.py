@@ -1,4 +1,4 @@
-"""Checks of the weights: complete, trained, no delta, of this vocabulary, and a vision tower that tells images apart."""
+"""Checks of the weights: complete, trained, no delta, of this vocabulary, and a vision tower that sees."""
 
 from __future__ import annotations
 
