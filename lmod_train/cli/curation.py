@@ -1,4 +1,4 @@
-"""The command `curate`: raw datasets become benchmark records, and what was left out is printed."""
+"""The commands `curate` and `subset`: raw datasets become benchmark records, and what was left out is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lightning's commands `fit`, `validate`, `test` and `predict`, each in a run folder that can be continued."""
+"""Lightning's commands `fit`, `validate`, `test` and `predict`: run folder, training, and the tables after a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.strategies.keeping import damaged, set_aside
 from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.models.strategies.sharding import Sharded
-from lmod_train.report.tripwires import draw_probes
 from lmod_train.tasks.finding import findings
 from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.training.callbacks.generation import GenerationEval
@@ -135,6 +134,8 @@ def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], a
     try:
         return kind(held, **chosen, args=arguments)
     except Collapsed as stopped:
+        from lmod_train.report.tripwires import draw_probes  # it loads matplotlib
+
         rank_zero_only(draw_probes)(stopped.file.parent)
         raise
     except SystemExit as ended:
@@ -402,6 +403,8 @@ def finish(trainer: Any, run: Path) -> None:
     """
     trainer.save_checkpoint(Run(run).last)
     if trainer.is_global_zero:
+        from lmod_train.report.tripwires import draw_probes  # it loads matplotlib
+
         draw_probes(run)
     write_trained(run, trainer.current_epoch, trainer.global_step, training_of(run) | _warnings(trainer))
 

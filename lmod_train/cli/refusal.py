@@ -1,4 +1,4 @@
-"""Error messages of the parser: the argument, its value and what was expected, then the next command to type."""
+"""The parser: its help, and error messages with argument, value, what was expected and the next command to type."""
 
 from __future__ import annotations
 

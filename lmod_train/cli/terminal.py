@@ -1,4 +1,4 @@
-"""Escaping of printed text, so that control characters in names and replies cannot control the terminal."""
+"""What reaches the terminal: escaped text, errors of the disk in words, and libraries kept quiet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays from untrusted ``.npz`` and ``.mat`` files, read without executing anything in them.
+"""Arrays from untrusted ``.npz`` and ``.mat`` files and pickles, read without executing anything in them.
 
 Used by sources for demographics and by curation for pixels.
 """

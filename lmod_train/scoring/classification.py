@@ -1,4 +1,4 @@
-"""Metrics of single-choice tasks."""
+"""Metrics of single-choice tasks, and those of RETFound's program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistical tests of models on the same items, and corrections for multiple comparisons."""
+"""Statistical tests of models on the same items, corrections, the power of a test, and letters of groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of questions that are answered with a number."""
+"""Metrics of questions that are answered with a number, or with several values."""
 
 from __future__ import annotations
 

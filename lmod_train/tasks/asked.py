@@ -1,4 +1,4 @@
-"""What is asked of whom, as a hash: two equal ones mean that a reply to one is a reply to the other."""
+"""What is asked of whom, as a hash, and the saved replies that count today."""
 
 from __future__ import annotations
 

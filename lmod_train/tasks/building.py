@@ -1,4 +1,4 @@
-"""Build tasks from the class paths that records and configurations name."""
+"""Build tasks from the class paths that records, configurations and curated folders name."""
 
 from __future__ import annotations
 

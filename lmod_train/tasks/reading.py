@@ -1,4 +1,4 @@
-"""Replies in, predictions and scores out: the one path for every evaluation, live or of saved replies.
+"""Replies in, predictions and scores out: the one path for every evaluation, with the spread over ways of asking.
 
 Pure: the evaluation callback and `rescore` both read and write the files around it.
 """

@@ -1,4 +1,4 @@
-"""The ways in which each question of an evaluation is asked: wordings, orders, system messages, examples, repeats."""
+"""The ways in which each question of an evaluation is asked: wordings, orders of options, examples, repeats."""
 
 from __future__ import annotations
 

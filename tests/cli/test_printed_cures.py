@@ -26,7 +26,7 @@ PUT_IN = {
     "core/errors.py: --VALUE DIR": "--run DIR",
     "core/errors.py: VALUE VALUE": "--data.tasks glaucoma",
     "cli/shipped.py: VALUE VALUE": "--data.tasks glaucoma,four_way",
-    "data/table/places.py: VALUE VALUE": "--images PHOTOS",
+    "extensions/table/places.py: VALUE VALUE": "--images PHOTOS",
     "models/chat/tower_features.py: --VALUE DIR": "--run DIR",
     "cli/series.py: VALUE 5": "--seeds 5",
     "cli/series.py: python -m lmod_train fit --config CONFIG VALUE N --run FIT":

@@ -9,7 +9,7 @@ from functools import cache
 
 import yaml
 
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.shipped import config_at, config_files
 from tests.docs.pages import blocks, pages
 
 HAD = """
@@ -63,12 +63,11 @@ def _names(text: str, name: str) -> bool:
 
 def _configs(name: str) -> Iterator[str]:
     """Yield the text of a shipped experiment or model, and of the model of the experiment."""
-    for file in (configs_folder() / f"{name}.yaml", configs_folder() / "model" / f"{name}.yaml"):
-        if file.is_file():
-            yield re.sub(r"#.*", "", file.read_text(encoding="utf-8"))
-            model = (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("model")
-            if isinstance(model, str):
-                yield re.sub(r"#.*", "", (file.parent / model).read_text(encoding="utf-8"))
+    for file in filter(None, (config_files().get(name), config_files("model").get(name))):
+        yield re.sub(r"#.*", "", file.read_text(encoding="utf-8"))
+        model = (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("model")
+        if isinstance(model, str):
+            yield re.sub(r"#.*", "", config_at(model, file.parent).read_text(encoding="utf-8"))
 
 
 @cache

@@ -31,8 +31,7 @@ from tests.behind_timm import ARCHITECTURE, SIDE
 from tests.docs.pages import FILE, pages, read
 from tests.drafted import curated, drafting_records, good
 from tests.encoder import save_encoder
-from tests.extensions.drafting import test_captions
-from tests.extensions.drafting import test_review_cli as test_review
+from tests.extensions.drafting import test_captions, test_review_cli
 from tests.tiny import base
 
 SMALL = [
@@ -221,10 +220,10 @@ GIVEN: Mapping[str, Callable[[Path], object]] = {
 """File or folder that a reader has -> what writes a small one."""
 
 IMAGES = 12
-"""Images of the curated folder about which drafts.md asks for drafts."""
+"""Images of the curated folder about which drafting.md asks for drafts."""
 
 OF_PAGE: Mapping[tuple[str, str], Callable[[Path], object]] = {
-    ("drafts.md", "CURATED"): partial(_new, partial(curated, images=IMAGES)),
+    ("drafting.md", "LABELLED"): partial(_new, partial(curated, images=IMAGES)),
 }
 """The same, of one page, where the server has to know what is inside."""
 
@@ -243,17 +242,28 @@ def _answered(name: str) -> Callable[[], None]:
     return lambda: _filled(Path(name), "answer", lambda row: row["choices"].split(" | ")[0])
 
 
-def _reviewed(fill: Callable[[str], None]) -> Callable[[], None]:
-    return lambda: [fill(name) for name in ("ADA.csv", "BEN.csv")] and None
+def _reviewed(sheet: str, copies: Sequence[str], fill: Callable[[str], None]) -> Callable[[], None]:
+    """Return what two reviewers do: each fills in a copy of the sheet, which `fill` reads by its usual name."""
+
+    def work() -> None:
+        shutil.copy(sheet, "SHEET.csv")
+        for copy in copies:
+            fill(copy)
+
+    return work
 
 
 PEOPLE: Mapping[str, Callable[[], None]] = {
     "answers READING.csv": _answered("READING.csv"),
     "answers SECOND.csv": _answered("SECOND.csv"),
     "answers THIRD.csv": _answered("THIRD.csv"),
-    "judge RUN --verdicts SHEET.csv": lambda: _filled(Path("SHEET.csv"), "verdict", lambda _: "TRUE"),
-    "draft review DRAFT --curated CURATED --sheets": _reviewed(test_review.fill),
-    "draft review-captions CAPTION_DRAFT --sheets": _reviewed(partial(test_captions.fill, draft="CAPTION_DRAFT")),
+    "judge RUN --verdicts VERDICTS.csv": lambda: _filled(Path("VERDICTS.csv"), "verdict", lambda _: "TRUE"),
+    "draft review DRAFT --curated LABELLED --sheets": _reviewed(
+        "DRAFT_SHEET.csv", ("ADA.csv", "BEN.csv"), test_review_cli.fill
+    ),
+    "draft review-captions CAPTION_DRAFT --sheets": _reviewed(
+        "CAPTION_SHEET.csv", ("CHEN.csv", "DIA.csv"), partial(test_captions.fill, draft="CAPTION_DRAFT")
+    ),
 }
 """Command -> what people do before it, in the folder of the page."""
 

@@ -6,6 +6,7 @@ import importlib
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from lmod_train.cli.catalogue import options_of as options_of_class
 from lmod_train.cli.commands import LIGHTNING, groups
 from lmod_train.cli.commands import commands as every_command
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.core.shipped import configs_folder
+from lmod_train.core.extension import Extension, extensions
+from lmod_train.core.shipped import configs_folder, shipped_as
 from lmod_train.core.types import Box, Dropped, Sample, Unparsed
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.scoring.items import Item
@@ -34,7 +36,7 @@ from tests.docs.pages import (
     read,
 )
 from tests.docs.standins import clinic, written
-from tests.parsed import SERIES, TABLE, lightning_parser, options_of, parse, plain_parser
+from tests.parsed import SERIES, lightning_parser, options_of, parse, plain_parser
 from tests.test_architecture import ARROWS
 
 OTHERS = {"bash", "pip", "hf", "sbatch", "wandb", "python", "python3.11", "source", "export", "mkdocs"}
@@ -182,7 +184,8 @@ def test_every_command_is_in_the_pages_and_every_command_of_the_pages_exists():
 @pytest.fixture(scope="module")
 def options_known() -> set[str]:
     """Options of all commands, and the few of other programs that the pages explain."""
-    known = {option for name in (*every_command(), TABLE) for option in options_of(plain_parser(name))}
+    added = [name for one in extensions() for name in one.options]
+    known = {option for name in (*every_command(), *added) for option in options_of(plain_parser(name))}
     others = {"--slow", "--no-deps", "--small", "--version", "--help_all"}
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.models.backends.huggingface.HuggingFace", "lmod_train.models.backends.openai.OpenAI"):
@@ -203,8 +206,8 @@ def test_every_file_that_is_named_exists():
     for page in pages():
         text = prose(read(page))
         named = set(re.findall(r"`((?:configs|lmod_train|tests|scripts)/[\w/.]+\.\w+)`", text))
-        named |= {"LICENSE", "Dockerfile"}
-        assert [name for name in sorted(named) if not (ROOT / name).exists()] == [], page
+        named |= {"LICENSE", "Dockerfile", *re.findall(r'^--8<-- "([^":]+)', read(page), re.M)}
+        assert [name for name in sorted(named) if not ((ROOT / name).exists() or shipped_as(name))] == [], page
         linked = set(re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text))
         assert [link for link in sorted(linked) if not (page.parent / link).exists()] == [], page
 
@@ -248,10 +251,22 @@ def test_the_table_of_models_names_configs():
 
 
 def test_the_table_of_imports_is_that_of_the_architecture():
-    rows = re.findall(r"^\| `(\w+)` \| .+ \|(.*)\|$", read(DOCS / "architecture.md"), re.M)
+    (text,) = re.findall(r"^## Rooms\n(.*?)^## ", read(DOCS / "architecture.md"), re.M | re.S)
+    rows = re.findall(r"^\| `(\w+)` \| .+ \|(.*)\|$", text, re.M)
     rooms = [room for room, _ in rows]
     shown = {
         room: set(rooms[:place]) if "all above" in allowed else set(re.findall(r"`(\w+)`", allowed))
         for place, (room, allowed) in enumerate(rows)
     }
     assert shown == {room: arrows for room, arrows in ARROWS.items() if room not in {"__main__", ""}}
+
+
+def test_the_table_of_the_contract_is_that_of_the_records():
+    (text,) = re.findall(r"^## The contract\n(.*?)^## ", read(DOCS / "architecture.md"), re.M | re.S)
+    rows = re.findall(r"^\| (`.+?) \| .+ \| (.+) \|$", text, re.M)
+    shown = {tuple(re.findall(r"`(\w+)`", names)): used for names, used in rows}
+    assert [name for names in shown for name in names] == [field.name for field in fields(Extension)]
+    ours = [one for one in extensions() if (ROOT / "lmod_train" / "extensions" / one.name).is_dir()]
+    for names, used in shown.items():
+        holders = sorted(one.name for one in ours if getattr(one, names[0]))
+        assert used == ("all" if names[0] == "name" else ", ".join(f"`{name}`" for name in holders)), names

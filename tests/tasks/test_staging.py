@@ -10,7 +10,7 @@ import yaml
 from sklearn.metrics import cohen_kappa_score
 
 from lmod_train import cli
-from lmod_train.core.artifacts.records import read_records, write_records
+from lmod_train.core.artifacts.records import read_run_records, write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import BadArgument
@@ -131,9 +131,9 @@ def two_scales(tmp_path: Path) -> Path:
     tasks = [Staging("icdr"), Staging("sdrg", disease="retinopathy")]
     sample = replace(FUNDUS, labels={"icdr": "2", "sdrg": "1"})
     records = [record_from(question, sample, task) for task in tasks for question in task.ask(sample)]
-    write_records(tmp_path / "records.parquet", records)
+    write_run_records(tmp_path / "records.parquet", records, {record.id: f"asked {record.id}" for record in records})
     file = ReplyFile(tmp_path / "replies" / "rank-0.jsonl")
-    file.append([Reply(record.id, "Stage: 2", model="m") for record in records])
+    file.append([Reply(r.id, "Stage: 2", model="m", asked=f"asked {r.id}") for r in records])
     file.close()
     path = "lmod_train.tasks.staging.Staging"
     named = [{"class_path": path, "init_args": {"scale": "sdrg", "disease": "retinopathy"}}]
@@ -150,7 +150,7 @@ def test_two_scales_of_one_run_are_scored_apart(two_scales: Path) -> None:
 
 
 def test_a_scale_that_the_run_does_not_name_is_an_error_that_says_where(two_scales: Path) -> None:
-    records = read_records(two_scales / "records.parquet")
+    records = read_run_records(two_scales / "records.parquet")
     config = yaml.safe_load((two_scales / "config.yaml").read_text())
     config["data"]["tasks"].pop()
     with pytest.raises(BadArgument, match=r"task='icdr'.*\n.*data.tasks"):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lmod_train.core.artifacts.parquet import each_row, read_rows, write_rows
+from lmod_train.core.artifacts.parquet import check_filled, each_row, read_rows, read_table, rows_in, write_rows
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.core.errors import BadArgument, CuratedDamaged, NotAsked
 from lmod_train.core.links import check_link
@@ -165,10 +165,15 @@ def curated_images(curated: Path) -> dict[str, set[str]]:
 
 
 def _columns(curated: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield some columns of each row of a curated folder."""
+    """Yield some columns of each row of a curated folder; names of images are left to who opens them."""
     for file in sorted((curated / "records").glob("*.parquet")):
         check_link(curated, file)
-        yield from each_row(file, RECORD_SCHEMA, CuratedDamaged, names)
+        table = read_table(file, CuratedDamaged, names)
+        if not table.schema.equals(pa.schema([RECORD_SCHEMA.field(name) for name in names])):
+            raise CuratedDamaged(file, f"lacks the columns {', '.join(names)}")
+        rows = rows_in(file, table, CuratedDamaged)
+        check_filled(file, rows)
+        yield from rows
 
 
 # Files of record ids, one per line, as `subset` writes them.

@@ -1,4 +1,4 @@
-"""Ask every task of every sample: the questions that become records, with their images, balanced and checked."""
+"""Ask every task of every sample: questions with their images, balanced and checked, and the mean image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masks to boxes: Algorithm 1 of the LMOD papers, first step, with numpy and Pillow only."""
+"""Masks to boxes: Algorithm 1 of the LMOD papers, first step, from connected components of a mask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the sources, and know their inputs again at the next start."""
+"""Read the sources, know their inputs again at the next start, and refuse values that no vocabulary has."""
 
 from __future__ import annotations
 

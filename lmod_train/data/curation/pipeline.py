@@ -1,4 +1,4 @@
-"""Raw samples in, a curated folder out: the one place of curation that writes records.
+"""Raw samples in, a curated folder out: the stages of curation, its workers on a cluster, and what it writes.
 
 The order is: read, per-image steps (box, filter, number, draw, write the images), join what belongs together into
 families, split, ask, choose the images of probes, balance, write the records. Images are drawn while they are open,

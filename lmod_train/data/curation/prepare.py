@@ -1,4 +1,4 @@
-"""One sample, from its raw files to its curated images: what a worker process does, without pyarrow and torch."""
+"""One sample, from its raw files to its curated images with numbered boxes, in a worker without pyarrow and torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The datamodule of curated records, for all tasks and models."""
+"""The datamodule of curated records, for all tasks and models, and general conversations added to training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""G1020 (Bajwa et al. 2020): fundus photographs with outlines of disc and cup and a glaucoma label."""
+"""G1020 (Bajwa et al. 2020): fundus photographs, outlines in labelme's JSON, and a glaucoma label."""
 
 from __future__ import annotations
 

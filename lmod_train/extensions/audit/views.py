@@ -1,4 +1,4 @@
-"""What a model sees of the images of a curated folder: a line for each image, a table by modality, contact sheets."""
+"""What a model sees of the images of a curated folder: measures, a line an image, tables, contact sheets."""
 
 from __future__ import annotations
 

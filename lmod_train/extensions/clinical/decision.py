@@ -1,4 +1,4 @@
-"""Net benefit of acting on the probabilities of each model, beside treating all and treating none."""
+"""Net benefit of acting on a model's probabilities, beside treating all and none: scores, figure, section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of subgroups: sizes, tests, gaps, equal opportunity and the worst group."""
+"""Scores of subgroups: sizes, tests, gaps, equal opportunity, the worst group; scores, figure, section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensitivity and specificity on test records, at thresholds that were chosen on validation records."""
+"""Sensitivity and specificity on test records, at thresholds chosen on validation records: scores and section."""
 
 from __future__ import annotations
 

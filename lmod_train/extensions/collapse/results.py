@@ -1,4 +1,4 @@
-"""The collapse lab's table and figure."""
+"""The collapse lab's table and figure, and which explanations its controls leave."""
 
 from __future__ import annotations
 

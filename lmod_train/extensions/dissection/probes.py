@@ -1,4 +1,4 @@
-"""The callback that stores the states of a network beside its replies, and how long it uses the image.
+"""The callback that stores states beside replies, and the linear probes that read them.
 
 A run with it has a folder ``dissection``: the states of each record in a file of its own, so that a killed run loses
 nothing, and the outcomes of the interchange.

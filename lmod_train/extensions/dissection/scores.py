@@ -1,4 +1,4 @@
-"""Where the information about an image is lost between a vision tower and the scored answer.
+"""Where the information about an image is lost between a vision tower and the scored answer, and what exchange adds.
 
 At every place the true class is read for each record, by a probe or by the model itself, and the places stand in the
 order in which information can only be lost. A step is the difference of balanced accuracy between two places on the

@@ -1,4 +1,4 @@
-"""Where between the vision tower and the scored answer the information about an image is lost."""
+"""The section on where the information about an image is lost, and its figure of places."""
 
 from __future__ import annotations
 

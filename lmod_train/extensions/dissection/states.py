@@ -1,4 +1,4 @@
-"""The states of a network at every place between an image and the first word of the answer, pooled to one vector each.
+"""States of a network at every place between an image and the answer, and their exchange between questions.
 
 An image is shown with its question once: the tower and the projector run as in an evaluation, and one sequence holds
 all replies of choices, so that states and likelihoods come from the same forward pass. Nothing is changed by reading.

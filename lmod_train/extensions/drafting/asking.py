@@ -1,4 +1,4 @@
-"""The part of `judge` that needs a model: the experiment whose records are judgements."""
+"""Runs that ask a model for drafts, captions' questions or judgements, with their datamodules; loads torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder of questions that a model wrote from captions: captions, settings, runs, and tables of what was kept."""
+"""Files of questions from captions: the user's table, the folder of drafts, and the source of reviewed ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps from replies to the questions that people review, in the order of the paper."""
+"""The steps from replies to the questions that people review, in the order of the paper, each with its checks."""
 
 from __future__ import annotations
 

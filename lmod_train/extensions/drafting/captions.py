@@ -1,4 +1,4 @@
-"""The tasks by which a model writes questions from captions, alters them, and compares their languages, as text."""
+"""Tasks by which a model writes questions from captions, alters and compares them, and what is read in its replies."""
 
 from __future__ import annotations
 

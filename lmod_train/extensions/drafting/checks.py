@@ -1,4 +1,4 @@
-"""All checks of a set of drafts, with a count and a list for each."""
+"""All checks of a set of drafts, with a count and a list for each: form, letters, meaning, readability."""
 
 from __future__ import annotations
 

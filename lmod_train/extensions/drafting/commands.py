@@ -1,4 +1,4 @@
-"""The command `judge`: a model, or people, judge whether the replies of a run agree with the reference answers."""
+"""The commands `judge`, `draft ask`, `draft captions` and `draft judge`, and the files of people's verdicts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from jsonargparse.typing import NonNegativeInt
 
@@ -21,14 +21,13 @@ from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS, NO_ERROR, type_called
 from lmod_train.data.formats.spreadsheet import Table as SpreadsheetTable
 from lmod_train.data.formats.spreadsheet import table_bytes, write_table
-from lmod_train.extensions.drafting.judgement import Judgement, judgement_id, question_of, to_judge
-from lmod_train.tasks.asked import asked
-from lmod_train.tasks.verdicts import given
 
-if TYPE_CHECKING:
+MYPY = False  # true for a type checker; jsonargparse runs a block of `TYPE_CHECKING`, and these load scipy
+if MYPY:
     from lmod_train.core.types import Record
     from lmod_train.extensions.drafting.caption_files import Folder
     from lmod_train.extensions.drafting.captions import Caption
+    from lmod_train.extensions.drafting.judgement import Judgement
 
 
 WAIT = 60.0
@@ -505,6 +504,9 @@ def write_sheet(path: Path, predictions: Sequence[Prediction]) -> int:
     Raises:
         BadArgument: The file exists with other content, such as a sheet that people have filled in.
     """
+    from lmod_train.extensions.drafting.judgement import question_of  # scipy: not for `--help`
+    from lmod_train.tasks.verdicts import given
+
     judged = [(p, text) for p in predictions for text in [given(p)] if text is not None]
     rows = [(p.record.id, question_of(p.record), p.record.answer, text, "") for p, text in judged]
     write_table(path, table_bytes(SHEET, rows), "--sheet")
@@ -600,6 +602,9 @@ def _check_name(run: Run, verdict: Verdict, name: str) -> None:
 
 
 def _add(run: Run, known: Mapping[str, Prediction], task: Judgement, own: Sequence[Verdict], rater: str) -> str:
+    from lmod_train.extensions.drafting.judgement import judgement_id, to_judge
+    from lmod_train.tasks.asked import asked
+
     judge = run.judge(rater)
     with locked(judge.folder, "--name"):
         of = _settle(judge, task, sorted({known[v.id].record.task for v in own}))
@@ -627,6 +632,9 @@ def _outcome(
     Without the column ``given``, a second file cannot change what was judged: where the person has judged an earlier
     text, the verdict is stale.
     """
+    from lmod_train.extensions.drafting.judgement import judgement_id
+    from lmod_train.tasks.verdicts import given
+
     text, id = given(prediction), judgement_id(verdict.id)
     if text is None:
         return "not sent"

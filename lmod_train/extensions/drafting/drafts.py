@@ -1,4 +1,4 @@
-"""A drafted question as it is read in a model's reply: question, lettered options, the right letter, a long answer."""
+"""A drafted question: the facts and words that a model is given, and what is read in its reply."""
 
 from __future__ import annotations
 

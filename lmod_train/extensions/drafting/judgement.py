@@ -1,4 +1,4 @@
-"""Judgement of replies: whether the reply to a question agrees with its reference answer."""
+"""The task of a judge: its prompts, which replies are sent to it, attacks on it, and the scores of its verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgements of a run's replies: the verdicts of each judge on the replies as they are now, and their metrics."""
+"""The judges of a run's replies: verdicts, attacks and agreement, as scores, lines and sections of the report."""
 
 from __future__ import annotations
 

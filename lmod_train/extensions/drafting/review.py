@@ -1,4 +1,4 @@
-"""Review of a sample of the drafts of each stage: what is sampled, how reviewers agree, and which drafts are released.
+"""Review of a sample of drafts, which drafts it releases, their lists, and the source of the released ones.
 
 A reviewer answers each sampled question without seeing the letter that the model calls right. Two agreements decide
 about a stage: that of the reviewers with each other, and that of each reviewer with the draft. Both must reach the

@@ -1,4 +1,4 @@
-"""The command `draft review`: people review a sample of drafts, and those of stages that pass are curated."""
+"""The commands `draft review` and `draft review-captions`, and the sheets that reviewers fill in."""
 
 from __future__ import annotations
 

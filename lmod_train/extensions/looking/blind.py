@@ -1,4 +1,4 @@
-"""What the questions alone give away: a classifier that reads every word of a record and never sees its image.
+"""What the questions alone, and filled regions alone, give away: small classifiers that never see the image.
 
 A benchmark whose answers follow from the prompt, from the numbers drawn on the image or from who is asked measures
 nothing. The blind baseline learns from the training split what it can (words and word pairs of the question, choices,

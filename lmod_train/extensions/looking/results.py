@@ -1,4 +1,4 @@
-"""What runs of the grounding audit show: their questions in all variants, the verdicts, and one eye to look at."""
+"""What runs of the grounding audit show: questions in all variants, verdicts, and one eye to look at, as a strip."""
 
 from __future__ import annotations
 

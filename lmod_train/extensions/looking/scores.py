@@ -1,4 +1,4 @@
-"""Whether answers change with the image, and with the part of it that carries the answer.
+"""Whether answers change with the image and with the part that carries the answer, and the verdicts on it.
 
 Each question is asked about the image as it is, twice, and about changed images (`SHOWN`). All measures are changes of
 the answer, paired by image, over all answers and not only right ones, minus the changes between the two times that the

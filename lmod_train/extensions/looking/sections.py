@@ -1,4 +1,4 @@
-"""Does it look? Whether answers change with the image, and with the part of it that carries the answer."""
+"""Sections on whether a model looks: changed images, no image, and classifiers that use shortcuts."""
 
 from __future__ import annotations
 

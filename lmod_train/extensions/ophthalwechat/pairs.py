@@ -1,4 +1,4 @@
-"""The questions of one image: doubles and contradictions left out, and each question joined with its translation."""
+"""The questions of one image, each joined with its translation, and the image files that rows name."""
 
 from __future__ import annotations
 

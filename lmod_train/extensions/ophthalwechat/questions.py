@@ -1,4 +1,4 @@
-"""One question of OphthalWeChat's workbook: kind, language, words, options and answer, or why it cannot be asked."""
+"""The rows of OphthalWeChat's workbooks and their questions: kind, language, words, options, answer, or why none."""
 
 from __future__ import annotations
 

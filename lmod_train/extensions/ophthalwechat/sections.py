@@ -1,4 +1,4 @@
-"""Questions in two languages: the six subsets, overall, and Chinese against English."""
+"""Sections about questions in two languages: subsets, groups, models, and what the words alone give away."""
 
 from __future__ import annotations
 

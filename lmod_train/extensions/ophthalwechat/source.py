@@ -1,4 +1,4 @@
-"""OphthalWeChat: questions in Chinese and English about images of WeChat posts; two workbooks and the user's images."""
+"""OphthalWeChat: questions in Chinese and English about images of WeChat posts, and their counts beside the printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spellings in OphthalWeChat's workbooks, in English and Chinese: columns, kinds of question, languages, answers.
+"""Spellings in OphthalWeChat's workbooks, and subspecialties of ophthalmology, in English and Chinese.
 
 The column names of the deposit were not seen. A spelling counts by its letters and digits alone.
 """

@@ -1,4 +1,4 @@
-"""The ledger: every printed number of a run's model, compared with the run's score."""
+"""The ledger: every printed number of a run's model beside the run's score, by protocol, with printed relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printed results of the papers: one value per cell of a table, as printed."""
+"""Printed results of the papers, one value per cell: models, numbers that cannot be, and published scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the papers in their own shape, with rows for the runs."""
+"""Sections of the papers: their tables with rows for the runs, published scores, and images and boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `curate --table`: a user's own table and images become records, and what was understood is printed."""
+"""The command `curate --table`: a user's own table and images become records, and how it was understood is printed."""
 
 from __future__ import annotations
 

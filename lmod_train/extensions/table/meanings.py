@@ -1,4 +1,4 @@
-"""What a column can mean, and what is known of one: its meaning, the words of its cells, and what is in doubt."""
+"""What a column can mean, what is known of one, the words that a user typed for its cells, and contradictions."""
 
 from __future__ import annotations
 

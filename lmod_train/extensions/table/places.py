@@ -1,4 +1,4 @@
-"""Where the images of a table are, if hardly any cell names a file of the folder: the likely column, the likely folder.
+"""Where the images of a table are if its cells name none, and the boxes that its cells hold.
 
 A likely folder is near the one that was named, near the table, or in the cells themselves; only these are looked into.
 """

@@ -1,4 +1,4 @@
-"""How a table is read: the options of ``curate --table`` and what was understood, as ``table.yaml`` holds them.
+"""What is asked of a table, and how it is read: ``table.yaml`` holds both.
 
 The file is written beside the records. It can be edited, and named in the place of the table.
 """

@@ -1,4 +1,4 @@
-"""A user's own table as a source of the one curation: one sample an image, every loss listed."""
+"""A user's own table as a source of the one curation, one sample an image, and the sample of each row."""
 
 from __future__ import annotations
 

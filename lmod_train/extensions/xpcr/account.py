@@ -1,4 +1,4 @@
-"""What was asked of chains: complete and incomplete ones, missing earlier answers, followed ones, shuffled options."""
+"""Sections about what was asked of chains, what the image adds to them, and how hard their questions are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What drawn rows of X-PCR have in common: questions with their truth, quarters of an image, and defects of quality."""
+"""Drawn eyes of X-PCR's phantoms, with questions and their truth: laser scans, lenses and operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The questions of X-PCR's rows: category, words, options and answer of one question, or why it cannot be asked."""
+"""The questions of X-PCR's rows: spellings, category, words, options and answer, or why one cannot be asked."""
 
 from __future__ import annotations
 

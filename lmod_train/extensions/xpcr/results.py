@@ -1,4 +1,4 @@
-"""Chains of questions in the runs of a report: their stages, and the regimes in which they were asked."""
+"""Chains in the runs of a report: stages, regimes, effects of earlier answers, and two confidences in each answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of chains of questions: accuracy of each step, and whether whole chains are right (X-PCR)."""
+"""Scores of chains: accuracy of each step, whole chains, differences between regimes, and the table after a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything about chains in one chapter."""
+"""Sections about chains: X-PCR's table, whole chains, first errors, regimes, modalities, confidence, and all in one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""X-PCR (CVPR 2026): images with ready questions of six stages, from image quality to clinical decision."""
+"""X-PCR (CVPR 2026): images with ready questions of six stages, and the cases that its rows make."""
 
 from __future__ import annotations
 

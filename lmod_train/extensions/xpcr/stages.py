@@ -1,4 +1,4 @@
-"""The six stages of X-PCR, with the context that the answer to each gives to later questions."""
+"""The six stages of X-PCR: names and context of each, and its question and truth from a sample's annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clinical chain of X-PCR: image quality, place, lesion, diagnosis, severity and decision of one image."""
+"""The tasks of X-PCR: the clinical chain, questions about several images of one eye, and the level of a question."""
 
 from __future__ import annotations
 

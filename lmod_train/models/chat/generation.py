@@ -1,4 +1,4 @@
-"""Replies of a vision-language model to a batch of records.
+"""Replies of a vision-language model to a batch of records, and the greedy decoding of many questions of an image.
 
 The replies of all choices of all questions about an image share sequences, as in training
 (`lmod_train.models.chat.shared_prefix`): the image is computed once a sequence, and each reply sees its own question

@@ -1,4 +1,4 @@
-"""Fine-tuning of RETFound, or any network of timm, on one question about whole images."""
+"""Fine-tuning of RETFound, or any network of timm, on one question, with learning rates by layer."""
 
 from __future__ import annotations
 

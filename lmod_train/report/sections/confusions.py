@@ -1,4 +1,4 @@
-"""Confusion matrices of tasks with fixed choices."""
+"""Confusion matrices of tasks with fixed choices, as figures."""
 
 from __future__ import annotations
 

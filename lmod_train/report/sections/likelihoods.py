@@ -1,4 +1,4 @@
-"""Discrimination and calibration, from the likelihoods of the choices."""
+"""Discrimination and calibration, from the likelihoods of the choices: tables, curves, reliability diagrams."""
 
 from __future__ import annotations
 

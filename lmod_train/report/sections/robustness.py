@@ -1,4 +1,4 @@
-"""How the score falls with the quality of the image."""
+"""How the score falls with the quality of the image, as a table and a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score of each task and run, with interval, chance and majority class."""
+"""The score of each task and run, external validation, label efficiency, and the spread over seeds."""
 
 from __future__ import annotations
 

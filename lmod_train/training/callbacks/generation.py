@@ -1,4 +1,4 @@
-"""The evaluation callback: replies of any module are stored as they come, and scored at the end.
+"""The evaluation callback: replies of any module, and their BERTScores, are stored as they come, scored at the end.
 
 `validate`, `test`, `predict` and the validation in `fit` all use it, for every kind of model. The logged scores are
 computed by the function that `rescore` and the report call.

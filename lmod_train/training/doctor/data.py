@@ -1,4 +1,4 @@
-"""Checks of the training records: image placeholders, order of turns, the curated images, balance of answers."""
+"""Checks of the training records: placeholders, turns, images, balance of answers, and leaks between splits."""
 
 from __future__ import annotations
 

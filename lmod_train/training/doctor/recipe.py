@@ -1,4 +1,4 @@
-"""Check of hyperparameters, each alone and in combination with the others and with the width of the network."""
+"""Checks of hyperparameters, of the schedule, and of what is trained."""
 
 from __future__ import annotations
 

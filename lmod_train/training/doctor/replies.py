@@ -1,4 +1,4 @@
-"""Checks of the reference answers: a task with one answer only, and prompts that contain their own answer."""
+"""Checks of the reference answers: variety, language, leaks from the prompt, and separation of the classes."""
 
 from __future__ import annotations
 

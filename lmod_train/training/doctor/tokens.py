@@ -1,4 +1,4 @@
-"""Checks of tokens: supervised labels and their end, length of replies, and the prompt of training and evaluation."""
+"""Checks of tokens and images as the model gets them: supervised labels, lengths, prompts, preprocessing."""
 
 from __future__ import annotations
 

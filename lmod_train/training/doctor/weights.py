@@ -1,4 +1,4 @@
-"""Checks of the weights: a complete model that was trained, not a delta, not partly loaded, and of this vocabulary."""
+"""Checks of the weights: complete, trained, no delta, of this vocabulary, and a vision tower that sees."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_a_dialect_that_augments_is_that_of_the_epoch_also_after_a_resume(tmp_pa
     steady = made(shuffle=True)
     assert [places(steady), places(steady)] == [[(5, 0)] * 4, [(5, 1)] * 4]
     resumed = made(shuffle=True)
-    resumed.load_state_dict({"epoch": 1, "done": 3})
+    resumed.load_state_dict({**steady.state_dict(), "epoch": 1, "done": 3})
     assert [places(resumed), places(resumed)] == [[(5, 1)], [(5, 2)] * 4]
     assert places(made(shuffle=False)) == [None] * 4
 

@@ -26,7 +26,7 @@ def test_it_asks_for_every_reply_that_can_be_judged(tmp_path: Path):
 
 def test_another_task_and_unknown_names_are_refused(tmp_path: Path):
     run = make_run(tmp_path / "run", ["pale"])
-    with pytest.raises(BadArgument, match=r"tasks\.judgement\.Judgement"):
+    with pytest.raises(BadArgument, match=r"drafting\.judgement\.Judgement"):
         JudgementData(run.folder, [Conversation()]).setup("validate")
     with pytest.raises(BadArgument, match="tasks of the run: conversation"):
         JudgementData(run.folder, [Judgement()], of=["sex"]).setup("validate")

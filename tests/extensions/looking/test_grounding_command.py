@@ -10,6 +10,7 @@ from lmod_train.cli.shipped import by_name
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.shortcuts import read_shortcuts
 from lmod_train.core.errors import BadArgument
+from lmod_train.extensions.looking.command import phantom_with_counterfactuals
 from lmod_train.phantom.fundus import draw_eye, render
 
 
@@ -49,7 +50,7 @@ def test_validate_and_report_tell_the_verdict(look, capsys, monkeypatch):
 
 def test_counterfactuals_need_their_source(tmp_path):
     with pytest.raises(BadArgument, match="refuge"):
-        cli.phantoms.phantom(out=tmp_path / "raw", n=2, sources="oimhs", counterfactuals=True)
+        phantom_with_counterfactuals(out=tmp_path / "raw", n=2, sources="oimhs")
 
 
 def test_the_questions_of_a_table_are_asked_in_variants(tmp_path):

@@ -11,7 +11,6 @@ import pytest
 from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import Record
 from lmod_train.extensions.ophthalwechat.sections import LanguagePrior
 from lmod_train.report.results import read_results
@@ -38,7 +37,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[tuple[
     """A run of planted replies, and (task, language) -> number of right replies and of questions."""
     at = tmp_path_factory.mktemp("bilingual")
     assert cli.main(["phantom", "--out", str(at / "raw"), "--n", "6", "--sources", "ophthalwechat"]) == 0
-    config = str(configs_folder() / "curate" / "ophthalwechat.yaml")
+    config = "ophthalwechat"
     curated = ["--config", config, "--raw", str(at / "raw"), "--out", str(at / "curated")]
     assert cli.main(["curate", *curated, "--workers", "1"]) == 0
     places: dict[tuple[str, str], list[Record]] = defaultdict(list)
@@ -57,7 +56,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[tuple[
         f"    init_args: {{replies: {at / 'replies.jsonl'}}}\n",
         "utf-8",
     )
-    config = str(configs_folder() / "ophthalwechat_blind.yaml")
+    config = "ophthalwechat_blind"
     asked = ["--config", config, "--data.curated", str(at / "curated"), *QUIET]
     assert cli.main(["validate", *asked, "--model", str(at / "model.yaml"), "--run", str(at / "run")]) == 0
     return at / "run", counts

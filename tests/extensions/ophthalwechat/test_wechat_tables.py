@@ -155,7 +155,7 @@ def test_the_plain_report_has_the_bilingual_sections_for_such_records_alone(tmp_
 
 
 def name_of(section):
-    return type(section).__module__.rpartition(".")[2]
+    return section.name
 
 
 def test_phantoms_stand_beside_no_printed_row(tmp_path):
