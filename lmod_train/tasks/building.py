@@ -184,7 +184,7 @@ def rebuilt(stated: Mapping[str, Any], trust: Trust) -> Configured | None:
         arguments = _arguments(stated, trust)
         task = build(str(stated["class"]), arguments, trust)
         settings = task.settings()
-    except (Untrusted, ExtensionMissing):
+    except Untrusted:
         raise
     except (BadArgument, TypeError, KeyError, ValueError):
         return None
