@@ -146,7 +146,7 @@ def part_of(module: str) -> str:
 
 
 def backward_arrows(root: Path) -> list[str]:
-    """List imports that DESIGN's arrows do not have, between rooms and between the parts of one."""
+    """List imports that the arrows do not have, between rooms and between the parts of one."""
     broken = []
     for module, file in modules(root):
         part = part_of(module)

@@ -22,6 +22,7 @@ WHOLE_WAY = [
     "phantom --n 2 --out raw",
     "curate --raw raw --out curated",
     "validate --config scripted --data.curated curated --data.split all --run run --trainer.logger false",
+    "fit --config cnn_glaucoma --data.curated curated --run fitted --trainer.max_steps 2 --trainer.logger false",
     "rescore run",
     "report run --out report",
 ]

@@ -352,7 +352,7 @@ class Drafting(Task):
     """Draft of a single-choice question with a long answer, by a listing of X-PCR and the facts of an image.
 
     Its records are made from the records of a curated folder (`records`), not from samples. A reply is *answered* if a
-    draft can be read in it; `lmod_train.tasks.drafting` checks it, and people review it.
+    draft can be read in it; `lmod_train.extensions.drafting.checks` checks it, and people review it.
 
     Args:
         seed: Seed of the letter of each right option, and of the choice among several structures.

@@ -43,7 +43,7 @@ def test_a_folder_is_read_in_name_order(tmp_path: Path):
 
 
 def test_the_schema_is_the_stated_one_with_and_without_rows(tmp_path: Path):
-    """Columns in DESIGN's order; an empty list or an absent patient must not change a type."""
+    """Columns in their fixed order; an empty list or an absent patient must not change a type."""
     for name, records in (("none", []), ("bare", [BARE]), ("full", [FULL])):
         assert write_records(tmp_path / f"{name}.parquet", records) == len(records)
         schema = pq.read_schema(tmp_path / f"{name}.parquet")
