@@ -84,6 +84,7 @@ LOADED_LATE = {
     "lmod_train.extensions.dissection.states": "hooks in a model, imported by `dissect` when it has loaded one",
     "lmod_train.extensions.dissection.probes": "the callback of `dissect`",
     "lmod_train.extensions.dissection.reading": "imported by `dissect` when the states are there",
+    "lmod_train.extensions.audit.image_processor": "of a checkpoint, imported by `audit-preprocessing` for one",
     "lmod_train.extensions.collapse.experiment": "trainings, imported by `collapse-lab` when it is called",
     "lmod_train.extensions.collapse.results": "their table, imported after them",
 }
@@ -186,7 +187,9 @@ def main_knows(root: Path) -> list[str]:
 def unlike_extensions(root: Path) -> list[str]:
     """List extensions that are not one flat folder of a few files with a record of their own name."""
     found = []
-    for folder in sorted(p for p in (root / "lmod_train" / "extensions").iterdir() if p.is_dir()):
+    for folder in sorted(
+        p for p in (root / "lmod_train" / "extensions").iterdir() if p.is_dir() and p.name != "__pycache__"
+    ):
         python, record = list(folder.rglob("*.py")), folder / "__init__.py"
         if len(python) > FILES_AN_EXTENSION:
             found.append(f"{folder.name}: {len(python)} files, at most {FILES_AN_EXTENSION}")

@@ -14,6 +14,7 @@ from lmod_train.core.errors import (
     ConfigDamaged,
     CuratedDamaged,
     CurationConflict,
+    ExtensionMissing,
     FolderBusy,
     FolderConflict,
     JudgeConflict,
@@ -51,6 +52,10 @@ CASES: list[tuple[LmodError, list[str]]] = [
             "names their classes: `--config FILE`",
             "phantom --out PHANTOMS",
         ],
+    ),
+    (
+        ExtensionMissing("12 records of task lens need the extension lenses, which is not here", "lenses"),
+        ["12 records", "task lens", "extension lenses", "an installation of lmod_train that has this extension"],
     ),
     (
         JudgeConflict(Path("runs/a/judgements/qwen"), ["labels: ['TRUE', 'FALSE'] -> ['yes', 'no']"]),

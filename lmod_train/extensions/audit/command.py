@@ -50,7 +50,7 @@ def audit(
 
     read_manifest(curated)
     folder, options = _checkpoint(model)
-    from lmod_train.models.chat.image_processor import look_of
+    from lmod_train.extensions.audit.image_processor import look_of
     from lmod_train.models.chat.pictures import Pictures
 
     try:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, table
 from lmod_train.core.types import Score
+from lmod_train.extensions.clinical.chosen_on import ClassProbabilities, Evaluated, evaluated, of_runs
 from lmod_train.report.canvas import COLOURS, LINES
-from lmod_train.report.chosen_on import Evaluated, evaluated
 from lmod_train.report.contents import Figure, Part, Remark, Text
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import LINE, MOST, sheet
@@ -23,7 +23,6 @@ from lmod_train.report.origin import counted
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.calibration import calibration_columns, calibration_measures
-from lmod_train.scoring.class_probabilities import ClassProbabilities, of_runs
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes
@@ -145,7 +144,7 @@ def _curves(
     task: str, classes: Sequence[str], place: int, every: Sequence[Evaluated], scored: Mapping[str, list[NetBenefit]]
 ) -> Iterator[list[Cell]]:
     """Yield the points of one class; of a series, the mean over its seeds."""
-    from lmod_train.scoring.class_probabilities import of_runs
+    from lmod_train.extensions.clinical.chosen_on import of_runs
 
     of_all: dict[tuple[str, ...], tuple[str, list[float]]] = {}
     for own in every:

@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, table
 from lmod_train.core.types import Score
-from lmod_train.report.chosen_on import Evaluated, evaluated
+from lmod_train.extensions.clinical.chosen_on import (
+    ClassProbabilities,
+    Evaluated,
+    class_probabilities,
+    evaluated,
+    of_runs,
+)
 from lmod_train.report.contents import Part, Remark, Text
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.class_probabilities import ClassProbabilities, class_probabilities, of_runs
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes

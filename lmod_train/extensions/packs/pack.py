@@ -115,7 +115,7 @@ class Pack:
         model: Name of the model.
         package: Version of the package that wrote the pack.
         protocol: Protocol of the curated folder.
-        manifest: Part of the curated folder's manifest -> SHA-256 (`lmod_train.report.withheld`).
+        manifest: Part of the curated folder's manifest -> SHA-256 (`lmod_train.extensions.packs.withheld`).
         records: Number of records that the run asks; predictions may be fewer.
         settings: Settings of the replies, as sorted JSON; several if the replies are of mixed settings.
         provenance: Name -> text: versions, weights with their SHA-256, epochs, steps.

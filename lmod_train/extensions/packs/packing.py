@@ -23,8 +23,7 @@ from lmod_train.core.errors import ArtifactError, BadArgument, NotScored
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed
 from lmod_train.extensions.packs.pack import Pack, Packed, PackedSource, PackedTask, write_pack
-from lmod_train.report.few import published
-from lmod_train.report.withheld import Keys, identity
+from lmod_train.extensions.packs.withheld import Keys, identity, published
 from lmod_train.scoring.ways import FACTORS, asked_id, question_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import Configured, build, task_arguments, tasks_asked

@@ -18,8 +18,7 @@ from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Record, Score
 from lmod_train.extensions.packs.pack import Pack, Packed, length, most_bytes, read_pack
 from lmod_train.extensions.packs.packing import alike, packed_answer, unpacked
-from lmod_train.report.few import published
-from lmod_train.report.withheld import Keys, identity
+from lmod_train.extensions.packs.withheld import Keys, identity, published
 from lmod_train.scoring.ways import FACTORS, asked_id
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import tasks_asked

@@ -58,7 +58,7 @@ def test_a_withheld_id_cannot_be_found_without_the_images(made, tmp_path):
     place = packs.curated(tmp_path / "curated")
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.core.artifacts.records import read_records
-    from lmod_train.report.withheld import Keys
+    from lmod_train.extensions.packs.withheld import Keys
 
     records = read_records(place / "records")
     own = Keys(records, read_manifest(place)).id_of(packs.question("closed", 3))

@@ -5,7 +5,7 @@ import pytest
 
 from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.extensions.packs.packing import model_name, packed, packed_answer, public, unpacked
-from lmod_train.report.withheld import Keys
+from lmod_train.extensions.packs.withheld import Keys
 from tests.report.packs import question
 
 MANIFEST = {"sources": {"open": {"redistributable": True}}}

@@ -16,12 +16,12 @@ from lmod_train.data.curation.images import open_image
 from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.export import export
+from lmod_train.extensions.packs.withheld import open_sources
 from lmod_train.extensions.xpcr import phantom as xpcr
 from lmod_train.extensions.xpcr.source import Xpcr
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.report.thumbnails import licences
-from lmod_train.report.withheld import open_sources
 from lmod_train.tasks.base import Task
 from tests.contracts import SourceContract
 from tests.tabled import tabled

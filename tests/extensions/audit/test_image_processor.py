@@ -10,9 +10,9 @@ from PIL import Image
 
 from lmod_train.core.artifacts.model_facts import known_models
 from lmod_train.core.errors import BadArgument
+from lmod_train.extensions.audit.image_processor import look_of
 from lmod_train.extensions.audit.views import measure
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.image_processor import look_of
 from lmod_train.models.chat.pictures import Pictures
 from tests.families import MODEL_TYPES
 from tests.models.chat.real_sizes import REAL, write_processor

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lmod_train.scoring.class_probabilities import class_probabilities, of_runs
+from lmod_train.extensions.clinical.chosen_on import class_probabilities, of_runs
 from tests.scoring.make import item
 
 CHOICES = ("a", "b")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score
 
-from lmod_train.scoring.prior import prior_biases
+from lmod_train.extensions.dissection.prior import prior_biases
 
 
 def reached(logits, truth, biases):

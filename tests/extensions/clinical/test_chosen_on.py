@@ -7,7 +7,7 @@ import yaml
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.series import seed_name
-from lmod_train.report.chosen_on import evaluated
+from lmod_train.extensions.clinical.chosen_on import evaluated
 from lmod_train.report.results import read_results
 from lmod_train.scoring.ways import FACTORS, asked_id
 from tests.report import operating

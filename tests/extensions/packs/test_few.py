@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.types import Patient, Score
-from lmod_train.report.few import LEAST, published
+from lmod_train.extensions.packs.withheld import LEAST, published
 from tests.scoring.make import record
 
 WORDS = ("GLAUCOMA", "NORMAL")

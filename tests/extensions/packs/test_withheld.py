@@ -3,7 +3,7 @@ from dataclasses import replace
 from lmod_train.core.artifacts.leaving import open_sources, sources_touched
 from lmod_train.core.types import Patient
 from lmod_train.extensions.packs.packing import _sources
-from lmod_train.report.withheld import Keys, identity
+from lmod_train.extensions.packs.withheld import Keys, identity
 from tests.report.packs import question
 
 MANIFEST = {"sources": {"open": {"redistributable": True}, "closed": {"redistributable": False}}}

@@ -1,0 +1,5 @@
+"""Three runs on the same records, as the tests of `report` have them."""
+
+from tests.report.conftest import three
+
+__all__ = ["three"]
