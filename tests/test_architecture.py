@@ -84,7 +84,7 @@ LOADED_LATE = {
     "lmod_train.extensions.dissection.states": "hooks in a model, imported by `dissect` when it has loaded one",
     "lmod_train.extensions.dissection.probes": "the callback of `dissect`",
     "lmod_train.extensions.dissection.reading": "imported by `dissect` when the states are there",
-    "lmod_train.extensions.audit.image_processor": "of a checkpoint, imported by `audit-preprocessing` for one",
+    "lmod_train.extensions.audit.image_processor": "of a checkpoint, imported by `audit` for one",
     "lmod_train.extensions.collapse.experiment": "trainings, imported by `collapse-lab` when it is called",
     "lmod_train.extensions.collapse.results": "their table, imported after them",
 }
