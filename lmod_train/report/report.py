@@ -6,6 +6,7 @@ Only files that a report has listed as its own are removed, so that nothing else
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -98,7 +99,7 @@ def report(
     if screen:
         log("\n".join(finding.text for finding in screen.findings))
         log(markdown(headline_table(headline_rows(results.runs, warned(results)))))
-    for line in found.remarks:
+    for line in (*found.remarks, *_overwritten(found)):
         log(line)
     return out / "index.html"
 
@@ -116,6 +117,14 @@ def _write(found: Contents, results: Results, screen: FirstScreen | None, out: P
         write_picture(figure, out / "figures")
     errors = {label: error_types(_not_right(outcomes)) for label, outcomes in results.outcomes.items()}
     write_html(found, results, out, one_file, errors, screen)
+
+
+def _overwritten(found: Contents) -> Iterator[str]:
+    """Yield a line for each name that two tables or two figures of a report have; an extension may choose any name."""
+    for kind, parts in (("table", found.tables()), ("figure", found.figures())):
+        for name, n in Counter(file_name(part.name) for part in parts).items():
+            if n > 1:
+                yield f"{n} {kind}s have the name {name}: {kind}s/{name}.csv holds the last of them"
 
 
 def _not_right(outcomes: Outcomes) -> Iterator[Prediction]:

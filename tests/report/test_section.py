@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from lmod_train.core.tables import table
 from lmod_train.report import section
 from lmod_train.report.contents import Text
+from lmod_train.report.report import report
 from lmod_train.report.results import read_results
 from lmod_train.report.section import Section, _name, added, completed, contents, shipped_sections
 
@@ -56,3 +58,24 @@ def test_extensions_add_to_the_default_report_alone_each_after_the_first_section
     assert names(completed([*main, One()])) == [*(name for name in found if name != "One"), "One"]  # where it is listed
     assert names(completed(main[1:])) == names(main[1:])
     assert added("Empty") is Empty and added("Nothing") is None
+
+
+class Twice(Section):
+    """A table of a name, and one of another; the name is given again by the second section of a report."""
+
+    title = "Twice"
+
+    def __init__(self, name, *tables):
+        self.name, self.tables = name, tables
+
+    def parts(self, results):
+        yield from (table(name, ["value"], [[self.name]], name) for name in self.tables)
+
+
+def test_tables_of_one_name_are_told_and_those_of_different_names_not(tmp_path):
+    lines = []
+    report([], tmp_path / "out", sections=[Twice("a", "x", "y"), Twice("b", "z", "y")], log=lines.append)
+    assert lines == ["2 tables have the name y: tables/y.csv holds the last of them"]
+    assert "b" in (tmp_path / "out" / "tables" / "y.csv").read_text()
+    report([], tmp_path / "out", sections=[Twice("a", "x"), Twice("b", "y")], log=lines.append)
+    assert len(lines) == 1
