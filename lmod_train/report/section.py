@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
 
-from lmod_train.core.extension import loaded, merged, say
+from lmod_train.core.extension import loaded, merged, named, say
 from lmod_train.core.shipped import config_files
 from lmod_train.report.contents import Chapter, Contents, Part
 
@@ -56,7 +55,7 @@ def shipped_sections(name: str = "default") -> list[Section]:
         >>> type(shipped_sections()[0]).__name__
         'Scores'
     """
-    return completed([_class(entry["class_path"])(**entry.get("init_args", {})) for entry in _listed(name)])
+    return completed([named(_colon(entry["class_path"]))(**entry.get("init_args", {})) for entry in _listed(name)])
 
 
 def completed(sections: Sequence[Section]) -> list[Section]:
@@ -64,7 +63,7 @@ def completed(sections: Sequence[Section]) -> list[Section]:
 
     Extensions add to the default report alone, and to one that continues it: others are returned as they are.
     """
-    found, default = list(sections), [_class(entry["class_path"]) for entry in _listed("default")]
+    found, default = list(sections), [named(_colon(entry["class_path"])) for entry in _listed("default")]
     if [type(section) for section in found[: len(default)]] != default:
         return found
     stated = {next(loaded([_colon(path)]), None): after.split() for path, after in _sections().items() if after}
@@ -125,9 +124,3 @@ def _listed(name: str) -> list[dict[str, Any]]:
     text = config_files("report")[name].read_text(encoding="utf-8")
     listed: list[dict[str, Any]] = yaml.safe_load(text)["sections"]
     return listed
-
-
-def _class(path: str) -> type[Section]:
-    module, _, name = path.rpartition(".")
-    kind: type[Section] = getattr(importlib.import_module(module), name)
-    return kind
