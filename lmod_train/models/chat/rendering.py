@@ -18,8 +18,8 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.core.types import Message, Part, Record
-from lmod_train.models.chat.counted_template import rendered
 from lmod_train.models.chat.prompting import Prompting
+from lmod_train.models.chat.template_trial import rendered
 
 _PREFIX = "a generation prompt that is a prefix of the rendered answer"
 _SWITCH = "enable_thinking"
@@ -140,15 +140,16 @@ class Rendering:
     def apply(self, turns: list[dict[str, Any]], *, tokenize: bool = False, **options: Any) -> Any:
         """Return turns as the processor's chat template renders them, with the switch for thinking if it has one.
 
-        The template is rendered by `counted_template`, as it may be from others; transformers gets the text.
+        The template, which may be from others, is tried before it is rendered (`template_trial`).
 
         Raises:
             TemplateError: The template raises an error, or does too much.
         """
         template = self._template()
-        shown = {**self.tokenizer.special_tokens_map, "tools": None, "documents": None, "add_generation_prompt": False}
-        if "add_generation_prompt" in options:
-            shown["add_generation_prompt"] = options.pop("add_generation_prompt")
+        shown = {
+            **self.tokenizer.special_tokens_map,
+            "add_generation_prompt": options.pop("add_generation_prompt", False),
+        }
         if _SWITCH in template:
             shown[_SWITCH] = self.prompting.thinking
         if self.prompting.template:
