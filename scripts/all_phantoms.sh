@@ -11,8 +11,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/venv.sh"
 install_into_venv ""
 export WANDB_MODE="${WANDB_MODE:-offline}"
 
-once=cataract_detection_2,eye_diseases,fairseg,g1020,idrid,origa,refuge
-more=brset,cataract_1k,cau001,oimhs # sources with rare grades, or the only ones with up to six boxes per image
+once=eye_diseases,fairseg,refuge
+more=brset,cataract_1k,oimhs # sources with rare grades, or with up to six boxes per image
 "$python" -m lmod_train phantom --out "$target/raw" --n 900 --seed 0 --sources "$once"
 "$python" -m lmod_train phantom --out "$target/raw" --n 2400 --seed 0 --sources "$more"
 "$python" -m lmod_train curate --raw "$target/raw" --out "$target/curated" --config configs/curate/all_phantoms.yaml

@@ -337,7 +337,6 @@ WRITE_ELSEWHERE = {
     "core/raw.py": "opens files to read",
     "cli/__init__.py": "opens the null device",
     "data/curation/guard.py": "opens the null device",
-    "phantom/folders/origa.py": "a function that is given the new name",
     "models/strategies/saved.py": "the incomplete checkpoint that `keeping` removes before and renames after",
     "models/strategies/sharding_deepspeed.py": "the same",
     "models/chat/dialect.py": "a temporary folder of the system",

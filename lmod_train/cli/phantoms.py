@@ -37,7 +37,7 @@ def phantom(
         out: Folder to write to; each source gets its own folder in it.
         n: Number of eyes per source.
         seed: Random seed; the same seed draws the same eyes.
-        sources: Names of the sources to imitate, separated by commas; `all` for every source.
+        sources: Names of the sources to imitate, separated by commas; `all` for every source that can be drawn.
         sheet: PNG file of an overview to write: three phantoms of each source with names and true boxes.
     """
     known = drawn_folders()

@@ -10,8 +10,7 @@ from PIL import Image, ImageDraw
 from shown import Mask, Shown
 
 from lmod_train.phantom import eye_photograph, oct, surgery
-from lmod_train.phantom.eye_photograph import EyePhotograph
-from lmod_train.phantom.folders.roboflow import augment
+from lmod_train.phantom.eye_photograph import EyePhotograph, augment
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.phantom.oct import Scan
 from lmod_train.phantom.surgery import Scene

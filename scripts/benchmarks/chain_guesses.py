@@ -1,6 +1,6 @@
 """What chains of questions give away without their images: guessers learned on train, tried on val and test.
 
-    python -m lmod_train phantom --sources oimhs,brset,idrid,refuge,origa,g1020 --n 480 --out RAW
+    python -m lmod_train phantom --sources oimhs,brset,refuge --n 480 --out RAW
     python -m lmod_train curate --config configs/curate/xpcr_own.yaml --raw RAW --out CHAINS
     python scripts/benchmarks/chain_guesses.py CHAINS       # a minute
     python scripts/benchmarks/chain_guesses.py CHAINS --by-modality

@@ -11,6 +11,7 @@ import torch
 import yaml
 
 from lmod_train.cli import doctor, main
+from lmod_train.core.extension import named
 from lmod_train.core.shipped import configs_folder
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.chat.delta import make_delta
@@ -18,6 +19,7 @@ from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.staging import Staging
 from tests import published
+from tests.drawn import drawn_folders
 
 CONFIGS = configs_folder()
 
@@ -80,8 +82,18 @@ def test_weights_in_the_layout_of_their_own_code_are_refused_with_the_command_th
 def test_the_published_training_draws_oct_and_cfp_equally_and_asks_about_macular_holes(tmp_path, monkeypatch):
     """Of a folder of LMOD, the sources of other modalities are left out, and OCT is as frequent as CFP."""
     monkeypatch.chdir(tmp_path)
-    drawn = "cataract_1k,oimhs,fairseg,cau001,cataract_detection_2,refuge,idrid,origa,g1020"
-    assert main(["phantom", "--out", "raw", "--n", "16", "--sources", drawn]) == 0
+    for name in [
+        "cataract_1k",
+        "oimhs",
+        "fairseg",
+        "cau001",
+        "cataract_detection_2",
+        "refuge",
+        "idrid",
+        "origa",
+        "g1020",
+    ]:
+        named(drawn_folders()[name]).write(Path("raw"), 16, 0, workers=0)
     published = (CONFIGS / "llava_med_published.yaml").read_text()
     protocol = re.search(r"curated: curated/(\w+)", published)[1]
     assert main(["curate", "--config", protocol, "--raw", "raw", "--out", "folder"]) == 0

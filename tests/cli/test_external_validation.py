@@ -14,9 +14,10 @@ from lmod_train.core.artifacts.training_set import read_training_set, training_w
 from lmod_train.core.shipped import configs_folder
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.discovery import discover
-from lmod_train.phantom.folders import origa, refuge
+from lmod_train.phantom.folders import refuge
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.training.callbacks.training_set import Leaked
+from tests.drawn import origa
 
 SEED = 1
 SHARED = next(number for number, eye in origa.eyes(6, SEED) if eye.diagnosis == "glaucoma")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.extension import named
+from tests.drawn import drawn_folders
 
 DRAWN = {"oimhs": 32, "brset": 40, "idrid": 16, "refuge": 12, "origa": 10, "g1020": 10}
 DRAWN |= {"fairseg": 10, "cataract_detection_2": 10, "cataract_1k": 16}

@@ -14,8 +14,8 @@ from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.idrid import Idrid
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.extensions.xpcr.tasks import Chain
-from lmod_train.phantom.folders.idrid import truths, write
 from lmod_train.tasks.anatomy import Anatomy
+from tests.drawn.idrid import truths, write
 from tests.extensions.xpcr.samples import sample
 from tests.tabled import tabled
 

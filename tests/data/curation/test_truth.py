@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 
-from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.extension import named
@@ -14,6 +13,7 @@ from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.discovery import discover, source_classes
 from lmod_train.tasks.base import Task
 from tests.data.curation.world import asked
+from tests.drawn import drawn_folders
 from tests.tabled import tabled
 
 N = 8

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.extension import named
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.phantom.folders import eye_diseases, refuge
+from tests.drawn import drawn_folders
 
 LAYOUTS = ("challenge", "refuge2", "kaggle")
 

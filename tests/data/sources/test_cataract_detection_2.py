@@ -11,9 +11,9 @@ from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
 from lmod_train.data.curation.images import open_image
 from lmod_train.data.sources.cataract_detection_2 import CataractDetection2
-from lmod_train.phantom.folders import cau001
-from lmod_train.phantom.folders.cataract_detection_2 import truths, write
 from tests.contracts import SourceContract
+from tests.drawn import cau001
+from tests.drawn.cataract_detection_2 import truths, write
 
 N, SEED, SIZE = 12, 6, 80
 

@@ -10,9 +10,9 @@ from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
 from lmod_train.data.curation.images import open_image
 from lmod_train.data.sources.cau001 import Cau001
-from lmod_train.phantom.folders import cataract_detection_2
-from lmod_train.phantom.folders.cau001 import truths, write
 from tests.contracts import SourceContract
+from tests.drawn import cataract_detection_2
+from tests.drawn.cau001 import truths, write
 
 N, SEED, SIZE = 16, 5, 96
 

@@ -9,9 +9,9 @@ from PIL import Image
 from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.g1020 import G1020
-from lmod_train.phantom.folders.g1020 import truths, write
 from tests.contracts import SourceContract
 from tests.data.sources.boxed import boxed
+from tests.drawn.g1020 import truths, write
 
 SIZE = 64
 

@@ -7,13 +7,13 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.extension import named
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.clutter import entries, files_below
 from lmod_train.data.sources.discovery import discover, source_classes
 from lmod_train.data.sources.gaps import gaps
+from tests.drawn import drawn_folders
 from tests.tabled import tabled
 
 NAMES = [*source_classes()]

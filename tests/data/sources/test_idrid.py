@@ -8,9 +8,9 @@ from PIL import Image
 from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.types import Box, Dropped, Sample
 from lmod_train.data.sources.idrid import Idrid
-from lmod_train.phantom.folders.idrid import photographs, truths, write
 from tests.contracts import SourceContract
 from tests.data.sources.boxed import boxed
+from tests.drawn.idrid import photographs, truths, write
 from tests.tabled import tabled
 
 N, SEED, SIZE = 12, 5, 96

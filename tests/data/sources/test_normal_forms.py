@@ -15,8 +15,9 @@ from lmod_train.data.sources.clutter import in_any_form
 from lmod_train.data.sources.g1020 import G1020
 from lmod_train.data.sources.origa import Origa
 from lmod_train.data.sources.refuge import Refuge
-from lmod_train.phantom.folders import brset, cataract_1k, cataract_detection_2, g1020, origa, refuge
+from lmod_train.phantom.folders import brset, cataract_1k, refuge
 from tests.data.curation.world import photograph
+from tests.drawn import cataract_detection_2, g1020, origa
 from tests.tabled import tabled
 
 IMAGES = {".jpg", ".jpeg"}

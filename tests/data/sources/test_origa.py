@@ -11,10 +11,11 @@ from lmod_train.core.types import Box, Dropped, Patient, Sample
 from lmod_train.data.sources.g1020 import G1020
 from lmod_train.data.sources.origa import Origa
 from lmod_train.data.sources.refuge import Refuge
-from lmod_train.phantom.folders import g1020, refuge
-from lmod_train.phantom.folders.origa import truths, write
+from lmod_train.phantom.folders import refuge
 from tests.contracts import SourceContract
 from tests.data.sources.boxed import boxed
+from tests.drawn import g1020
+from tests.drawn.origa import truths, write
 
 LAYOUTS = ("kaggle", "detection", "original")
 SIZE = 64

@@ -12,7 +12,8 @@ from lmod_train.data.curation.inputs import licence_of, read_sources
 from lmod_train.data.sources.base import UNSTATED
 from lmod_train.data.sources.cau001 import Cau001
 from lmod_train.data.sources.eye_diseases import EyeDiseases
-from lmod_train.phantom.folders import cau001, eye_diseases
+from lmod_train.phantom.folders import eye_diseases
+from tests.drawn import cau001
 
 PUBLISHED = {"cataract": (1038, 640), "diabetic_retinopathy": (1098, 0), "glaucoma": (1007, 600), "normal": (1074, 0)}
 

@@ -9,7 +9,7 @@ from PIL import Image
 from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.cau001 import Cau001
-from lmod_train.phantom.folders import cau001
+from tests.drawn import cau001
 
 FLAVOURS = ("yolo", "coco")
 N, SEED, SIZE = 12, 31, 64

@@ -15,8 +15,8 @@ from lmod_train.core.types import Box, Record
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.extensions.table.places import structure_of
-from lmod_train.phantom.folders import g1020
 from lmod_train.phantom.truth import Truth
+from tests.drawn import g1020
 
 Row = Mapping[str, object]
 

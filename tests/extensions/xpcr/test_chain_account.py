@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.cli.phantoms import drawn_folders
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.extension import named
 from lmod_train.core.tables import Table
@@ -15,6 +14,7 @@ from lmod_train.data.sources.discovery import source_classes
 from lmod_train.extensions.xpcr.account import ChainAccount
 from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.regimes import in_regime
+from tests.drawn import drawn_folders
 from tests.report.chained import MISSING, answered, asked, chain_run, planted, results_of
 from tests.report.scored import scored
 

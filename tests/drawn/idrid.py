@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box
 from lmod_train.phantom.eye import Eye, LesionKind, Point, draw_eye
@@ -89,23 +88,7 @@ class _Take:
 
 
 def photographs(n: int, seed: int, size: int = 384, repeated: int = 0) -> list[Photograph]:
-    """Return `n` phantoms in the order of the source: a quarter in part A, the others in B and C, most for training.
-
-    Grades alternate: 1 to 4 in A, 0 to 4 in B and C. The risk of macular edema, caused by hard exudates, alternates
-    from grade 2 and is 0 below. The order is shuffled, so that numbers do not depend on the grade. The first
-    photographs of B and C are the first `repeated` ones of A under other numbers; in the published dataset some are.
-
-    Raises:
-        BadArgument: `n` is negative, `size` below 16, or `repeated` more than the photographs of A.
-
-    Example:
-        >>> [drawn.key for drawn in photographs(4, seed=0)]
-        ['A/train/IDRiD_01', 'BC/train/IDRiD_001', 'BC/train/IDRiD_002', 'BC/test/IDRiD_001']
-    """
-    if n < 0:
-        raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
-    if size < 16:
-        raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
+    """Return `n` phantoms in the order of the source: a quarter in part A, the others in B and C, most for training."""
     masked = n // 4
     # grade and risk in B and C: fifteen photographs contain every pair
     graded = [(i % 5, (i // 5) % 3 if i % 5 >= 2 else 0) for i in range(n - masked)]
@@ -118,8 +101,6 @@ def photographs(n: int, seed: int, size: int = 384, repeated: int = 0) -> list[P
         eye = grade_eye(draw_eye(seen, "normal"), grade, seen, _PLACES[risk])
         frame = frame_for(round(size * _WIDTH / _HEIGHT), size, seen, _FILL)
         found.append(Photograph(part, split, stem, eye, frame, grade, risk))
-    if not 0 <= repeated <= masked:
-        raise BadArgument("repeated", repeated, f"0 to {masked} photographs of part A", "leave it out for 0")
     for i in range(repeated):
         again = found[masked + i]
         found[masked + i] = replace(found[i], part=again.part, split=again.split, stem=again.stem)
@@ -135,20 +116,7 @@ def truths(
     lesions: bool = False,
     repeated: int = 0,
 ) -> list[Truth]:
-    """Return the truth of each phantom that `write` draws with the same options.
-
-    `fovea_side`, `disc_size` and `lesions` are the options of the source, with lengths in pixels of a photograph 4288
-    pixels wide.
-
-    Raises:
-        BadArgument: As `photographs`.
-
-    Example:
-        >>> [(t.key, dict(t.labels), [name for name, _ in t.boxes]) for t in truths(4, seed=0)][:2]
-        ... # doctest: +NORMALIZE_WHITESPACE
-        [('A/train/IDRiD_01', {}, ['optic disc']),
-         ('BC/train/IDRiD_001', {'icdr': '2', 'macular_edema_risk': '0'}, ['fovea', 'optic disc'])]
-    """
+    """Return the truth of each phantom that `write` draws with the same options."""
     found = []
     several = photographs(n, seed, size, repeated)
     for drawn in several:
@@ -169,21 +137,7 @@ def truths(
 
 
 def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2, repeated: int = 0) -> None:
-    """Draw `n` phantoms with masks or tables below ``out/IDRiD``; existing files are kept.
-
-    Points are in pixels of the phantoms.
-
-    Args:
-        out: Folder to write below.
-        n: Number of photographs in all parts, from 0, see `photographs`.
-        seed: Seed, from 0; the same seed writes the same files.
-        size: Height in pixels; the width is 1.5 times the height, as in the published dataset.
-        workers: Number of processes to start; 0 works in this one.
-        repeated: Photographs of part A that are in B and C too, see `photographs`.
-
-    Raises:
-        BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
-    """
+    """Draw `n` phantoms with masks or tables below ``out/IDRiD``; existing files are kept."""
     drawn = photographs(n, seed, size, repeated)
     root = Path(out) / "IDRiD"
     options: dict[str, int | float | str] = {"source": _SOURCE, "n": n, "seed": seed, "size": size}

@@ -12,12 +12,10 @@ from typing import Literal
 
 import numpy as np
 import yaml
-from PIL import Image, ImageFilter
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box
-from lmod_train.phantom.eye_photograph import SMALLEST, EyePhotograph, render
+from lmod_train.phantom.eye_photograph import EyePhotograph, augment, render
 from lmod_train.phantom.shots import draw_all, note
 
 Flavour = Literal["yolo", "coco"]
@@ -31,13 +29,7 @@ _COCO = "_annotations.coco.json"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Position of one image in an export.
-
-    Attributes:
-        family: Number of the source photograph, from 0.
-        split: train, valid or test; all images of a family are in one split.
-        copy: Number of the augmented copy, from 0; None for the original photograph.
-    """
+    """Position of one image in an export."""
 
     family: int
     split: str
@@ -46,15 +38,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """One image of an export.
-
-    Attributes:
-        photograph: Truth of the photograph.
-        split: train, valid or test.
-        stem: File name without suffix.
-        objects: Class name and box in pixels of every annotated object.
-        augmentation: Seed of the augmentation; None without one.
-    """
+    """One image of an export."""
 
     photograph: EyePhotograph
     split: str
@@ -94,23 +78,7 @@ class _File:
 
 
 def places(n: int, copies: int = COPIES) -> Iterator[Place]:
-    """Yield the positions of `n` images, family by family, about seven in ten for training.
-
-    Only training photographs are augmented, as in Roboflow; the last family may lack copies.
-
-    Args:
-        n: Number of images, from 0.
-        copies: Number of augmented copies of a training photograph; 0 exports the original.
-
-    Raises:
-        BadArgument: `n` is negative.
-
-    Example:
-        >>> [(p.family, p.split, p.copy) for p in places(5)][1:]
-        [(0, 'train', 1), (0, 'train', 2), (1, 'valid', None), (2, 'test', None)]
-    """
-    if n < 0:
-        raise BadArgument("n", n, "0 or more images", "give a number from 0")
+    """Yield the positions of `n` images, family by family, about seven in ten for training."""
     family = 0
     while n > 0:
         split = _TURN[family % len(_TURN)]
@@ -121,14 +89,7 @@ def places(n: int, copies: int = COPIES) -> Iterator[Place]:
 
 
 def stems(source: str, seed: int, found: Sequence[Place]) -> list[str]:
-    """Return the file stems of an export: number, original suffix, ``.rf.`` and 32 hexadecimal digits.
-
-    Numbers depend neither on the order nor on the class.
-
-    Example:
-        >>> [stem.partition(".rf.")[0] for stem in stems("cau001", 0, list(places(3)))]
-        ['1_jpg', '1_jpg', '1_jpg']
-    """
+    """Return the file stems of an export: number, original suffix, ``.rf.`` and 32 hexadecimal digits."""
     families = 1 + max((place.family for place in found), default=-1)
     rng = np.random.default_rng([seed, families])
     numbers, endings = rng.permutation(families).tolist(), rng.choice(["png", "jpg", "jpeg"], families).tolist()
@@ -139,14 +100,7 @@ def stems(source: str, seed: int, found: Sequence[Place]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A dataset that is drawn as a Roboflow export.
-
-    Attributes:
-        source: Name of the source.
-        folder: Name of the export's folder.
-        project: Description of the export.
-        images: Function of `n`, `seed` and `size` that returns the images.
-    """
+    """A dataset that is drawn as a Roboflow export."""
 
     source: str
     folder: str
@@ -154,20 +108,7 @@ class Export:
     images: Callable[[int, int, int], Sequence[Exported]]
 
     def write(self, out: Path, n: int, seed: int, size: int = 256, flavour: Flavour = "yolo", workers: int = 2) -> None:
-        """Draw `n` images into the export's folder below `out`; existing files are kept.
-
-        Args:
-            out: Folder to write below.
-            n: Number of images, from 0.
-            seed: Seed, from 0; the same seed writes the same files.
-            size: Side of the images in pixels, from `SMALLEST`; 640 in the published datasets.
-            flavour: Format of the export, see `write_export`.
-            workers: Number of processes to start; 0 works in this one.
-
-        Raises:
-            BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
-        """
-        check(size, flavour)
+        """Draw `n` images into the export's folder below `out`; existing files are kept."""
         drawn: dict[str, int | float | str] = {"source": self.source, "n": n, "seed": seed}
         write_export(Path(out) / self.folder, self.images(n, seed, size), self.project, drawn, size, flavour, workers)
 
@@ -181,21 +122,7 @@ def write_export(
     flavour: Flavour = "yolo",
     workers: int = 2,
 ) -> None:
-    """Draw an export into `root`; existing files are kept.
-
-    Args:
-        root: Folder of the export.
-        images: Images to draw; may be empty.
-        project: Description of the export.
-        drawn: Options that a restart must repeat, with `source`, see `note`. Size and flavour are added here.
-        size: Side of the images in pixels, from `SMALLEST`; 640 in published exports.
-        flavour: ``yolo`` (``data.yaml`` and one label file per image) or ``coco`` (one JSON file per part).
-        workers: Number of processes to start; 0 works in this one.
-
-    Raises:
-        BadArgument: A number or the flavour cannot be used, or the folder contains phantoms drawn with other options.
-    """
-    check(size, flavour)
+    """Draw an export into `root`; existing files are kept."""
     note(root, {**drawn, "size": size, "flavour": flavour})
     _write_readmes(root, project, len(images), size)
     if flavour == "yolo":
@@ -214,33 +141,6 @@ def write_export(
             _write_coco(root / split, project, [image for image in images if image.split == split], size)
         files = [_File(image, root / image.split / f"{image.stem}.jpg", None, project.classes) for image in images]
     draw_all(files, partial(_draw, size=size), str(drawn["source"]), workers)
-
-
-def check(size: int, flavour: str = "yolo") -> None:
-    """Check the options of an export.
-
-    Raises:
-        BadArgument: `size` is too small for a pupil, or the flavour is unknown.
-    """
-    if size < SMALLEST:
-        raise BadArgument("size", size, f"at least {SMALLEST} pixels", "leave it out for 256")
-    if flavour not in ("yolo", "coco"):
-        raise BadArgument("flavour", flavour, "yolo or coco", "leave it out for yolo")
-
-
-def augment(image: Image.Image, seed: int) -> Image.Image:
-    """Return an augmented copy as in CAU001: brightness +-45 %, blur, and salt and pepper on 7 % of the pixels.
-
-    Blur is up to 2.75 pixels in an image of 640, scaled to the image size. Four in ten copies are grey.
-    """
-    rng = np.random.default_rng(seed)
-    gain, blur, grey = rng.uniform(0.55, 1.45), rng.uniform(0, 2.75) * image.width / 640, rng.random() < 0.4
-    changed = image.filter(ImageFilter.GaussianBlur(blur))
-    pixels = np.clip(np.asarray(changed.convert("L").convert("RGB") if grey else changed) * gain, 0, 255)
-    chance = rng.random(pixels.shape[:2])
-    pixels[chance < 0.035] = 0
-    pixels[chance > 0.965] = 255
-    return Image.fromarray(pixels.astype(np.uint8))
 
 
 def _draw(file: _File, size: int) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 
 from lmod_train.core.types import Patient
 from lmod_train.phantom.eye_photograph import View, boxes, draw_eye_photograph
-from lmod_train.phantom.folders.roboflow import COPIES, Export, Exported, Project, check, places, stems
 from lmod_train.phantom.shots import eye_seed
 from lmod_train.phantom.truth import Truth
+from tests.drawn.roboflow import COPIES, Export, Exported, Project, places, stems
 
 _SOURCE = "cau001"
 _VIEWS: tuple[View, ...] = ("right", "left", "both", "left", "right", "both", "iris")
@@ -23,24 +23,7 @@ _PROJECT = Project(
 
 
 def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
-    """Return the truth of each of `n` images, family by family.
-
-    Views alternate: one eye of either side, both eyes of a face (six boxes), and an iris that fills the image (no box
-    around the eye). Three in ten photographs have a cataract, which is not labelled here.
-
-    Args:
-        n: Number of images, from 0; a training photograph gives three of them.
-        seed: Seed, from 0.
-        size: Side of the images in pixels, the unit of the boxes.
-
-    Raises:
-        BadArgument: A number is out of range.
-
-    Example:
-        >>> first = truths(3, seed=0)[0]
-        >>> first.key[:12], first.group, first.patient.laterality, [name for name, _ in first.boxes]
-        ('train/1_jpg.', '1_jpg', 'right', ['right eye', 'iris', 'pupil'])
-    """
+    """Return the truth of each of `n` images, family by family."""
     found = []
     for image in _images(n, seed, size):
         view = image.photograph.view
@@ -57,7 +40,6 @@ def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
 
 def _images(n: int, seed: int, size: int) -> list[Exported]:
     """Return the images of the export; copies of a family show the same photograph."""
-    check(size)
     found = list(places(n))
     images = []
     for place, stem in zip(found, stems(_SOURCE, seed, found), strict=True):

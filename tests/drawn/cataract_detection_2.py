@@ -5,32 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from lmod_train.phantom.eye_photograph import boxes, draw_eye_photograph
-from lmod_train.phantom.folders.roboflow import Export, Exported, Place, Project, check, places, stems
 from lmod_train.phantom.shots import eye_seed
 from lmod_train.phantom.truth import Truth
+from tests.drawn.roboflow import Export, Exported, Place, Project, places, stems
 
 _SOURCE = "cataract_detection_2"
 _PROJECT = Project("srm-university-ramapuram", "cataract-detection-2", ("cataract", "normal"))
 
 
 def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
-    """Return the truth of each of `n` images; cataract and normal alternate in every part.
-
-    A cataract is a grey-white pupil; nothing else in the photograph depends on it. The workspace and the class names
-    are invented, as the published dataset's are not known.
-
-    Args:
-        n: Number of images, from 0.
-        seed: Seed, from 0.
-        size: Side of the images in pixels, the unit of the boxes.
-
-    Raises:
-        BadArgument: A number is out of range.
-
-    Example:
-        >>> [(t.labels["diagnosis"], [name for name, _ in t.boxes]) for t in truths(2, seed=0)]
-        [('cataract', ['eye']), ('normal', ['eye'])]
-    """
+    """Return the truth of each of `n` images; cataract and normal alternate in every part."""
     return [
         Truth(
             key=image.key,
@@ -45,7 +29,6 @@ def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
 
 def _images(n: int, seed: int, size: int) -> list[Exported]:
     """Return the images of the export, of alternating classes; none is augmented."""
-    check(size)
     pairs = list(places((n + 1) // 2, copies=0)) if n > 0 else list(places(n))
     found = [Place(2 * pair.family + i, pair.split, None) for pair in pairs for i in (0, 1)][: max(n, 0)]
     images = []
