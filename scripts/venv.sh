@@ -9,10 +9,10 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python="$PWD/.venv/bin/python"
 
-# 3.11 first: constraints.txt was tested with it.
+# PYTHON first, if it is set; then 3.11, with which constraints.txt was made.
 interpreter() {
     local name
-    for name in python3.11 python3.12 python3.13 python3 python; do
+    for name in ${PYTHON:-} python3.11 python3.12 python3.13 python3 python; do
         if "$name" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then
             command -v "$name"
             return

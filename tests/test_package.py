@@ -101,3 +101,10 @@ def test_a_type_checker_sees_the_signatures_and_refuses_other_names(tmp_path: Pa
     assert 'Revealed type is "def (path: pathlib.Path) -> list[lmod_train.core.types.Record]"' in done.stdout
     assert "-> list[lmod_train.core.types.Prediction]" in done.stdout
     assert 'Module has no attribute "train"' in done.stdout and "Found 1 error" in done.stdout
+
+
+def test_every_place_states_the_same_version():
+    root = FILE.parents[1]
+    cited = re.search(r"^version: (.*)$", (root / "CITATION.cff").read_text("utf-8"), re.M)
+    newest = re.search(r"^## (.*)$", (root / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert {cited[1], newest[1]} == {lmod_train.__version__}
