@@ -20,7 +20,7 @@ class Term:
     """
 
     name: str
-    english: tuple[str, ...]
-    chinese: tuple[str, ...]
-    reference: str
+    english: tuple[str, ...] = ()
+    chinese: tuple[str, ...] = ()
+    reference: str = ""
     kinds: tuple[str, ...] = ()

@@ -12,10 +12,10 @@ from functools import cache, lru_cache
 from itertools import combinations
 
 from lmod_train.core.escaping import for_terminal
+from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import SIGNS
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.core.vocabulary.stage_words import STAGE_WORDS
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.extensions.drafting.drafts import LESIONS, OPTIONS, PARTS, VERDICTS, Drafted, parts_of
 from lmod_train.extensions.drafting.judgement import without_tokens
@@ -275,7 +275,7 @@ def _is_known(option: str, stage: str, truth: str) -> bool:
 
 @cache
 def _pattern(stage: str) -> re.Pattern[str]:
-    return re.compile(r"(?<!\w)(?:" + "|".join(STAGE_WORDS[stage]) + r")(?!\w)", re.IGNORECASE)
+    return re.compile(r"(?<!\w)(?:" + "|".join(entry("stage_words.stage_words")[stage]) + r")(?!\w)", re.IGNORECASE)
 
 
 _DISEASES = frozenset(term.name for term in CONDITIONS) - SIGNS

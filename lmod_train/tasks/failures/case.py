@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from lmod_train.core.types import Answer, Prediction, Record, Unparsed
-from lmod_train.core.vocabulary.explaining import ASKED_FOR
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.cues import EXPLANATION
 from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.thinking import visible_spans
@@ -71,7 +71,7 @@ class AskedReply:
     @cached_property
     def asks_for_reasons(self) -> bool:
         """Whether the prompt asks for an explanation."""
-        return re.search(ASKED_FOR, self.question, re.IGNORECASE) is not None
+        return re.search(entry("explaining.asked_for"), self.question, re.IGNORECASE) is not None
 
     @cached_property
     def labelled(self) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from lmod_train.core.types import Record, Unparsed
+from lmod_train.core.vocabulary import any_of, entry, phrases
 from lmod_train.core.vocabulary.age_groups import AGE_GROUPS
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.core.vocabulary.signs import COMPARISONS, CONCESSIONS, HEALTHY_EN, HEALTHY_ZH, OTHER_EYE, SIGNS
+from lmod_train.core.vocabulary.signs import SIGNS
 from lmod_train.tasks.conditions import Conditions, asked_of
 from lmod_train.tasks.failures.case import AskedReply, Span
 from lmod_train.tasks.failures.form import template
@@ -19,16 +20,16 @@ from lmod_train.tasks.parsing.age_group import parse_age_group
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.concepts import mentions_choice
-from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, any_of
+from lmod_train.tasks.parsing.cues import CORRECTION, FINAL
 from lmod_train.tasks.parsing.finding import parse_finding
 from lmod_train.tasks.parsing.severity import parse_level
 from lmod_train.tasks.parsing.sex import parse_sex
 from lmod_train.tasks.parsing.stance import clause_spans, clauses, contains_negation, stance
 
-_OTHER_EYE = re.compile("|".join(OTHER_EYE), re.IGNORECASE)
-_HEALTHY = re.compile(any_of(HEALTHY_EN, HEALTHY_ZH), re.IGNORECASE)
-_CONCESSION = re.compile(rf"(?<![a-z])(?:{'|'.join(CONCESSIONS)})(?![a-z])", re.IGNORECASE)
-_COMPARISON = re.compile(rf"(?<![a-z])(?:{'|'.join(COMPARISONS)})(?![a-z])", re.IGNORECASE)
+_OTHER_EYE = re.compile("|".join(entry("signs.other_eye")), re.IGNORECASE)
+_HEALTHY = re.compile(phrases("signs.healthy"), re.IGNORECASE)
+_CONCESSION = re.compile(rf"(?<![a-z])(?:{'|'.join(entry('signs.concessions'))})(?![a-z])", re.IGNORECASE)
+_COMPARISON = re.compile(rf"(?<![a-z])(?:{'|'.join(entry('signs.comparisons'))})(?![a-z])", re.IGNORECASE)
 _DENYING = {"NON-GLAUCOMA", "FALSE", "normal", "0"}
 _LEAST_DENIED = 2
 """Signs that an explanation denies, and asserts none, from which on it speaks against the disease."""

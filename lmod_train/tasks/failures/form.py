@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.core.vocabulary.labels import ANSWERS_EN, DIAGNOSES_EN, EXPLANATION_LABELS
+from lmod_train.core.vocabulary import any_of, entry
 from lmod_train.tasks.failures.case import AskedReply, Span
-from lmod_train.tasks.parsing.cues import EXPLANATION, any_of
+from lmod_train.tasks.parsing.cues import EXPLANATION
 from lmod_train.tasks.parsing.normalise import in_place
 
 _NAMES = (
@@ -42,9 +42,9 @@ _BRACKETED = rf"[<\[({{]\s?(?:{_NAME})\s?[>\])}}]"
 _VALUE_END = r"(?=\s{0,3}[\"'}]{0,3}\s{0,3}(?:$|[.;,\n]))"
 _LABELS = any_of(
     [
-        *(w for w in EXPLANATION_LABELS if w.isascii()),
-        *DIAGNOSES_EN,
-        *ANSWERS_EN,
+        *(w for w in entry("labels.explanation_labels") if w.isascii()),
+        *entry("labels.diagnoses.en"),
+        *entry("labels.answers.en"),
         "stage",
         "grade",
         "type",
@@ -52,7 +52,7 @@ _LABELS = any_of(
         "age group",
         "(?:region )?id",
     ],
-    [w for w in EXPLANATION_LABELS if not w.isascii()],
+    [w for w in entry("labels.explanation_labels") if not w.isascii()],
 )
 _SLOT = rf"(?:{_LABELS})[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']{{0,1}}"
 _CAPITALS = "AN INTEGER|JUSTIFICATIONS?|EXPLANATIONS?|GROUP_LABEL|MALE/FEMALE|TRUE/FALSE"
@@ -62,12 +62,12 @@ _UNFILLED = re.compile(
     re.IGNORECASE,
 )
 _FILLED_EXPLANATION = re.compile(
-    rf"(?:{any_of(EXPLANATION_LABELS)})[\"']?\s{{0,3}}[:=]\s{{0,3}}(?!\s|\"?{_BRACKETED}{_VALUE_END}"
+    rf"(?:{any_of(entry('labels.explanation_labels'))})[\"']?\s{{0,3}}[:=]\s{{0,3}}(?!\s|\"?{_BRACKETED}{_VALUE_END}"
     rf"|[\"'](?:{_NAME})|(?-i:JUSTIFICATIONS?|EXPLANATIONS?){_VALUE_END}|x{{3,8}}{_VALUE_END})",
     re.IGNORECASE,
 )
 _OF_EXPLANATION = re.compile(
-    rf"(?:{any_of(EXPLANATION_LABELS)})|\W{{0,3}}(?:your |the )?(?:justif|expla|reason)", re.IGNORECASE
+    rf"(?:{any_of(entry('labels.explanation_labels'))})|\W{{0,3}}(?:your |the )?(?:justif|expla|reason)", re.IGNORECASE
 )
 _FORMAT = re.compile(r"follow the format:|请按照(?:以下)?格式", re.IGNORECASE)
 _LONGEST_ANSWER = 120

@@ -10,22 +10,17 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from lmod_train.core.types import Prediction, Unparsed
-from lmod_train.core.vocabulary import flips
+from lmod_train.core.vocabulary import entry, phrases
 from lmod_train.core.vocabulary.age_groups import AGE_GROUPS
-from lmod_train.core.vocabulary.answers import SLOT_REFUSED_EN, SLOT_REFUSED_ZH
-from lmod_train.core.vocabulary.explaining import FILLERS_EN, FILLERS_ZH, REFUSALS_OTHER
 from lmod_train.core.vocabulary.findings import FINDINGS
-from lmod_train.core.vocabulary.flips import QUESTIONS_EN, QUESTIONS_ZH
-from lmod_train.core.vocabulary.numerals import NUMERALS, UNITS
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.core.vocabulary.structures import FOREIGN, STRUCTURES
+from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.tasks.failures.case import LONGEST, AskedReply, Rule, Span
 from lmod_train.tasks.failures.contradiction import contradiction
 from lmod_train.tasks.failures.form import template
 from lmod_train.tasks.failures.loop import loop
 from lmod_train.tasks.failures.textbook import generic
 from lmod_train.tasks.parsing.clean import clean
-from lmod_train.tasks.parsing.cues import any_of
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.refusal import declines
@@ -86,9 +81,9 @@ def _applied(name: str, rule: Rule, case: AskedReply) -> tuple[int, int] | None:
         return None
 
 
-_OTHER = re.compile("|".join(REFUSALS_OTHER), re.IGNORECASE)
+_OTHER = re.compile("|".join(entry("explaining.refusals_other")), re.IGNORECASE)
 
-_NO_TYPE = re.compile(rf"(?:{any_of(SLOT_REFUSED_EN, SLOT_REFUSED_ZH)})\W*", re.IGNORECASE)
+_NO_TYPE = re.compile(rf"(?:{phrases('answers.slot_refused')})\W*", re.IGNORECASE)
 
 
 def abstention(case: AskedReply) -> Span | None:
@@ -116,7 +111,7 @@ def _without_types(case: AskedReply) -> bool:
 _UNKNOWN = ("unknown", "n/a")
 
 
-_QUESTION = re.compile(any_of(QUESTIONS_EN, QUESTIONS_ZH), re.IGNORECASE)
+_QUESTION = re.compile(phrases("flips.questions"), re.IGNORECASE)
 
 
 def negation_flip(case: AskedReply) -> Span | None:
@@ -138,12 +133,12 @@ def negation_flip(case: AskedReply) -> Span | None:
 
 
 _TOKEN = re.compile(
-    rf"(?P<neutral>{any_of(flips.NEUTRAL_EN, flips.NEUTRAL_ZH)})"
-    rf"|(?P<contrast>{any_of(flips.CONTRASTS_EN, flips.CONTRASTS_ZH)}|[;!?\n。]|\.(?![0-9]))"
-    rf"|(?P<absence>{any_of(flips.ABSENT_EN)})"
-    rf"|(?P<denial>{any_of(flips.DENYING_EN, flips.DENYING_ZH)})"
-    rf"|(?P<assertion>{any_of(flips.ASSERTING_EN, flips.ASSERTING_ZH)})"
-    rf"|(?P<frame>{any_of(flips.FRAMES_EN, flips.FRAMES_ZH)})"
+    rf"(?P<neutral>{phrases('flips.neutral')})"
+    rf"|(?P<contrast>{phrases('flips.contrasts')}|[;!?\n。]|\.(?![0-9]))"
+    rf"|(?P<absence>{phrases('flips.absent')})"
+    rf"|(?P<denial>{phrases('flips.denying')})"
+    rf"|(?P<assertion>{phrases('flips.asserting')})"
+    rf"|(?P<frame>{phrases('flips.frames')})"
     r"|(?P<comma>,)"
     r"|(?P<word>[a-z0-9]+(?:[.'-][a-z0-9]+)*|[^\W_])",
     re.IGNORECASE,
@@ -245,7 +240,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 
-_FILLER_HAN = re.compile(FILLERS_ZH)
+_FILLER_HAN = re.compile(entry("explaining.fillers.zh"))
 
 _MARKUP = re.compile(
     r"\\(?:boxed|text(?:bf)?|frac)|</?(?:answer|think|b|i|br|p)\s?/?>|<\|(?:begin|end)_of_box\|>", re.IGNORECASE
@@ -263,7 +258,11 @@ def unexplained(case: AskedReply) -> Span | None:
         return None
     text = _MARKUP.sub(" ", TOKEN.sub(" ", case.text))
     text = _subject(case.record.choices).sub(" ", text)
-    words = [word for word in _WORD.findall(text.casefold()) if word not in FILLERS_EN and not _HAN.search(word)]
+    words = [
+        word
+        for word in _WORD.findall(text.casefold())
+        if word not in entry("explaining.fillers.en") and not _HAN.search(word)
+    ]
     han = "".join(_HAN.findall(_FILLER_HAN.sub("", text)))
     return None if words or len(han) >= 2 else case.stripped(0, len(case.text))
 
@@ -342,7 +341,11 @@ def _stated(case: AskedReply) -> Mapping[int, str]:
         return {}
     known = {term.name for choice in case.record.choices if (term := term_of(choice))}
     others = [term.name for term in STRUCTURES if term.name not in known]
-    choices = (*case.record.choices, *others, *(word for word in FOREIGN if word not in case.record.choices))
+    choices = (
+        *case.record.choices,
+        *others,
+        *(word for word in entry("structures.foreign") if word not in case.record.choices),
+    )
     found = parse_regions(split_repetition(clean(case.text))[0], choices)
     return {} if isinstance(found, Unparsed) else found
 
@@ -353,13 +356,15 @@ def _place_of(word: str, case: AskedReply) -> Span:
     return found.span() if found else case.stripped(0, len(case.text))
 
 
-_WORDS = "|".join(sorted((re.escape(w) for w in NUMERALS if w.isascii() and len(w) > 1), key=len, reverse=True))
+_WORDS = "|".join(
+    sorted((re.escape(w) for w in entry("numerals.numerals") if w.isascii() and len(w) > 1), key=len, reverse=True)
+)
 
-_HAN_NUMERALS = "".join(w for w in NUMERALS if not w.isascii() and len(w) == 1)
+_HAN_NUMERALS = "".join(w for w in entry("numerals.numerals") if not w.isascii() and len(w) == 1)
 
 _N = rf"(?:[0-9]{{1,3}}|(?:{_WORDS}|v)(?![a-z]))"
 
-_NO_UNIT = rf"(?![0-9]|[.][0-9]|\s{{0,3}}(?:{UNITS}|%|months?|years?|weeks?|pixels?|cysts?|layers?))"
+_NO_UNIT = rf"(?![0-9]|[.][0-9]|\s{{0,3}}(?:{entry('numerals.units')}|%|months?|years?|weeks?|pixels?|cysts?|layers?))"
 
 _LABEL = (
     r"(?<![a-z])(?:stages?|grades?|levels?|icdr|sdrg)(?:\s(?:number|grade|is|of))?\s{0,2}[:=]?\s{0,2}[\"'<\[({]{0,2}"
@@ -441,7 +446,7 @@ def _denied(text: str, start: int) -> bool:
 
 def _value(word: str) -> int | None:
     folded = word.casefold()
-    return NUMERALS.get(folded, int(folded) if folded.isdecimal() else None)
+    return entry("numerals.numerals").get(folded, int(folded) if folded.isdecimal() else None)
 
 
 def special_tokens(case: AskedReply) -> Span | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.core.vocabulary.explaining import ABOUT_THIS_EN, ABOUT_THIS_ZH, TEXTBOOK_EN, TEXTBOOK_ZH
+from lmod_train.core.vocabulary import phrases
 from lmod_train.tasks.failures.case import AskedReply, Span
-from lmod_train.tasks.parsing.cues import any_of
 
-_TEXTBOOK = re.compile(any_of(TEXTBOOK_EN, TEXTBOOK_ZH), re.IGNORECASE)
-_ABOUT_THIS = re.compile(any_of(ABOUT_THIS_EN, ABOUT_THIS_ZH), re.IGNORECASE)
+_TEXTBOOK = re.compile(phrases("explaining.textbook"), re.IGNORECASE)
+_ABOUT_THIS = re.compile(phrases("explaining.about_this"), re.IGNORECASE)
 _LEAST = 20
 
 

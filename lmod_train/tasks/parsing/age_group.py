@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import numerals
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
@@ -23,7 +23,7 @@ OLDEST = 120
 _NONE: Span = (-1, -1)  # a group or an age that does not exist
 _EVERY = float("inf")
 
-_WORDS = "|".join(sorted((w for w in numerals.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
+_WORDS = "|".join(sorted((w for w in entry("numerals.numerals") if w.isascii()), key=lambda w: (-len(w), w)))
 _N = r"(?<![0-9A-Za-z.])(?P<n>[0-9]{1,3})(?![0-9]|[.][0-9])"
 _M = r"(?P<m>[0-9]{1,3})(?![0-9]|[.][0-9])"
 _TO = r"\s?(?:-|–|—|~|to|through|至|到)\s?"
@@ -288,7 +288,7 @@ def _of_group(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
 
 def _number(word: str) -> int:
     """Return the value of a numeral, -1 for none."""
-    return int(word) if word.isascii() and word.isdigit() else numerals.NUMERALS.get(word.casefold(), -1)
+    return int(word) if word.isascii() and word.isdigit() else entry("numerals.numerals").get(word.casefold(), -1)
 
 
 def _of_range(m: re.Match[str], spans: Sequence[Span]) -> Span | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Answer, Unparsed
-from lmod_train.core.vocabulary import answers
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.cues import EXPLANATION, FINAL
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain
 from lmod_train.tasks.parsing.normalise import normalise
@@ -98,13 +98,13 @@ def _pattern(choices: tuple[str, ...], others: tuple[str, ...]) -> re.Pattern[st
     """Return the pattern of the choices, of what they affirm or deny, of yes and no, and of numbers."""
     concepts = [_STANCE.sub("", choice) for choice in choices]
     forms = {form for word in (*choices, *concepts, *others) if word.strip() for form in forms_of(word)}
-    return re.compile(f"{pattern_of({*forms, *answers.YES, *answers.NO})}|{_NUMBER}")
+    return re.compile(f"{pattern_of({*forms, *entry('answers.yes'), *entry('answers.no')})}|{_NUMBER}")
 
 
 @lru_cache(maxsize=512)
 def _kinds(choices: tuple[str, ...]) -> dict[str, set[str]]:
     """Return each spelling with the choices that it can state alone; yes and no state TRUE and FALSE."""
-    found: dict[str, set[str]] = {plain(word): set() for word in (*answers.YES, *answers.NO)}
+    found: dict[str, set[str]] = {plain(word): set() for word in (*entry("answers.yes"), *entry("answers.no"))}
     for choice in choices:
         for form in forms_of(choice):
             found.setdefault(plain(form), set()).add(choice)

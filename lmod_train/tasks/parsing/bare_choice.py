@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lmod_train.core.vocabulary import modifiers
-from lmod_train.core.vocabulary.answers import NO, YES
-from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.core.vocabulary import entry, phrases
 from lmod_train.tasks.parsing.forms import pattern_of
 from lmod_train.tasks.parsing.refusal import is_refusal
 from lmod_train.tasks.parsing.slots import value_at
@@ -15,11 +13,11 @@ from lmod_train.tasks.parsing.stance import contains_negation, hedges
 
 LABELLED = re.compile(
     rf"(?:[^:=\n]{{1,60}}[:=]|(?:(?!(?i:not?|isn't)\s)[\w()\-]{{1,20}}\s){{1,3}})\W{{0,9}}"
-    rf"{pattern_of([*YES, *NO])}\W{{0,9}}"
+    rf"{pattern_of([*entry('answers.yes'), *entry('answers.no')])}\W{{0,9}}"
 )  # "AMD: FALSE", "AMD TRUE"; but neither "There is no AMD" nor "is not true"
-_POLAR = re.compile(pattern_of([*YES, *NO]))
-_FILLER = re.compile(rf"{any_of(modifiers.FILLERS_EN, modifiers.FILLERS_ZH)}|[^\w]|[0-9_]", re.IGNORECASE)
-_MODIFIER = re.compile(any_of(modifiers.MODIFIERS_EN, modifiers.MODIFIERS_ZH), re.IGNORECASE)
+_POLAR = re.compile(pattern_of([*entry("answers.yes"), *entry("answers.no")]))
+_FILLER = re.compile(rf"{phrases('modifiers.fillers')}|[^\w]|[0-9_]", re.IGNORECASE)
+_MODIFIER = re.compile(phrases("modifiers.modifiers"), re.IGNORECASE)
 _VALUED = re.compile(
     r"[\s<\[{\"']{0,6}(?:[-+~]?[0-9]|[TFYN]/[TFYN]|(?:non|not?|none)(?![a-z]))", re.IGNORECASE
 )  # 7, 50 %, "none"

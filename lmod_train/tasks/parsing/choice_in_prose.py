@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import answers
-from lmod_train.core.vocabulary.characters import MARKS
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.bare_choice import (
     LABELLED,
     LONGEST_BARE,
@@ -48,8 +47,8 @@ Claims = tuple[bool | Unparsed, ...]
 MOST_MENTIONS = 64
 """Names in one clause that are looked at, the first and the last half of them; a clause with more is a list."""
 _POLAR_LAST = re.compile(
-    rf"(?P<either>{pattern_of([*answers.YES, *answers.NO])}\s{{0,3}}(?:/|or(?![a-z])|或)\s{{0,3}})?"
-    rf"(?:(?P<yes>{pattern_of(answers.YES)})|(?P<no>{pattern_of(answers.NO)}))\W{{0,9}}$"
+    rf"(?P<either>{pattern_of([*entry('answers.yes'), *entry('answers.no')])}\s{{0,3}}(?:/|or(?![a-z])|或)\s{{0,3}})?"
+    rf"(?:(?P<yes>{pattern_of(entry('answers.yes'))})|(?P<no>{pattern_of(entry('answers.no'))}))\W{{0,9}}$"
 )
 _OPENERS = re.compile(r"[\s\"'(\[{:=<-]{0,9}")
 _ASKED = re.compile(r"\?[\s\"'*-]{0,6}$")  # an answer behind a question answers that question only
@@ -64,7 +63,9 @@ _BETWEEN = re.compile(
     r"(?<![a-z])between [^,.;\n]{1,60}? and [^,.;\n]{1,60},\s?(?=(?:i|my|the|it)(?![a-z]))", re.IGNORECASE
 )
 _OVER = re.compile(r"(?<=[a-z])\s(?:over|rather than|instead of)\snon-?\s?[a-z]{4,20}", re.IGNORECASE)
-_DECORATED = re.compile(rf"[{MARKS['yes']}{MARKS['no']}]\ufe0f?\s{{0,3}}(?=[^\W_])")
+_DECORATED = re.compile(
+    rf"[{entry('characters.marks')['yes']}{entry('characters.marks')['no']}]\ufe0f?\s{{0,3}}(?=[^\W_])"
+)
 _NOR = re.compile(r"(?<![a-z])nor(?![a-z])", re.IGNORECASE)
 _RESTRICTED = re.compile(
     r"(?<![a-z])(?:vitreous|pre-?retinal|sub-?retinal|sub-?hyaloid|intraretinal|large|soft|hard"

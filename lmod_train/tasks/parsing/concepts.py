@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lmod_train.core.vocabulary import answers
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.normalise import normalise
 
@@ -94,8 +94,8 @@ class _Bare:
 def _claim_of(choice: str) -> tuple[str | None, bool]:
     choice = normalise(choice)
     word = plain(choice)
-    if word in answers.YES or word in answers.NO:
-        return None, word in answers.YES
+    if word in entry("answers.yes") or word in entry("answers.no"):
+        return None, word in entry("answers.yes")
     if denying := _DENYING.fullmatch(choice.strip()):
         return denying["concept"] or denying["concept2"], False
     if affirming := _AFFIRMING.fullmatch(choice.strip()):

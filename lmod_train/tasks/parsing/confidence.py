@@ -6,44 +6,42 @@ import re
 from collections.abc import Iterable
 
 from lmod_train.core.types import Reply
-from lmod_train.core.vocabulary import confidence as words
-from lmod_train.core.vocabulary.options import ANSWER_LABELS
-from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.core.vocabulary import any_of, entry, phrases
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.visible import visible_text
 
-_PERCENT = f"(?:{'|'.join(words.PERCENT)})"
+_PERCENT = f"(?:{'|'.join(entry('confidence.percent'))})"
 _NUMBER = r"(?:[0-9]{1,6}(?:[.,][0-9]{1,4})?|\.[0-9]{1,4})(?![0-9])"
 _VALUE = (
     rf"(?<![A-Za-z0-9.])(?:百分之)?(?P<first>-?{_NUMBER})(?:\s?(?P<percent>{_PERCENT})|(?!\s?%))"
     rf"(?:\s?(?:-|~|to(?![a-z])|and(?![a-z])|至|到)\s?(?P<second>{_NUMBER})(?:\s?(?P<percent2>{_PERCENT})|(?!\s?%))"
     r"|\s?(?:/|out of)\s?(?P<base>100?)(?![0-9])\s?%?)?(?![0-9A-Za-z])(?!\s?of (?:the|all|its|this)(?![a-z]))"
 )
-_OPENED = rf"[\s\"'(<>~≈=\[]{{0,4}}(?:(?:{any_of(words.FILLERS_EN, words.FILLERS_ZH)})[\s,(<>~:-]{{0,3}}){{0,3}}"
-_LABEL = rf"(?:{any_of(words.LABELS_EN, words.LABELS_ZH)})[\"'\])]{{0,2}}(?:\s?\([^()\n]{{0,20}}\))?"
+_OPENED = rf"[\s\"'(<>~≈=\[]{{0,4}}(?:(?:{phrases('confidence.fillers')})[\s,(<>~:-]{{0,3}}){{0,3}}"
+_LABEL = rf"(?:{phrases('confidence.labels')})[\"'\])]{{0,2}}(?:\s?\([^()\n]{{0,20}}\))?"
 _LINK = (
-    rf"\s{{0,3}}(?:[:=]|\s-\s|\((?=[0-9])|{any_of(words.LINKS_EN, words.LINKS_ZH)}|\n"
+    rf"\s{{0,3}}(?:[:=]|\s-\s|\((?=[0-9])|{phrases('confidence.links')}|\n"
     r"|(?<=[\s\u4e00-\u9fff])(?=[^\W\d_]{0,3}[<>~≈]?[0-9]))\s{0,3}"
 )
 _LABELLED = re.compile(rf"{_LABEL}{_LINK}{_OPENED}{_VALUE}", re.IGNORECASE)
 _FIELD = re.compile(
-    rf"{_LABEL}\s{{0,3}}(?:[:=]|\s-\s|(?<=[a-z])\s(?:{any_of(words.LINKS_EN)})|[是为约]|\n)"
+    rf"{_LABEL}\s{{0,3}}(?:[:=]|\s-\s|(?<=[a-z])\s(?:{any_of(entry('confidence.links.en'))})|[是为约]|\n)"
     r"\s{0,3}[^\n;,。]{0,60}?(?=[\n;,。}|]|\.(?:\s|$)|$)",
     re.IGNORECASE,
 )
 _SURE = re.compile(
-    rf"(?<!not\s)(?<!n't\s){_VALUE}[ ]?(?:{any_of(words.CERTAIN_EN, words.CERTAIN_ZH)})"
+    rf"(?<!not\s)(?<!n't\s){_VALUE}[ ]?(?:{phrases('confidence.certain')})"
     rf"|(?<![a-z])(?:confident|sure|certain)\s?(?:\(|at\s|:\s){_OPENED}{_VALUE.replace('(?P<', '(?P<after_')}",
     re.IGNORECASE,
 )
 _OF_A_DENIAL = re.compile(
-    rf"[^.;,\n]{{0,60}}?(?:{any_of(words.DENIED_EN, words.DENIED_ZH)})"
+    rf"[^.;,\n]{{0,60}}?(?:{phrases('confidence.denied')})"
     rf"(?![^.;\n]{{0,60}}(?:{any_of(['but'], ['而是'])}))",
     re.IGNORECASE,
 )  # "80% sure that it is not A"
-_ASKED = re.compile(any_of(words.ASKED_EN, words.ASKED_ZH), re.IGNORECASE)
+_ASKED = re.compile(phrases("confidence.asked"), re.IGNORECASE)
 _PERCENTAGE = re.compile(rf"{_VALUE}", re.IGNORECASE)
-_ANSWER_LABEL = rf"(?:(?i:{any_of(ANSWER_LABELS[:1])})|{ANSWER_LABELS[1]})\W{{0,4}}"
+_ANSWER_LABEL = rf"(?:(?i:{any_of(entry('options.answer_labels')[:1])})|{entry('options.answer_labels')[1]})\W{{0,4}}"
 _ANSWER = re.compile(rf"(?:^|(?<=\n)|(?<=[;,.]\s))\W{{0,4}}{_ANSWER_LABEL}[^\n]{{0,200}}")
 _ALONE = re.compile(rf"(?:^|(?<=\n))[\s(~]{{0,3}}{_VALUE}[\s).]{{0,3}}(?=\n|$)", re.IGNORECASE)
 _BESIDE_LETTER = re.compile(
@@ -56,7 +54,7 @@ _SCALE = re.compile(
     re.IGNORECASE,
 )  # the scale itself, as in the prompt
 _OTHER_SCALE = re.compile(
-    rf"(?:scale\s(?:of|from)\s|(?:{any_of(words.LABELS_EN, words.LABELS_ZH)})\s?\()"
+    rf"(?:scale\s(?:of|from)\s|(?:{phrases('confidence.labels')})\s?\()"
     r"[01]\s?(?:-|~|to|至|到)\s?(?:5|10)(?![0-9.%])",
     re.IGNORECASE,
 )

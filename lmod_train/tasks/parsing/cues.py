@@ -4,22 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable
 
-from lmod_train.core.vocabulary import discourse, labels
+from lmod_train.core.vocabulary import any_of, entry, phrases
 
 _LEAD = r"(?:^|[\n.;。；,!?|]|\s-\s)\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
-
-
-def any_of(english: Iterable[str], chinese: Iterable[str] = ()) -> str:
-    """Return a regular expression for any of the phrases: English ones as whole words, Chinese ones anywhere.
-
-    Example:
-        >>> [bool(re.search(any_of(["no"], ["无"]), text)) for text in ("no", "not", "retinopathy", "无")]
-        [True, False, False, True]
-    """
-    words = "|".join(phrase.replace(" ", r"\s{1,3}") for phrase in english)
-    return "|".join([rf"(?<![a-z])(?:{words})(?![a-z])", *chinese])
 
 
 def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -33,10 +21,10 @@ def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return matches[0] if matches else None
 
 
-FINAL = re.compile(any_of(discourse.FINAL_EN, discourse.FINAL_ZH), re.IGNORECASE)
-CORRECTION = re.compile(f"{_LEAD}(?:{any_of(discourse.CORRECTIONS_EN, discourse.CORRECTIONS_ZH)})", re.IGNORECASE)
-CONCLUSION = re.compile(f"{_LEAD}(?:{any_of(discourse.CONCLUSIONS_EN, discourse.CONCLUSIONS_ZH)})", re.IGNORECASE)
-_LABEL = f"(?:{any_of(labels.EXPLANATION_LABELS)})"
+FINAL = re.compile(phrases("discourse.final"), re.IGNORECASE)
+CORRECTION = re.compile(f"{_LEAD}(?:{phrases('discourse.corrections')})", re.IGNORECASE)
+CONCLUSION = re.compile(f"{_LEAD}(?:{phrases('discourse.conclusions')})", re.IGNORECASE)
+_LABEL = f"(?:{any_of(entry('labels.explanation_labels'))})"
 EXPLANATION = re.compile(rf"{_LABEL}[\"']?\s{{0,3}}[:=]|(?<=\n){_LABEL}\s-\s", re.IGNORECASE)
 _AGAIN = re.compile(
     rf"(?:\n|[.;。]\s{{0,3}})(?P<head>[^\n.;。]{{1,80}}?;\s{{0,3}}){_LABEL}\s{{0,3}}[:=]", re.IGNORECASE

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import answers
+from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import SIGNS, Finding
 from lmod_train.tasks.parsing.choice import read_slot
@@ -34,7 +34,7 @@ _LONGEST_LABEL = 200
 """Number of characters that hold every match of `_OTHER_LABEL`, so that a long text is not searched at each word."""
 _LABEL = re.compile(
     rf"(?:^|[\n;,{{|。])[\s\"'*(\[-]{{0,6}}{_NUMBERED}(?P<label>[^\W\d][\w \-()/]{{0,60}})"
-    rf"[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"'(\[]{{0,2}}(?:{pattern_of([*answers.YES, *answers.NO])})"
+    rf"[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"'(\[]{{0,2}}(?:{pattern_of([*entry('answers.yes'), *entry('answers.no')])})"
     r"(?=\s{0,3}(?:$|[\"'.;,\n)}。]))",
     re.IGNORECASE,
 )
@@ -51,7 +51,9 @@ _HAS = (
     r"(?:has|have|suffers from|is diagnosed with|shows|presents with)\s(?:an?\s|signs of\s)?|患者(?:患)?有)"
 )
 """The wording of the question, "this patient has"."""
-_ANSWER = rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*answers.YES[:4], *answers.NO[:4]])})"
+_ANSWER = (
+    rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*entry('answers.yes')[:4], *entry('answers.no')[:4]])})"
+)
 
 
 def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | Unparsed:

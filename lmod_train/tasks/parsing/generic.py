@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.core.vocabulary import generic
+from lmod_train.core.vocabulary import entry, phrases
 from lmod_train.core.vocabulary.conditions import CONDITIONS
-from lmod_train.tasks.parsing.cues import any_of
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 
 _NAME = pattern_of(form for term in CONDITIONS if term.name != "normal" for form in forms_of(term.name))
 _OPENS = r"(?:^\W{0,4}|[,:(]\s{0,2})(?:(?:and|while|whereas|but|that|because)\s)?"
-_KIND = rf"(?:(?:{any_of(generic.QUANTIFIERS_EN)})\s){{0,3}}"
-_SUBJECT_NOUN = rf"(?:{'|'.join(generic.SUBJECTS_EN)})"
+_KIND = rf"(?:(?:{phrases('generic.quantifiers')})\s){{0,3}}"
+_SUBJECT_NOUN = rf"(?:{'|'.join(entry('generic.subjects.en'))})"
 _HAS = rf"{_SUBJECT_NOUN}s?\swith(?:out)?\s"
 _IN = re.compile(
     rf"(?:{_OPENS}in|(?<![a-z])(?:than|as|unlike) in)\s{_KIND}(?:{_HAS})?{_KIND}$", re.IGNORECASE
@@ -30,19 +29,19 @@ _INDEFINITE = re.compile(rf"{_OPENS}(?:an?|any|every|each)\s{_KIND}(?P<has>{_HAS
 _AMONG = re.compile(rf"(?<![a-z])(?:in|among|than|between)\s{_KIND}$", re.IGNORECASE)
 _SEEN = r"(?!(?:is|are|was|were|can be|has been)\s(?:\w{1,12}ly\s|not\s)?"
 _SEEN += r"(?:seen|present|visible|shown|noted|evident|observed|found|here|depicted))"
-_VERB = rf"\s{_SEEN}(?:{any_of(generic.GENERIC_VERBS_EN)})(?![a-z])"
+_VERB = rf"\s{_SEEN}(?:{phrases('generic.generic_verbs')})(?![a-z])"
 _DOES_SO = re.compile(_VERB, re.IGNORECASE)
 _SUBJECT_DOES = re.compile(rf"\s{_SUBJECT_NOUN}{_VERB}", re.IGNORECASE)
 _SUBJECTS = re.compile(rf"\s{_SUBJECT_NOUN}s(?![a-z])", re.IGNORECASE)
 _SUBJECTS_DO = re.compile(rf"\s{_SUBJECT_NOUN}s\s{_SEEN}[a-z]{{2}}", re.IGNORECASE)
 _SEVERAL = re.compile(r"\s(?:patients|people|persons|individuals|subjects)(?=\s[a-z])", re.IGNORECASE)
 _DOES = re.compile(r"\s(?:shows?|makes?|presents?\swith|features)(?![a-z])", re.IGNORECASE)
-_HABIT = re.compile(rf"\s{{1,3}}(?:{any_of(generic.HABITUALS_EN)})", re.IGNORECASE)
+_HABIT = re.compile(rf"\s{{1,3}}(?:{phrases('generic.habituals')})", re.IGNORECASE)
 _ZH_IN = re.compile(r"(?<![存现龄])在(?:正常|健康|典型|早期|晚期)?$")
 _ZH_IS = re.compile("(?:是|为)$")
 _ZH_SIGN = re.compile("的(?:典型|常见|早期|主要|重要)(?:体征|表现|征象|特征|标志)")  # "an enlarged cup is a sign of"
 _ZH_AMONG = re.compile(r"(?:患者|病人|者|眼)?(?:中|里|时|的情况)")
-_ZH_AFTER = re.compile("|".join(generic.GENERIC_AFTER_ZH))
+_ZH_AFTER = re.compile("|".join(entry("generic.generic_after.zh")))
 _ZH_THIS = re.compile(r"(?:是|为|属于|来自|系|显示|符合)(?:一?[名位例张幅个])?(?:患有?|没?有|无)?$")
 
 

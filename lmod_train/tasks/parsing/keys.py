@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from lmod_train.core.vocabulary import labels
+from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.layouts import CellKind, short_label
@@ -52,19 +52,19 @@ def is_probability(key: str) -> bool:
 
 
 def _keys(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
-    own = rf"{labels.BEFORE_EN}(?:{'|'.join(english)}){labels.BEHIND_EN}(?: ?\([^()]{{0,20}}\))?"
-    return re.compile(rf"{own}|{labels.BEFORE_ZH}(?:{'|'.join(chinese)}){labels.BEHIND_ZH}")
+    own = rf"{entry('labels.before.en')}(?:{'|'.join(english)}){entry('labels.behind.en')}(?: ?\([^()]{{0,20}}\))?"
+    return re.compile(rf"{own}|{entry('labels.before.zh')}(?:{'|'.join(chinese)}){entry('labels.behind.zh')}")
 
 
-_PROBABILITY = _keys(labels.PROBABILITIES_EN, labels.PROBABILITIES_ZH)
+_PROBABILITY = _keys(entry("labels.probabilities.en"), entry("labels.probabilities.zh"))
 _ROLES: dict[Role, re.Pattern[str]] = {
-    "extra": _keys(labels.EXTRAS_EN, labels.EXTRAS_ZH),
-    "denied": _keys(labels.DENIED_EN, labels.DENIED_ZH),
-    "id": _keys(labels.IDS_EN, labels.IDS_ZH),
-    "subject": _keys(labels.SUBJECTS_EN, labels.SUBJECTS_ZH),
-    "diagnosis": _keys(labels.DIAGNOSES_EN, labels.DIAGNOSES_ZH),
-    "answer": _keys(labels.ANSWERS_EN, labels.ANSWERS_ZH),
-    "type": _keys(labels.TYPES_EN, labels.TYPES_ZH),
+    "extra": _keys(entry("labels.extras.en"), entry("labels.extras.zh")),
+    "denied": _keys(entry("labels.denied.en"), entry("labels.denied.zh")),
+    "id": _keys(entry("labels.ids.en"), entry("labels.ids.zh")),
+    "subject": _keys(entry("labels.subjects.en"), entry("labels.subjects.zh")),
+    "diagnosis": _keys(entry("labels.diagnoses.en"), entry("labels.diagnoses.zh")),
+    "answer": _keys(entry("labels.answers.en"), entry("labels.answers.zh")),
+    "type": _keys(entry("labels.types.en"), entry("labels.types.zh")),
 }
 _THING = "(?:answer|diagnosis|option|choice|condition|finding|disease|letter)"
 _DENIED_KEY = re.compile(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lmod_train.core.vocabulary.characters import BOXES, MARKS
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.objects import Group, Node, Word
 
 _TAG = re.compile(
@@ -21,11 +21,11 @@ _TAG = re.compile(
 _LONGEST_CONTENT = 4000
 _LONGEST_ROW = 4000
 _RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{2,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
-_ON, _OFF = "".join(BOXES["on"]), "".join(BOXES["off"])
+_ON, _OFF = "".join(entry("characters.boxes")["on"]), "".join(entry("characters.boxes")["off"])
 _BOX = re.compile(
-    rf"\[\s?(?P<x>[xX*{MARKS['yes']}])\s?\]|(?P<none>\[[ _]?\])|\(\s?(?P<radio>[xX*{MARKS['yes']}●•◉⦿])\s?\)"
+    rf"\[\s?(?P<x>[xX*{entry('characters.marks')['yes']}])\s?\]|(?P<none>\[[ _]?\])|\(\s?(?P<radio>[xX*{entry('characters.marks')['yes']}●•◉⦿])\s?\)"
     rf"|(?P<hollow>\([ _]?\))"
-    rf"|(?P<on>[{_ON}])\ufe0f?|(?P<off>[{_OFF}])\ufe0f?|(?P<yes>[{MARKS['yes']}])\ufe0f?|(?P<no>[{MARKS['no']}])\ufe0f?"
+    rf"|(?P<on>[{_ON}])\ufe0f?|(?P<off>[{_OFF}])\ufe0f?|(?P<yes>[{entry('characters.marks')['yes']}])\ufe0f?|(?P<no>[{entry('characters.marks')['no']}])\ufe0f?"
 )
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
 _BULLET = r"(?:(?:[-*•>#+]{1,6}|[0-9]{1,2}[.)])\s{1,3}){0,3}"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from lmod_train.core.vocabulary import characters as sign
+from lmod_train.core.vocabulary import entry
 
 
 def _table() -> dict[int, str]:
-    table = dict.fromkeys(map(ord, sign.DASHES), "-") | dict.fromkeys(map(ord, sign.ARROWS), ":")
-    for plain, others in (sign.QUOTES | sign.BRACKETS | sign.OTHERS).items():
+    table = dict.fromkeys(map(ord, entry("characters.dashes")), "-") | dict.fromkeys(
+        map(ord, entry("characters.arrows")), ":"
+    )
+    for plain, others in (
+        entry("characters.quotes") | entry("characters.brackets") | entry("characters.others")
+    ).items():
         table |= dict.fromkeys(map(ord, others), plain)
-    for forms in sign.TRADITIONAL.split():
+    for forms in entry("characters.traditional").split():
         table |= dict.fromkeys(map(ord, forms[1:]), forms[0])
     return table
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import other_languages, units
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.confidence import without_confidence
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
@@ -16,13 +16,13 @@ from lmod_train.tasks.parsing.slots import kinds_of
 from lmod_train.tasks.parsing.stance import stance, statements
 from lmod_train.tasks.parsing.structure import decode
 
-_UNIT = "|".join(sorted((re.escape(u) for names in units.UNITS for u in names), key=lambda u: (-len(u), u)))
+_UNIT = "|".join(sorted((re.escape(u) for names in entry("units.units") for u in names), key=lambda u: (-len(u), u)))
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}(?=\.[0-9])|[0-9]{1,3}(?:\.[0-9]{3}){1,4}(?=,[0-9])|[0-9]{1,15})"
 _NUMBER = re.compile(
-    rf"(?<![\w.,/])(?P<limit>(?:[<>≤≥]=?|{'|'.join(units.LIMITS)})\s{{0,2}})?(?P<minus>-|minus\s)?"
+    rf"(?<![\w.,/])(?P<limit>(?:[<>≤≥]=?|{'|'.join(entry('units.limits'))})\s{{0,2}})?(?P<minus>-|minus\s)?"
     rf"(?P<whole>{_DIGITS})(?:(?P<sign>[.,])(?P<part>[0-9]{{1,9}}))?(?P<power>\s?(?:e|[x×*]\s?10\s?\^)\s?[+-]?[0-9]{{1,2}})?"
     rf"(?P<range>\s?(?:-|~|\bto\b|\bbis\b|\bor\b|\band\b|至|到|或)\s?-?(?=[0-9]))?(?P<fraction>\s?/\s?[0-9]{{1,9}})?"
-    rf"(?:\s{{0,2}}(?P<unit>{_UNIT})(?![^\W\d_]))?(?P<more>\s(?:{'|'.join(units.OPEN)})(?![a-z]))?(?![0-9])",
+    rf"(?:\s{{0,2}}(?P<unit>{_UNIT})(?![^\W\d_]))?(?P<more>\s(?:{'|'.join(entry('units.open'))})(?![a-z]))?(?![0-9])",
     re.IGNORECASE,
 )
 _SPREAD = re.compile(r"\s?(?:±|\+/?-)\s?[0-9]{1,9}(?:[.,][0-9]{1,9})?")
@@ -57,7 +57,7 @@ def parse_number(text: str, unit: str = "", keys: tuple[str, ...] = ()) -> float
     """
     if not text.strip():
         return Unparsed("empty")
-    text = field_named((*keys, *other_languages.NUMBERS)).sub(r"\g<before>Answer\g<after>", folded(text))
+    text = field_named((*keys, *entry("other_languages.numbers"))).sub(r"\g<before>Answer\g<after>", folded(text))
     decoded = decode(text)
     slots = [s for s in decoded.slots if s.layout not in ("line", "box") and s.role in ("answer", "diagnosis")]
     found = [one for slot in slots for one in _numbers(slot.value, unit)]
@@ -122,4 +122,6 @@ def _factor(found: str | None, asked: str) -> float | None:
 
 def _named(unit: str) -> str:
     word = normalise(unit).casefold().strip(" .")
-    return next((names[0] for names in units.UNITS if word in (normalise(name).casefold() for name in names)), word)
+    return next(
+        (names[0] for names in entry("units.units") if word in (normalise(name).casefold() for name in names)), word
+    )

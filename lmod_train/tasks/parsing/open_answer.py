@@ -5,26 +5,17 @@ from __future__ import annotations
 import re
 
 from lmod_train.core.types import Reply, Unparsed
-from lmod_train.core.vocabulary.eye_parts import EYE_PARTS
-from lmod_train.core.vocabulary.refusals import (
-    APOLOGIES_EN,
-    APOLOGIES_ZH,
-    BARE_EN,
-    BARE_ZH,
-    COURTESIES_EN,
-    COURTESIES_ZH,
-)
-from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.core.vocabulary import entry, phrases
 from lmod_train.tasks.parsing.refusal import is_refusal
 from lmod_train.tasks.parsing.repetition import split_repetition
 from lmod_train.tasks.parsing.stance import clauses
 from lmod_train.tasks.parsing.thinking import strip_thinking
 
-_APOLOGY = re.compile(rf"\W{{0,9}}(?:{any_of(APOLOGIES_EN, APOLOGIES_ZH)})[\s,.!:，。！]{{0,4}}", re.IGNORECASE)
-_COURTESY = re.compile(rf"\W{{0,9}}(?:{any_of(COURTESIES_EN, COURTESIES_ZH)})", re.IGNORECASE)
-_BARE = re.compile(any_of(BARE_EN, BARE_ZH), re.IGNORECASE)
+_APOLOGY = re.compile(rf"\W{{0,9}}(?:{phrases('refusals.apologies')})[\s,.!:，。！]{{0,4}}", re.IGNORECASE)
+_COURTESY = re.compile(rf"\W{{0,9}}(?:{phrases('refusals.courtesies')})", re.IGNORECASE)
+_BARE = re.compile(phrases("refusals.bare"), re.IGNORECASE)
 _HIDDEN = re.compile(
-    rf"(?:see|seen|visuali[sz]ed?|view|examined?|assess(?:ed)?)\s(?:\w{{1,20}}\s){{0,3}}?(?:{EYE_PARTS})(?![a-z])"
+    rf"(?:see|seen|visuali[sz]ed?|view|examined?|assess(?:ed)?)\s(?:\w{{1,20}}\s){{0,3}}?(?:{entry('eye_parts.eye_parts')})(?![a-z])"
     r".{0,60}(?:because of|due to|by|through)"
     r"\s|(?:窥|看)不(?:清|见|到)(?!.{0,6}图)",
     re.IGNORECASE,

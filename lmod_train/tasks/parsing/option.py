@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import options
+from lmod_train.core.vocabulary import phrases
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.confidence import without_confidence
-from lmod_train.tasks.parsing.cues import any_of, final_statement, split_explanation
+from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.keys import role_of
 from lmod_train.tasks.parsing.option_signs import LETTER, OTHERS, TEXT, index_of, mark
@@ -26,16 +26,14 @@ from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
 
 _SIGN = f"(?:{LETTER}|{TEXT})"
 _MARKS = r"[\s\"'()\[\]{}:=,-]{0,6}"
-_LEAD = rf"{_MARKS}(?:(?:{any_of(options.LEADS_EN, options.LEADS_ZH)}){_MARKS}){{0,6}}"
-_JOIN = rf"[ \"'()\[\],:/&+、%0-9-]{{0,9}}(?:(?:{any_of(options.JOINS_EN, options.JOINS_ZH)})[ \"'(,:/-]{{0,3}}){{0,4}}"
+_LEAD = rf"{_MARKS}(?:(?:{phrases('options.leads')}){_MARKS}){{0,6}}"
+_JOIN = rf"[ \"'()\[\],:/&+、%0-9-]{{0,9}}(?:(?:{phrases('options.joins')})[ \"'(,:/-]{{0,3}}){{0,4}}"
 _OWN_TEXT = rf"{LETTER}(?:[\"')\]]{{0,2}}\s?[.):,-]{{0,2}}\s{{0,2}}[\"'(\[]{{0,2}}{TEXT})"
 _ONE = f"(?:{_OWN_TEXT}|{_SIGN})"
 _GROUP = re.compile(rf"{_ONE}(?:{_JOIN}{_ONE}){{0,25}}", re.IGNORECASE)
 _IS_WRONG = r"\s(?:is|isn't|was|wasn't|does|doesn't|seems|appears|cannot|can't)(?![a-z])"
 _WHOLE = rf"(?!{_JOIN}{_ONE}(?!{_IS_WRONG}))"  # the group is all of "A, B", and "B" of "B, A is wrong"
-_ENDED = (
-    r"(?=[\"')\]}]{0,4}\s{0,3}(?:$|[.,;:!()\[\n-]|\||" + any_of(options.REASONS_EN, options.REASONS_ZH) + r"|[0-9]))"
-)
+_ENDED = r"(?=[\"')\]}]{0,4}\s{0,3}(?:$|[.,;:!()\[\n-]|\||" + phrases("options.reasons") + r"|[0-9]))"
 _SLOT = re.compile(rf"{_LEAD}(?P<group>{_GROUP.pattern}){_WHOLE}{_ENDED}", re.IGNORECASE)
 _ALONE = re.compile(rf"(?:(?<=\n)|(?<=[.;])){_MARKS}(?P<group>{_GROUP.pattern}){_MARKS}(?=[.;\n]|\Z)", re.IGNORECASE)
 _ITEM = re.compile(
@@ -44,28 +42,22 @@ _ITEM = re.compile(
 )
 _JUDGED = re.compile(
     rf"(?:^|(?<=[\n;,.])|(?<=[;,.]\s))[\s\"'(*-]{{0,4}}(?:option\s|选项)?(?P<letter>{LETTER})[\s.):,(-]{{0,5}}(?:{TEXT})?[\s.):,(-]{{0,5}}"
-    rf"(?:(?P<yes>{any_of(options.YES_EN, options.YES_ZH)})|(?P<no>{any_of(options.NO_EN, options.NO_ZH)}))",
+    rf"(?:(?P<yes>{phrases('options.yes')})|(?P<no>{phrases('options.no')}))",
     re.IGNORECASE,
 )
 _STRONG_BEFORE = re.compile(
-    rf"(?:{any_of(options.STRONG_EN, options.STRONG_ZH)}){_MARKS}"
-    rf"(?:(?:{any_of(options.LEADS_EN, options.LEADS_ZH)}){_MARKS}){{0,4}}$",
+    rf"(?:{phrases('options.strong')}){_MARKS}"
+    rf"(?:(?:{phrases('options.leads')}){_MARKS}){{0,4}}$",
     re.IGNORECASE,
 )
-_STRONG_AFTER = re.compile(
-    rf"[\"')\]]{{0,3}}\s?(?:选?项)?(?:{any_of(options.STRONG_AFTER_EN, options.STRONG_AFTER_ZH)})", re.IGNORECASE
-)
-_WRONG_AFTER = re.compile(
-    rf"[\"')\]]{{0,3}}\s?(?:{any_of(options.WRONG_AFTER, options.WRONG_AFTER_ZH)})", re.IGNORECASE
-)
+_STRONG_AFTER = re.compile(rf"[\"')\]]{{0,3}}\s?(?:选?项)?(?:{phrases('options.strong_after')})", re.IGNORECASE)
+_WRONG_AFTER = re.compile(rf"[\"')\]]{{0,3}}\s?(?:{phrases('options.wrong_after')})", re.IGNORECASE)
 _NOT_CHOSEN = re.compile(
     r"不(?:应该?|能|会|该|可)?选(?:择)?(?:选项)?\s?$|(?<![a-z])(?:except|excluding|other than|but not"
     r"|apart from)\s(?:for\s)?(?:option\s)?$",
     re.IGNORECASE,
 )
-_STEP = re.compile(
-    rf",\s?(?={any_of(options.STEPS_EN, options.STEPS_ZH)})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE
-)
+_STEP = re.compile(rf",\s?(?={phrases('options.steps')})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"\W{0,6}(?:or(?![a-z])|或)", re.IGNORECASE)
 _REACH = 80
 """Characters around a mention in which a word that chooses it is looked for."""
@@ -97,8 +89,8 @@ def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
     return answer_in(text, lambda slot: read_slot(slot, choices), lambda prose: option_in_prose(prose, choices))
 
 
-_JUDGED_YES = re.compile(rf"\W{{0,3}}(?:{any_of(options.YES_EN, options.YES_ZH)})\W{{0,3}}", re.IGNORECASE)
-_JUDGED_NO = re.compile(rf"\W{{0,3}}(?:{any_of(options.NO_EN, options.NO_ZH)}|[0-9.%?]{{1,5}})\W{{0,3}}", re.IGNORECASE)
+_JUDGED_YES = re.compile(rf"\W{{0,3}}(?:{phrases('options.yes')})\W{{0,3}}", re.IGNORECASE)
+_JUDGED_NO = re.compile(rf"\W{{0,3}}(?:{phrases('options.no')}|[0-9.%?]{{1,5}})\W{{0,3}}", re.IGNORECASE)
 _LONE_KEY = re.compile(
     r"(?:image )?quality|grade|severity|location|region|lesions?|management|treatment|step|stage|level|class"
     r"|decision|[a-z]{2}"
@@ -257,13 +249,11 @@ def _is_chosen(clause: str, group: re.Match[str]) -> bool:
 
 
 _GAP = r"\s{0,2}(?:(?:an?|the|option|grade|stage)\s)?[\"'(]?"
-_LIMIT = re.compile(rf"(?:{any_of(options.LIMITS_EN, options.LIMITS_ZH)}){_GAP}(?P<sign>{_SIGN})", re.IGNORECASE)
-_COMPARED = re.compile(rf"(?:{any_of(options.COMPARED_EN, options.COMPARED_ZH)}){_GAP}(?P<sign>{TEXT})", re.IGNORECASE)
+_LIMIT = re.compile(rf"(?:{phrases('options.limits')}){_GAP}(?P<sign>{_SIGN})", re.IGNORECASE)
+_COMPARED = re.compile(rf"(?:{phrases('options.compared')}){_GAP}(?P<sign>{TEXT})", re.IGNORECASE)
 _EARLIER = re.compile(rf"{_SIGN}[^.;:!?。\n]{{0,200}}$")
 _END = r"(?=[\"')\]]{0,3}\s?(?:$|[.,;:!?()\n。]|than|because|given|based|且|因))"
-_OPEN = re.compile(
-    rf"(?P<sign>{_SIGN})[\"')\]]{{0,2}}\s?[,(]?\s?(?:{any_of(options.OPEN_EN, options.OPEN_ZH)}){_END}", re.IGNORECASE
-)
+_OPEN = re.compile(rf"(?P<sign>{_SIGN})[\"')\]]{{0,2}}\s?[,(]?\s?(?:{phrases('options.open')}){_END}", re.IGNORECASE)
 
 
 def open_limits(text: str) -> str:

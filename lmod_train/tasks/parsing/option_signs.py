@@ -13,8 +13,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from lmod_train.core.option_letters import LETTERS
-from lmod_train.core.vocabulary import answers, options
-from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.core.vocabulary import any_of, entry, phrases
 from lmod_train.tasks.parsing.normalise import normalise
 
 OF_LETTER, OF_TEXT = 0xA000, 0xA040
@@ -44,12 +43,12 @@ _SEVERAL = re.compile(
 _RATIO = re.compile(
     r"(?:C\s?[/:]\s?D|A\s?[/:]\s?V)(?=\s?(?:ratio|比|of|is|was|[=<>~≈0-9]|about|around|at\s))", re.IGNORECASE
 )  # cup to disc, artery to vein
-_NO_LETTER_BEFORE = re.compile(rf"(?:{any_of(options.BEFORE_NO_LETTER)})[.\s]{{1,2}}$", re.IGNORECASE)
-_NO_LETTER_AFTER = re.compile(rf"[.\s]{{1,2}}(?:{any_of(options.AFTER_NO_LETTER)})", re.IGNORECASE)
+_NO_LETTER_BEFORE = re.compile(rf"(?:{any_of(entry('options.before_no_letter'))})[.\s]{{1,2}}$", re.IGNORECASE)
+_NO_LETTER_AFTER = re.compile(rf"[.\s]{{1,2}}(?:{any_of(entry('options.after_no_letter'))})", re.IGNORECASE)
 _CUE = re.compile(any_of(("option", "options", "choice", "letter"), ("选项?",)) + r"\W{0,4}$", re.IGNORECASE)
 _MIDDLE = re.compile(r"[a-z,] [\"'(\[]{0,2}$")
 _AS_WORD = re.compile(rf"\s(?:{TEXT}|[\"']?[a-z]|[0-9]{{1,3}}(?:-[a-z]|\s(?:years?|months?|weeks?)))")
-_AS_LETTER = re.compile(rf"\s(?:{any_of(options.AFTER_LETTER_A)})")
+_AS_LETTER = re.compile(rf"\s(?:{any_of(entry('options.after_letter_a'))})")
 _ENDED = re.compile(r"[\"')\]]{0,3}\s?(?:$|[.):;,\n])")
 _OPENED = re.compile(r"(?:^|[\n:;(\[\"'])\s{0,2}$")
 _COMPARED = re.compile(rf"(?:(?<![a-z])than\s(?:option\s)?|比(?:选项)?){LETTER}", re.IGNORECASE)  # "likelier than A"
@@ -142,7 +141,9 @@ def _texts(choices: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], dict[str, i
             spelled[shorter].append(i)
     numbers = {text: own[0] for text, own in spelled.items() if text and len(own) == 1}
     short = {
-        text for text in numbers if text in (*answers.YES, *answers.NO) or re.fullmatch(r"[\d.]+|[a-z]{2,3}", text)
+        text
+        for text in numbers
+        if text in (*entry("answers.yes"), *entry("answers.no")) or re.fullmatch(r"[\d.]+|[a-z]{2,3}", text)
     }
     long = [text for text in numbers if text not in short and not re.fullmatch("[a-z]", text)]
     found = []
@@ -161,7 +162,7 @@ def _words(texts: Iterable[str]) -> str:
 
 
 _JOIN = r"\s?(?:/|,|-|\bto\b|\bor\b|\band\b|,\s(?:or|and))\s?(?:the\s)?"
-_OR = rf"(?:\s?[(,]?\s?(?:[/~&-]|{any_of(options.SECOND_EN, options.SECOND_ZH)})){{1,4}}\s?(?:the\s|an?\s)?"
+_OR = rf"(?:\s?[(,]?\s?(?:[/~&-]|{phrases('options.second')})){{1,4}}\s?(?:the\s|an?\s)?"
 _ENDED_SHORT = r"(?=\s?(?:\Z|[\n.,;:!?)\]/。-]|(?:or|and)\b))(?![.,][0-9])"
 _NUMBERED = re.compile(
     r"(?P<head>[^\n]{0,200}?)(?<![a-z0-9])(?P<number>[0-9]{1,4}|[ivx]{1,4})(?![a-z0-9])(?P<tail>[^0-9]{0,40})"

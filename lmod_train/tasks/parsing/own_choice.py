@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import other_languages
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
@@ -96,7 +96,7 @@ def parse_several(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), 
         return Unparsed("empty")
     words = words_of(choices, synonyms)
     stated: dict[int | None, set[bool]] = defaultdict(set)  # None stands for "none of them"
-    for number, holds in _stated_in(words, words.opened(text, (*keys, *other_languages.LISTS))):
+    for number, holds in _stated_in(words, words.opened(text, (*keys, *entry("other_languages.lists")))):
         stated[number].add(holds)
     yes = sorted(number for number, found in stated.items() if number is not None and True in found)
     if any(len(found) > 1 for found in stated.values()) or (yes and None in stated):
@@ -144,7 +144,7 @@ def parse_yes_no(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), k
 _ASKED = "\ua470"
 """Stands for what is asked; of the Yi script, and no option's sign."""
 _POLAR = re.compile(
-    rf"(?P<before>^\W{{0,6}}|[\n:;=|{{]\W{{0,6}})(?:(?P<yes>{'|'.join(other_languages.YES)})|(?:{'|'.join(other_languages.NO)}))"
+    rf"(?P<before>^\W{{0,6}}|[\n:;=|{{]\W{{0,6}})(?:(?P<yes>{'|'.join(entry('other_languages.yes'))})|(?:{'|'.join(entry('other_languages.no'))}))"
     r"(?=[*_`]{0,3}\s{0,3}(?:$|[,.;:!\n\"'|)}]))",
     re.IGNORECASE,
 )

@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from lmod_train.core.vocabulary import answers, other_languages
-from lmod_train.core.vocabulary.characters import BOXES, MARKS
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.forms import spellings, term_of
 from lmod_train.tasks.parsing.keys import role_of
@@ -200,7 +199,7 @@ def _is_weak(form: str) -> bool:
     """Return whether a spelling is a word or number that any reply may contain."""
     word = spelled(form)
     plain = re.fullmatch(r"[\d.,+/ -]+|[^\W\d][+-]?", word) or re.fullmatch("[a-z]{2,3}", form)
-    return bool(plain or kinds_of(form) or role_of(form) or word in (*answers.YES, *answers.NO))
+    return bool(plain or kinds_of(form) or role_of(form) or word in (*entry("answers.yes"), *entry("answers.no")))
 
 
 def folded(text: str) -> str:
@@ -264,7 +263,7 @@ def _form(text: str, written: str) -> str:
     return start + words + (rf"(?!{_LATIN}|-{_LATIN}|[.,][0-9]|\+)" if re.search(f"{_LATIN}$", text) else "")
 
 
-_TICKS = MARKS["yes"] + BOXES["on"]
+_TICKS = entry("characters.marks")["yes"] + entry("characters.boxes")["on"]
 _OR = r"(?:[,;/|]|(?<=\s)(?:or|and|oder|und|ou|et|o|y|e)(?=\s)|[或和、])"
 _BEFORE = "|".join(
     rf"(?<={before})"
@@ -290,7 +289,7 @@ def field_named(keys: Iterable[str], but: Collection[str] = ()) -> re.Pattern[st
         but: Words that are none of these names, as they are choices.
     """
     own = (re.escape(spelled(key)).replace(r"\ ", "[ _]") for key in keys if key)
-    names = {*other_languages.ANSWERS, *own} - set(but)
+    names = {*entry("other_languages.answers"), *own} - set(but)
     return _field("|".join(sorted(names, key=lambda name: (-len(name), name))))
 
 
@@ -302,15 +301,17 @@ def _field(names: str) -> re.Pattern[str]:
     )
 
 
-_EXPLAINED = _field("|".join(other_languages.EXPLANATIONS))
-_ENGLISH = tuple((re.compile(rf"(?<![^\W_])(?:{found})(?![^\W_])", re.I), e) for found, e in other_languages.ENGLISH)
+_EXPLAINED = _field("|".join(entry("other_languages.explanations")))
+_ENGLISH = tuple(
+    (re.compile(rf"(?<![^\W_])(?:{found})(?![^\W_])", re.I), e) for found, e in entry("other_languages.english")
+)
 _SAID_NO = re.compile(
-    rf"(?P<sign>{TEXT})\s?[:=]\s?(?:no|false|absent|negative|{'|'.join(other_languages.NO)}|否|无)(?=\W|$)",
+    rf"(?P<sign>{TEXT})\s?[:=]\s?(?:no|false|absent|negative|{'|'.join(entry('other_languages.no'))}|否|无)(?=\W|$)",
     re.IGNORECASE,
 )
 _NEGATED_BEHIND = re.compile(
-    rf"(?P<sign>{TEXT})(?:\s(?!(?:{other_languages.JOINS})\s)[^\W\d]{{1,12}}){{0,3}}?\s"
-    rf"(?:{other_languages.NOT_BEHIND})(?![^\W_])",
+    rf"(?P<sign>{TEXT})(?:\s(?!(?:{entry('other_languages.joins')})\s)[^\W\d]{{1,12}}){{0,3}}?\s"
+    rf"(?:{entry('other_languages.not_behind')})(?![^\W_])",
     re.IGNORECASE,
 )
 _RUN = re.compile(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from lmod_train.core.vocabulary import discourse, negation
-from lmod_train.core.vocabulary.findings import NORMAL, Finding
-from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.core.vocabulary import any_of, entry, phrases
+from lmod_train.core.vocabulary.findings import Finding
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 from lmod_train.tasks.parsing.generic import is_generic_about_part
 from lmod_train.tasks.parsing.slots import slot_after
@@ -18,8 +17,8 @@ _TOGETHER = (
     r"\s(?:and|or)\s(?:the\s)?(?:\w{1,12}\s)?\w{1,12}(?=\s(?:are|were|look|appear)(?![a-z]))"  # "macula and disc are"
 )
 _HAVE = r"\s(?:has|have|had)(?: an?)?(?=\s\w{1,20}\s(?:appearance|look))"  # "has a normal appearance"
-_PARENTHESIS = rf",\s(?:{'|'.join(discourse.PARENTHESES_AFTER_SUBJECT_EN)}),(?={_BE}(?![a-z]))"
-_NOT = rf"n't|\s?(?:{any_of(negation.REVERSALS_EN, negation.REVERSALS_ZH)})"
+_PARENTHESIS = rf",\s(?:{'|'.join(entry('discourse.parentheses_after_subject.en'))}),(?={_BE}(?![a-z]))"
+_NOT = rf"n't|\s?(?:{phrases('negation.reversals')})"
 _OF_THIS = r"\s(?:of|in)\s(?:this|the)\s(?:(?:right|left)\s)?(?:fundus|eye|image|patient|retina|photograph)"
 _LINK = (
     rf"(?:结构|形态|外观|走行|走形|走向|管径)?(?:{_TOGETHER}|{_PARENTHESIS})?"
@@ -29,8 +28,8 @@ _LINK = (
     r"(?:明显|可见|存在|出现|显著|轻度|稍|略|有)?"
 )
 _CALLED = re.compile(
-    rf"(?:(?:(?<![a-z])(?:not|never|hardly)|n't)\s(?:\w{{1,12}}\s)?|(?:{any_of(negation.CALLED_WRONG_EN)})\s)"
-    rf"(?:{any_of(negation.CALL_VERBS_EN)})\s(?:[\w']{{1,12}}\s){{0,3}}$",
+    rf"(?:(?:(?<![a-z])(?:not|never|hardly)|n't)\s(?:\w{{1,12}}\s)?|(?:{phrases('negation.called_wrong')})\s)"
+    rf"(?:{phrases('negation.call_verbs')})\s(?:[\w']{{1,12}}\s){{0,3}}$",
     re.IGNORECASE,
 )  # "I would not call the", "it would be wrong to describe this"
 _NOT_A = re.compile(r"(?:(?<![a-z])(?:not|hardly|anything but|far from)|n't)\s(?:an?|the)\s$", re.IGNORECASE)
@@ -117,7 +116,7 @@ def _predicate(finding: Finding) -> re.Pattern[str]:
     """Return a pattern of "the macula is (not) normal" and "the macula that is abnormal"."""
     return re.compile(
         rf"{_structure(finding)}(?P<that>\s(?:that|which)(?=\s))?{_LINK}"
-        rf"(?:(?P<adjective>{_any(finding.adjective)})|(?:{_any(NORMAL)}))",
+        rf"(?:(?P<adjective>{_any(finding.adjective)})|(?:{_any(entry('findings.normal'))}))",
         re.IGNORECASE,
     )
 
@@ -173,7 +172,7 @@ def _increased(finding: Finding) -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def _attribute(finding: Finding) -> re.Pattern[str]:
     """Return a pattern of "normal macula", for the adjectives that can precede their noun."""
-    attribute = "|".join(NORMAL.split("|")[:4])
+    attribute = "|".join(entry("findings.normal").split("|")[:4])
     return re.compile(rf"(?<![a-z])(?:{attribute})\s(?:{finding.structure})(?![a-z])", re.IGNORECASE)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from lmod_train.core.types import Answer, Parser, Reply, Unparsed
-from lmod_train.core.vocabulary.characters import MARKS
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, after, last, split_explanation
 from lmod_train.tasks.parsing.keys import role_of
@@ -14,7 +14,7 @@ from lmod_train.tasks.parsing.stance import clauses
 from lmod_train.tasks.parsing.structure import PLACE, Slot, decode, is_requested
 from lmod_train.tasks.parsing.visible import visible_text
 
-_MARKS = frozenset(MARKS["yes"] + MARKS["no"])
+_MARKS = frozenset(entry("characters.marks")["yes"] + entry("characters.marks")["no"])
 """Ticks and crosses, which answer without a word."""
 
 

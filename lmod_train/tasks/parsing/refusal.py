@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from lmod_train.core.vocabulary.refusals import REFUSALS_EN, REFUSALS_ZH
-from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.core.vocabulary import any_of, entry, phrases
 from lmod_train.tasks.parsing.normalise import normalise
 
-_REFUSAL = re.compile(any_of(REFUSALS_EN, REFUSALS_ZH), re.IGNORECASE)
+_REFUSAL = re.compile(phrases("refusals.refusals"), re.IGNORECASE)
 
 
 def is_refusal(text: str) -> bool:
@@ -45,5 +44,5 @@ def declines(text: str, choices: Iterable[str]) -> bool:
 
 @cache
 def _phrases() -> list[re.Pattern[str]]:
-    english = (re.compile(any_of([phrase]), re.IGNORECASE) for phrase in REFUSALS_EN)
-    return [*english, *map(re.compile, REFUSALS_ZH)]
+    english = (re.compile(any_of([phrase]), re.IGNORECASE) for phrase in entry("refusals.refusals.en"))
+    return [*english, *map(re.compile, entry("refusals.refusals.zh"))]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import numerals
-from lmod_train.core.vocabulary.structures import COLOURS, TYPE_SLOT
+from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary.structures import TYPE_SLOT
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
@@ -264,12 +264,14 @@ def _structure(words: str, choices: tuple[str, ...]) -> str:
 
 
 _BOX_ZH = "(?:边界框|边框|方框|矩形框|框选?区域?|区域|框)"
-_COLOUR = f"(?:(?:{'|'.join(COLOURS)})色?)"
-_HAN = "".join(word for word in numerals.NUMERALS if not word.isascii())
+_COLOUR = f"(?:(?:{'|'.join(entry('structures.colours'))})色?)"
+_HAN = "".join(word for word in entry("numerals.numerals") if not word.isascii())
 _WORDS = {
-    word: n for word, n in numerals.NUMERALS.items() if word.isascii() and len(word) > 2 and set(word) - set("ivx")
+    word: n
+    for word, n in entry("numerals.numerals").items()
+    if word.isascii() and len(word) > 2 and set(word) - set("ivx")
 }
-_ORDINALS = {word: n for n, word in enumerate(numerals.ORDINALS, 1)}
+_ORDINALS = {word: n for n, word in enumerate(entry("numerals.ordinals"), 1)}
 _N = rf"[0-9]{{1,9}}|[{_HAN}](?![{_HAN}])"
 _CHINESE = re.compile(
     rf"第\s?(?P<nth>{_N})\s?(?:号|个)?\s?{_BOX_ZH}"
@@ -322,4 +324,4 @@ def _plain(found: re.Match[str]) -> str:
 
 def _plain_zh(found: re.Match[str]) -> str:
     number = found[found.lastgroup or 0]
-    return f"区域{number if number.isascii() else numerals.NUMERALS[number]}"
+    return f"区域{number if number.isascii() else entry('numerals.numerals')[number]}"

@@ -10,12 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
-from lmod_train.core.vocabulary import negation
+from lmod_train.core.vocabulary import any_of, entry, phrases
 from lmod_train.core.vocabulary.conditions import CONDITIONS
-from lmod_train.core.vocabulary.discourse import PARENTHESES_AFTER_VERB_EN
-from lmod_train.core.vocabulary.modifiers import MODIFIERS_EN
 from lmod_train.core.vocabulary.sexes import SEXES
-from lmod_train.tasks.parsing.cues import any_of
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 
 _RATHER = re.compile("rather than|instead of|as opposed to", re.IGNORECASE)
@@ -32,7 +29,7 @@ def _contrasts() -> tuple[re.Pattern[str], re.Pattern[str]]:
     not_but = re.compile(
         rf"(?P<denied>(?:(?<![a-z])(?i:not)|n't)\s(?!{no_limits})"
         rf"[^.;:,\n?!]{{1,60}}?(?<!\sno)),?\s(?i:but)\s(?:(?i:rather|instead|of)\s){{0,2}}"
-        rf"(?P<asserted>(?:(?i:an?|the)\s)?(?:(?i:{any_of(MODIFIERS_EN)})\s){{0,2}}{name}"
+        rf"(?P<asserted>(?:(?i:an?|the)\s)?(?:(?i:{any_of(entry('modifiers.modifiers.en'))})\s){{0,2}}{name}"
         r"(?:\s(?i:one|patient|eye|person|subject|fundus|retina|image))?)(?=[\"')\]]{0,3}\s{0,3}(?:[.;,\n]|$))"
     )
     rather = re.compile(
@@ -118,8 +115,7 @@ _LIST = re.compile(
 _LISTED = re.compile(rf"(?:[:：]|findings)\s{{0,3}}\n{_ITEM}", re.IGNORECASE)  # the end of `_LIST`, found faster
 _IN_LINE = re.compile(r"(?P<head>[^\n.;。]{2,80}?)[:：]\s{0,3}(?P<items>[^\n.;:。]{2,200})")
 _DENIES = re.compile(
-    any_of(negation.DENIALS_EN, negation.DENIALS_ZH)
-    + r"|(?<![a-z])(?:negative|not present|absent|ruled out)(?![a-z])|阴性|均未见",
+    phrases("negation.denials") + r"|(?<![a-z])(?:negative|not present|absent|ruled out)(?![a-z])|阴性|均未见",
     re.IGNORECASE,
 )
 _LEAVES_OPEN = re.compile(
@@ -163,7 +159,7 @@ def _word_for(head: str) -> str:
 
 _PARENTHESIS = re.compile(
     rf"(?<=[a-z])(?P<verb>\s(?:is|are|was|were|has|have|had|be|shows?|seems?|appears?|suggests?|(?:does|do|did|is|are|can|would)(?:\snot|n't))),\s"
-    rf"(?:{'|'.join(PARENTHESES_AFTER_VERB_EN)}),\s",
+    rf"(?:{'|'.join(entry('discourse.parentheses_after_verb.en'))}),\s",
     re.IGNORECASE,
 )
 _EXAMPLES = re.compile(

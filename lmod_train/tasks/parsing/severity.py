@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary.numerals import NUMERALS
+from lmod_train.core.vocabulary import any_of, entry
 from lmod_train.tasks.parsing.clean import clean
-from lmod_train.tasks.parsing.cues import any_of, final_statement, split_explanation
+from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.refusal import is_refusal
@@ -17,7 +17,7 @@ from lmod_train.tasks.parsing.stage import read_stage, stage_in_prose
 from lmod_train.tasks.parsing.stance import stance, statements
 from lmod_train.tasks.parsing.structure import Slot
 
-_WORDS = "|".join(word for word in NUMERALS if word.isascii())
+_WORDS = "|".join(word for word in entry("numerals.numerals") if word.isascii())
 _DEFINES = re.compile(
     rf"(?:(?<![0-9.])[0-9]|(?<![a-z])(?:{_WORDS})\s)\s?[期级]?"
     r"(?:means|stands for|denotes|signifies|is defined as|refers to|describes"

@@ -12,9 +12,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import answers
-from lmod_train.core.vocabulary.characters import MARKS
-from lmod_train.tasks.parsing.cues import any_of
+from lmod_train.core.vocabulary import any_of, entry
 from lmod_train.tasks.parsing.normalise import normalise
 
 Kind = Literal["yes", "no", "refused", "open"]
@@ -43,15 +41,17 @@ def _han(words: Iterable[str]) -> list[str]:
 
 _NUMBER_STOP = r"(?=\s{0,3}(?:$|[,;)\]}|\"'\n。]|\.(?![0-9])))"
 _KINDS = (
-    rf"(?P<refused>{_words(answers.SLOT_REFUSED_EN, answers.SLOT_REFUSED_ZH)})"
-    rf"|(?P<open>{_words(answers.SLOT_OPEN_EN, answers.SLOT_OPEN_ZH)}|\?)"
-    rf"|(?P<no>{_words([*answers.SLOT_NO_EN, *_ascii(answers.NO)], [*answers.SLOT_NO_ZH, *_han(answers.NO)])})"
-    rf"|(?P<yes>{_words([*answers.SLOT_YES_EN, *_ascii(answers.YES)], [*answers.SLOT_YES_ZH, *_han(answers.YES)])})"
+    rf"(?P<refused>{_words(entry('answers.slot_refused.en'), entry('answers.slot_refused.zh'))})"
+    rf"|(?P<open>{_words(entry('answers.slot_open.en'), entry('answers.slot_open.zh'))}|\?)"
+    rf"|(?P<no>{_words([*entry('answers.slot_no.en'), *_ascii(entry('answers.no'))], [*entry('answers.slot_no.zh'), *_han(entry('answers.no'))])})"
+    rf"|(?P<yes>{_words([*entry('answers.slot_yes.en'), *_ascii(entry('answers.yes'))], [*entry('answers.slot_yes.zh'), *_han(entry('answers.yes'))])})"
 )
 _VALUE = re.compile(_KINDS, re.IGNORECASE)
 _BIT = rf"(?:(?P<yes>[1TY])|(?P<no>[0FN])){_NUMBER_STOP}"
 _DIGIT = re.compile(_BIT)  # and the first letters of TRUE and FALSE, in capitals
-_MARK = re.compile(rf"(?:(?P<yes>[{MARKS['yes']}])|(?P<no>[{MARKS['no']}]))\ufe0f?")
+_MARK = re.compile(
+    rf"(?:(?P<yes>[{entry('characters.marks')['yes']}])|(?P<no>[{entry('characters.marks')['no']}]))\ufe0f?"
+)
 _SIGN = re.compile(r"\s{0,3}:?\s{0,3}\(\s?(?:(?P<yes>\+)|(?P<no>-))\s?\)")  # clinical notation for present and absent
 _DASH = re.compile(r"(?P<open>--?)[\"'\]]?\s{0,3}(?=[;,|}\n]|$|\.(?:\s|$))")  # three are a ruler
 _SIGNED = re.compile(r"[:=|?\n\[(]")
@@ -82,7 +82,7 @@ _ASKED = re.compile(r"[\s\"')\]}>]{0,3}\?")  # "X TRUE?" is a question and no an
 _CALLED_WRONG = re.compile(r"\s(?:would be|is|was)\s(?:wrong|incorrect|mistaken|untrue)(?![a-z])", re.IGNORECASE)
 _WEAK = re.compile(rf"{_CLOSERS}{_BRACKET}[<\[]?", re.IGNORECASE)
 _WEAK_VALUE = re.compile(
-    rf"(?P<refused>{any_of(answers.SLOT_REFUSED_EN)}{_STOP})"
+    rf"(?P<refused>{any_of(entry('answers.slot_refused.en'))}{_STOP})"
     rf"|(?P<open>(?:{any_of(['maybe', 'possible', 'perhaps'])}|\?){_STOP})"
     rf"|(?P<yes>{any_of(['true', 'yes', 'positive'])}{_STOP})|(?P<no>{any_of(['false', 'no', 'negative'])}{_STOP})",
     re.IGNORECASE,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import numerals
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
@@ -16,10 +16,10 @@ from lmod_train.tasks.parsing.slots import kinds_of, value_at
 from lmod_train.tasks.parsing.stance import clauses, stance, statements
 from lmod_train.tasks.parsing.structure import Slot
 
-_WORDS = "|".join(sorted((re.escape(w) for w in numerals.NUMERALS if w.isascii()), key=lambda w: (-len(w), w)))
-_HAN = "".join(w for w in numerals.NUMERALS if not w.isascii())
-_LATIN_LABEL = "|".join([*(w for w in numerals.STAGE_LABELS if w.isascii()), *numerals.SCALE_LABELS])
-_HAN_LABEL = "|".join(w for w in numerals.STAGE_LABELS if not w.isascii())
+_WORDS = "|".join(sorted((re.escape(w) for w in entry("numerals.numerals") if w.isascii()), key=lambda w: (-len(w), w)))
+_HAN = "".join(w for w in entry("numerals.numerals") if not w.isascii())
+_LATIN_LABEL = "|".join([*(w for w in entry("numerals.stage_labels") if w.isascii()), *entry("numerals.scale_labels")])
+_HAN_LABEL = "|".join(w for w in entry("numerals.stage_labels") if not w.isascii())
 _NOT_ME = r"(?!i(?:'|\s(?:would|will|can|could|have|had|am|was|assign|see|think|believe|choose|pick|give|gave|estimate"
 _NOT_ME += (
     r"|find|found|judge|select|say|read|infer|propose|grade|score|rate|stage|classify|put|call|label|settle|go|opt"
@@ -34,7 +34,7 @@ _OTHER = (
     rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
 )
 _TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
-_UNIT = rf"(?P<unit>\s{{0,3}}(?:{numerals.UNITS}))?"
+_UNIT = rf"(?P<unit>\s{{0,3}}(?:{entry('numerals.units')}))?"
 _THIS = r"(?:\s(?:this|it|the hole|the eye|the image)\s(?:as|at|to be))?"  # "I would stage this as 3"
 _SEPARATOR = (
     _THIS
@@ -57,7 +57,7 @@ _CHOSEN = re.compile(
     re.IGNORECASE,
 )  # "I'd go with 2"
 _BETWEEN = re.compile(
-    rf"(?<![a-z])between\s(?:(?:{_LATIN_LABEL})s?\s){_NUMERAL}\sand\s(?:(?:{_LATIN_LABEL})\s)?{_NUMERAL}(?!\s?(?:{numerals.UNITS}))",
+    rf"(?<![a-z])between\s(?:(?:{_LATIN_LABEL})s?\s){_NUMERAL}\sand\s(?:(?:{_LATIN_LABEL})\s)?{_NUMERAL}(?!\s?(?:{entry('numerals.units')}))",
     re.IGNORECASE,
 )
 _FIELD_BETWEEN = re.compile(rf"^\W{{0,4}}(?:somewhere\s)?between\s(?={_NUMERAL}\sand\s)", re.IGNORECASE)
@@ -243,4 +243,4 @@ def _numbers(parts: Sequence[str], lettered: bool) -> list[int | None]:
 def _value(numeral: str) -> int | None:
     """Return the value of a numeral, None for an invalid one (VV)."""
     word = numeral.casefold()
-    return numerals.NUMERALS.get(word, int(word) if word.isascii() and word.isdigit() else None)
+    return entry("numerals.numerals").get(word, int(word) if word.isascii() and word.isdigit() else None)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from lmod_train.core.vocabulary import assertion, discourse, eye_parts, generic, hedging, negation
-from lmod_train.tasks.parsing.cues import any_of, last
+from lmod_train.core.vocabulary import entry, phrases
+from lmod_train.tasks.parsing.cues import last
 from lmod_train.tasks.parsing.generic import is_generic
 
 Stance = Literal["asserted", "denied"]
@@ -21,30 +21,28 @@ WINDOW = 160
 """Characters of context on each side of a mention; bounded, so that parsing is linear in the length of the reply."""
 
 
-_BREAK = re.compile(
-    r"[!?;。！？；\n]|\s\|\s|\.(?![0-9])|" + any_of(discourse.CONTRASTS_EN, discourse.CONTRASTS_ZH), re.IGNORECASE
-)
-_DENIAL = re.compile(any_of(negation.DENIALS_EN, negation.DENIALS_ZH), re.IGNORECASE)
-_DOUBLED = re.compile(any_of(negation.DOUBLE_NEGATIONS_EN, negation.DOUBLE_NEGATIONS_ZH), re.IGNORECASE)
+_BREAK = re.compile(r"[!?;。！？；\n]|\s\|\s|\.(?![0-9])|" + phrases("discourse.contrasts"), re.IGNORECASE)
+_DENIAL = re.compile(phrases("negation.denials"), re.IGNORECASE)
+_DOUBLED = re.compile(phrases("negation.double_negations"), re.IGNORECASE)
 _THAT = re.compile(r"(?<![a-z])that(?![a-z])[^,]{0,80}$", re.IGNORECASE)
-_HEDGE = re.compile(any_of(hedging.HEDGES_EN, hedging.HEDGES_ZH), re.IGNORECASE)
-_CONDITIONAL = re.compile(any_of(hedging.CONDITIONALS_EN, hedging.CONDITIONALS_ZH), re.IGNORECASE)
-_ASSERTION = re.compile(any_of(assertion.ASSERTIONS_EN, assertion.ASSERTIONS_ZH), re.IGNORECASE)
+_HEDGE = re.compile(phrases("hedging.hedges"), re.IGNORECASE)
+_CONDITIONAL = re.compile(phrases("hedging.conditionals"), re.IGNORECASE)
+_ASSERTION = re.compile(phrases("assertion.assertions"), re.IGNORECASE)
 _DENIED_SUSPICION = re.compile(
-    rf"(?:{any_of(negation.DENIALS_EN, negation.DENIALS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,2}}"
-    rf"(?:{any_of(hedging.SUSPICIONS_EN, hedging.SUSPICIONS_ZH)})\s{{0,3}}(?:\w{{1,20}}\s){{0,3}}$",
+    rf"(?:{phrases('negation.denials')})\s{{0,3}}(?:\w{{1,20}}\s){{0,2}}"
+    rf"(?:{phrases('hedging.suspicions')})\s{{0,3}}(?:\w{{1,20}}\s){{0,3}}$",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
     rf"\W{{0,4}}(?:(?:an?|the|this)\s)?"
     r"(?:(?:fundus\s)?(?:image|photo(?:graph)?|picture|scan)\s(?:of|showing)\s(?:an?\s)?)?"
-    rf"(?:(?:right|left|human|adult)\s)?(?:{'|'.join(generic.SUBJECTS_EN)})\swith\s"
+    rf"(?:(?:right|left|human|adult)\s)?(?:{'|'.join(entry('generic.subjects.en'))})\swith\s"
     r"(?:(?:an?|early|advanced|mild|signs of)\s){0,2}",
     re.IGNORECASE,
 )  # "An eye with glaucoma."
 _FIELD = re.compile(r"[,:;|({\[]")
-_SCOPE_END = re.compile(any_of(negation.SCOPE_ENDS_EN) + r"|(?<!following)(?<!\sof):", re.IGNORECASE)
-_LIST = re.compile(negation.LIST_WORDS, re.IGNORECASE)
+_SCOPE_END = re.compile(phrases("negation.scope_ends") + r"|(?<!following)(?<!\sof):", re.IGNORECASE)
+_LIST = re.compile(entry("negation.list_words"), re.IGNORECASE)
 _LINK = (
     r"(?:,[^,.:\n]{1,60},\s{1,3}(?=(?:is|are|was|were)\s)"  # "drusen, both hard and soft, are noted"
     r"|,\s{0,3}(?=(?:no|not|none|absent|negative|false|"
@@ -56,18 +54,12 @@ _LINK = (
     r"therefore|thus|hence|accordingly|definitely|safely|confidently|reasonably|would|considered|deemed|most|very|highly|quite|all|both|a|an)\s{1,3}){0,4}"
 )
 _HEDGED_AFTER = re.compile(
-    r"[\s\"'\]):]{0,6}(?:"
-    + any_of(hedging.HEDGED_AFTER_EN, hedging.HEDGED_AFTER_ZH).replace(r" )(?![a-z])", r" )")
-    + ")",
+    r"[\s\"'\]):]{0,6}(?:" + phrases("hedging.hedged_after").replace(r" )(?![a-z])", r" )") + ")",
     re.IGNORECASE,
 )
-_DENIED_AFTER = re.compile(
-    _LINK + "(?:" + any_of(negation.DENIED_AFTER_EN, negation.DENIED_AFTER_ZH) + ")", re.IGNORECASE
-)
-_ASSERTED_AFTER = re.compile(
-    _LINK + "(?:" + any_of(assertion.ASSERTED_AFTER_EN, assertion.ASSERTED_AFTER_ZH) + ")", re.IGNORECASE
-)
-_PART = re.compile(rf"(?<![a-z])(?:{eye_parts.EYE_PARTS})(?![a-z])", re.IGNORECASE)
+_DENIED_AFTER = re.compile(_LINK + "(?:" + phrases("negation.denied_after") + ")", re.IGNORECASE)
+_ASSERTED_AFTER = re.compile(_LINK + "(?:" + phrases("assertion.asserted_after") + ")", re.IGNORECASE)
+_PART = re.compile(rf"(?<![a-z])(?:{entry('eye_parts.eye_parts')})(?![a-z])", re.IGNORECASE)
 _CHOSEN = re.compile(
     r",\s?(?:(?:so|hence|thus|therefore|and)\s)?(?:[^,.]{0,40}\s)?I(?:\swould|'d)?"
     r"\s(?:pick|choose|select|answer|opt for|go with|vote for)\s"
@@ -75,10 +67,11 @@ _CHOSEN = re.compile(
     re.IGNORECASE,
 )  # the answer follows, and is not about the parts before it
 _NOT_WHOLE = re.compile(
-    rf"\s{{1,3}}(?!(?:{eye_parts.WHOLE_EYE_AFTER})(?![a-z]))[a-z]|-[a-z]|范围|大小|形态|色泽|值", re.IGNORECASE
+    rf"\s{{1,3}}(?!(?:{entry('eye_parts.whole_eye_after')})(?![a-z]))[a-z]|-[a-z]|范围|大小|形态|色泽|值", re.IGNORECASE
 )
 _OF_PART = re.compile(
-    r"\s{1,3}(?:in|of|on|within|at|for)\s{1,3}(?:\w{1,30}\s{1,3}){0,4}?" + f"(?:{eye_parts.EYE_PARTS})(?![a-z])",
+    r"\s{1,3}(?:in|of|on|within|at|for)\s{1,3}(?:\w{1,30}\s{1,3}){0,4}?"
+    + f"(?:{entry('eye_parts.eye_parts')})(?![a-z])",
     re.IGNORECASE,
 )
 
@@ -123,11 +116,11 @@ def statements(text: str) -> list[str]:
     return [text[start:end] for start, end in spans if not text[end : end + 4].lstrip(" \"')").startswith("?")]
 
 
-_NEGATOR = re.compile(any_of(negation.NEGATORS_EN, negation.NEGATORS_ZH), re.IGNORECASE)
-_NEUTRAL = re.compile(any_of(negation.NEUTRAL_EN, negation.NEUTRAL_ZH), re.IGNORECASE)
+_NEGATOR = re.compile(phrases("negation.negators"), re.IGNORECASE)
+_NEUTRAL = re.compile(phrases("negation.neutral"), re.IGNORECASE)
 _NEITHER = re.compile(r"(?<![a-z])neither(?P<one>[^.;:]{1,80}?)\snor(?![a-z])", re.IGNORECASE)
 _REACH_END = re.compile(
-    rf"[,:;|({{\[、]|{any_of(negation.SCOPE_ENDS_EN)}|{any_of(negation.REACH_ENDS_EN, negation.REACH_ENDS_ZH)}",
+    rf"[,:;|({{\[、]|{phrases('negation.scope_ends')}|{phrases('negation.reach_ends')}",
     re.IGNORECASE,
 )
 
@@ -322,7 +315,7 @@ def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
 _WITHOUT = r"(?:without|free\s(?:of|from)|devoid\sof|lacking(?:\sin)?|negative\sfor|spared\s(?:by|from))"
 _NOT = r"(?:(?<![a-z])(?:not|never|hardly|by no means|far from|anything but)|n't)"
 _BE = r"(?:be|been|quite|entirely|wholly|completely|altogether|totally|fully|truly|really|exactly)"
-_ONE = rf"an?\s(?:{'|'.join(generic.SUBJECTS_EN)})"
+_ONE = rf"an?\s(?:{'|'.join(entry('generic.subjects.en'))})"
 _CALLED = (
     r"(?:said|called|considered|described|regarded|deemed|judged|declared|termed|labell?ed)(?:\s(?:to be|as))?"
     r"(?:\s(?:entirely|completely|truly|fully))?"
@@ -330,8 +323,8 @@ _CALLED = (
 _THERE_IS = r"(?:that\s)?(?:there\s(?:is|are|was|were)|(?:the|this|it)(?:\s\w{1,12}){0,2}\s(?:has|shows|contains))"
 _ABSENT = re.compile(
     rf"(?:{_NOT}\s(?:{_BE}\s){{0,2}}(?:{_ONE}\s)?|(?<![a-z])(?:cannot|can\snot|can't|could\snot)\sbe\s{_CALLED}\s){_WITHOUT}"
-    rf"|(?:{any_of(negation.CALLED_WRONG_EN)})\s(?:say|claim|conclude|state|think|assume|suggest)\s{_THERE_IS}\sno(?![a-z])"
-    rf"|(?:{any_of(negation.CALLED_WRONG_EN)})\s(?:{any_of(negation.CALL_VERBS_EN)})\s(?:it|(?:this|the)(?:\s\w{{1,12}}){{1,2}})\s{_WITHOUT}"
+    rf"|(?:{phrases('negation.called_wrong')})\s(?:say|claim|conclude|state|think|assume|suggest)\s{_THERE_IS}\sno(?![a-z])"
+    rf"|(?:{phrases('negation.called_wrong')})\s(?:{phrases('negation.call_verbs')})\s(?:it|(?:this|the)(?:\s\w{{1,12}}){{1,2}})\s{_WITHOUT}"
     rf"|{_NOT}\s(?:true|correct|the\scase|right)\s(?:that\s)?{_THERE_IS}\sno(?![a-z])"
     r"|(?<![a-z])no\s(?:(?:absence|lack|shortage|dearth)\sof"
     r"|(?:reason|cause|grounds)\s(?:to|for)\sdoubt(?:ing)?(?:\s(?:that\s)?(?:this|it|there)\sis)?)"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
-from lmod_train.core.vocabulary.characters import BOXES, MARKS
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, final_statement
 from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.keys import (
@@ -43,7 +43,7 @@ TICKED, EMPTY = "✓", "☐"
 _LONGEST_NAME = 60
 _NESTED = 3
 """Objects within the text of a value (arguments of a tool call) are read up to this depth."""
-_TICK = re.compile(rf"[xX{MARKS['yes']}{BOXES['on']}]\ufe0f?")
+_TICK = re.compile(rf"[xX{entry('characters.marks')['yes']}{entry('characters.boxes')['on']}]\ufe0f?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +347,7 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
     for choice in crossed:
         said = kinds_of(short_label(choice.label))
         if not said:
-            yield short_label(choice.label) or boxes.name, MARKS["no"][0], ""
+            yield short_label(choice.label) or boxes.name, entry("characters.marks")["no"][0], ""
         elif not on:  # "❌ FALSE"; a cross before "TRUE" says two things
             yield boxes.name, choice.label if said == ("no",) else "?", "answer"
 
