@@ -33,7 +33,7 @@ def entry(name: str) -> Any:
     return _filled(name, {})
 
 
-def pattern(name: str, flags: int = re.IGNORECASE, **parts: str) -> re.Pattern[str]:
+def compiled(name: str, /, flags: int = re.IGNORECASE, **parts: str) -> re.Pattern[str]:
     """Return the compiled pattern of an entry, whose alternatives may be a list.
 
     Args:
@@ -42,15 +42,15 @@ def pattern(name: str, flags: int = re.IGNORECASE, **parts: str) -> re.Pattern[s
         parts: What stands for some of its places, where code makes it.
 
     Example:
-        >>> pattern("confidence.asked").findall("How confident are you? 多大把握?")
+        >>> compiled("confidence.asked").findall("How confident are you? 多大把握?")
         ['confident', '把握']
     """
-    return re.compile(_as_pattern(name, _filled(name, parts)), flags)
+    return re.compile(_as_pattern(_filled(name, parts)), flags)
 
 
 def phrases(name: str) -> str:
     """Return a regular expression for any of the phrases of an entry, English and Chinese."""
-    return _as_pattern(name, entry(name))
+    return _as_pattern(entry(name))
 
 
 def any_of(english: Iterable[str], chinese: Iterable[str] = ()) -> str:
@@ -74,10 +74,10 @@ def _read(file: str) -> Any:
     return tomllib.loads((Path(__file__).parent / f"{file}.toml").read_text(encoding="utf-8"))
 
 
-def _as_pattern(name: str, value: Any) -> str:
+def _as_pattern(value: Any) -> str:
     if isinstance(value, dict):
         return any_of(value.get("en", ()), value.get("zh", ()))
-    return value if isinstance(value, str) else any_of(value) if name.endswith(".en") else "|".join(value)
+    return value if isinstance(value, str) else "|".join(value)
 
 
 def _filled(name: str, parts: Mapping[str, str]) -> Any:
@@ -86,7 +86,7 @@ def _filled(name: str, parts: Mapping[str, str]) -> Any:
 
     def in_place(place: re.Match[str]) -> str:
         one = place[1] if "." in place[1] else f"{file}.{place[1]}"
-        return parts[place[1]] if place[1] in parts else _as_pattern(one, _filled(one, parts))
+        return parts[place[1]] if place[1] in parts else _as_pattern(_filled(one, parts))
 
     def filled(value: Any) -> Any:
         if isinstance(value, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.core.vocabulary import any_of, entry
+from lmod_train.core.vocabulary import any_of, compiled, entry
 from lmod_train.tasks.failures.case import AskedReply, Span
 from lmod_train.tasks.parsing.cues import EXPLANATION
 from lmod_train.tasks.parsing.normalise import in_place
@@ -37,9 +37,7 @@ _NAMES = (
     "疾病名称?",
     "glaucoma ?/ ?non-glaucoma",
 )
-_NAME = "|".join(_NAMES)
-_BRACKETED = rf"[<\[({{]\s?(?:{_NAME})\s?[>\])}}]"
-_VALUE_END = r"(?=\s{0,3}[\"'}]{0,3}\s{0,3}(?:$|[.;,\n]))"
+_NAME = entry("form.name")
 _LABELS = any_of(
     [
         *(w for w in entry("labels.explanation_labels") if w.isascii()),
@@ -54,21 +52,9 @@ _LABELS = any_of(
     ],
     [w for w in entry("labels.explanation_labels") if not w.isascii()],
 )
-_SLOT = rf"(?:{_LABELS})[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']{{0,1}}"
-_CAPITALS = "AN INTEGER|JUSTIFICATIONS?|EXPLANATIONS?|GROUP_LABEL|MALE/FEMALE|TRUE/FALSE"
-_UNFILLED = re.compile(
-    rf"{_SLOT}(?:{_BRACKETED}|(?-i:{_CAPITALS})|disease_name|x{{3,8}}){_VALUE_END}"
-    rf"|{_BRACKETED}{_VALUE_END}|(?<![a-z])(?:true/false|male/female)(?![a-z])",
-    re.IGNORECASE,
-)
-_FILLED_EXPLANATION = re.compile(
-    rf"(?:{any_of(entry('labels.explanation_labels'))})[\"']?\s{{0,3}}[:=]\s{{0,3}}(?!\s|\"?{_BRACKETED}{_VALUE_END}"
-    rf"|[\"'](?:{_NAME})|(?-i:JUSTIFICATIONS?|EXPLANATIONS?){_VALUE_END}|x{{3,8}}{_VALUE_END})",
-    re.IGNORECASE,
-)
-_OF_EXPLANATION = re.compile(
-    rf"(?:{any_of(entry('labels.explanation_labels'))})|\W{{0,3}}(?:your |the )?(?:justif|expla|reason)", re.IGNORECASE
-)
+_UNFILLED = compiled("form.unfilled", labels=_LABELS)
+_FILLED_EXPLANATION = compiled("form.filled_explanation")
+_OF_EXPLANATION = compiled("form.of_explanation")
 _FORMAT = re.compile(r"follow the format:|请按照(?:以下)?格式", re.IGNORECASE)
 _LONGEST_ANSWER = 120
 COPIED = 60

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 from lmod_train.core.types import Prediction, Unparsed
-from lmod_train.core.vocabulary import entry, phrases
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.core.vocabulary.age_groups import AGE_GROUPS
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.scales import SCALES
@@ -132,17 +132,7 @@ def negation_flip(case: AskedReply) -> Span | None:
     return (ours.cue or case.stripped(0, len(case.text))) if same and differ else None
 
 
-_TOKEN = re.compile(
-    rf"(?P<neutral>{phrases('flips.neutral')})"
-    rf"|(?P<contrast>{phrases('flips.contrasts')}|[;!?\n。]|\.(?![0-9]))"
-    rf"|(?P<absence>{phrases('flips.absent')})"
-    rf"|(?P<denial>{phrases('flips.denying')})"
-    rf"|(?P<assertion>{phrases('flips.asserting')})"
-    rf"|(?P<frame>{phrases('flips.frames')})"
-    r"|(?P<comma>,)"
-    r"|(?P<word>[a-z0-9]+(?:[.'-][a-z0-9]+)*|[^\W_])",
-    re.IGNORECASE,
-)
+_TOKEN = compiled("rules.token_pattern")
 
 _LATIN = re.compile(r"[a-z]+", re.IGNORECASE)
 
@@ -242,9 +232,7 @@ _HAN = re.compile(r"[\u4e00-\u9fff]")
 
 _FILLER_HAN = re.compile(entry("explaining.fillers.zh"))
 
-_MARKUP = re.compile(
-    r"\\(?:boxed|text(?:bf)?|frac)|</?(?:answer|think|b|i|br|p)\s?/?>|<\|(?:begin|end)_of_box\|>", re.IGNORECASE
-)
+_MARKUP = compiled("rules.markup")
 
 
 def unexplained(case: AskedReply) -> Span | None:
@@ -292,10 +280,7 @@ def empty(case: AskedReply) -> Span | None:
     return None if any(c.isalnum() for c in text) else (0, len(case.reply))
 
 
-_NO_STRUCTURE = re.compile(
-    r"(?:x{2,8}|type|n/?a|unknown|unclear|none|null|not .{0,40}|cannot .{0,40}|unlabell?ed|.{0,3}|[^\w]*)",
-    re.IGNORECASE,
-)
+_NO_STRUCTURE = compiled("rules.no_structure")
 
 _SPELLED_ALIKE = 0.75
 """Likeness of two spellings (Ratcliff and Metzener 1988) from which on a word counts as the other misspelt."""
@@ -364,28 +349,17 @@ _HAN_NUMERALS = "".join(w for w in entry("numerals.numerals") if not w.isascii()
 
 _N = rf"(?:[0-9]{{1,3}}|(?:{_WORDS}|v)(?![a-z]))"
 
-_NO_UNIT = rf"(?![0-9]|[.][0-9]|\s{{0,3}}(?:{entry('numerals.units')}|%|months?|years?|weeks?|pixels?|cysts?|layers?))"
+_NO_UNIT = entry("rules.no_unit")
 
-_LABEL = (
-    r"(?<![a-z])(?:stages?|grades?|levels?|icdr|sdrg)(?:\s(?:number|grade|is|of))?\s{0,2}[:=]?\s{0,2}[\"'<\[({]{0,2}"
-)
+_LABEL = entry("rules.label")
 
 _STATED = re.compile(rf"{_LABEL}(?P<n>{_N}){_NO_UNIT}", re.IGNORECASE)
 
-_LIST = re.compile(
-    rf"(?<![a-z])(?:stages?|grades?|levels?)\s(?:{_N}\s?(?:,|-|to|and|through|&)\s?(?:and\s)?(?:stage\s)?){{1,8}}(?P<n>{_N}){_NO_UNIT}",
-    re.IGNORECASE,
-)
+_LIST = compiled("rules.list", n=_N)
 
-_RANGE = re.compile(
-    rf"(?<![a-z])(?:scale|stages?|graded?|range[sd]?|grading)(?![a-z])[^.;\n]{{0,40}}?\sfrom\s(?:stage\s|grade\s)?{_N}\s(?:to|through|-)\s"
-    rf"(?:stage\s|grade\s)?(?P<n>{_N}){_NO_UNIT}",
-    re.IGNORECASE,
-)
+_RANGE = compiled("rules.range", n=_N)
 
-_COUNT = re.compile(
-    rf"(?<![a-z0-9])(?P<n>{_N})\s(?:different\s|distinct\s)?(?:stages|grades|levels)(?![a-z])", re.IGNORECASE
-)
+_COUNT = compiled("rules.count", n=_N)
 
 _HAN_STAGE = re.compile(rf"(?:第\s?)?(?P<n>[0-9]{{1,2}}|[{_HAN_NUMERALS}])\s?[期级]")
 
@@ -458,20 +432,10 @@ def special_tokens(case: AskedReply) -> Span | None:
 # Find tokens of a chat template, of padding or of grounding that are visible in a reply.
 _OPEN, _CLOSE, _BAR = r"(?:<|&lt;|\u2039)", r"(?:>|&gt;|\u203a)", r"\\?[|\uff5c]"
 
-_NAMES = (
-    r"pad|unk|eos|bos|cls|sep|mask|image|img|video|audio|im_patch|image_placeholder|end_?of_?turn|start_?of_?turn|end_?of_?sentence|"
-    r"end_?of_?text|end_?of_?utterance|fake_token_around_image|img_context|ref|box|quad|point|loc[0-9]{1,4}|seg[0-9]{1,4}|"
-    r"extra_id_[0-9]{1,3}|unused[0-9]{1,4}|0x[0-9a-f]{2}|s"
-)
+_NAMES = entry("rules.names")
 
-_ANSWER_MARKS = r"(?!\s{0,2}(?:begin_of_box|end_of_box|channel|message|start|return)\s{0,2}\\?[|\uff5c])"
 
-TOKEN = re.compile(
-    rf"{_OPEN}\s?{_BAR}{_ANSWER_MARKS}\s{{0,2}}[\w\u2581 \-/]{{1,40}}\s{{0,2}}{_BAR}\s?{_CLOSE}"
-    rf"|{_OPEN}/?(?:{_NAMES}){_CLOSE}"
-    r"|\[/?INST\]|<<?/?SYS>>?|\[(?:UNUSED_TOKEN_[0-9]{1,5}|PAD|UNK|CLS|SEP|MASK|EOS|BOS|IMG|gMASK|sop|eop)\]",
-    re.IGNORECASE,
-)
+TOKEN = compiled("rules.token")
 """A special token; the marks of a boxed answer and of thinking are a format and none."""
 
 

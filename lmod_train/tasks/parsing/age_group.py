@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
@@ -24,37 +24,11 @@ _NONE: Span = (-1, -1)  # a group or an age that does not exist
 _EVERY = float("inf")
 
 _WORDS = "|".join(sorted((w for w in entry("numerals.numerals") if w.isascii()), key=lambda w: (-len(w), w)))
-_N = r"(?<![0-9A-Za-z.])(?P<n>[0-9]{1,3})(?![0-9]|[.][0-9])"
-_M = r"(?P<m>[0-9]{1,3})(?![0-9]|[.][0-9])"
-_TO = r"\s?(?:-|–|—|~|to|through|至|到)\s?"
-_YEARS = r"\s?-?\s?(?:years?|yrs?|y/?o(?![a-z])|岁)"
-_AFTER_NUMBER = rf"(?:{_YEARS})?(?:\s(?:of age|old))?\s?"
-_GROUP = re.compile(
-    rf"(?:(?<![a-z])(?P<age>age\s)?group|组别?|第)\s?(?:no\.?\s?|number\s|[:=#]\s?)?[\"'(<\[]?\s?"
-    rf"(?P<n>[0-9]{{1,2}}(?![0-9])|(?:{_WORDS})(?![a-z])|[一二三四五六七八九])(?!{_TO}[0-9]|\s?[+%]|{_YEARS})\s?组?"
-    rf"(?P<other>\s?(?:/|or|and|或|和)\s?(?:group\s)?[0-9](?![0-9]))?",
-    re.IGNORECASE,
-)
-_RANGE = re.compile(
-    rf"(?:between\s|from\s)?{_N}(?:{_TO}|(?<=[0-9])\s(?:and)\s)(?P<m>[0-9]{{1,3}})(?![0-9]|[.][0-9]|\s?(?:%|[mnµμu]m))",
-    re.IGNORECASE,
-)
-_OVER = re.compile(
-    rf"(?:(?:over|above|older than|more than|greater than|at least|beyond|超过|大于|≥|>=?)\s?{_N})|"
-    rf"(?<![0-9A-Za-z.]){_M}{_AFTER_NUMBER}"
-    r"(?:\+|(?:or|and)\s(?:older|above|over|more|up)|(?:及|或)?以上)",
-    re.IGNORECASE,
-)
-_UNDER = re.compile(
-    r"(?:(?:under|below|younger than|less than|不到|小于|未满|≤|<=?)\s?"
-    rf"(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]))|"
-    rf"(?<![0-9A-Za-z.]){_M}{_AFTER_NUMBER}(?:(?:or|and)\s(?:younger|under|below|less)|(?:及|或)?以下)",
-    re.IGNORECASE,
-)
-_CHILD = re.compile(
-    r"(?<![a-z])(?:(?:a|an|this|the) (?:young )?(?:child|infant|toddler|baby)|pa?ediatric patient)(?![a-z])|"
-    r"未成年|儿童|婴儿"
-)
+_GROUP = compiled("age_group.group", words=_WORDS)
+_RANGE = compiled("age_group.range")
+_OVER = compiled("age_group.over")
+_UNDER = compiled("age_group.under")
+_CHILD = compiled("age_group.child", 0)
 _TENS = {
     **{word: 10 * i for i, word in enumerate(
         ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"), 2)},
@@ -66,69 +40,21 @@ _DECADE = re.compile(
     + r")(?![a-z])|(?P<han>[二三四五六七八九])十(?:多|来|几)岁",
     re.IGNORECASE,
 )
-_MEASURES = re.compile(
-    r"\s{0,3}-?(?:%|percent|(?:µ|μ|u|m|c|n)m(?![a-z])|microns?|micromet|millimet|pixels?|px(?![a-z])|mmhg|degrees?|°|"
-    r"diopters?|letters?|times|微米|毫米|像素|度|倍)",
-    re.IGNORECASE,
-)
+_MEASURES = compiled("age_group.measures")
 _NOTHING_MEASURED = re.compile(r"\s{0,3}(?:$|[,;:)\]]|years?(?![a-z])|岁)", re.IGNORECASE)
 _TEENS = re.compile(r"(?<![a-z])(?:teens|teenage[dr]?|teenager)(?![a-z])", re.IGNORECASE)
-_AGE = re.compile(
-    rf"(?<![0-9A-Za-z.]){_N}{_YEARS}(?![a-z])(?:(?:\s|-)?(?:old|of age))?"
-    r"(?!\s(?:of|ago|later|after|with|history|follow))|"
-    rf"(?<![a-z])age[ds]?\s(?:(?:of|for)\s(?:the|this)\s(?:patient|person|individual|subject|man|woman)\s)?"
-    r"(?:(?:is|of|about|around|approximately|roughly|at|to|be|would|probably|likely|most|estimated|as|circa|some)\s){0,6}"
-    rf"{_M}(?!{_TO}[0-9]|\s?\+)",
-    re.IGNORECASE,
-)
-_PERSON_OF = re.compile(
-    r"(?<![a-z])(?:(?:adult|man|woman|male|female|person|patient|individual|subject|lady|gentleman)"
-    r"\s(?:of|is|seems to be|appears to be)"
-    r"|s?he\s(?:is|seems to be|appears to be)|(?:guess|estimate)\s(?:is|would be))\s"
-    r"(?:(?:likely|probably|about|around|roughly|approximately|perhaps|some|nearly|almost|circa)\s){0,2}"
-    rf"{_N}\s?(?:years?|yrs?)(?!\s(?:ago|later|after|with|history|follow))",
-    re.IGNORECASE,
-)  # "a young adult of about 25 years"
-_FIELD = re.compile(
-    r"(?:^|[\n{,;.。；(|])[\s\-•(\[{\"']{0,6}(?:(?:the |my )?"
-    r"(?:patient'?s? |predicted |estimated |approximate |most |likely |probable |best ){0,3}"
-    r"(?:sex\s?/\s?)?(?P<label>age(?:[\s_]?(?:group|range))?|年龄(?:组|段|分组)?|组别))[\"']?\s{0,3}"
-    r"(?:\s[-–—]\s|为|是|(?:(?<=group)|(?<=range)|(?<=group\s)|(?<=range\s))"
-    r"(?:(?:of|for) (?:the|this) (?:patient|person|subject|individual) )?"
-    r"(?:is|would be)(?=\s))\s{0,3}"
-    r"(?P<value>[^\n;；。]{1,200}?)(?=[\n;；。]|\.(?:\s|$)|,\s?\"|$)",
-    re.IGNORECASE,
-)
-_NAME = re.compile(
-    r"(?:(?:the|my|this|patient'?s?|predicted|estimated|approximate|most|likely|probable|best|final"
-    r"|assigned) ){0,4}(?:sex ?/ ?)?"
-    r"(?P<label>age(?: ?(?:group|range|bracket|band|category))?|group)(?: (?:of|for) (?:the"
-    r"|this) patient)?(?: (?:label|number|id))?"
-    r"|(?:患者|预测|估计|推测|所属)?的?(?P<han>年龄(?:组|段|分组|范围)?|组别?)"
-)
-_SPAN = rf"(?:<\s?[0-9]{{1,3}}|[0-9]{{1,3}}{_TO}[0-9]{{1,3}}|[0-9]{{1,3}}\s?\+)"
-_LISTED = re.compile(
-    r"(?:[;；。.,\n]\s{0,9}(?:[-•]\s)?"
-    rf"(?:(?:(?:age\s)?group|第|组)\s?[0-9]\s?组?(?:\s?[:=：(][^\n;；。,]{{1,40}}?|\s{_SPAN})|{_SPAN}(?:{_YEARS})?)"
-    r"(?=\s{0,3}(?:[;；。,\n]|\.(?:\s|$)|$))){1,20}",
-    re.IGNORECASE,
-)
+_AGE = compiled("age_group.age")
+_PERSON_OF = compiled("age_group.person_of")
+_FIELD = compiled("age_group.field")
+_NAME = compiled("age_group.name", 0)
+_LISTED = compiled("age_group.listed")
 """Further groups with their ranges behind a first one, as the prompt lists them."""
-_FIRST_NUMBER = re.compile(
-    rf"[^\w>]{{0,9}}(?P<n>[0-9]{{1,3}})(?![0-9]|[.][0-9]|{_TO}[0-9]|\s?[+%]|{_YEARS}|\s?(?:or|and|及|或|以)\s?\w)"
-)
+_FIRST_NUMBER = compiled("age_group.first_number", 0)
 _FIRST_WORD = re.compile(rf"\W{{0,4}}(?P<n>{_WORDS})(?=\s{{0,3}}(?:$|[,.;:()]))", re.IGNORECASE)
-_TWO = re.compile(
-    r"\W{0,4}[0-9]{1,2}\s?(?:/|,|&|or|and|或者?|和)\s?(?:(?:age\s)?group\s?:?\s?)?[0-9]{1,2}(?![0-9+%])\W{0,4}$",
-    re.IGNORECASE,
-)
+_TWO = compiled("age_group.two")
 _OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o|elderly)(?![a-z])|岁|年龄", re.IGNORECASE)
-_ALONE = re.compile(
-    r"[\s\"'(\[.:]{0,9}(?:(?:about|around|approximately|roughly|circa)\s)?(?P<n>[0-9]{1,3})[\s\"')\].,]{0,9}"
-)
-_COMPARED = re.compile(
-    r"(?<![a-z])(?:younger|older|less|more|other|lower|higher|greater) than\s(?:the\s)?$", re.IGNORECASE
-)
+_ALONE = compiled("age_group.alone", 0)
+_COMPARED = compiled("age_group.compared")
 _OF_SEX = re.compile(r"^\W{0,9}(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Answer, Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.cues import EXPLANATION, FINAL
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain
 from lmod_train.tasks.parsing.normalise import normalise
@@ -22,9 +22,7 @@ MOST = 6
 BLANK = "…"
 
 _NUMBER = r"(?<![0-9.])[0-9]{1,3}(?:\s?-\s?[0-9]{1,3})?(?![0-9])"
-_STANCE = re.compile(
-    r"^(?:non|not|no)[\s_-]{1,9}|[\s_-]{1,9}(?:true|false|yes|no|present|absent|positive|negative)$", re.I
-)
+_STANCE = compiled("answer_spans.stance")
 _BEFORE = re.compile(r"([0-9]{1,3})[^0-9\n]{0,60}$")
 
 Span = tuple[int, int]

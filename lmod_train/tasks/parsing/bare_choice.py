@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from lmod_train.core.vocabulary import entry, phrases
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.tasks.parsing.forms import pattern_of
 from lmod_train.tasks.parsing.refusal import is_refusal
 from lmod_train.tasks.parsing.slots import value_at
@@ -18,41 +18,18 @@ LABELLED = re.compile(
 _POLAR = re.compile(pattern_of([*entry("answers.yes"), *entry("answers.no")]))
 _FILLER = re.compile(rf"{phrases('modifiers.fillers')}|[^\w]|[0-9_]", re.IGNORECASE)
 _MODIFIER = re.compile(phrases("modifiers.modifiers"), re.IGNORECASE)
-_VALUED = re.compile(
-    r"[\s<\[{\"']{0,6}(?:[-+~]?[0-9]|[TFYN]/[TFYN]|(?:non|not?|none)(?![a-z]))", re.IGNORECASE
-)  # 7, 50 %, "none"
+_VALUED = compiled("bare_choice.valued")
 _FIELD_START = re.compile(r"[,:|][^,:|]{0,200}$")
 _BRACKET = re.compile(r"\((?P<inside>[^()\n]{0,80})\)?")
-_TAIL = re.compile(
-    r"\s(?:rather than|instead of|as opposed to|with|due|because|as|since|given|based|in|of"
-    r"|on|at|for|from|which|where|around|throughout|near|along"
-    r"|evidenced|indicated|shown|manifesting|causing|affecting)(?![a-z])",
-    re.IGNORECASE,
-)
-_SUPPORT = re.compile(
-    r",\s{0,2}(?:(?:with|because|as|due|given|based|since|showing|evidenced|supported)(?![a-z])|(?:no|without)\s(?!signs?|evidence|features?|indications?|longer|doubt)[a-z]{4}|可见|伴|表现|因|由于|见)",
-    re.IGNORECASE,
-)  # opens a reason
+_TAIL = compiled("bare_choice.tail")
+_SUPPORT = compiled("bare_choice.support")
 _SIGN = re.compile(r"[\s\"'\])}>]{0,6}(?P<sign>[:=+]|-(?!\w))")
 _ANNOUNCED = re.compile(r"[\s\"'\])}]{0,6}(?::|-|\s-)\s{0,3}(?=(?:[\w'-]{1,30}[\s,]{1,2}){2}[\w'-])")
-_REASON = re.compile(
-    r"[\s\"')\]]{0,3}\s?(?:[-:,]\s)?(?:(?P<because>because|since|due to|owing to|based on|as evidenced by|in view of"
-    r"|on account of)|with)\s(?=[a-z])",
-    re.IGNORECASE,
-)
+_REASON = compiled("bare_choice.reason")
 _DEGREE = re.compile(r"probab|likel|confiden|chance|certain|risk|percent|[0-9]\s?%|doubt", re.IGNORECASE)
-_VERB = re.compile(
-    r"(?<![a-z])(?:is|are|was|were|be|has|have|had|can|cannot|may|might|could|would|will|should|does|do|did"
-    r"|causes?|affects?|occurs?|leads?|shows?|needs?|requires?|tends?)(?![a-z])",
-    re.IGNORECASE,
-)
+_VERB = compiled("bare_choice.verb")
 _TAIL_LEAD = re.compile(r"(?P<lead>[^:]{1,200})(?P<sign>[:,])\s{1,3}(?:(?:an?|the|it is|it's|this is|是|为)\s?)?$")
-_OPENING_PHRASE = re.compile(
-    r"\W{0,9}(?:based on|given|considering|judging|taking|due to|because of"
-    r"|all in all|taken together|(?:out )?of (?:all )?(?:the|these)|among"
-    r"|(?:in|to) my (?:opinion|view|judge?ment|assessment|estimation|eye)|根据|综合|结合|鉴于)(?![a-z])[^,]{0,200}$",
-    re.IGNORECASE,
-)
+_OPENING_PHRASE = compiled("bare_choice.opening_phrase")
 _LABEL = 8
 """Characters before a colon in which a negation is a label ("absent: normal") and not a reason ("nothing wrong:")."""
 LONGEST_BARE = 200

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import compiled
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.choice_in_prose import choice_in_prose
 from lmod_train.tasks.parsing.clean import clean
@@ -42,19 +43,8 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
     return answer_in(text, lambda slot: read_slot(slot, choices), lambda prose: choice_in_prose(prose, choices))
 
 
-_LIGHT = re.compile(
-    r"does|do|is|are|the|this|that|these|patient(?:'s)?|eye|image|photo(?:graph)?|fundus|has|have|had|having|shows?|display"
-    r"|contains?|with|suffer(?:s|ing)? from|present|presence|of|any|signs?|evidence|features?|there|diagnos(?:is"
-    r"|ed)|diseases?"
-    r"|status|visible|seen|found|in|it|an?|on|retinal?|condition|detected|detection|finding|answer|result|exists?|here|for"
-    r"|no|not|non|without|absent|absence|free|lacks?|negative|positive|true|you|see|can|asked|what|q|question|whether|if"
-    r"|would|say|think|class|label|image-level|given|affected|by|or|to|be|identified|observed|shown"
-    r"|是否|存在|有无|有没有|有|无|未见|没有|患者|患有|患|该|此|图像|图片|图中|眼底|的|诊断|情况|结果|吗|是|可见|显示|中|为|征象|表现|不存在|病变|疾病|呢|阳性|阴性"
-)  # words of a key or question around the name that is asked about
-_DENIED_NAME = re.compile(
-    r"(?<![a-z])(?:no|not|non|without|absent|absence|free|lacks?|negative)(?![a-z])|(?<!有)无(?!法)|(?<!有)没有|未见|不存在|阴性",
-    re.IGNORECASE,
-)
+_LIGHT = compiled("choice.light", 0)
+_DENIED_NAME = compiled("choice.denied_name")
 _OR_NOT = re.compile(r"(?<![a-z])(?:or|and|/)\s?(?:not|no|absent|negative)(?![a-z])|有无|有没有", re.IGNORECASE)
 
 
@@ -113,11 +103,7 @@ def _names(name: str, concept: Concept) -> bool | None:
     return (_DENIED_NAME.search(_OR_NOT.sub(" ", rest)) is not None) != bool(mention["non"])
 
 
-_SUBJECT = re.compile(
-    r"(?:the |this |it )?(?:finding |condition |disease |sign |abnormality )?(?:is|was|are|were) (?=absent"
-    r"|present|not )",
-    re.IGNORECASE,
-)
+_SUBJECT = compiled("choice.subject")
 _NO_VALUE = re.compile(r"\W{0,4}(?:[a-z]{0,2}|[0-9]{1,9}(?:[./][0-9]{1,9})?\s?%?|[TFYN]/[TFYN])\W{0,4}")
 _LIGHT_WORDS = re.compile(rf"(?<![a-z])(?:{_LIGHT.pattern})(?![a-z])", re.IGNORECASE)
 

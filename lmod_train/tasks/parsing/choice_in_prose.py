@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.bare_choice import (
     LABELLED,
     LONGEST_BARE,
@@ -52,29 +52,15 @@ _POLAR_LAST = re.compile(
 )
 _OPENERS = re.compile(r"[\s\"'(\[{:=<-]{0,9}")
 _ASKED = re.compile(r"\?[\s\"'*-]{0,6}$")  # an answer behind a question answers that question only
-_UNHEALTHY = re.compile(
-    r"(?:^|(?<=[\n.;]))\s?(?:(?:it is |it's |this is )?(?:not|hardly|far from)\s(?:an?\s)?(?:normal|healthy)"
-    r"(?:\s(?:eye|fundus|image|retina))?|不正常|不健康|(?:并非|不是)(?:正常|健康)(?:眼底?)?)\s?(?:[:,]|-\s)",
-    re.IGNORECASE,
-)  # "Not normal: glaucoma."
+_UNHEALTHY = compiled("choice_in_prose.unhealthy")
 _ABSTAINS = re.compile(r"[.;]?\n\s{0,3}(?:I(?![a-z])|我)")
 _JOINED = re.compile(r"(?<![a-z])(?:or|nor|and|versus|vs)(?![a-z])|[/,;或与和及]", re.IGNORECASE)
-_BETWEEN = re.compile(
-    r"(?<![a-z])between [^,.;\n]{1,60}? and [^,.;\n]{1,60},\s?(?=(?:i|my|the|it)(?![a-z]))", re.IGNORECASE
-)
+_BETWEEN = compiled("choice_in_prose.between")
 _OVER = re.compile(r"(?<=[a-z])\s(?:over|rather than|instead of)\snon-?\s?[a-z]{4,20}", re.IGNORECASE)
-_DECORATED = re.compile(
-    rf"[{entry('characters.marks')['yes']}{entry('characters.marks')['no']}]\ufe0f?\s{{0,3}}(?=[^\W_])"
-)
+_DECORATED = compiled("choice_in_prose.decorated", 0)
 _NOR = re.compile(r"(?<![a-z])nor(?![a-z])", re.IGNORECASE)
-_RESTRICTED = re.compile(
-    r"(?<![a-z])(?:vitreous|pre-?retinal|sub-?retinal|sub-?hyaloid|intraretinal|large|soft|hard"
-    r"|flame(?:-shaped)?|further|other|additional|more|proliferative|active|fresh)\s$",
-    re.IGNORECASE,
-)
-_EXCEPT = re.compile(
-    r",?\s(?:except|apart from|other than|aside from|but for|save)(?![a-z])|,?(?:除外|以外)", re.IGNORECASE
-)
+_RESTRICTED = compiled("choice_in_prose.restricted")
+_EXCEPT = compiled("choice_in_prose.except")
 _DENYING_WORD = re.compile(r"(?<![a-z])not(?![a-z])|n't|不|非", re.IGNORECASE)
 _NON = re.compile(r"(?<![a-z])non(?=[a-z]{5})", re.IGNORECASE)
 

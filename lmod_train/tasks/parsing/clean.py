@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 
+from lmod_train.core.vocabulary import compiled
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.rewriting import (
     expand_coordination,
@@ -15,63 +16,32 @@ from lmod_train.tasks.parsing.rewriting import (
     without_retractions,
 )
 
-_HTML = re.compile(
-    r"</?(?:b|i|u|em|strong|span|div|p|br|hr|pre|code|li|ul|ol|h[1-6]|sub|sup|small|table|tbody|thead|tr|td|th|font|a)"
-    r"(?: [^<>\n]{0,80})?\s?/?>",
-    re.IGNORECASE,
-)
-_SPECIAL = re.compile(
-    r"<\s?\|[^<>|\n]{0,40}\|\s?>|</?s>|<(?:eos|bos|pad|unk|image|end_of_turn|end_of_sentence|end_of_text)>|\[/?INST\]",
-    re.IGNORECASE,
-)
-_BOXED = re.compile(
-    r"<answer>|<\|begin_of_box\|>|\\boxed\s?\{(?:\\text(?:bf|rm)?\{)?", re.IGNORECASE
-)  # marks of the answer in GLM-4.5V, R1-style models and LaTeX
+_HTML = compiled("clean.html")
+_SPECIAL = compiled("clean.special")
+_BOXED = compiled("clean.boxed")
 _UNBOXED = re.compile(r"</answer>|<\|end_of_box\|>", re.IGNORECASE)
-_LETTER = re.compile(
-    r"<\s?(?P<letter>[A-Z])\s?>(?=\s{0,3}(?:[;,.:)|\"'}\]\n]|\Z))"
-)  # a placeholder filled in, no markup
+_LETTER = compiled("clean.letter", 0)
 _RUN = re.compile(r"([^\w\s])\1{3,}")  # a run of one sign is cut to three
 _LEFT_BLANK = re.compile(r"(?<![^\W_])_{3,40}(?![^\W_])")  # a blank of a form, not filled in
-_PLACE = re.compile(
-    r"<(?:your )?answer>(?=\s{0,3}(?:[;,.|>\"'})\]]|explanation|\Z))", re.IGNORECASE
-)  # a prompt's placeholder, not filled in
+_PLACE = compiled("clean.place")
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,200}~~")  # Markdown strikethrough
-_WRAPPED = re.compile(
-    r"\\(?P<name>boxed|text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|it|sf|tt)|mbox|operatorname)\s?\{(?P<inner>[^{}\n]{0,300})\}"
-)
+_WRAPPED = compiled("clean.wrapped", 0)
 _LATEX = re.compile(r"\\(?:text(?:bf|it|rm)?|mathbf|mathrm)\s?\{|\\[()\[\]]|\$")
 _HASH = re.compile(r"#(?![0-9])|(?<!\A)(?<![\n,;.])(?<![,;.]\s)(?<!and\s)#")  # "#1 iris, #2 lens" numbers boxes
 _THAT_IS = re.compile(r"(?<![a-z.])i\.\s?e(?:\.|(?![a-z])),?", re.IGNORECASE)
 _FOR_EXAMPLE = re.compile(r"(?<![a-z.])e\.\s?g(?:\.|(?![a-z])),?", re.IGNORECASE)
-_GRADE = r"\s?(?:[A-Za-z]{1,12}\s){0,3}(?:grade|stage|level)\s[0-9]"
-_MARK = re.compile(
-    rf"<(?![0-9]|{_GRADE}(?![^<\n]{{0,40}}>))|>(?![0-9]|{_GRADE}|\s[0-9])|[*`_]|\\", re.IGNORECASE
-)  # but "> grade 2" is a limit
+_MARK = compiled("clean.mark")
 _NOT_SIGN = re.compile(r"\\(?:lnot|neg)(?![a-z])|¬")
-_PREFIXED = re.compile(
-    r"(?<![a-z])(?P<prefix>non|fe|un|in|ab)(?:(?:\s{1,3}|[\s\"']{0,3}-[\s\"']{0,4})(?=[\"']?(?P<word>[a-z]{4,20})))[\"']?",
-    re.IGNORECASE,
-)
+_PREFIXED = compiled("clean.prefixed")
 _JOINED = {"fe": ("male",), "un": ("true", "likely"), "in": ("correct", "accurate"), "ab": ("normal",)}
-_OPERATOR = re.compile(
-    r"(?:^|(?<=[\s:=\"'{(]))[!~?](?=[A-Za-z\u4e00-\u9fff])|\s?(?:!=|≠)\s?", re.MULTILINE
-)  # "!glaucoma"
+_OPERATOR = compiled("clean.operator", re.MULTILINE)
 _LIMIT = re.compile(r"<\s{1,3}(?=[0-9])")  # "< 18" is a limit as well
 _INVISIBLE = {"Cc", "Cf", "Co", "Cs"}
 
 
-_FORM = re.compile(
-    r"^[^\n]{0,200}<(?:JUSTIFICATIONS?|EXPLANATIONS?|AN INTEGER|GROUP_LABEL|disease_name|TRUE/FALSE"
-    r"|MALE/FEMALE)>[^\n]{0,200}$",
-    re.MULTILINE,
-)  # the format of the prompt, repeated
-_RULE = re.compile(
-    r"^[ \t]{0,9}(?:(?:-[ ]?){3,80}|(?:\*[ ]?){3,80}|={3,80})[ \t]{0,9}$", re.MULTILINE
-)  # a horizontal line
-_QUOTE = re.compile(
-    rf"^[ \t]{{0,3}}>[ \t](?!{_GRADE})(?=[^\s0-9]|[0-9]{{1,2}}[.)、](?![0-9]))", re.MULTILINE | re.IGNORECASE
-)
+_FORM = compiled("clean.form", re.MULTILINE)
+_RULE = compiled("clean.rule", re.MULTILINE)
+_QUOTE = compiled("clean.quote", re.MULTILINE | re.IGNORECASE)
 _WRITTEN_BREAK = re.compile(r"\\n(?=[A-Z0-9\s*#|{\[\u4e00-\u9fff-]|$)")  # a backslash and an n
 _CODE = re.compile(r"```\w{0,12}|`")
 _CELLS = re.compile(r"\s{0,9}</t[dh]>\s{0,9}<t[dh](?: [^<>\n]{0,80})?>\s{0,9}", re.IGNORECASE)

@@ -11,14 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.normalise import normalise
 
-_DENYING = re.compile(
-    r"(?:non|not|no)[\s\-_]{1,3}(?P<concept>.{1,80})|(?P<concept2>.{1,80}?)[\s\-_]{1,3}(?:false|no|absent|negative)",
-    re.IGNORECASE,
-)
+_DENYING = compiled("concepts.denying")
 _AFFIRMING = re.compile(r"(?P<concept>.{1,80}?)[\s\-_]{1,3}(?:true|yes|present|positive)", re.IGNORECASE)
 
 

@@ -6,58 +6,30 @@ import re
 from collections.abc import Iterable
 
 from lmod_train.core.types import Reply
-from lmod_train.core.vocabulary import any_of, entry, phrases
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.visible import visible_text
 
-_PERCENT = f"(?:{'|'.join(entry('confidence.percent'))})"
-_NUMBER = r"(?:[0-9]{1,6}(?:[.,][0-9]{1,4})?|\.[0-9]{1,4})(?![0-9])"
-_VALUE = (
-    rf"(?<![A-Za-z0-9.])(?:百分之)?(?P<first>-?{_NUMBER})(?:\s?(?P<percent>{_PERCENT})|(?!\s?%))"
-    rf"(?:\s?(?:-|~|to(?![a-z])|and(?![a-z])|至|到)\s?(?P<second>{_NUMBER})(?:\s?(?P<percent2>{_PERCENT})|(?!\s?%))"
-    r"|\s?(?:/|out of)\s?(?P<base>100?)(?![0-9])\s?%?)?(?![0-9A-Za-z])(?!\s?of (?:the|all|its|this)(?![a-z]))"
-)
+_VALUE = entry("confidence.value")
 _OPENED = rf"[\s\"'(<>~≈=\[]{{0,4}}(?:(?:{phrases('confidence.fillers')})[\s,(<>~:-]{{0,3}}){{0,3}}"
-_LABEL = rf"(?:{phrases('confidence.labels')})[\"'\])]{{0,2}}(?:\s?\([^()\n]{{0,20}}\))?"
-_LINK = (
-    rf"\s{{0,3}}(?:[:=]|\s-\s|\((?=[0-9])|{phrases('confidence.links')}|\n"
-    r"|(?<=[\s\u4e00-\u9fff])(?=[^\W\d_]{0,3}[<>~≈]?[0-9]))\s{0,3}"
-)
+_LABEL = entry("confidence.label")
+_LINK = entry("confidence.link")
 _LABELLED = re.compile(rf"{_LABEL}{_LINK}{_OPENED}{_VALUE}", re.IGNORECASE)
-_FIELD = re.compile(
-    rf"{_LABEL}\s{{0,3}}(?:[:=]|\s-\s|(?<=[a-z])\s(?:{any_of(entry('confidence.links.en'))})|[是为约]|\n)"
-    r"\s{0,3}[^\n;,。]{0,60}?(?=[\n;,。}|]|\.(?:\s|$)|$)",
-    re.IGNORECASE,
-)
+_FIELD = compiled("confidence.field")
 _SURE = re.compile(
     rf"(?<!not\s)(?<!n't\s){_VALUE}[ ]?(?:{phrases('confidence.certain')})"
     rf"|(?<![a-z])(?:confident|sure|certain)\s?(?:\(|at\s|:\s){_OPENED}{_VALUE.replace('(?P<', '(?P<after_')}",
     re.IGNORECASE,
 )
-_OF_A_DENIAL = re.compile(
-    rf"[^.;,\n]{{0,60}}?(?:{phrases('confidence.denied')})"
-    rf"(?![^.;\n]{{0,60}}(?:{any_of(['but'], ['而是'])}))",
-    re.IGNORECASE,
-)  # "80% sure that it is not A"
+_OF_A_DENIAL = compiled("confidence.of_a_denial")
 _ASKED = re.compile(phrases("confidence.asked"), re.IGNORECASE)
 _PERCENTAGE = re.compile(rf"{_VALUE}", re.IGNORECASE)
-_ANSWER_LABEL = rf"(?:(?i:{any_of(entry('options.answer_labels')[:1])})|{entry('options.answer_labels')[1]})\W{{0,4}}"
+_ANSWER_LABEL = entry("confidence.answer_label")
 _ANSWER = re.compile(rf"(?:^|(?<=\n)|(?<=[;,.]\s))\W{{0,4}}{_ANSWER_LABEL}[^\n]{{0,200}}")
 _ALONE = re.compile(rf"(?:^|(?<=\n))[\s(~]{{0,3}}{_VALUE}[\s).]{{0,3}}(?=\n|$)", re.IGNORECASE)
-_BESIDE_LETTER = re.compile(
-    rf"(?:^|(?<=\n))\W{{0,4}}(?:{_ANSWER_LABEL})?(?i:option\s)?[A-Z](?![A-Za-z'])"
-    rf"(?:[.):]\s(?P<words>[^\n%0-9]{{1,80}})[(;]\s?|[\s.,;:()/=-]{{1,4}}){_VALUE}[\s).]{{0,3}}(?=\n|$)"
-)
-_SCALE = re.compile(
-    r"\(?(?:(?:on )?(?:a |the )?scale )?(?:of |from |between )?(?<![0-9.])0\s?%?\s?(?:-|~|to|and|至|到)\s?"
-    r"(?:100\s?%|100(?![0-9])|1(?![0-9.])\s?%?)\)?",
-    re.IGNORECASE,
-)  # the scale itself, as in the prompt
-_OTHER_SCALE = re.compile(
-    rf"(?:scale\s(?:of|from)\s|(?:{phrases('confidence.labels')})\s?\()"
-    r"[01]\s?(?:-|~|to|至|到)\s?(?:5|10)(?![0-9.%])",
-    re.IGNORECASE,
-)
+_BESIDE_LETTER = compiled("confidence.beside_letter", 0)
+_SCALE = compiled("confidence.scale")
+_OTHER_SCALE = compiled("confidence.other_scale")
 
 
 _CUT = "0123456789.,-~\u2013 "

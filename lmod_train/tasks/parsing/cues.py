@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from lmod_train.core.vocabulary import any_of, entry, phrases
+from lmod_train.core.vocabulary import compiled, entry, phrases
 
 _LEAD = r"(?:^|[\n.;。；,!?|]|\s-\s)\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
 
@@ -24,16 +24,11 @@ def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 FINAL = re.compile(phrases("discourse.final"), re.IGNORECASE)
 CORRECTION = re.compile(f"{_LEAD}(?:{phrases('discourse.corrections')})", re.IGNORECASE)
 CONCLUSION = re.compile(f"{_LEAD}(?:{phrases('discourse.conclusions')})", re.IGNORECASE)
-_LABEL = f"(?:{any_of(entry('labels.explanation_labels'))})"
+_LABEL = entry("cues.label")
 EXPLANATION = re.compile(rf"{_LABEL}[\"']?\s{{0,3}}[:=]|(?<=\n){_LABEL}\s-\s", re.IGNORECASE)
-_AGAIN = re.compile(
-    rf"(?:\n|[.;。]\s{{0,3}})(?P<head>[^\n.;。]{{1,80}}?;\s{{0,3}}){_LABEL}\s{{0,3}}[:=]", re.IGNORECASE
-)
+_AGAIN = compiled("cues.again")
 _LEAD_IN = re.compile(r"\n[\s\"'(\[{*•-]{0,6}(?:[0-9]{1,2}[.)]\s?)?$")
-_LINK = re.compile(
-    r"[\s:=\-,]{0,9}(?:(?:is|should be|would be|that|it is|it's)(?![a-z])[\s:=\-,]{0,9})?[是为]?[\s:]{0,9}",
-    re.IGNORECASE,
-)
+_LINK = compiled("cues.link")
 
 
 def final_statement(text: str) -> str | None:

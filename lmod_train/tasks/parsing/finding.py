@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import SIGNS, Finding
 from lmod_train.tasks.parsing.choice import read_slot
@@ -22,14 +22,9 @@ from lmod_train.tasks.parsing.stance import WINDOW, clauses, contains_negation, 
 from lmod_train.tasks.parsing.structure import Slot
 
 _LOGICAL = re.compile(r"(?<![a-z])(?:true|false|yes)(?![a-z])", re.IGNORECASE)
-_BARE = re.compile(
-    r"(?<![\w-])(?:TRUE|FALSE|[Tt]rue(?=\W{0,9}$|[,:)])|[Ff]alse(?=\W{0,9}$|[,:)]))(?![\w-])"
-)  # not "a true scar"
-_NUMBERED = r"(?:[0-9]{1,2}[.)]\s{1,3})?"
-_OTHER_LABEL = re.compile(
-    rf"(?:^|[.;。])\W{{0,9}}{_NUMBERED}(?!(?i:answer|verdict|diagnosis|result|label)\b)"
-    r"[^\W\d][^:=\n]{0,60}[:=][^:=]{0,9}$"
-)
+_BARE = compiled("finding.bare", 0)
+_NUMBERED = entry("finding.numbered")
+_OTHER_LABEL = compiled("finding.other_label", 0)
 _LONGEST_LABEL = 200
 """Number of characters that hold every match of `_OTHER_LABEL`, so that a long text is not searched at each word."""
 _LABEL = re.compile(
@@ -38,18 +33,10 @@ _LABEL = re.compile(
     r"(?=\s{0,3}(?:$|[\"'.;,\n)}。]))",
     re.IGNORECASE,
 )
-_GENERAL = re.compile(
-    r"answer|verdict|diagnosis|result|label|output|prediction|statement|response|decision|image|patient|question"
-    r"|conclusion|class|condition|disease|presence|present|decision|judge?ment|assessment|reading|call|choice|opinion"
-    r"|答|判断|判定|结论|结果|诊断|选择",
-    re.IGNORECASE,
-)
+_GENERAL = compiled("finding.general")
 _BARE_FIRST = re.compile(r"\W{0,9}(?:true|false)\W{0,9}[;.,\n]", re.IGNORECASE)
 _EITHER = r"(?:\s?/\s?|,?\s(?:or|versus|vs\.?)\s(?:an?\s)?|或者?|还是)"
-_HAS = (
-    r"(?:(?:patient|subject|person|he|she|eye)\s(?:likely |probably |clearly |definitely |also )?"
-    r"(?:has|have|suffers from|is diagnosed with|shows|presents with)\s(?:an?\s|signs of\s)?|患者(?:患)?有)"
-)
+_HAS = entry("finding.has")
 """The wording of the question, "this patient has"."""
 _ANSWER = (
     rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*entry('answers.yes')[:4], *entry('answers.no')[:4]])})"
@@ -162,12 +149,7 @@ def _with_text_before(part: str, own: re.Pattern[str]) -> Iterator[tuple[re.Matc
         yield word, before
 
 
-_LAST_WORD = re.compile(
-    r"(?:(?:i'd|i would|i'll|i will|to) (?:answer|say|go with|choose|pick|conclude|mark (?:this|it) as)"
-    r"|(?:hence|thus|therefore|so|answer)[,:]?|labell?ed|answer (?:is|would be))\s"
-    r"(?:clearly |probably |most likely )?(?P<word>(?-i:TRUE|FALSE))(?=\W{0,4}(?:$|[.;\n]))",
-    re.IGNORECASE,
-)
+_LAST_WORD = compiled("finding.last_word")
 
 
 def _stated_last(head: str, condition: str, choices: Sequence[str]) -> str | None:

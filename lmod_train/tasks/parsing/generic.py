@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.core.vocabulary import entry, phrases
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 
 _NAME = pattern_of(form for term in CONDITIONS if term.name != "normal" for form in forms_of(term.name))
-_OPENS = r"(?:^\W{0,4}|[,:(]\s{0,2})(?:(?:and|while|whereas|but|that|because)\s)?"
-_KIND = rf"(?:(?:{phrases('generic.quantifiers')})\s){{0,3}}"
-_SUBJECT_NOUN = rf"(?:{'|'.join(entry('generic.subjects.en'))})"
-_HAS = rf"{_SUBJECT_NOUN}s?\swith(?:out)?\s"
-_IN = re.compile(
-    rf"(?:{_OPENS}in|(?<![a-z])(?:than|as|unlike) in)\s{_KIND}(?:{_HAS})?{_KIND}$", re.IGNORECASE
-)  # "in glaucoma", "whereas in eyes without advanced glaucoma"
-_IN_NAMED = re.compile(
-    rf"^\W{{0,4}}(?i:in|unlike)\s(?i:{_KIND})(?i:{_HAS})?{_NAME}(?:\s{_SUBJECT_NOUN}s?)?(?![-\w])"
-    rf"|^\W{{0,4}}在{_NAME}(?:患者)?(?:中|里|时)"
-)  # "In AMD, drusen are seen"
-_WOULD = re.compile(
-    r"^\W{0,4}(?:the\s)?(?:signs?|features?|findings?|changes|things|what)\s(?:(?:that|which)\s)?would\s", re.IGNORECASE
-)
+_OPENS = entry("generic.opens")
+_KIND = entry("generic.kind")
+_SUBJECT_NOUN = entry("generic.subject_noun")
+_HAS = entry("generic.has")
+_IN = compiled("generic.in")
+_IN_NAMED = compiled("generic.in_named", 0, name=_NAME)
+_WOULD = compiled("generic.would")
 _ARTICLE = re.compile(r"^\W{0,4}(?:an?|the|any|every)\s$", re.IGNORECASE)
 _AT_START = re.compile(rf"{_OPENS}{_KIND}$", re.IGNORECASE)
 _INDEFINITE = re.compile(rf"{_OPENS}(?:an?|any|every|each)\s{_KIND}(?P<has>{_HAS})?{_KIND}$", re.IGNORECASE)

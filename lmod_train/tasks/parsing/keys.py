@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.layouts import CellKind, short_label
@@ -66,23 +66,10 @@ _ROLES: dict[Role, re.Pattern[str]] = {
     "answer": _keys(entry("labels.answers.en"), entry("labels.answers.zh")),
     "type": _keys(entry("labels.types.en"), entry("labels.types.zh")),
 }
-_THING = "(?:answer|diagnosis|option|choice|condition|finding|disease|letter)"
-_DENIED_KEY = re.compile(
-    rf"(?:(?:the|my|an?) )?(?:{_THING}s? (?:is |are )?)?(?:considered and )?(?:not|wrong|incorrect|excluded?"
-    rf"|ruled out|rejected|eliminated"
-    rf"|dismissed|least likely|unlikely|absent|not the)(?: {_THING}s?)?"
-    "|(?:答案|诊断|选项)?(?:排除|错误|不选|未见|否定|不是|并非)的?(?:选项|答案|诊断|疾病|项)?"
-)  # "answer is not", "least likely diagnosis"
+_DENIED_KEY = compiled("keys.denied_key", 0)
 _NAMED = re.compile(pattern_of(form for term in CONDITIONS for form in forms_of(term.name)))
-NEUTRAL = re.compile(
-    r"arguments?|args|param(?:eter)?s?|inputs?|data|function|tools?|tool calls?|payload|report|content|message"
-    r"|json|body"
-    r"|response format|properties|en|zh|english|chinese|eye|left|right|od|os|exam|image|patient"
-)
-OWN_NAMES = re.compile(
-    r"(?:\w{1,20} )?(?:stage|grade|level|icdr|sdrg|sex|gender|age|age group|age range|letter)|分期|分级|性别"
-    r"|年龄组?|年龄段"
-)
+NEUTRAL = compiled("keys.neutral", 0)
+OWN_NAMES = compiled("keys.own_names", 0)
 
 
 def is_known(name: str) -> bool:

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.structure import Slot
 
-_LEAD = (
-    r"(?:(?:(?:the|my|your)\s)?(?:final\s)?(?:answer|verdict|judge?ment|label|rating|decision|conclusion|result)"
-    r"(?:\sis\b|\s?[:=-])\s?|(?:最终)?(?:判断|结论|回答|答案|结果)\s?(?:是|为|[:=-])?\s?)?"
-)
+_LEAD = entry("label.lead")
 _MARKS = r"[\s\"'()\[\]{}.,;:!。、-]{0,9}"
 
 

@@ -11,41 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.objects import Group, Node, Word
 
-_TAG = re.compile(
-    r"<\s?(?P<close>/)?\s?(?P<name>[^\W\d][\w .:\-]{0,40}?)"
-    r"(?:\s(?:selected|checked))?(?:\s[\w-]{1,20}\s?=\s?[\"']?(?P<of>[^\"'<>\n=]{1,60})[\"']?)?(?:\s[\w-]{1,20}\s?=\s?[\"']?[^\"'<>\n=]{1,60}[\"']?){0,3}\s?>"
-)
+_TAG = compiled("layouts.tag", 0)
 _LONGEST_CONTENT = 4000
 _LONGEST_ROW = 4000
 _RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{2,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
 _ON, _OFF = "".join(entry("characters.boxes")["on"]), "".join(entry("characters.boxes")["off"])
-_BOX = re.compile(
-    rf"\[\s?(?P<x>[xX*{entry('characters.marks')['yes']}])\s?\]|(?P<none>\[[ _]?\])|\(\s?(?P<radio>[xX*{entry('characters.marks')['yes']}●•◉⦿])\s?\)"
-    rf"|(?P<hollow>\([ _]?\))"
-    rf"|(?P<on>[{_ON}])\ufe0f?|(?P<off>[{_OFF}])\ufe0f?|(?P<yes>[{entry('characters.marks')['yes']}])\ufe0f?|(?P<no>[{entry('characters.marks')['no']}])\ufe0f?"
-)
+_BOX = compiled("layouts.box", 0)
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
-_BULLET = r"(?:(?:[-*•>#+]{1,6}|[0-9]{1,2}[.)])\s{1,3}){0,3}"
-_FIELD = re.compile(
-    rf"\s{{0,9}}{_BULLET}[*_\"'(\[#|{{]{{0,5}}\s?(?P<key>(?:\d{{1,3}}(?=\s?[*_\"'\])]{{0,4}}\s?[:=])|[^\W\d_])[^\n:=;|?!。]{{0,80}}?|[#])"
-    r"(?P<tail>[*_\"')\]]{0,5})\s{0,3}(?:[-=]{1,2}>|[:=|]{1,2})[*_]{0,3}"
-)
-_DASHED = re.compile(
-    rf"\s{{0,9}}{_BULLET}[*_\"'(\[]{{0,5}}(?P<key>[^\W\d_][^\n:=;|?!。,-]{{0,40}}?)[*_\"')\]]{{0,5}}\s-{{1,2}}\s"
-)
-_PAIR = re.compile(
-    r"(?:^|(?<=[\n(]))\s{0,3}(?P<q>[\"']?)(?P<key>[^\W\d][^\n,:;|\"'()]{1,60}?)(?P=q)\s?[,;]\s?(?P<q2>[\"']?)(?P<value>[^\n,:;|\"'()]{1,20})(?P=q2)"
-    r"(?=\s{0,3}(?:[,;)\n]|$))",
-)  # a row of two cells: "AMD","no"
-_HEADING = re.compile(
-    rf"\s{{0,3}}{_BULLET}[*_\"'#]{{0,5}}\s?(?P<key>[^\W\d_][^\n:=;|?!。.,]{{0,40}}?)[*_\"'#]{{0,5}}\s{{0,3}}$"
-)
-_SEPARATOR = re.compile(
-    r"[;\n]|&(?=[\w%-]{1,40}=)|\s\|\s(?=[^\n:=|]{1,40}[:=])|\s-{1,2}\s(?=[^\W\d_][^\n:=|]{0,30}[:=])|(?<=\?)\s{1,3}(?=[^\W\d_][^\n:=?]{0,30}[:=])|(?<!\b[A-Ha-h])(?<!\b[0-9])(?<!\.)\.(?=\s|$)|\.(?=\s[^\W\d_][^\n:=|.;]{0,40}[:=])|。"
-)
+_FIELD = compiled("layouts.field", 0)
+_DASHED = compiled("layouts.dashed", 0)
+_PAIR = compiled("layouts.pair", 0)
+_HEADING = compiled("layouts.heading", 0)
+_SEPARATOR = compiled("layouts.separator", 0)
 _COMMA = re.compile(r",(?=\s{0,3}[*_\"'(]{0,3}[^\W\d_][^\n:=;,|?!.。]{0,40}(?:[-=]>|[:=]))")
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.confidence import without_confidence
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
@@ -17,14 +17,7 @@ from lmod_train.tasks.parsing.stance import stance, statements
 from lmod_train.tasks.parsing.structure import decode
 
 _UNIT = "|".join(sorted((re.escape(u) for names in entry("units.units") for u in names), key=lambda u: (-len(u), u)))
-_DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}(?=\.[0-9])|[0-9]{1,3}(?:\.[0-9]{3}){1,4}(?=,[0-9])|[0-9]{1,15})"
-_NUMBER = re.compile(
-    rf"(?<![\w.,/])(?P<limit>(?:[<>≤≥]=?|{'|'.join(entry('units.limits'))})\s{{0,2}})?(?P<minus>-|minus\s)?"
-    rf"(?P<whole>{_DIGITS})(?:(?P<sign>[.,])(?P<part>[0-9]{{1,9}}))?(?P<power>\s?(?:e|[x×*]\s?10\s?\^)\s?[+-]?[0-9]{{1,2}})?"
-    rf"(?P<range>\s?(?:-|~|\bto\b|\bbis\b|\bor\b|\band\b|至|到|或)\s?-?(?=[0-9]))?(?P<fraction>\s?/\s?[0-9]{{1,9}})?"
-    rf"(?:\s{{0,2}}(?P<unit>{_UNIT})(?![^\W\d_]))?(?P<more>\s(?:{'|'.join(entry('units.open'))})(?![a-z]))?(?![0-9])",
-    re.IGNORECASE,
-)
+_NUMBER = compiled("number.number", unit=_UNIT)
 _SPREAD = re.compile(r"\s?(?:±|\+/?-)\s?[0-9]{1,9}(?:[.,][0-9]{1,9})?")
 _ITEM = re.compile(r"(?m)^\s{0,3}[0-9]{1,2}[.)]\s(?=\D)")
 _LINE = re.compile(r"(?:^|;)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]{1,1000})", re.I | re.M)

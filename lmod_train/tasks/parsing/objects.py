@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from lmod_train.core.vocabulary import compiled, entry
+
 DEEPEST = 24
 """Depth of nesting beyond which an object is not read."""
 
@@ -39,12 +41,8 @@ class Group:
 
 Node = Word | Group
 
-_KEY = r"[^\W\d][^\n\"'{}\[\]:=;,|]{0,60}?"
-_OPENS = re.compile(
-    rf"\{{(?:\s{{0,40}}(?:\"[^\"\n]{{0,200}}\"|'[^'\n]{{0,200}}'|[0-9]{{1,9}}|{_KEY})\s{{0,3}}[:=]|\s{{0,40}}[\"'][^\n]{{0,200}}?[\"']"
-    r"\s{0,9}\}|\s{0,9}\})"
-    r"|\[\s{0,40}(?:\{|\(\s{0,3}[0-9\"']|[\"'][^\n]{0,200}?[\"']\s{0,9}[\],])"
-)
+_KEY = entry("objects.key")
+_OPENS = compiled("objects.opens", 0)
 _LATEX = re.compile(r"\\[a-zA-Z]{1,20}$")
 _BLANK = re.compile(r"(?:\s{1,200}|//[^\n]{0,300}|/\*[^*]{0,300}\*/){0,20}")
 _BARE_KEY = re.compile(rf"(?P<key>[0-9]{{1,9}}|{_KEY})\s{{0,3}}(?P<sign>[:=])")

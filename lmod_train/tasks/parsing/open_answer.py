@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from lmod_train.core.types import Reply, Unparsed
-from lmod_train.core.vocabulary import entry, phrases
+from lmod_train.core.vocabulary import compiled, phrases
 from lmod_train.tasks.parsing.refusal import is_refusal
 from lmod_train.tasks.parsing.repetition import split_repetition
 from lmod_train.tasks.parsing.stance import clauses
@@ -14,12 +14,7 @@ from lmod_train.tasks.parsing.thinking import strip_thinking
 _APOLOGY = re.compile(rf"\W{{0,9}}(?:{phrases('refusals.apologies')})[\s,.!:，。！]{{0,4}}", re.IGNORECASE)
 _COURTESY = re.compile(rf"\W{{0,9}}(?:{phrases('refusals.courtesies')})", re.IGNORECASE)
 _BARE = re.compile(phrases("refusals.bare"), re.IGNORECASE)
-_HIDDEN = re.compile(
-    rf"(?:see|seen|visuali[sz]ed?|view|examined?|assess(?:ed)?)\s(?:\w{{1,20}}\s){{0,3}}?(?:{entry('eye_parts.eye_parts')})(?![a-z])"
-    r".{0,60}(?:because of|due to|by|through)"
-    r"\s|(?:窥|看)不(?:清|见|到)(?!.{0,6}图)",
-    re.IGNORECASE,
-)  # "the macula cannot be seen due to haemorrhage" is a finding
+_HIDDEN = compiled("open_answer.hidden")
 _SHORT = 24
 """Letters beside "unknown" up to which it is the answer; a Chinese character counts as four."""
 _LONGEST = 2000

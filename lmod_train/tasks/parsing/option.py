@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import phrases
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.confidence import without_confidence
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
@@ -25,7 +25,7 @@ from lmod_train.tasks.parsing.stance import clause_spans, stance
 from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
 
 _SIGN = f"(?:{LETTER}|{TEXT})"
-_MARKS = r"[\s\"'()\[\]{}:=,-]{0,6}"
+_MARKS = entry("option.marks")
 _LEAD = rf"{_MARKS}(?:(?:{phrases('options.leads')}){_MARKS}){{0,6}}"
 _JOIN = rf"[ \"'()\[\],:/&+、%0-9-]{{0,9}}(?:(?:{phrases('options.joins')})[ \"'(,:/-]{{0,3}}){{0,4}}"
 _OWN_TEXT = rf"{LETTER}(?:[\"')\]]{{0,2}}\s?[.):,-]{{0,2}}\s{{0,2}}[\"'(\[]{{0,2}}{TEXT})"
@@ -36,27 +36,12 @@ _WHOLE = rf"(?!{_JOIN}{_ONE}(?!{_IS_WRONG}))"  # the group is all of "A, B", and
 _ENDED = r"(?=[\"')\]}]{0,4}\s{0,3}(?:$|[.,;:!()\[\n-]|\||" + phrases("options.reasons") + r"|[0-9]))"
 _SLOT = re.compile(rf"{_LEAD}(?P<group>{_GROUP.pattern}){_WHOLE}{_ENDED}", re.IGNORECASE)
 _ALONE = re.compile(rf"(?:(?<=\n)|(?<=[.;])){_MARKS}(?P<group>{_GROUP.pattern}){_MARKS}(?=[.;\n]|\Z)", re.IGNORECASE)
-_ITEM = re.compile(
-    rf"(?:^|(?<=\n))\W{{0,4}}(?:option\s|选项)?(?P<letter>{LETTER})(?:\s?[.):、]|\s-\s|(?=\s?{TEXT})|(?=\s?\n))[^\n]{{0,400}}",
-    re.IGNORECASE,
-)
-_JUDGED = re.compile(
-    rf"(?:^|(?<=[\n;,.])|(?<=[;,.]\s))[\s\"'(*-]{{0,4}}(?:option\s|选项)?(?P<letter>{LETTER})[\s.):,(-]{{0,5}}(?:{TEXT})?[\s.):,(-]{{0,5}}"
-    rf"(?:(?P<yes>{phrases('options.yes')})|(?P<no>{phrases('options.no')}))",
-    re.IGNORECASE,
-)
-_STRONG_BEFORE = re.compile(
-    rf"(?:{phrases('options.strong')}){_MARKS}"
-    rf"(?:(?:{phrases('options.leads')}){_MARKS}){{0,4}}$",
-    re.IGNORECASE,
-)
+_ITEM = compiled("option.item")
+_JUDGED = compiled("option.judged")
+_STRONG_BEFORE = compiled("option.strong_before")
 _STRONG_AFTER = re.compile(rf"[\"')\]]{{0,3}}\s?(?:选?项)?(?:{phrases('options.strong_after')})", re.IGNORECASE)
 _WRONG_AFTER = re.compile(rf"[\"')\]]{{0,3}}\s?(?:{phrases('options.wrong_after')})", re.IGNORECASE)
-_NOT_CHOSEN = re.compile(
-    r"不(?:应该?|能|会|该|可)?选(?:择)?(?:选项)?\s?$|(?<![a-z])(?:except|excluding|other than|but not"
-    r"|apart from)\s(?:for\s)?(?:option\s)?$",
-    re.IGNORECASE,
-)
+_NOT_CHOSEN = compiled("option.not_chosen")
 _STEP = re.compile(rf",\s?(?={phrases('options.steps')})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"\W{0,6}(?:or(?![a-z])|或)", re.IGNORECASE)
 _REACH = 80
@@ -91,10 +76,7 @@ def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
 
 _JUDGED_YES = re.compile(rf"\W{{0,3}}(?:{phrases('options.yes')})\W{{0,3}}", re.IGNORECASE)
 _JUDGED_NO = re.compile(rf"\W{{0,3}}(?:{phrases('options.no')}|[0-9.%?]{{1,5}})\W{{0,3}}", re.IGNORECASE)
-_LONE_KEY = re.compile(
-    r"(?:image )?quality|grade|severity|location|region|lesions?|management|treatment|step|stage|level|class"
-    r"|decision|[a-z]{2}"
-)
+_LONE_KEY = compiled("option.lone_key", 0)
 _LETTER_NAME = re.compile(r"(?:option |choice |选项)?([A-Za-z])[.)]?")
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from lmod_train.core.option_letters import LETTERS
-from lmod_train.core.vocabulary import any_of, entry, phrases
+from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.tasks.parsing.normalise import normalise
 
 OF_LETTER, OF_TEXT = 0xA000, 0xA040
@@ -25,24 +25,12 @@ MOST_OPTIONS = ord(OTHERS) - OF_TEXT
 """Options that have a sign each; without letters there may be as many."""
 
 _TAKEN = dict.fromkeys((*range(OF_LETTER, OF_LETTER + len(LETTERS)), *range(OF_TEXT, ord(OTHERS) + 1)), " ")
-_CAPITAL = re.compile(
-    r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][-'])(?<![A-Za-z]\.)(?P<letter>[A-Z])(?![A-Za-z0-9_]|[-'][A-Za-z0-9]|\.[A-Za-z])"
-)
+_CAPITAL = compiled("option_signs.capital", 0)
 _SMALL_ALONE = re.compile(r"(?P<before>\W{0,6})(?P<letter>[a-z])(?P<after>\W{0,6})")
-_SMALL = re.compile(
-    rf"(?P<before>(?:{any_of(('option', 'choice', 'answer', 'letter'), ('答案', '选项?'))})"
-    r"(?:\s(?:is|would be|should be)\s|\s?[:=]\s?|[是为]|\s)[\s\"'(\[]{0,4}(?:option\s)?)"
-    r"(?P<letter>[a-z])(?P<after>(?=[\"')\]]{0,3}\s?(?:$|[\n;.,])))",
-    re.IGNORECASE,
-)
+_SMALL = compiled("option_signs.small")
 _OPTION = re.compile(r"(?P<before>(?<![a-z])option\s[\"'(]?)(?P<letter>[a-z])(?P<after>(?![a-z0-9'-]))", re.IGNORECASE)
-_SEVERAL = re.compile(
-    rf"(?P<before>\A\W{{0,6}}|(?:{any_of(('option', 'choice', 'answer', 'letter'), ('答案', '选项?'))})\s?[:=是为]?\s?)"
-    r"(?P<letters>[A-Z]{2,6})(?=\W{0,6}(?:\Z|\n))"
-)  # "AB", of a model that takes several options
-_RATIO = re.compile(
-    r"(?:C\s?[/:]\s?D|A\s?[/:]\s?V)(?=\s?(?:ratio|比|of|is|was|[=<>~≈0-9]|about|around|at\s))", re.IGNORECASE
-)  # cup to disc, artery to vein
+_SEVERAL = compiled("option_signs.several", 0)
+_RATIO = compiled("option_signs.ratio")
 _NO_LETTER_BEFORE = re.compile(rf"(?:{any_of(entry('options.before_no_letter'))})[.\s]{{1,2}}$", re.IGNORECASE)
 _NO_LETTER_AFTER = re.compile(rf"[.\s]{{1,2}}(?:{any_of(entry('options.after_no_letter'))})", re.IGNORECASE)
 _CUE = re.compile(any_of(("option", "options", "choice", "letter"), ("选项?",)) + r"\W{0,4}$", re.IGNORECASE)
@@ -164,9 +152,7 @@ def _words(texts: Iterable[str]) -> str:
 _JOIN = r"\s?(?:/|,|-|\bto\b|\bor\b|\band\b|,\s(?:or|and))\s?(?:the\s)?"
 _OR = rf"(?:\s?[(,]?\s?(?:[/~&-]|{phrases('options.second')})){{1,4}}\s?(?:the\s|an?\s)?"
 _ENDED_SHORT = r"(?=\s?(?:\Z|[\n.,;:!?)\]/。-]|(?:or|and)\b))(?![.,][0-9])"
-_NUMBERED = re.compile(
-    r"(?P<head>[^\n]{0,200}?)(?<![a-z0-9])(?P<number>[0-9]{1,4}|[ivx]{1,4})(?![a-z0-9])(?P<tail>[^0-9]{0,40})"
-)
+_NUMBERED = compiled("option_signs.numbered", 0)
 
 
 def in_full(text: str, choices: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
@@ -143,11 +143,7 @@ def parse_yes_no(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), k
 
 _ASKED = "\ua470"
 """Stands for what is asked; of the Yi script, and no option's sign."""
-_POLAR = re.compile(
-    rf"(?P<before>^\W{{0,6}}|[\n:;=|{{]\W{{0,6}})(?:(?P<yes>{'|'.join(entry('other_languages.yes'))})|(?:{'|'.join(entry('other_languages.no'))}))"
-    r"(?=[*_`]{0,3}\s{0,3}(?:$|[,.;:!\n\"'|)}]))",
-    re.IGNORECASE,
-)
+_POLAR = compiled("own_choice.polar")
 
 
 def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
@@ -163,10 +159,7 @@ def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
     yield from found
 
 
-_LINE = re.compile(
-    r"(?:^|[.;]\s)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]{1,1000}|(?:\n[^\n]{1,200}){1,40})",
-    re.IGNORECASE | re.MULTILINE,
-)
+_LINE = compiled("own_choice.line", re.IGNORECASE | re.MULTILINE)
 
 
 def _of_slot(words: Words, slot: Slot) -> Iterator[tuple[int | None, bool]]:
@@ -191,9 +184,4 @@ def _of_prose(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
                 yield index_of(mention[0]), found == "asserted"
 
 
-_NONE = re.compile(
-    r"\W{0,9}(?:answer\W{1,4})?(?:none(?: of (?:them|these|the (?:above|choices|options|findings)))?"
-    r"(?: (?:apply|applies|(?:is|are) (?:present|visible|seen)))?|nothing|no|keine?r?s?(?: davon)?|aucune?|ningun[oa]?"
-    r"|nenhuma?|\[\s?\]|以上都?(?:没有|不是|无)|都?没有|均?无)\W{0,9}",
-    re.IGNORECASE,
-)
+_NONE = compiled("own_choice.none")

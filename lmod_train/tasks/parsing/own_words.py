@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.forms import spellings, term_of
 from lmod_train.tasks.parsing.keys import role_of
@@ -236,11 +236,7 @@ def spelled(text: str) -> str:
 
 _BLANK = r"[\s_]{1,9}|(?<=[^\W_])[\s_]?-[\s_]?(?=[^\W_])"
 _IN_BRACKETS = re.compile(r"\s?\([^()]{1,40}\)$")
-_NEGATION = re.compile(
-    r"^(?:no|non|not|without|kein(?:e|en|er)?|ohne|pas d[e']|sans|sin|sem|nao)[\s-]{1,3}|^(?:没有|未见|无|非)"
-    r"|\s{1,3}(?:absent|negative)$",
-    re.IGNORECASE,
-)
+_NEGATION = compiled("own_words.negation")
 _LEVEL = re.compile(r"(?P<head>[^\W\d][^\d]{0,30}?\s)(?P<number>[0-9]{1,3})")
 _LATIN = "[A-Za-z0-9]"
 
@@ -263,15 +259,9 @@ def _form(text: str, written: str) -> str:
     return start + words + (rf"(?!{_LATIN}|-{_LATIN}|[.,][0-9]|\+)" if re.search(f"{_LATIN}$", text) else "")
 
 
-_TICKS = entry("characters.marks")["yes"] + entry("characters.boxes")["on"]
+_TICKS = entry("own_words.ticks")
 _OR = r"(?:[,;/|]|(?<=\s)(?:or|and|oder|und|ou|et|o|y|e)(?=\s)|[或和、])"
-_BEFORE = "|".join(
-    rf"(?<={before})"
-    for before in (
-        r"[\n:;.=|\"'(\[<]\s", r"[\n:;.=|\"'(\[<]", r"\bis\s", rf"[{_TICKS}]\s", rf"[{_TICKS}]\ufe0f\s",
-        rf"{TEXT}[,;/|]\s", rf"{TEXT}[,;/|]", rf"{TEXT}\s/\s", rf"{TEXT}\sor\s", rf"{TEXT}\sand\s", rf"{TEXT}\soder\s",
-    )
-)  # fmt: skip
+_BEFORE = entry("own_words.before")
 
 
 def _in_slot(forms: Iterable[str]) -> re.Pattern[str]:
@@ -305,17 +295,6 @@ _EXPLAINED = _field("|".join(entry("other_languages.explanations")))
 _ENGLISH = tuple(
     (re.compile(rf"(?<![^\W_])(?:{found})(?![^\W_])", re.I), e) for found, e in entry("other_languages.english")
 )
-_SAID_NO = re.compile(
-    rf"(?P<sign>{TEXT})\s?[:=]\s?(?:no|false|absent|negative|{'|'.join(entry('other_languages.no'))}|否|无)(?=\W|$)",
-    re.IGNORECASE,
-)
-_NEGATED_BEHIND = re.compile(
-    rf"(?P<sign>{TEXT})(?:\s(?!(?:{entry('other_languages.joins')})\s)[^\W\d]{{1,12}}){{0,3}}?\s"
-    rf"(?:{entry('other_languages.not_behind')})(?![^\W_])",
-    re.IGNORECASE,
-)
-_RUN = re.compile(
-    rf"(?:^|(?<=[\n;.,]))\W{{0,6}}(?:answer|答案|结论|诊断)\W{{1,6}}{TEXT}"
-    rf"(?:[\s*.]{{0,4}}(?:[;,/|\n]|\sor\s|\sand\s|\soder\s|\sund\s)[\s*•-]{{0,6}}{TEXT}(?=[\s.,;*]{{0,4}}(?:$|\n|{TEXT}|or\s|[;,/|]))){{1,25}}",
-    re.IGNORECASE,
-)
+_SAID_NO = compiled("own_words.said_no")
+_NEGATED_BEHIND = compiled("own_words.negated_behind")
+_RUN = compiled("own_words.run")

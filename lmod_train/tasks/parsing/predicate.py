@@ -5,33 +5,16 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from lmod_train.core.vocabulary import any_of, entry, phrases
+from lmod_train.core.vocabulary import any_of, compiled, entry
 from lmod_train.core.vocabulary.findings import Finding
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 from lmod_train.tasks.parsing.generic import is_generic_about_part
 from lmod_train.tasks.parsing.slots import slot_after
 from lmod_train.tasks.parsing.stance import WINDOW, clauses
 
-_BE = r"\s?(?:is|are|was|were|appears?|looks?|seems?|does|do|did)"
-_TOGETHER = (
-    r"\s(?:and|or)\s(?:the\s)?(?:\w{1,12}\s)?\w{1,12}(?=\s(?:are|were|look|appear)(?![a-z]))"  # "macula and disc are"
-)
-_HAVE = r"\s(?:has|have|had)(?: an?)?(?=\s\w{1,20}\s(?:appearance|look))"  # "has a normal appearance"
-_PARENTHESIS = rf",\s(?:{'|'.join(entry('discourse.parentheses_after_subject.en'))}),(?={_BE}(?![a-z]))"
-_NOT = rf"n't|\s?(?:{phrases('negation.reversals')})"
-_OF_THIS = r"\s(?:of|in)\s(?:this|the)\s(?:(?:right|left)\s)?(?:fundus|eye|image|patient|retina|photograph)"
-_LINK = (
-    rf"(?:结构|形态|外观|走行|走形|走向|管径)?(?:{_TOGETHER}|{_PARENTHESIS})?"
-    rf"(?:{_OF_THIS})?(?:{_BE}|{_HAVE}|\s?[:=]\s?|\?\s|\s-\s)?(?P<not>{_NOT})?(?: (?:be|look|appear|seem|considered))?"
-    r"(?: (?:too|very|unusually|abnormally|definitely|somewhat|clearly|slightly"
-    r"|markedly|moderately|entirely|completely|quite|really))?(?: to be| as)?\s?"
-    r"(?:明显|可见|存在|出现|显著|轻度|稍|略|有)?"
-)
-_CALLED = re.compile(
-    rf"(?:(?:(?<![a-z])(?:not|never|hardly)|n't)\s(?:\w{{1,12}}\s)?|(?:{phrases('negation.called_wrong')})\s)"
-    rf"(?:{phrases('negation.call_verbs')})\s(?:[\w']{{1,12}}\s){{0,3}}$",
-    re.IGNORECASE,
-)  # "I would not call the", "it would be wrong to describe this"
+_TOGETHER = entry("predicate.together")
+_LINK = entry("predicate.link")
+_CALLED = compiled("predicate.called")
 _NOT_A = re.compile(r"(?:(?<![a-z])(?:not|hardly|anything but|far from)|n't)\s(?:an?|the)\s$", re.IGNORECASE)
 _OR_OTHER = re.compile(r"\s?(?:/|(?:n?or|versus|vs)\s|或者?|还是)\s?(?:ab)?(?:normal|正常|异常)", re.IGNORECASE)
 _NOT_ANY = r"(?<![a-z])(?:not|never|cannot|hardly|without|\w{1,7}n't)"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.core.vocabulary.structures import TYPE_SLOT
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, last
@@ -15,75 +15,29 @@ from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.spelling import correct_labels, nearest
 from lmod_train.tasks.parsing.structure import PLACE, Slot, decode
 
-_ID = r"(?P<ids>[0-9]{1,9}(?:\s?(?:,|&|and|和|、)\s?[0-9]{1,9}(?![.:)\]]?\s?[a-z0-9]{2})){0,30})"
-_TYPE = r"(?:type|label|structure|class|类型|结构|类别)"
-_REGION = r"(?:region|bounding box|box|area|label|区域|框|编号|序号)"
-_REQUESTED = re.compile(
-    rf"(?:{_REGION}[\s_]?(?:ids?|编号|no\.?|number)?|编号|(?<![a-z])id)[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
-    rf"[;,.|:-]{{0,2}}\s{{0,3}}[\"'{{(<]{{0,4}}(?:region[\s_])?{_TYPE}[\"']?\s?(?:[:=|-]|is)\s?",
-    re.IGNORECASE,
-)
-_NAMED = re.compile(
-    rf"{_REGION}s?(?:\swith(?:\sthe)?)?[\s_]?(?:ids?|编号|no\.?|number|(?:labell?ed|numbered|marked)(?:\s(?:as|with|by))?)?[\"']?\s?[:=#]?\s?[\"'\[(<]?\s?{_ID}[\"'\])>]?\s?"
-    r"(?:[:=|>;,-]{1,2}|is|are|shows?|contains?|represents?|marks?|depicts?|denotes?|encloses?|outlines?|highlights?|surrounds?|frames?|encircles?|covers?|"
-    r"corresponds to|appears to be|为|是|(?=(?:the|an?)\s))\s?",
-    re.IGNORECASE,
-)
-_LISTED = re.compile(
-    r"(?:^|[\n,;{|]|\s(?=\[[0-9]))[\s\-•(\[{\"'#]{0,8}(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]]{0,4}\s?(?:[:=|.>)、\]-]{1,2})\s?(?:(?:type|类型|结构)\s?[:=]\s?)?(?=[\"'(\[]?[^\W\d])"
-)
-_HASHED = re.compile(
-    r"(?:#|(?<![a-z])no\.\s?)(?P<ids>[0-9]{1,9})(?![0-9])[\"')\]:.=]{0,3}\s{0,3}(?:(?:is|are|shows)\s|为|是)?(?=[\"'(\[]?[^\W\d])",
-    re.IGNORECASE,
-)  # "#1 optic disc"
-_LOOSE = re.compile(
-    r"(?:^|[\s,;(\[号框]|(?<=\sR)|(?<=^R))(?P<ids>[0-9]{1,2})\s?(?:[:.)、=(]{1,2}|(?:is|are|marks|shows|type)(?=\s)|为|是)\s?(?:the\s|an?\s)?"
-    r"(?=[^\W\d])",
-    re.IGNORECASE,
-)
+_REGION = entry("regions.region")
+_REQUESTED = compiled("regions.requested")
+_NAMED = compiled("regions.named")
+_LISTED = compiled("regions.listed", 0)
+_HASHED = compiled("regions.hashed")
+_LOOSE = compiled("regions.loose")
 """A number and a choice in running text; a region only if there are several."""
 _BRACKETED = re.compile(rf"{_REGION}[\s_]?(?P<ids>[0-9]{{1,9}})\s?[(]\s?(?=[^\W\d])", re.IGNORECASE)
 """A region with its type in brackets; only if the type is a choice."""
 _TIGHT = re.compile(r"(?:^|[\n\s,;.、{|])(?P<ids>[0-9]{1,9})(?:\s?[:.)、]|为|是)?\s?(?=[\u4e00-\u9fff])")
 """A number in front of a Chinese word; a region only if the word is a choice."""
-_NUMBER_BEHIND = re.compile(
-    rf"\s?\((?:{_REGION}\s?)?(?P<n>[0-9]{{1,9}})\)"
-    rf"|\s?(?:is|are|=|:|是|为|在|对应)\s?(?:in\s|the\s)?{_REGION}\s?(?P<m>[0-9]{{1,9}})(?![0-9]|[.][0-9])",
-    re.IGNORECASE,
-)  # "optic disc (1)", "the optic disc is region 1"
-_REVERSED = re.compile(
-    rf"(?<![a-z]){_TYPE}[\"']?\s?[:=]\s?(?P<type>[^\n;{{}}|]{{1,60}}?)[\"']?\s?[;,]\s?[\"']?(?:region[\s_]?)?id[\"']?\s?[:=]\s?"
-    r"[\"']?(?P<ids>[0-9]{1,9})",
-    re.IGNORECASE,
-)
+_NUMBER_BEHIND = compiled("regions.number_behind")
+_REVERSED = compiled("regions.reversed")
 _END = re.compile(r"[\n;(\[{}\]|]|\.(?:\s|$)|\s[\-–—]\s|。|；|\bexplanation|\bjustification", re.IGNORECASE)
-_LIGHT = re.compile(
-    r"^(?:(?:the|an?|it|is|this|likely|probably|clearly|type|structure|region|of|be|to|appears|most|my answer"
-    r"|again|also)"
-    r"\s{1,3}){1,9}",
-    re.IGNORECASE,
-)
+_LIGHT = compiled("regions.light")
 _NEXT = re.compile(r",?\s(?:and|while|whereas)(?:\sthe)?$", re.IGNORECASE)  # "Box 1 is the iris and box 2 ..."
-_DECORATION = re.compile(
-    r"(?:\s?/(?:type|structure|label|answer|region)|[^\w)\]])$", re.IGNORECASE
-)  # a closing tag, an emoji
+_DECORATION = compiled("regions.decoration")
 _AND = re.compile(r",\s?(?:and\s)?|;\s?|\sand\s|[、和]", re.IGNORECASE)
-_MAY_FOLLOW = re.compile(
-    r"\s{0,3}(?:$|:\s|(?:rather than|instead of|as opposed to|(?:and )?not)\s"
-    r"|[,.:;/]?\s?(?:handpiece|instrument|tool|device|probe|tip|region|area|structure|layer|boundary|in|of"
-    r"|which|with|that|at|on|located|is|are|was|as|seen|shown|"
-    r"because|and is|区域?|区)(?![a-z])|,(?=[\s\u4e00-\u9fff])|\.$)",
-    re.IGNORECASE,
-)
+_MAY_FOLLOW = compiled("regions.may_follow")
 _OPENING = re.compile(r"[\s\"'(\[:=\-,]{0,9}")
 _REGIONS = re.compile(r"^\s{0,3}(?:the )?(?:regions?|boxes|areas|区域)\s?[:]\s{0,3}$", re.IGNORECASE | re.MULTILINE)
-_ANSWER = re.compile(
-    r"^\s{0,3}(?:(?:final )?answer|result|结论|答案|结果)\s?[:=]\s{0,3}(?=[0-9#(])", re.IGNORECASE | re.MULTILINE
-)
-_NUMBERED = re.compile(
-    rf"[^0-9\n]{{0,30}}?[0-9]{{1,9}}(?:\s?(?:,|&|and|和|、)\s?[0-9]{{1,9}}){{0,30}}[^\w]{{0,4}}(?:{_TYPE}|号?{_REGION}|answer|label)?",
-    re.IGNORECASE,
-)
+_ANSWER = compiled("regions.answer", re.IGNORECASE | re.MULTILINE)
+_NUMBERED = compiled("regions.numbered")
 _LONGEST_TYPE = 80
 _WORDS_OF_A_TYPE = 6
 
@@ -263,8 +217,6 @@ def _structure(words: str, choices: tuple[str, ...]) -> str:
     return known.name if known and known.name not in choices else " ".join(words.casefold().split())[:_LONGEST_TYPE]
 
 
-_BOX_ZH = "(?:边界框|边框|方框|矩形框|框选?区域?|区域|框)"
-_COLOUR = f"(?:(?:{'|'.join(entry('structures.colours'))})色?)"
 _HAN = "".join(word for word in entry("numerals.numerals") if not word.isascii())
 _WORDS = {
     word: n
@@ -272,33 +224,12 @@ _WORDS = {
     if word.isascii() and len(word) > 2 and set(word) - set("ivx")
 }
 _ORDINALS = {word: n for n, word in enumerate(entry("numerals.ordinals"), 1)}
-_N = rf"[0-9]{{1,9}}|[{_HAN}](?![{_HAN}])"
-_CHINESE = re.compile(
-    rf"第\s?(?P<nth>{_N})\s?(?:号|个)?\s?{_BOX_ZH}"
-    rf"|(?<![0-9{_HAN}])(?P<named>{_N})\s?号\s?(?:的\s?)?{_BOX_ZH}?"
-    rf"|(?:编号|序号|标号|标记|标注|数字|标有|标示)(?:为|是)?\s?[\"']?(?P<marked>{_N})[\"']?\s?号?(?:标记|标注|标示)?的?\s?{_BOX_ZH}"
-    rf"|{_COLOUR}?{_BOX_ZH} ?[(]?(?P<after>{_N})(?![0-9])[)]?"
-)
+_CHINESE = compiled("regions.chinese", 0, han=_HAN)
 _TOGETHER = re.compile(r"(?<=[0-9])\s?(?P<and>[和、及与,])\s?(?:以及)?区域(?=[0-9]{1,9}(?:[和、及与]|分别))")
-_VERB_ZH = re.compile(
-    r"(?<=[0-9])\s?(?:中|内|里|处)?\s?所?(?:标示|标注|标记|框选|框出|显示|指示|表示|代表|对应|包含)(?:的|了|于)?"
-    r"(?:(?:部位|结构|区域)的?)?(?:是|为)?"
-    r"|(?<=[0-9])\s?(?:中|内|里|处|应该?|分别|的?(?:内容|结构|类型))(?:的?(?:结构|区域|部位))?(?:是|为)"
-)
-_RATHER = re.compile(
-    r"(?:不是|并非)[^,;。\n是]{1,12}?,?\s?而是|(?<![a-z])is\snot\s(?:the\s|an?\s)?[^.;\n]{1,40}?,?\sbut\s(?:rather\s)?",
-    re.IGNORECASE,
-)  # "is not the cup but the disc"
-_COLOURED = re.compile(
-    rf"(?<=[0-9])\s?\({_COLOUR}\s?(?:框|(?:bounding )?box|one)?\)"
-    r"(?=\s?(?:[:=,;是为-]|is|show|contain))",
-    re.IGNORECASE,
-)
-_ENGLISH = re.compile(
-    rf"(?<![a-z])(?:(?P<nth>{'|'.join(_ORDINALS)})\s(?:numbered |labell?ed )?(?:bounding )?(?:box|region)"
-    rf"|(?:box|region|area)\s(?P<after>{'|'.join(_WORDS)}))(?![a-z])",
-    re.IGNORECASE,
-)
+_VERB_ZH = compiled("regions.verb_zh", 0)
+_RATHER = compiled("regions.rather")
+_COLOURED = compiled("regions.coloured")
+_ENGLISH = compiled("regions.english")
 
 
 def normalise_numbering(text: str) -> str:

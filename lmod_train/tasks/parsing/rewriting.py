@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
-from lmod_train.core.vocabulary import any_of, entry, phrases
+from lmod_train.core.vocabulary import any_of, compiled, entry
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.sexes import SEXES
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
@@ -60,10 +60,7 @@ def split_contrasts(text: str) -> str:
 
 
 _HAN = "(?:糖尿病|高血压)性?"
-_JOIN = (
-    r"(?:\s?/\s?|,\s|,?\s(?:and/or|or|and|nor|not|but not|rather than|instead of|as opposed to|versus|vs\.?)\s|"
-    r"\s?&\s?)"
-)
+_JOIN = entry("rewriting.join")
 
 
 def _shared(names: Iterable[str]) -> dict[str, list[str]]:
@@ -83,11 +80,7 @@ def _pattern(last: str, attributes: Iterable[str]) -> re.Pattern[str]:
 _LATIN = tuple(
     (_pattern(last, attributes), last) for last, attributes in _shared(term.name for term in CONDITIONS).items()
 )
-_AFTERTHOUGHT = re.compile(
-    r"[.;!,]\s{1,3}(?:(?:hm{1,3}|well|but|wait|or),?\s)?or\s(?:(?:rather|maybe|perhaps|is it|should it be),?\s)"
-    r"(?P<other>[^?.;!\n]{1,40})\?",
-    re.IGNORECASE,
-)
+_AFTERTHOUGHT = compiled("rewriting.afterthought")
 _CHINESE_COORDINATION = re.compile(f"{_HAN}(?=(?:、|或者?|和|及|与|以及|还是|而非|而不是){_HAN}视网膜病变)")
 
 
@@ -108,19 +101,12 @@ def expand_coordination(text: str) -> str:
     return _CHINESE_COORDINATION.sub(lambda m: f"{m[0]}视网膜病变", text)
 
 
-_ITEM = r"(?:\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])\s{0,3}[^\n]{1,120}(?:\n|$))"
-_LIST = re.compile(
-    rf"(?P<head>[^\n]{{2,120}}?)(?:[:：]|(?<=findings))\s{{0,3}}\n(?P<items>{_ITEM}{{1,20}})", re.IGNORECASE
-)
+_ITEM = entry("rewriting.item")
+_LIST = compiled("rewriting.list")
 _LISTED = re.compile(rf"(?:[:：]|findings)\s{{0,3}}\n{_ITEM}", re.IGNORECASE)  # the end of `_LIST`, found faster
 _IN_LINE = re.compile(r"(?P<head>[^\n.;。]{2,80}?)[:：]\s{0,3}(?P<items>[^\n.;:。]{2,200})")
-_DENIES = re.compile(
-    phrases("negation.denials") + r"|(?<![a-z])(?:negative|not present|absent|ruled out)(?![a-z])|阴性|均未见",
-    re.IGNORECASE,
-)
-_LEAVES_OPEN = re.compile(
-    r"differential|rule out|risk|suspect|consider|possib|could|might|to exclude|鉴别|待排|可能|疑似", re.IGNORECASE
-)
+_DENIES = compiled("rewriting.denies")
+_LEAVES_OPEN = compiled("rewriting.leaves_open")
 _BEGINNING = re.compile(r"(?P<mark>^\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])?\s{0,3})(?=\w)", re.MULTILINE)
 
 
@@ -157,14 +143,8 @@ def _word_for(head: str) -> str:
     return "possible " if _LEAVES_OPEN.search(head) else "no " if _DENIES.search(head) else ""
 
 
-_PARENTHESIS = re.compile(
-    rf"(?<=[a-z])(?P<verb>\s(?:is|are|was|were|has|have|had|be|shows?|seems?|appears?|suggests?|(?:does|do|did|is|are|can|would)(?:\snot|n't))),\s"
-    rf"(?:{'|'.join(entry('discourse.parentheses_after_verb.en'))}),\s",
-    re.IGNORECASE,
-)
-_EXAMPLES = re.compile(
-    r",\s(?:such as|including|like|for example|for instance|namely)\s[^,.;:\n]{1,100},(?=\s[a-z])", re.IGNORECASE
-)
+_PARENTHESIS = compiled("rewriting.parenthesis")
+_EXAMPLES = compiled("rewriting.examples")
 
 
 def without_parentheses(text: str) -> str:
@@ -181,30 +161,10 @@ def without_parentheses(text: str) -> str:
     return _EXAMPLES.sub("", _PARENTHESIS.sub(r"\g<verb> ", text))
 
 
-_THINKS = (
-    r"(?:wrote|thought|said|put|answered|believed|assumed|read|took|had|called|leaned|considered|suspected|noted"
-    r"|marked|guessed|judged|chose|picked|graded|labell?ed|classified|estimated)"
-)
-_THOUGHT = r"[^\n;.!?]{1,120}?"
-_END = r"(?=[,.]{0,3}\s(?:but|however|yet|though)(?![a-z])|\s-\s|[;\n!?]|\.(?:\s|$)|$)"
-_EARLIER = r"(?:at first|first|initially|originally|previously)"
-_ENGLISH = re.compile(
-    rf"(?<![a-z])(?:(?:i|we)\s(?:had\s)?{_EARLIER}\s{_THINKS}|{_EARLIER},?\s(?:i|we)\s{_THINKS}"
-    rf"|my\s(?:first|initial|original)\s(?:idea|impression|thought|guess|answer|reading|instinct|diagnosis)\swas)\s"
-    rf"{_THOUGHT}{_END}",
-    re.IGNORECASE,
-)
-_CHINESE_RETRACTION = re.compile(
-    r"我?(?:最初|起初|一开始|开始时|原本|本来|原先|先前|初看)我?(?:时)?,?我?(?:误)?(?:认为|以为|判断|觉得|考虑|判定|写|答|怀疑|想)"
-    r"[^\n;。!?,]{1,60}?(?=,?(?:但|不过|然而|可是|后来)|[,;。!?\n]|$)"
-)
-_DENIED_LATER = re.compile(
-    r"(?:^|(?<=[\n.;!。]))[^\n.;!?。]{1,200}[.;,!]\s{0,3}(?:but |however,? "
-    r"|then again,? )?(?:no,? )?(?:actually,? )?(?:it|this|that)\s?"
-    r"(?:is not|isn't|was not|wasn't|'s not|does not|doesn't)(?: really| actually)?(?=\s?(?:[.;!\n]|$))"
-    r"|(?:^|(?<=[\n;。!]))[^\n;。!?,]{1,60},\s?(?:但|其实|实际上|事实上|现已?|最终|后来|却|可){0,3}(?:并?不是|(?:被)?否定|(?:被)?排除|否认|并非如此)(?:了|的)?(?=[.。;!\n]|$)",
-    re.IGNORECASE,
-)  # "This is glaucoma. No, it isn't."
+_THINKS = entry("rewriting.thinks")
+_ENGLISH = compiled("rewriting.english")
+_CHINESE_RETRACTION = compiled("rewriting.chinese_retraction", 0)
+_DENIED_LATER = compiled("rewriting.denied_later")
 
 
 def without_retractions(text: str) -> str:
@@ -227,16 +187,8 @@ def _taken_back(thought: re.Match[str]) -> str:
     return "taken back" if alone else " "
 
 
-_HEALTHY = (
-    r"(?:(?:healthy|normal|intact|viable|neural|neuroretinal|visible|clear|foveal|red|nasal|temporal|superior|inferior)"
-    r"\s){0,3}(?:rim(?:\stissue)?|tissue|nerve\sfib(?:re|er)s?|reflex|neurons|axons|lens|retina|vision)"
-)
-_LOSS = re.compile(
-    rf"\s?[-:,]\s{{0,2}}(?:there\s(?:is|are)\s)?(?:no|not\s(?:a|any)(?:\s\w{{1,10}}\sof)?|hardly\sany|scarcely\sany"
-    rf"|barely\sany)\s{_HEALTHY}\s(?:at\sall\s)?(?:(?:is|are|has|have|can\sbe)\s)?(?:left|remain(?:s|ing|ed)?"
-    r"|surviv(?:es?|ing|ed)|preserved|to\sspeak\sof|seen|visible|present)(?:\sat\sall)?(?=\s?(?:$|[.,;\n]))",
-    re.IGNORECASE,
-)
+_HEALTHY = entry("rewriting.healthy")
+_LOSS = compiled("rewriting.loss")
 
 
 def without_losses(text: str) -> str:
@@ -249,11 +201,7 @@ def without_losses(text: str) -> str:
     return _LOSS.sub(";", text)
 
 
-_SIGNS = r"(?:\w{1,12}\s)?(?:evidence|signs?|traces?|indications?|features?|hint)"
-_NONE = (
-    rf"(?:none|(?:no|little|scant|hardly\sany|without(?:\sany)?|(?:not|cannot|\w{{1,7}}n't)\s(?:\w{{1,8}}\s){{0,2}}any)"
-    rf"\s{_SIGNS})"
-)
+_NONE = entry("rewriting.none")
 _OF_IT = re.compile(rf"(?<![a-z])(?P<none>{_NONE}\sof\s)(?:it|that|this)(?=\s?(?:$|[.,:;!\n]))", re.IGNORECASE)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import any_of, entry
+from lmod_train.core.vocabulary import any_of, compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
@@ -18,13 +18,7 @@ from lmod_train.tasks.parsing.stance import stance, statements
 from lmod_train.tasks.parsing.structure import Slot
 
 _WORDS = "|".join(word for word in entry("numerals.numerals") if word.isascii())
-_DEFINES = re.compile(
-    rf"(?:(?<![0-9.])[0-9]|(?<![a-z])(?:{_WORDS})\s)\s?[期级]?"
-    r"(?:means|stands for|denotes|signifies|is defined as|refers to|describes"
-    r"|corresponds to|equals|=|表示|代表|指)\s?"
-    r"(?:\w{1,12}\s){0,3}$",
-    re.IGNORECASE,
-)  # a definition of a scale: "0 means no retinopathy"
+_DEFINES = compiled("severity.defines", words=_WORDS)
 _SPAN = re.compile(r"[0-9]\s?[(（][^()（）]{1,60}[)）]\s?(?:to|through|up to|until|[-–—~至到])\s?[0-9]", re.IGNORECASE)
 """A definition of the ends of a scale: "from 0 (no retinopathy) to 4 (proliferative)"."""
 _NEAR = 60

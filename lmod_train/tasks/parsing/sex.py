@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lmod_train.core.types import Unparsed
+from lmod_train.core.vocabulary import compiled
 from lmod_train.tasks.parsing.choice import read_slot
 from lmod_train.tasks.parsing.choice_in_prose import choice_in_prose
 from lmod_train.tasks.parsing.clean import clean
@@ -14,29 +15,10 @@ from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.structure import Slot
 
-_FIELD = re.compile(
-    r"(?P<lead>^|[\n{,;.。；(|]|(?<=\s)or\s)[\s\-•(\[{\"']{0,6}"
-    r"(?:(?:the |my |this )?(?:(?:patient|person|subject|individual)(?:'?s)? |predicted "
-    r"|biological |estimated |likely |most |probable "
-    r"|presumed |apparent |inferred |suspected |self-reported ){0,3}(?:sex|gender)"
-    r"(?:\s(?:of|for)\s(?:the|this)\s(?:patient|person|subject|individual))?"
-    r"|(?:(?:该|此|这位|本)?(?:患者|病人|受检者|被检者|受试者|检查者)|预测|估计|推测|判断|最可能){0,2}的?性别(?:判断|预测|推测|估计|分类|判定)?(?:结果)?)"
-    r"(?:\s?/\s?age(?:\s?group)?)?[\"']?(?:\s[-–—](?=\s)|为|是)\s{0,3}[\"'(\[<]{0,4}",
-    re.IGNORECASE,
-)
+_FIELD = compiled("sex.field")
 _AGAIN = re.compile(r"(?:\s?(?:or|and|,))?\s?(?:sex|gender|性别)\s?[:=]\s?", re.IGNORECASE)
-_NAME = re.compile(
-    r"(?:(?:the|my|this|patient'?s?|person'?s?|subject'?s?|predicted|biological|estimated|likely|most|probable|final|inferred"
-    r"|apparent|is|answer) ){0,4}(?:sex|gender)(?: of (?:the|this) (?:patient|person"
-    r"|subject))?(?: ?/ ?age(?: ?group)?)?"
-    r"(?: (?:prediction|estimate|label|class))?"
-    r"|(?:该|此|这位|本|预测|估计|推测|判断|最可能|生物学)?(?:患者|病人|受检者)?的?性别(?:判断|预测|推测|估计|分类)?(?:结果)?"
-)
-_LETTER = re.compile(
-    r"(?P<label>^\W{0,9}|answer: )(?:(?P<male>m)|f)"
-    r"(?P<other>(?:\s?[/,&]\s?|\s(?:or|and)\s)(?:(?P<other_male>m)|f))?(?![\w'&])",
-    re.IGNORECASE,
-)
+_NAME = compiled("sex.name", 0)
+_LETTER = compiled("sex.letter")
 _OPEN = re.compile("男性?(?:还是|或者?)女性?|女性?(?:还是|或者?)男性?")  # a question, no statement
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import any_of, entry
+from lmod_train.core.vocabulary import any_of, compiled, entry
 from lmod_train.tasks.parsing.normalise import normalise
 
 Kind = Literal["yes", "no", "refused", "open"]
@@ -49,44 +49,21 @@ _KINDS = (
 _VALUE = re.compile(_KINDS, re.IGNORECASE)
 _BIT = rf"(?:(?P<yes>[1TY])|(?P<no>[0FN])){_NUMBER_STOP}"
 _DIGIT = re.compile(_BIT)  # and the first letters of TRUE and FALSE, in capitals
-_MARK = re.compile(
-    rf"(?:(?P<yes>[{entry('characters.marks')['yes']}])|(?P<no>[{entry('characters.marks')['no']}]))\ufe0f?"
-)
+_MARK = compiled("slots.mark", 0)
 _SIGN = re.compile(r"\s{0,3}:?\s{0,3}\(\s?(?:(?P<yes>\+)|(?P<no>-))\s?\)")  # clinical notation for present and absent
 _DASH = re.compile(r"(?P<open>--?)[\"'\]]?\s{0,3}(?=[;,|}\n]|$|\.(?:\s|$))")  # three are a ruler
 _SIGNED = re.compile(r"[:=|?\n\[(]")
 
-_CLOSERS = r"[\s\"'\])}]{0,6}"
-_BRACKET = r"(?:\([^()\n]{0,60}\)\s{0,3})?"
-_COPULA = r"(?:(?:is|are|was|were|be|been|has been)\s{1,3})?"
-_NOUN = (
-    r"(?:(?:status|diagnosis|present|presence|detected|visible|found|seen|evident|observed|answer|result|存在|诊断|情况)"
-    r"[\"']?\s{0,3})?"
-)
-_HYPHEN = r"-{1,3}(?!\s{0,3}(?:$|[\n.;,|}]))"
-_OPENERS = r"[\s\"'(\[{<*]{0,6}"
-_STRONG = re.compile(
-    rf"{_CLOSERS}{_BRACKET}{_COPULA}{_NOUN}{_CLOSERS}(?:[:=|]{{1,3}}|\.{{3}}|{_HYPHEN}|[(\[<])\s{{0,3}}(?:is\s)?{_OPENERS}"
-    rf"|{_CLOSERS}{_BRACKET}{_COPULA}{_NOUN}\n{_OPENERS}",
-    re.IGNORECASE,
-)
-_ANSWER = r"(?:(?:my |the )?(?:answer|a|答)\s?(?::|is)|i(?:\s?would|'d)?\s(?:say|think|answer))[\s,:]{1,3}"
-_QUESTION = re.compile(
-    rf"[^?\n;:|。]{{0,80}}\?[\s\"'*:|]{{0,6}}(?:{_HYPHEN}\s?)?(?:{_ANSWER})?{_OPENERS}",
-    re.IGNORECASE,
-)
-_ABSENT = re.compile(
-    r"(?<![a-z])(?:absent|missing|lacking|negative|excluded|ruled out|free)(?![a-z])|不存在|阴性|排除", re.IGNORECASE
-)
+_CLOSERS = entry("slots.closers")
+_BRACKET = entry("slots.bracket")
+_NOUN = entry("slots.noun")
+_STRONG = compiled("slots.strong")
+_QUESTION = compiled("slots.question")
+_ABSENT = compiled("slots.absent")
 _ASKED = re.compile(r"[\s\"')\]}>]{0,3}\?")  # "X TRUE?" is a question and no answer
 _CALLED_WRONG = re.compile(r"\s(?:would be|is|was)\s(?:wrong|incorrect|mistaken|untrue)(?![a-z])", re.IGNORECASE)
 _WEAK = re.compile(rf"{_CLOSERS}{_BRACKET}[<\[]?", re.IGNORECASE)
-_WEAK_VALUE = re.compile(
-    rf"(?P<refused>{any_of(entry('answers.slot_refused.en'))}{_STOP})"
-    rf"|(?P<open>(?:{any_of(['maybe', 'possible', 'perhaps'])}|\?){_STOP})"
-    rf"|(?P<yes>{any_of(['true', 'yes', 'positive'])}{_STOP})|(?P<no>{any_of(['false', 'no', 'negative'])}{_STOP})",
-    re.IGNORECASE,
-)
+_WEAK_VALUE = compiled("slots.weak_value", stop=_STOP)
 _ALTERNATIVE = re.compile(r"[\s\"')\]]{0,3}(?:/|\||(?:or|and)(?![a-z])|[或和及])\s{0,3}[\"'(\[]?", re.IGNORECASE)
 
 

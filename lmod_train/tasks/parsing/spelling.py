@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from lmod_train.core.vocabulary import compiled
 from lmod_train.tasks.parsing.forms import plain
 
 _FAR = 3
@@ -85,11 +86,7 @@ def nearest(word: str, meant: Mapping[str, str]) -> str | None:
     return ranked[0][0]
 
 
-_FIELD = re.compile(
-    r"(?:^|(?<=\n))\W{0,4}(?:(?P<label>[a-z]{5,12})[\"']?\s?[:=]\s{0,3}[\"']?)?(?P<value>[a-z][a-z \-]{3,38}[a-z])"
-    r"(?=[\"']?\s{0,3}(?:[;.,\n]|$))",
-    re.IGNORECASE,
-)
+_FIELD = compiled("spelling.field")
 _LABELS = {label: label for label in ("disease", "diagnosis", "answer", "condition")} | {"diseases": "disease"}
 _REGION = re.compile(r"(?<![a-z])(?P<word>[a-z]{5,8})(?=[\s_](?:ids?|no|number)?\s?[:#]?\s?[0-9])", re.IGNORECASE)
 _TYPE = re.compile(r"(?<![a-z])(?P<word>[a-z]{3,5})(?=\s?[:=])", re.IGNORECASE)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
@@ -27,68 +27,29 @@ _NOT_ME += (
 _NOT_ME += r"|take)(?![a-z])))"  # "the stage I would give" is no stage one
 _NUMERAL = rf"{_NOT_ME}(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
 _NUMBER = rf"(?P<r>r)?(?P<number>{_NUMERAL})(?![.][0-9])(?:(?:st|nd|rd|th)(?![a-z]))?(?:m[0-9])?"
-_STOP = r"(?=\s{0,3}(?:$|[,;:/)\]}\"'.!?|\n~期级阶-]))"
+_STOP = entry("stage.stop")
 _RELABELLED = rf"(?:(?:{_LATIN_LABEL})\s{{0,2}}(?:[:=]\s{{0,2}})?)?"
 _JOIN = rf"(?:-|/|~|,|&|(?:to|or|and|through)(?![a-z])|[或至到和、])\s{{0,3}}{_RELABELLED}"
 _OTHER = (
     rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
 )
 _TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
-_UNIT = rf"(?P<unit>\s{{0,3}}(?:{entry('numerals.units')}))?"
-_THIS = r"(?:\s(?:this|it|the hole|the eye|the image)\s(?:as|at|to be))?"  # "I would stage this as 3"
-_SEPARATOR = (
-    _THIS
-    + r"(?:\s(?:number|no\.?))?[\"')\]}]{0,3}\s{0,3}(?:[:=|-]|(?:is|of|are)(?![a-z])|为|是)?\s{0,3}[\"'(\[{<]{0,3}\s?"
-)
-_STATED = re.compile(
-    rf"(?<![a-z])(?:{_LATIN_LABEL}|{_HAN_LABEL})(?![a-z]){_SEPARATOR}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE
-)
-_STATED_HAN = re.compile(
-    rf"(?P<other>(?:[0-9]{{1,2}}|[{_HAN}])\s?[期级]?\s?[-~/、至到或]\s?)?第?\s?(?P<number>[0-9]{{1,9}}|[{_HAN}]|[ivxIVX]{{1,4}})\s?(?:期|级|阶段)"
-)
-_GRADED = re.compile(
-    r"(?<![a-z])(?:stag|grad|rat|scor|classif|assess|judg|assign|plac|label|put|mark)(?:e|ed|l?led|y|ied)?(?:\s(?:it|(?:this|the)(?:\s[\w-]{1,15}){0,7}?))?"
-    rf"\s(?:as|at|to be|to|in|an?)(?:\s(?:an?|being))?\s(?:{_LATIN_LABEL})?\s?{_NUMBER}{_TAIL}{_UNIT}",
-    re.IGNORECASE,
-)  # "I grade this eye as 4"
-_CHOSEN = re.compile(
-    r"(?<![a-z])(?:go with|settle (?:on|for)|opt for|choose|pick|say)\s(?:an?\s)?"
-    r"(?P<number>[0-9]{1,2})(?=\s?(?:$|[,;)]))",
-    re.IGNORECASE,
-)  # "I'd go with 2"
-_BETWEEN = re.compile(
-    rf"(?<![a-z])between\s(?:(?:{_LATIN_LABEL})s?\s){_NUMERAL}\sand\s(?:(?:{_LATIN_LABEL})\s)?{_NUMERAL}(?!\s?(?:{entry('numerals.units')}))",
-    re.IGNORECASE,
-)
+_UNIT = entry("stage.unit")
+_SEPARATOR = entry("stage.separator")
+_STATED = compiled("stage.stated", han_label=_HAN_LABEL, latin_label=_LATIN_LABEL, number=_NUMBER, tail=_TAIL)
+_STATED_HAN = compiled("stage.stated_han", 0, han=_HAN)
+_GRADED = compiled("stage.graded", latin_label=_LATIN_LABEL, number=_NUMBER, tail=_TAIL)
+_CHOSEN = compiled("stage.chosen")
+_BETWEEN = compiled("stage.between", latin_label=_LATIN_LABEL, numeral=_NUMERAL)
 _FIELD_BETWEEN = re.compile(rf"^\W{{0,4}}(?:somewhere\s)?between\s(?={_NUMERAL}\sand\s)", re.IGNORECASE)
-_BOUND = re.compile(
-    r"(?:at least|at most|no (?:more|less) than|beyond|(?:worse|better|higher|lower|more|less) than|short of"
-    r"|above|below|up to|至少|至多|超过|低于)\s{0,3}(?:an?\s)?$",
-    re.IGNORECASE,
-)
-_ORDINAL = re.compile(
-    r"(?<![a-z0-9])(?P<number>first|second|third|fourth|[0-9]{1,2}(?=st|nd|rd|th))(?:st|nd|rd|th)?(?=[\s-](?:stage|grade))",
-    re.IGNORECASE,
-)
+_BOUND = compiled("stage.bound")
+_ORDINAL = compiled("stage.ordinal")
 _R_LEVEL = re.compile(r"(?<![A-Za-z0-9])R(?P<number>[0-9])(?![0-9.])")  # of the Scottish scale
 _ALONE = re.compile(rf"\W{{0,9}}(?<![+-]){_NUMBER}{_TAIL}{_UNIT}\W{{0,9}}", re.IGNORECASE)
-_FIELD = re.compile(
-    r"(?:^|[\n{,;|.])\s{0,5}[\"'\-•(\[]{0,4}\s?(?:(?:the|my|this|its|final|predicted|overall)\s){0,3}(?:[a-z]{1,20}\s){0,4}?"
-    rf"(?:(?:{_LATIN_LABEL}|answer)(?![a-z])|(?:分期|分级|阶段|答案|级别|等级|结果|结论|判断)(?:结果|等级|级别)?)(?:\s(?:of|for|i|we|that)(?:\s[\w()-]{{1,20}}){{1,14}}?)?[\"')\]]{{0,3}}\s{{0,3}}"
-    r"(?:(?:is|are|(?:would|should|must) be)(?![a-z])|为|是)\s{0,3}",
-    re.IGNORECASE,
-)  # "the stage of the macular hole is"
-_STAGE_NAME = re.compile(
-    rf"(?!(?:i|we|he|at|initial|first|previous|earlier|next|max(?:imum)?|min(?:imum)?|not|no|excluded?|other"
-    rf"|possible)(?![a-z]))(?:[a-z()'/]{{1,20}} ){{0,5}}?(?:{_LATIN_LABEL})"
-    r"(?: (?:number|value|label|result|code))?(?: (?:of|for|i|we|that)(?: [\w()']{1,20}){1,14}?)?(?: \([^()]{0,20}\))?"
-    rf"|[^\W\da-z]{{0,12}}(?:{_HAN_LABEL}|级别|等级)(?:结果|等级|级别)?|(?:icdr|sdrg|gass)(?:分期|分级|等级|级别)(?:结果)?"
-)
+_FIELD = compiled("stage.field", latin_label=_LATIN_LABEL)
+_STAGE_NAME = compiled("stage.stage_name", 0, han_label=_HAN_LABEL, latin_label=_LATIN_LABEL)
 _RANGE = re.compile(r"\W{0,3}(?:[<>≤≥]\s?[0-9]{1,2}(?!\s?>)|[0-9]\s?:\s?[0-9])")  # "> 2", "2 → 3"
-_DEFINED = re.compile(
-    r"\s{0,2}(?:requires|needs|means|stands for|denotes|signifies|is defined as|refers to|describes|表示|代表|指)",
-    re.IGNORECASE,
-)
+_DEFINED = compiled("stage.defined")
 _NOT_STATED = re.compile(r"\s{0,3}(?:\?|(?:only\s)?(?:if|unless|provided)(?![a-z]))", re.IGNORECASE)
 _FIELD_END = re.compile(r"[\n;}|。]|[.](?=\s|$)|$")
 _FIRST = re.compile(rf"[\s\"'(\[{{<:]{{0,6}}{_NUMBER}{_TAIL}{_UNIT}", re.IGNORECASE)

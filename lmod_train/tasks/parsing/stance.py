@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from lmod_train.core.vocabulary import entry, phrases
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.tasks.parsing.cues import last
 from lmod_train.tasks.parsing.generic import is_generic
 
@@ -28,31 +28,12 @@ _THAT = re.compile(r"(?<![a-z])that(?![a-z])[^,]{0,80}$", re.IGNORECASE)
 _HEDGE = re.compile(phrases("hedging.hedges"), re.IGNORECASE)
 _CONDITIONAL = re.compile(phrases("hedging.conditionals"), re.IGNORECASE)
 _ASSERTION = re.compile(phrases("assertion.assertions"), re.IGNORECASE)
-_DENIED_SUSPICION = re.compile(
-    rf"(?:{phrases('negation.denials')})\s{{0,3}}(?:\w{{1,20}}\s){{0,2}}"
-    rf"(?:{phrases('hedging.suspicions')})\s{{0,3}}(?:\w{{1,20}}\s){{0,3}}$",
-    re.IGNORECASE,
-)
-_HEADING = re.compile(
-    rf"\W{{0,4}}(?:(?:an?|the|this)\s)?"
-    r"(?:(?:fundus\s)?(?:image|photo(?:graph)?|picture|scan)\s(?:of|showing)\s(?:an?\s)?)?"
-    rf"(?:(?:right|left|human|adult)\s)?(?:{'|'.join(entry('generic.subjects.en'))})\swith\s"
-    r"(?:(?:an?|early|advanced|mild|signs of)\s){0,2}",
-    re.IGNORECASE,
-)  # "An eye with glaucoma."
+_DENIED_SUSPICION = compiled("stance.denied_suspicion")
+_HEADING = compiled("stance.heading")
 _FIELD = re.compile(r"[,:;|({\[]")
 _SCOPE_END = re.compile(phrases("negation.scope_ends") + r"|(?<!following)(?<!\sof):", re.IGNORECASE)
 _LIST = re.compile(entry("negation.list_words"), re.IGNORECASE)
-_LINK = (
-    r"(?:,[^,.:\n]{1,60},\s{1,3}(?=(?:is|are|was|were)\s)"  # "drusen, both hard and soft, are noted"
-    r"|,\s{0,3}(?=(?:no|not|none|absent|negative|false|"
-    r"(?:very |highly |quite )?unlikely|improbable|doubtful|ruled out|excluded|(?:已)?排除|不存在|阴性|"
-    r"未见|未发现|无|没有|否)(?:\s{0,3}(?:$|[.;])|"  # "drusen, none."
-    r"\s(?:evidence|signs?|features?|indications?|present|seen|detected|visible|found|observed)(?![a-z]))))?"
-    r"[\s\"'\])}]{0,6}(?:\([^()]{0,80}\)\s{0,3})?(?:[:=->]{1,3}\s{0,3})?"
-    r"(?:(?:is|are|was|were|has|have|been|be|can|could|appears?|seems?|looks?|to|also|clearly|"
-    r"therefore|thus|hence|accordingly|definitely|safely|confidently|reasonably|would|considered|deemed|most|very|highly|quite|all|both|a|an)\s{1,3}){0,4}"
-)
+_LINK = entry("stance.link")
 _HEDGED_AFTER = re.compile(
     r"[\s\"'\]):]{0,6}(?:" + phrases("hedging.hedged_after").replace(r" )(?![a-z])", r" )") + ")",
     re.IGNORECASE,
@@ -60,20 +41,9 @@ _HEDGED_AFTER = re.compile(
 _DENIED_AFTER = re.compile(_LINK + "(?:" + phrases("negation.denied_after") + ")", re.IGNORECASE)
 _ASSERTED_AFTER = re.compile(_LINK + "(?:" + phrases("assertion.asserted_after") + ")", re.IGNORECASE)
 _PART = re.compile(rf"(?<![a-z])(?:{entry('eye_parts.eye_parts')})(?![a-z])", re.IGNORECASE)
-_CHOSEN = re.compile(
-    r",\s?(?:(?:so|hence|thus|therefore|and)\s)?(?:[^,.]{0,40}\s)?I(?:\swould|'d)?"
-    r"\s(?:pick|choose|select|answer|opt for|go with|vote for)\s"
-    r"|,\s?(?:因此|所以|故)?(?:我)?(?:属于?|考虑为?|诊断为?|判断为|归为|选择)",
-    re.IGNORECASE,
-)  # the answer follows, and is not about the parts before it
-_NOT_WHOLE = re.compile(
-    rf"\s{{1,3}}(?!(?:{entry('eye_parts.whole_eye_after')})(?![a-z]))[a-z]|-[a-z]|范围|大小|形态|色泽|值", re.IGNORECASE
-)
-_OF_PART = re.compile(
-    r"\s{1,3}(?:in|of|on|within|at|for)\s{1,3}(?:\w{1,30}\s{1,3}){0,4}?"
-    + f"(?:{entry('eye_parts.eye_parts')})(?![a-z])",
-    re.IGNORECASE,
-)
+_CHOSEN = compiled("stance.chosen")
+_NOT_WHOLE = compiled("stance.not_whole")
+_OF_PART = compiled("stance.of_part")
 
 
 def clause_spans(text: str) -> list[tuple[int, int]]:
@@ -119,45 +89,14 @@ def statements(text: str) -> list[str]:
 _NEGATOR = re.compile(phrases("negation.negators"), re.IGNORECASE)
 _NEUTRAL = re.compile(phrases("negation.neutral"), re.IGNORECASE)
 _NEITHER = re.compile(r"(?<![a-z])neither(?P<one>[^.;:]{1,80}?)\snor(?![a-z])", re.IGNORECASE)
-_REACH_END = re.compile(
-    rf"[,:;|({{\[、]|{phrases('negation.scope_ends')}|{phrases('negation.reach_ends')}",
-    re.IGNORECASE,
-)
+_REACH_END = compiled("stance.reach_end")
 
 
-_NEGATED_BEHIND = re.compile(
-    r"[\s\"')\]]{0,3}(?:\w{1,12}\s){0,2}?(?:cannot|(?:can|could|is|was|does|did|has|should|would)(?: not|n't)"
-    r"|never)(?!\s(?:only|just|merely|in doubt|in question))(?![a-z])"
-    r"|[\s\"')\]]{0,3}(?:的|诊断|征象|表现){0,2}(?:不(?!仅|但|同|规则|均)|未|无法|难以)"
-    r"|[^,.;:]{0,40}?(?<![a-z])(?:in (?:neither|no) |nowhere)"
-    r"|\W{1,4}(?:no|not|none|false|absent|negative|wrong|incorrect)(?![a-z])(?!\s\w)|-(?:free|like)(?![a-z])",
-    re.IGNORECASE,
-)  # "a diagnosis of glaucoma cannot ..."
-_CALLED_FALSE = re.compile(
-    r"\s(?:is|are|was|were) (?:present|seen|there|visible|found)[\"']?\s?(?:here )?(?:is|was|would be) (?:wrong"
-    r"|incorrect|false|untrue|mistaken|an error)",
-    re.IGNORECASE,
-)  # "the claim that drusen are present is false"
-_EVIDENCE = (
-    r"signs?|evidence|features?|findings?|indicati(?:ons?|ve)|suggestive|suspicion|cases?|diagnos[ie]s|presence|pictures?|appearance"
-    r"|patterns?|stages?|forms?|types?|degree|typical|characteristics?|changes?|symptoms?|criteria|extent|amount|number|areas?|spots?"
-    r"|patch(?:es)?|clusters?|plenty|lots?|lot|couple|bit|because|image|photo(?:graph)?|picture|example|instance|show(?:s|ing)?|result"
-    r"|effects?|consequences?|traces?|hints?|kind|history|stigmata|hallmarks?|proof|indicators?|likelihood|probability|chance|all|some|most"
-    r"|any|several|many|none|one|out|top|part|full|and|or|terms|consists|consisting|speaks?|composed|made|suffer(?:s|ing)?|affected|caused"
-    r"|explained|rather|instead|more|result(?:s|ing)?|arising|due|label|class|answer|option|choice|favou?r|that|those|other|free|absence|lack(?:ing)?|shortage|dearth|devoid|void|doubt"
-)
-_NOT_EARNED = re.compile(
-    rf"[!~?]\s?$|\(-\)\s?$|(?<![a-z])non\W{{1,4}}$|(?<![a-z])in\s$"
-    rf"|(?<![a-z])(?!(?:{_EVIDENCE})\s)[a-z]{{2,20}}\s(?:of|from|by|than)\s(?:(?:an?|the|any)\s)?$"
-    r"|(?<![a-z])(?:prone|chance|risk|predisposed)\s(?:of|to|for)\s$|(?<![a-z])(?:everything|anything"
-    r"|something)\s(?:but|other than)\s$|误$",
-    re.IGNORECASE,
-)  # what stands directly before a name without asserting it: "devoid of", "different from", "large in"
-_OF_SOMETHING_ELSE = re.compile(
-    r"(?<![a-z])(?:no|not|n't)\s(?:\w{1,12}\s){0,3}?(?:information|opinion|cure|idea|comment|data|question|test|treatment|know|all|every|each"
-    r"|mention(?:ed)?)\s(?:\w{1,12}\s){0,3}$|没有(?:办法|提到|提及|谈到|涉及|说明|询问)[^,]{0,4}$|未(?:提及|评估|说明|检查|询问)$",
-    re.IGNORECASE,
-)  # "no information on", "not all"
+_NEGATED_BEHIND = compiled("stance.negated_behind")
+_CALLED_FALSE = compiled("stance.called_false")
+_EVIDENCE = entry("stance.evidence")
+_NOT_EARNED = compiled("stance.not_earned")
+_OF_SOMETHING_ELSE = compiled("stance.of_something_else")
 
 
 def is_earned(before: str) -> bool:
@@ -283,10 +222,7 @@ def contains_negation(text: str) -> bool:
     return _DENIAL.search(text) is not None
 
 
-_EXCEPTION = re.compile(
-    r"(?<![a-z])(?:other than|apart from|aside from|besides|except(?:ing| for)?|beyond(?! the))(?![a-z])|除(?!外)",
-    re.IGNORECASE,
-)
+_EXCEPTION = compiled("stance.exception")
 
 
 def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
@@ -312,33 +248,10 @@ def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
     return "reaches" if _LIST.search(between) or _LIST.search(after[:60]) else "unclear"
 
 
-_WITHOUT = r"(?:without|free\s(?:of|from)|devoid\sof|lacking(?:\sin)?|negative\sfor|spared\s(?:by|from))"
-_NOT = r"(?:(?<![a-z])(?:not|never|hardly|by no means|far from|anything but)|n't)"
-_BE = r"(?:be|been|quite|entirely|wholly|completely|altogether|totally|fully|truly|really|exactly)"
-_ONE = rf"an?\s(?:{'|'.join(entry('generic.subjects.en'))})"
-_CALLED = (
-    r"(?:said|called|considered|described|regarded|deemed|judged|declared|termed|labell?ed)(?:\s(?:to be|as))?"
-    r"(?:\s(?:entirely|completely|truly|fully))?"
-)
-_THERE_IS = r"(?:that\s)?(?:there\s(?:is|are|was|were)|(?:the|this|it)(?:\s\w{1,12}){0,2}\s(?:has|shows|contains))"
-_ABSENT = re.compile(
-    rf"(?:{_NOT}\s(?:{_BE}\s){{0,2}}(?:{_ONE}\s)?|(?<![a-z])(?:cannot|can\snot|can't|could\snot)\sbe\s{_CALLED}\s){_WITHOUT}"
-    rf"|(?:{phrases('negation.called_wrong')})\s(?:say|claim|conclude|state|think|assume|suggest)\s{_THERE_IS}\sno(?![a-z])"
-    rf"|(?:{phrases('negation.called_wrong')})\s(?:{phrases('negation.call_verbs')})\s(?:it|(?:this|the)(?:\s\w{{1,12}}){{1,2}})\s{_WITHOUT}"
-    rf"|{_NOT}\s(?:true|correct|the\scase|right)\s(?:that\s)?{_THERE_IS}\sno(?![a-z])"
-    r"|(?<![a-z])no\s(?:(?:absence|lack|shortage|dearth)\sof"
-    r"|(?:reason|cause|grounds)\s(?:to|for)\sdoubt(?:ing)?(?:\s(?:that\s)?(?:this|it|there)\sis)?)"
-    r"|(?:并非|并不是|不是)(?:完全|真的)?(?:没有|无|未见|不存在)",
-    re.IGNORECASE,
-)
-_TAIL = re.compile(
-    r"(?:\s(?:any|the|signs?|evidence|features?|of|an?|some|\w{1,12}ly|\w{1,12}al)){0,5}\s?", re.IGNORECASE
-)
-_AFTER = re.compile(
-    r"\s?(?:(?:is|are|was|were)\s(?:(?:certainly\s)?(?:not|never)|by\sno\smeans|hardly|far\sfrom)|(?:is|are|was|were)n't)\s"
-    r"(?:absent|lacking|missing)(?![a-z])|并(?:非|不是)(?:不存在|没有|阴性)(?=\s?(?:$|[,.;。]))",
-    re.IGNORECASE,
-)
+_CALLED = entry("stance.called")
+_ABSENT = compiled("stance.absent")
+_TAIL = compiled("stance.tail")
+_AFTER = compiled("stance.after")
 
 
 def start_of_denied_absence(before: str, after: str) -> int | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, final_statement
 from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.keys import (
@@ -141,12 +141,7 @@ def decode(text: str) -> Decoded:
     return Decoded(text, tuple(slots), tuple(sorted(whole)))
 
 
-_QUOTED = re.compile(
-    r"(?<![a-z])(?:example|e\.g|format|template|schema|would|if|never|not|cannot|can't|n't|instead of|such as"
-    r"|like)(?![a-z])[^.;!?\n。]{0,60}[:\s`'\"]$"
-    r"|(?:例如|格式|示例|如果|不是|不会|不能)[^.;!?\n。]{0,30}$",
-    re.IGNORECASE,
-)  # an object that is quoted as an example, or denied
+_QUOTED = compiled("structure.quoted")
 
 
 def _without(text: str, spans: Iterable[Span]) -> str:
@@ -352,9 +347,7 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
             yield boxes.name, choice.label if said == ("no",) else "?", "answer"
 
 
-_OWN_VALUE = re.compile(
-    r"\s{0,3}(?:[-=]{1,2}>|→|\s-{1,2}\s|[,:=(])\s{0,3}\(?(?P<value>[^\s,;.()]{1,12})\)?\s{0,3}(?=$|[,;.(])"
-)
+_OWN_VALUE = compiled("structure.own_value", 0)
 
 
 def _of_lines(signs: str) -> Iterator[Slot]:
@@ -377,12 +370,8 @@ def _of_lines(signs: str) -> Iterator[Slot]:
     yield from _of_fields(together, signs)
 
 
-_EARLIER = re.compile(
-    r"(?<![a-z])(?:first|initial(?:ly)?|original(?:ly)?|previous(?:ly)?|earlier)(?![a-z])|最初|起初|原先|原本|开始"
-)
-_AFTERTHOUGHT = re.compile(
-    r"[\s.;!,]{0,4}(?:(?:hm{1,3}|well|but|wait),?\s)?or\s(?:rather|maybe|perhaps|is it)", re.IGNORECASE
-)
+_EARLIER = compiled("structure.earlier", 0)
+_AFTERTHOUGHT = compiled("structure.afterthought")
 
 
 def is_requested(slot: Slot) -> bool:

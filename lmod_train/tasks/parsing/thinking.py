@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from lmod_train.core.vocabulary import compiled
 
 # R1, Qwen3 and GLM; Kimi; Magistral; MedGemma; gpt-oss channels (zoo A.4). The brackets differ, the word hardly does.
-_NAME = r"(?:[a-z]{1,8}:)?(?:think(?:ing)?|thought|reasoning)"
-_TAG = re.compile(
-    rf"(?P<open><{_NAME}>|◁think▷|\[think\]|<unused94>(?:thought)?|<\|channel\|>analysis<\|message\|>)|"
-    rf"(?P<close></{_NAME}>|◁/think▷|\[/think\]|<unused95>|<\|channel\|>final<\|message\|>)",
-    re.IGNORECASE,
-)
+_TAG = compiled("thinking.tag")
 
 
 def strip_thinking(text: str) -> tuple[str, bool]:

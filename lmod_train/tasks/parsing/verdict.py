@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import any_of, entry, phrases
+from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
@@ -21,66 +21,25 @@ from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
 _REACH = 200
 """Characters before a verdict in which its subject, a denial or a hedge is looked for."""
 _QUOTED = re.compile(r"\"(?!\w{1,12}[.!]?\")[^\"\n]{5,300}\"|'(?=[^'\n]{0,300}\s)[^'\n]{9,300}'(?![a-z])")
-_MARKS = r"[\s\"'()\[\]{}:=,*-]{0,6}"
 _TRUE, _FALSE = phrases("verdicts.true"), phrases("verdicts.false")
 _TICK, _CROSS = (re.compile(rf"[{entry('characters.marks')[kind]}]\ufe0f?(?!\s?[0-9])") for kind in ("yes", "no"))
 _ALONE_TRUE, _ALONE_FALSE = (
     any_of([w for w in own if w.isascii()], [w for w in own if not w.isascii()])
     for own in (entry("verdicts.alone_true"), entry("verdicts.alone_false"))
 )
-_ENDED = (
-    r"(?=的?(?:[吧啊哦呢了]|选?项)?(?:[\"')\]}]|\s|\ufe0f){0,4}(?:$|[.,;:!?(\[。，；\n{-]|因|由|理由|而|,|(?:because|since|as|due|given"
-    r"|based|and|but|rather|according|here|in|for|to say|that|with|statement|description|text|claim|assertion"
-    r"|sentence|overall|though|although|instead|if|or|not)(?![a-z])))"
-)
+_ENDED = entry("verdict.ended")
 _VERDICT = re.compile(rf"(?:(?P<true>{_TRUE})|(?P<false>{_FALSE})){_ENDED}", re.IGNORECASE)
-_ALONE = re.compile(
-    rf"(?:(?P<true>{_ALONE_TRUE})|(?P<false>{_ALONE_FALSE}))(?=[\"')\]}}\s]{{0,4}}(?:$|[.,;:!(\n。-]))", re.IGNORECASE
-)
-_LEAD = re.compile(
-    rf"{_MARKS}(?:(?:{phrases('verdicts.leads')}|(?:根据|基于|结合|从)(?:该|这|上述|所?提供的)?(?:张|幅)?"
-    r"(?:图[片像]?|影像|照片)(?:显示|判断|来?看|可知|可见|所示|内容|信息)?"
-    rf"|(?:{any_of((), entry('verdicts.subjects.zh'))})){_MARKS}){{0,8}}",
-    re.IGNORECASE,
-)
+_ALONE = compiled("verdict.alone")
+_LEAD = compiled("verdict.lead")
 _SUBJECT = re.compile(phrases("verdicts.subjects"), re.IGNORECASE)
-_COPULA = re.compile(
-    r"(?:(?<![a-z])(?:is|are|was|were|seems?|appears?|be|being|looks|remains|statement|text|description|claim|it|this"
-    rf"|sentence|does|as)(?![a-z])|'s|\)|\")\s(?:(?:{any_of(entry('verdicts.leads.en'))})\s){{0,3}}$",
-    re.IGNORECASE,
-)
-_HAN_BEFORE = re.compile(
-    rf"(?:{any_of((), entry('verdicts.subjects.zh'))}|[与和跟同][^,]{{1,12}}?)[\s\"']{{0,2}}"
-    rf"(?:(?:{any_of((), entry('verdicts.leads.zh'))})[\s\"']{{0,2}}){{0,5}}$"
-)
-_NOT = re.compile(
-    rf"(?:{phrases('verdicts.not')})(?:是|为|说)?[\s\"']{{0,2}}"
-    rf"(?:(?:{any_of(('to be', 'so', 'very', 'an?'))})\s)?$",
-    re.IGNORECASE,
-)
+_COPULA = compiled("verdict.copula")
+_HAN_BEFORE = compiled("verdict.han_before", 0)
+_NOT = compiled("verdict.not")
 _HEDGE = re.compile(phrases("verdicts.hedges"), re.IGNORECASE)
-_INSTEAD = re.compile(
-    rf"(?:{any_of(('rather than', 'instead of', 'as opposed to'), ('而不是', '而非', '并?不是说'))})[\s\"']{{0,3}}$",
-    re.IGNORECASE,
-)
-_EITHER = re.compile(
-    rf"(?:(?:{_TRUE})[\"'\s]{{0,3}}(?:/|\||或者?|还是|和|、|or(?![a-z])|and(?![a-z]))[\"'\s]{{0,3}}(?:{_FALSE})"
-    rf"|(?:{_FALSE})[\"'\s]{{0,3}}(?:/|\||或者?|还是|和|、|or(?![a-z])|and(?![a-z]))[\"'\s]{{0,3}}(?:{_TRUE})"
-    r"|可能(?:是)?对的?,?(?:也|又)?(?:有)?可能(?:是)?错|可能(?:是)?错的?,?(?:也|又)?(?:有)?可能(?:是)?对)",
-    re.IGNORECASE,
-)
-_AGREES = re.compile(
-    rf"(?<![a-z])(?P<not>(?:not|n't|never)\s(?:{any_of(('fully', 'really', 'correctly'))}\s)?)?"
-    rf"(?:(?P<false>disagree|contradicts?|is contradicted|inconsistent)"
-    rf"|(?P<true>agree|{entry('verdicts.fit.en')}))\s(?:with\s)?(?:the|this|that|what)"
-    r"(?![a-z])|(?<![a-z])(?P<calls>does\snot|doesn't|correctly|accurately|wrongly|incorrectly)\s(?:correctly\s|accurately\s)?"
-    r"(?:describes?|reflects?|represents?)(?![a-z])",
-    re.IGNORECASE,
-)
-_AGREES_ZH = re.compile(
-    rf"(?:{any_of((), entry('verdicts.subjects.zh'))})[^,]{{0,8}}?"
-    r"(?P<not>不|没有|未)?(?:符合|反映了?|对应)(?:了|该|这|上述|所示|提供的|张|幅){0,3}(?:图|影像|照片)"
-)
+_INSTEAD = compiled("verdict.instead")
+_EITHER = compiled("verdict.either")
+_AGREES = compiled("verdict.agrees")
+_AGREES_ZH = compiled("verdict.agrees_zh", 0)
 _THING = re.compile(any_of((*entry("verdicts.subjects.en"), "i"), entry("verdicts.subjects.zh")), re.IGNORECASE)
 
 
@@ -123,15 +82,8 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
     return None if slot.layout == "line" else UNKNOWN
 
 
-_DOUBTS = re.compile(
-    r"(?<![a-z])(?:doubts?|disputes?|den(?:y|ies)|disagrees?|(?:not|n't) (?:think|believe|say|agree"
-    r"|accept))(?![a-z])|怀疑|不(?:认为|觉得|相信|同意)",
-    re.IGNORECASE,
-)
-_ASKS_FALSE = re.compile(
-    rf"(?:{phrases('verdicts.false')})[^.!\n]{{0,20}}\?\W{{0,4}}(?:yes|no|是|否|不是)(?![a-z])",
-    re.IGNORECASE,
-)
+_DOUBTS = compiled("verdict.doubts")
+_ASKS_FALSE = compiled("verdict.asks_false")
 
 
 def _in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
