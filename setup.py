@@ -14,6 +14,7 @@ setup(
     package_data={
         "lmod_train": ["py.typed"],
         "lmod_train.models.chat": ["small_base/*", "templates/*.jinja"],
+        "lmod_train.core.vocabulary": ["*.toml"],
         "lmod_train.tasks.failures": ["measured.csv"],
         "lmod_train.report.writers": ["page_files/*"],
         **{package: ["*.csv", "*.json", "configs/*.yaml", "configs/*/*.yaml"] for package in EXTENSIONS},

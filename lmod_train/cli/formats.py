@@ -94,8 +94,8 @@ def import_(
         name: Name of the source in the records; default: the name of the file.
         licence: Licence of images and text.
         redistributable: Whether the licence permits redistribution; if not, `export` refuses it.
-        modality: Modality of the images, an abbreviation in lmod_train/core/vocabulary/modalities.py such as CFP, or a
-            combination such as CFP+OCT. Leave it out for other or mixed modalities.
+        modality: Modality of the images, an abbreviation in lmod_train/core/vocabulary/modalities.toml such as CFP, or
+            a combination such as CFP+OCT. Leave it out for other or mixed modalities.
         language: Language of the text, an ISO 639-1 code.
         patient: Field of an item with the patient, e.g. `patient_id`; a patient's conversations are in one split.
         ratios: Shares of train, val and test. Conversations about the same image are in the same split.

@@ -61,7 +61,7 @@ class Conditions(Task):
         unknown = [c for c in self.conditions if c not in known]
         if unknown or not self.conditions or len(set(self.conditions)) < len(self.conditions):
             expected = f"different names among {', '.join(known)}"
-            cure = "a new condition is a row of lmod_train/core/vocabulary/findings.py"
+            cure = "a new condition is a row of lmod_train/core/vocabulary/findings.toml"
             raise BadArgument("conditions", unknown or self.conditions, expected, cure)
 
     def ask(self, sample: Sample) -> Iterator[Question]:

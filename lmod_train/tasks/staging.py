@@ -107,7 +107,7 @@ class Staging(Task):
         if row is None:
             known = ", ".join(row.name for row in SCALES)
             raise BadArgument(
-                "scale", scale, f"one of {known}", "a new scale is a row of lmod_train/core/vocabulary/scales.py"
+                "scale", scale, f"one of {known}", "a new scale is a row of lmod_train/core/vocabulary/scales.toml"
             )
         self.name = self.scale = scale
         self.wording = known_wording(wording, tuple(PROMPTS))

@@ -8,7 +8,6 @@ ones (``zh``) anywhere. ``{name}`` stands for another entry of the same file, ``
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, reduce
 from operator import getitem
@@ -71,6 +70,8 @@ def rows(name: str, kind: Callable[..., Row]) -> tuple[Row, ...]:
 
 @cache
 def _read(file: str) -> Any:
+    import tomllib  # not with the names of phantoms, which every command needs
+
     return tomllib.loads((Path(__file__).parent / f"{file}.toml").read_text(encoding="utf-8"))
 
 

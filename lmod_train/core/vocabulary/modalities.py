@@ -1,4 +1,4 @@
-"""Imaging modalities, listed and combined in the order of the rows; to add a modality, add a row to `modalities.toml`."""
+"""Imaging modalities, listed and combined in the order of the rows of `modalities.toml`."""
 
 from __future__ import annotations
 

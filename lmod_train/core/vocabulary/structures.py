@@ -1,4 +1,4 @@
-"""Structures of the numbered boxes: anatomy, lesions and instruments; to add a structure, add a row to `structures.toml`."""
+"""Structures of the numbered boxes: anatomy, lesions and instruments, by the rows of `structures.toml`."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _check_modality(item: Sample | Dropped, where: str) -> None:
         for modality in (item.modality, *(shared.modality for shared in item.shared_images)):
             if unknown := unknown_words(modality):
                 problem = (
-                    f"modality is {modality!r}, of which lmod_train/core/vocabulary/modalities.py has no {unknown}"
+                    f"modality is {modality!r}, of which lmod_train/core/vocabulary/modalities.toml has no {unknown}"
                 )
                 raise BadSample(item.source, item.key, problem, where)
 
@@ -384,5 +384,5 @@ def _unknown_demographics(sample: Sample) -> Iterator[tuple[str, str]]:
 
 
 def _expected(name: str, word: str, words: tuple[str, ...]) -> str:
-    listed = ", ".join(words) if len(words) <= 6 else "a name in lmod_train/core/vocabulary/conditions.py"
+    listed = ", ".join(words) if len(words) <= 6 else "a name in lmod_train/core/vocabulary/conditions.toml"
     return f"{name} {word!r}: expected {listed}"

@@ -112,7 +112,7 @@ class Cataract1K(Source):
         known = {term.name for term in STRUCTURES} | {""}
         for given, structure in (aliases or {}).items():
             if structure not in known:
-                cure = "`lmod_train/core/vocabulary/structures.py` lists them; '' ignores the class"
+                cure = "`lmod_train/core/vocabulary/structures.toml` lists them; '' ignores the class"
                 raise BadArgument(f"aliases[{given!r}]", structure, "a structure of the vocabulary", cure)
         self.annotations = annotations
         self.structures = {**_STRUCTURES, **{plain_class(k): v for k, v in (aliases or {}).items()}}

@@ -241,7 +241,7 @@ def _read(row: Row, key: str, place: str, words: Words) -> tuple[Picture, list[t
     modality = modality_of(found, words) if found else ""
     if modality is None:
         detail = (
-            f"{shown(found)}, names of lmod_train/core/vocabulary/modalities.py expected; see the option `modalities`"
+            f"{shown(found)}, names of lmod_train/core/vocabulary/modalities.toml expected; see the option `modalities`"
         )
         problems.append(("unknown modality", detail))
     name = words.subspecialties.get(plain(subspecialty), "")

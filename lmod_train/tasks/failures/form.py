@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lmod_train.core.vocabulary import any_of, compiled, entry
+from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.tasks.failures.case import AskedReply, Span
 from lmod_train.tasks.parsing.cues import EXPLANATION
 from lmod_train.tasks.parsing.normalise import in_place
@@ -37,7 +37,7 @@ _NAMES = (
     "疾病名称?",
     "glaucoma ?/ ?non-glaucoma",
 )
-_NAME = entry("form.name")
+_NAME = phrases("form.name")
 _LABELS = any_of(
     [
         *(w for w in entry("labels.explanation_labels") if w.isascii()),

@@ -349,9 +349,9 @@ _HAN_NUMERALS = "".join(w for w in entry("numerals.numerals") if not w.isascii()
 
 _N = rf"(?:[0-9]{{1,3}}|(?:{_WORDS}|v)(?![a-z]))"
 
-_NO_UNIT = entry("rules.no_unit")
+_NO_UNIT = phrases("rules.no_unit")
 
-_LABEL = entry("rules.label")
+_LABEL = phrases("rules.label")
 
 _STATED = re.compile(rf"{_LABEL}(?P<n>{_N}){_NO_UNIT}", re.IGNORECASE)
 
@@ -432,7 +432,7 @@ def special_tokens(case: AskedReply) -> Span | None:
 # Find tokens of a chat template, of padding or of grounding that are visible in a reply.
 _OPEN, _CLOSE, _BAR = r"(?:<|&lt;|\u2039)", r"(?:>|&gt;|\u203a)", r"\\?[|\uff5c]"
 
-_NAMES = entry("rules.names")
+_NAMES = phrases("rules.names")
 
 
 TOKEN = compiled("rules.token")

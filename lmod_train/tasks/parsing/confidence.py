@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 
 from lmod_train.core.types import Reply
-from lmod_train.core.vocabulary import compiled, entry, phrases
+from lmod_train.core.vocabulary import compiled, phrases
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.visible import visible_text
 
-_VALUE = entry("confidence.value")
+_VALUE = phrases("confidence.value")
 _OPENED = rf"[\s\"'(<>~≈=\[]{{0,4}}(?:(?:{phrases('confidence.fillers')})[\s,(<>~:-]{{0,3}}){{0,3}}"
-_LABEL = entry("confidence.label")
-_LINK = entry("confidence.link")
+_LABEL = phrases("confidence.label")
+_LINK = phrases("confidence.link")
 _LABELLED = re.compile(rf"{_LABEL}{_LINK}{_OPENED}{_VALUE}", re.IGNORECASE)
 _FIELD = compiled("confidence.field")
 _SURE = re.compile(
@@ -24,7 +24,7 @@ _SURE = re.compile(
 _OF_A_DENIAL = compiled("confidence.of_a_denial")
 _ASKED = re.compile(phrases("confidence.asked"), re.IGNORECASE)
 _PERCENTAGE = re.compile(rf"{_VALUE}", re.IGNORECASE)
-_ANSWER_LABEL = entry("confidence.answer_label")
+_ANSWER_LABEL = phrases("confidence.answer_label")
 _ANSWER = re.compile(rf"(?:^|(?<=\n)|(?<=[;,.]\s))\W{{0,4}}{_ANSWER_LABEL}[^\n]{{0,200}}")
 _ALONE = re.compile(rf"(?:^|(?<=\n))[\s(~]{{0,3}}{_VALUE}[\s).]{{0,3}}(?=\n|$)", re.IGNORECASE)
 _BESIDE_LETTER = compiled("confidence.beside_letter", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from lmod_train.core.vocabulary import compiled, entry, phrases
+from lmod_train.core.vocabulary import compiled, phrases
 
 _LEAD = r"(?:^|[\n.;。；,!?|]|\s-\s)\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
 
@@ -24,7 +24,7 @@ def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 FINAL = re.compile(phrases("discourse.final"), re.IGNORECASE)
 CORRECTION = re.compile(f"{_LEAD}(?:{phrases('discourse.corrections')})", re.IGNORECASE)
 CONCLUSION = re.compile(f"{_LEAD}(?:{phrases('discourse.conclusions')})", re.IGNORECASE)
-_LABEL = entry("cues.label")
+_LABEL = phrases("cues.label")
 EXPLANATION = re.compile(rf"{_LABEL}[\"']?\s{{0,3}}[:=]|(?<=\n){_LABEL}\s-\s", re.IGNORECASE)
 _AGAIN = compiled("cues.again")
 _LEAD_IN = re.compile(r"\n[\s\"'(\[{*•-]{0,6}(?:[0-9]{1,2}[.)]\s?)?$")

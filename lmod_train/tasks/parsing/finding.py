@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import compiled, entry
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import SIGNS, Finding
 from lmod_train.tasks.parsing.choice import read_slot
@@ -23,7 +23,7 @@ from lmod_train.tasks.parsing.structure import Slot
 
 _LOGICAL = re.compile(r"(?<![a-z])(?:true|false|yes)(?![a-z])", re.IGNORECASE)
 _BARE = compiled("finding.bare", 0)
-_NUMBERED = entry("finding.numbered")
+_NUMBERED = phrases("finding.numbered")
 _OTHER_LABEL = compiled("finding.other_label", 0)
 _LONGEST_LABEL = 200
 """Number of characters that hold every match of `_OTHER_LABEL`, so that a long text is not searched at each word."""
@@ -36,7 +36,7 @@ _LABEL = re.compile(
 _GENERAL = compiled("finding.general")
 _BARE_FIRST = re.compile(r"\W{0,9}(?:true|false)\W{0,9}[;.,\n]", re.IGNORECASE)
 _EITHER = r"(?:\s?/\s?|,?\s(?:or|versus|vs\.?)\s(?:an?\s)?|或者?|还是)"
-_HAS = entry("finding.has")
+_HAS = phrases("finding.has")
 """The wording of the question, "this patient has"."""
 _ANSWER = (
     rf"\W{{0,4}}(?:is |are |was |were |: ?)?(?:{pattern_of([*entry('answers.yes')[:4], *entry('answers.no')[:4]])})"

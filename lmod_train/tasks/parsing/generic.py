@@ -9,10 +9,10 @@ from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 
 _NAME = pattern_of(form for term in CONDITIONS if term.name != "normal" for form in forms_of(term.name))
-_OPENS = entry("generic.opens")
-_KIND = entry("generic.kind")
-_SUBJECT_NOUN = entry("generic.subject_noun")
-_HAS = entry("generic.has")
+_OPENS = phrases("generic.opens")
+_KIND = phrases("generic.kind")
+_SUBJECT_NOUN = phrases("generic.subject_noun")
+_HAS = phrases("generic.has")
 _IN = compiled("generic.in")
 _IN_NAMED = compiled("generic.in_named", 0, name=_NAME)
 _WOULD = compiled("generic.would")

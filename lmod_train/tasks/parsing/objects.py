@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lmod_train.core.vocabulary import compiled, entry
+from lmod_train.core.vocabulary import compiled, phrases
 
 DEEPEST = 24
 """Depth of nesting beyond which an object is not read."""
@@ -41,7 +41,7 @@ class Group:
 
 Node = Word | Group
 
-_KEY = entry("objects.key")
+_KEY = phrases("objects.key")
 _OPENS = compiled("objects.opens", 0)
 _LATEX = re.compile(r"\\[a-zA-Z]{1,20}$")
 _BLANK = re.compile(r"(?:\s{1,200}|//[^\n]{0,300}|/\*[^*]{0,300}\*/){0,20}")

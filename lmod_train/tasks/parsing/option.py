@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import compiled, entry, phrases
+from lmod_train.core.vocabulary import compiled, phrases
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.confidence import without_confidence
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
@@ -25,7 +25,7 @@ from lmod_train.tasks.parsing.stance import clause_spans, stance
 from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
 
 _SIGN = f"(?:{LETTER}|{TEXT})"
-_MARKS = entry("option.marks")
+_MARKS = phrases("option.marks")
 _LEAD = rf"{_MARKS}(?:(?:{phrases('options.leads')}){_MARKS}){{0,6}}"
 _JOIN = rf"[ \"'()\[\],:/&+、%0-9-]{{0,9}}(?:(?:{phrases('options.joins')})[ \"'(,:/-]{{0,3}}){{0,4}}"
 _OWN_TEXT = rf"{LETTER}(?:[\"')\]]{{0,2}}\s?[.):,-]{{0,2}}\s{{0,2}}[\"'(\[]{{0,2}}{TEXT})"

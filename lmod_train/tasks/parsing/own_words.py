@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from lmod_train.core.vocabulary import compiled, entry
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.forms import spellings, term_of
 from lmod_train.tasks.parsing.keys import role_of
@@ -259,9 +259,9 @@ def _form(text: str, written: str) -> str:
     return start + words + (rf"(?!{_LATIN}|-{_LATIN}|[.,][0-9]|\+)" if re.search(f"{_LATIN}$", text) else "")
 
 
-_TICKS = entry("own_words.ticks")
+_TICKS = phrases("own_words.ticks")
 _OR = r"(?:[,;/|]|(?<=\s)(?:or|and|oder|und|ou|et|o|y|e)(?=\s)|[或和、])"
-_BEFORE = entry("own_words.before")
+_BEFORE = phrases("own_words.before")
 
 
 def _in_slot(forms: Iterable[str]) -> re.Pattern[str]:

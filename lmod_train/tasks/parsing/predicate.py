@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from lmod_train.core.vocabulary import any_of, compiled, entry
+from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.core.vocabulary.findings import Finding
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 from lmod_train.tasks.parsing.generic import is_generic_about_part
 from lmod_train.tasks.parsing.slots import slot_after
 from lmod_train.tasks.parsing.stance import WINDOW, clauses
 
-_TOGETHER = entry("predicate.together")
-_LINK = entry("predicate.link")
+_TOGETHER = phrases("predicate.together")
+_LINK = phrases("predicate.link")
 _CALLED = compiled("predicate.called")
 _NOT_A = re.compile(r"(?:(?<![a-z])(?:not|hardly|anything but|far from)|n't)\s(?:an?|the)\s$", re.IGNORECASE)
 _OR_OTHER = re.compile(r"\s?(?:/|(?:n?or|versus|vs)\s|或者?|还是)\s?(?:ab)?(?:normal|正常|异常)", re.IGNORECASE)

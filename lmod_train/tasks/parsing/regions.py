@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import compiled, entry
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.core.vocabulary.structures import TYPE_SLOT
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, last
@@ -15,7 +15,7 @@ from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.spelling import correct_labels, nearest
 from lmod_train.tasks.parsing.structure import PLACE, Slot, decode
 
-_REGION = entry("regions.region")
+_REGION = phrases("regions.region")
 _REQUESTED = compiled("regions.requested")
 _NAMED = compiled("regions.named")
 _LISTED = compiled("regions.listed", 0)

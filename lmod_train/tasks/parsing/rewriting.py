@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
 
-from lmod_train.core.vocabulary import any_of, compiled, entry
+from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.sexes import SEXES
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
@@ -60,7 +60,7 @@ def split_contrasts(text: str) -> str:
 
 
 _HAN = "(?:糖尿病|高血压)性?"
-_JOIN = entry("rewriting.join")
+_JOIN = phrases("rewriting.join")
 
 
 def _shared(names: Iterable[str]) -> dict[str, list[str]]:
@@ -101,7 +101,7 @@ def expand_coordination(text: str) -> str:
     return _CHINESE_COORDINATION.sub(lambda m: f"{m[0]}视网膜病变", text)
 
 
-_ITEM = entry("rewriting.item")
+_ITEM = phrases("rewriting.item")
 _LIST = compiled("rewriting.list")
 _LISTED = re.compile(rf"(?:[:：]|findings)\s{{0,3}}\n{_ITEM}", re.IGNORECASE)  # the end of `_LIST`, found faster
 _IN_LINE = re.compile(r"(?P<head>[^\n.;。]{2,80}?)[:：]\s{0,3}(?P<items>[^\n.;:。]{2,200})")
@@ -161,7 +161,7 @@ def without_parentheses(text: str) -> str:
     return _EXAMPLES.sub("", _PARENTHESIS.sub(r"\g<verb> ", text))
 
 
-_THINKS = entry("rewriting.thinks")
+_THINKS = phrases("rewriting.thinks")
 _ENGLISH = compiled("rewriting.english")
 _CHINESE_RETRACTION = compiled("rewriting.chinese_retraction", 0)
 _DENIED_LATER = compiled("rewriting.denied_later")
@@ -187,7 +187,7 @@ def _taken_back(thought: re.Match[str]) -> str:
     return "taken back" if alone else " "
 
 
-_HEALTHY = entry("rewriting.healthy")
+_HEALTHY = phrases("rewriting.healthy")
 _LOSS = compiled("rewriting.loss")
 
 
@@ -201,7 +201,7 @@ def without_losses(text: str) -> str:
     return _LOSS.sub(";", text)
 
 
-_NONE = entry("rewriting.none")
+_NONE = phrases("rewriting.none")
 _OF_IT = re.compile(rf"(?<![a-z])(?P<none>{_NONE}\sof\s)(?:it|that|this)(?=\s?(?:$|[.,:;!\n]))", re.IGNORECASE)
 
 

@@ -8,11 +8,11 @@ readable in the same layouts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Literal
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import any_of, compiled, entry
+from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.tasks.parsing.normalise import normalise
 
 Kind = Literal["yes", "no", "refused", "open"]
@@ -27,24 +27,17 @@ _STOP += r"|because|as|since|based|due|given|is|would|with|in|on|at|for|from|to)
 _STOP_HAN = r"(?=\s{0,3}(?:$|[^\w\s]|[\n_]))"  # nor is the 是 of 是否
 
 
-def _words(english: Iterable[str], chinese: Iterable[str]) -> str:
-    return f"(?:{any_of(english)}{_STOP}|(?:{'|'.join(sorted(chinese, key=len, reverse=True))}){_STOP_HAN})"
-
-
-def _ascii(words: Iterable[str]) -> list[str]:
-    return [word for word in words if word.isascii()]
-
-
-def _han(words: Iterable[str]) -> list[str]:
-    return [word for word in words if not word.isascii()]
+def _words(kind: str, plain: Sequence[str] = ()) -> str:
+    """Return a pattern of the values of a kind, and of the answers that are such a value."""
+    english = any_of([*entry(f"answers.slot_{kind}.en"), *filter(str.isascii, plain)])
+    chinese = [*entry(f"answers.slot_{kind}.zh"), *(word for word in plain if not word.isascii())]
+    return f"(?:{english}{_STOP}|(?:{'|'.join(sorted(chinese, key=len, reverse=True))}){_STOP_HAN})"
 
 
 _NUMBER_STOP = r"(?=\s{0,3}(?:$|[,;)\]}|\"'\n。]|\.(?![0-9])))"
 _KINDS = (
-    rf"(?P<refused>{_words(entry('answers.slot_refused.en'), entry('answers.slot_refused.zh'))})"
-    rf"|(?P<open>{_words(entry('answers.slot_open.en'), entry('answers.slot_open.zh'))}|\?)"
-    rf"|(?P<no>{_words([*entry('answers.slot_no.en'), *_ascii(entry('answers.no'))], [*entry('answers.slot_no.zh'), *_han(entry('answers.no'))])})"
-    rf"|(?P<yes>{_words([*entry('answers.slot_yes.en'), *_ascii(entry('answers.yes'))], [*entry('answers.slot_yes.zh'), *_han(entry('answers.yes'))])})"
+    rf"(?P<refused>{_words('refused')})|(?P<open>{_words('open')}|\?)"
+    rf"|(?P<no>{_words('no', entry('answers.no'))})|(?P<yes>{_words('yes', entry('answers.yes'))})"
 )
 _VALUE = re.compile(_KINDS, re.IGNORECASE)
 _BIT = rf"(?:(?P<yes>[1TY])|(?P<no>[0FN])){_NUMBER_STOP}"
@@ -54,9 +47,9 @@ _SIGN = re.compile(r"\s{0,3}:?\s{0,3}\(\s?(?:(?P<yes>\+)|(?P<no>-))\s?\)")  # cl
 _DASH = re.compile(r"(?P<open>--?)[\"'\]]?\s{0,3}(?=[;,|}\n]|$|\.(?:\s|$))")  # three are a ruler
 _SIGNED = re.compile(r"[:=|?\n\[(]")
 
-_CLOSERS = entry("slots.closers")
-_BRACKET = entry("slots.bracket")
-_NOUN = entry("slots.noun")
+_CLOSERS = phrases("slots.closers")
+_BRACKET = phrases("slots.bracket")
+_NOUN = phrases("slots.noun")
 _STRONG = compiled("slots.strong")
 _QUESTION = compiled("slots.question")
 _ABSENT = compiled("slots.absent")

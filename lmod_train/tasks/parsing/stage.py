@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import compiled, entry
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
@@ -27,15 +27,15 @@ _NOT_ME += (
 _NOT_ME += r"|take)(?![a-z])))"  # "the stage I would give" is no stage one
 _NUMERAL = rf"{_NOT_ME}(?:[0-9]{{1,9}}(?![0-9])|(?:{_WORDS})(?![a-z])|[{_HAN}](?![{_HAN}]))"
 _NUMBER = rf"(?P<r>r)?(?P<number>{_NUMERAL})(?![.][0-9])(?:(?:st|nd|rd|th)(?![a-z]))?(?:m[0-9])?"
-_STOP = entry("stage.stop")
+_STOP = phrases("stage.stop")
 _RELABELLED = rf"(?:(?:{_LATIN_LABEL})\s{{0,2}}(?:[:=]\s{{0,2}})?)?"
 _JOIN = rf"(?:-|/|~|,|&|(?:to|or|and|through)(?![a-z])|[或至到和、])\s{{0,3}}{_RELABELLED}"
 _OTHER = (
     rf"{_JOIN}(?P<other>r?[0-9]{{1,3}}(?![0-9]|[.][0-9]){_STOP}|(?:{_WORDS})(?![a-z]){_STOP}|[{_HAN}](?=\s?[期级]))"
 )
 _TAIL = rf"(?P<letter>[abc](?![a-z]))?(?:\s{{0,3}}{_OTHER})?"
-_UNIT = entry("stage.unit")
-_SEPARATOR = entry("stage.separator")
+_UNIT = phrases("stage.unit")
+_SEPARATOR = phrases("stage.separator")
 _STATED = compiled("stage.stated", han_label=_HAN_LABEL, latin_label=_LATIN_LABEL, number=_NUMBER, tail=_TAIL)
 _STATED_HAN = compiled("stage.stated_han", 0, han=_HAN)
 _GRADED = compiled("stage.graded", latin_label=_LATIN_LABEL, number=_NUMBER, tail=_TAIL)

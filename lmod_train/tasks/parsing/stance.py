@@ -33,7 +33,7 @@ _HEADING = compiled("stance.heading")
 _FIELD = re.compile(r"[,:;|({\[]")
 _SCOPE_END = re.compile(phrases("negation.scope_ends") + r"|(?<!following)(?<!\sof):", re.IGNORECASE)
 _LIST = re.compile(entry("negation.list_words"), re.IGNORECASE)
-_LINK = entry("stance.link")
+_LINK = phrases("stance.link")
 _HEDGED_AFTER = re.compile(
     r"[\s\"'\]):]{0,6}(?:" + phrases("hedging.hedged_after").replace(r" )(?![a-z])", r" )") + ")",
     re.IGNORECASE,
@@ -94,7 +94,7 @@ _REACH_END = compiled("stance.reach_end")
 
 _NEGATED_BEHIND = compiled("stance.negated_behind")
 _CALLED_FALSE = compiled("stance.called_false")
-_EVIDENCE = entry("stance.evidence")
+_EVIDENCE = phrases("stance.evidence")
 _NOT_EARNED = compiled("stance.not_earned")
 _OF_SOMETHING_ELSE = compiled("stance.of_something_else")
 
@@ -248,7 +248,7 @@ def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
     return "reaches" if _LIST.search(between) or _LIST.search(after[:60]) else "unclear"
 
 
-_CALLED = entry("stance.called")
+_CALLED = phrases("stance.called")
 _ABSENT = compiled("stance.absent")
 _TAIL = compiled("stance.tail")
 _AFTER = compiled("stance.after")

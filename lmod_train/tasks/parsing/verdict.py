@@ -27,7 +27,7 @@ _ALONE_TRUE, _ALONE_FALSE = (
     any_of([w for w in own if w.isascii()], [w for w in own if not w.isascii()])
     for own in (entry("verdicts.alone_true"), entry("verdicts.alone_false"))
 )
-_ENDED = entry("verdict.ended")
+_ENDED = phrases("verdict.ended")
 _VERDICT = re.compile(rf"(?:(?P<true>{_TRUE})|(?P<false>{_FALSE})){_ENDED}", re.IGNORECASE)
 _ALONE = compiled("verdict.alone")
 _LEAD = compiled("verdict.lead")
