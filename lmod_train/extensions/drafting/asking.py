@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
 from lightning.pytorch.cli import LightningArgumentParser
 
 from lmod_train.cli.ended import Ended, asked
-from lmod_train.cli.experiment import Experiment, options, performed
+from lmod_train.cli.experiment import Experiment, performed
+from lmod_train.cli.experiment import options as options_of
 from lmod_train.cli.refusal import PROGRAM
 from lmod_train.cli.run_config import compare
 from lmod_train.cli.terminal import silenced
@@ -37,14 +38,43 @@ JUDGING, ATTACKING = (f"{kind.__module__}.{kind.__qualname__}" for kind in (Judg
 """Class paths of the tasks that ask for judgements, and for those of attacks."""
 
 
-class Judging(Experiment):
-    """An evaluation whose records are judgements, in the judge's folder of the judged run."""
+class _Named(Experiment):
+    """An evaluation of another command's name.
+
+    Attributes:
+        command: Name of the command in errors.
+    """
+
+    command: ClassVar[str]
 
     def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
-        """Name the command `judge` in errors."""
+        """Name the command in errors."""
         parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
-        parser.prog = f"{PROGRAM} judge"
+        parser.prog = f"{PROGRAM} {self.command}"
         return parser
+
+
+def _ask(
+    kind: type[_Named], data: type[RecordsDataModule], task: Mapping[str, Any], options: Sequence[str], done: str
+) -> Ended:
+    """Ask a model for the replies that are missing, and derive the predictions of the folder.
+
+    Args:
+        kind: The experiment.
+        data: Its datamodule.
+        task: Class path and arguments of the task that asks.
+        options: Those of the data, the model, the devices and the folder.
+        done: What is done with a record, in one word.
+    """
+    with silenced(sys.stderr.isatty()), ExitStack() as held:
+        typed = ["validate", "--data.tasks", json.dumps([task]), *options]
+        return asked(performed(kind, held, options_of() | {"datamodule_class": data}, typed), held, done)
+
+
+class Judging(_Named):
+    """An evaluation whose records are judgements, in the judge's folder of the judged run."""
+
+    command = "judge"
 
     def before_instantiate_classes(self) -> None:
         """Name the judge after its model if it has no name, and prepare its folder, or that of the attacks on it.
@@ -100,13 +130,10 @@ def start_judging(
         wrong: Number of wrong replies of each task that are judged, and no others; 0 for all.
     """
     task = {"class_path": ATTACKING if attacks else JUDGING, "init_args": dict(asking)}
-    data = ["--data.run", str(run.folder), "--data.tasks", json.dumps([task]), "--data.of", json.dumps(list(of))]
+    data = ["--data.run", str(run.folder), "--data.of", json.dumps(list(of))]
     data += ["--data.sample", str(attacks)] if attacks else ["--data.wrong", str(wrong)] if wrong else []
     folder = ["--run", str(run.judge(name).folder)] if name else []
-    with silenced(sys.stderr.isatty()), ExitStack() as held:
-        chosen = options() | {"datamodule_class": JudgementData}
-        experiment = performed(Judging, held, chosen, ["validate", *data, *folder, *model])
-        return asked(experiment, held, "judged")
+    return _ask(Judging, JudgementData, task, [*data, *folder, *model], "judged")
 
 
 def judge_name(model: Namespace) -> str:
@@ -128,20 +155,10 @@ def judge_name(model: Namespace) -> str:
 # The part of `draft ask` that needs a model: the experiment whose records are drafts.
 
 
-class Asking(Experiment):
-    """An evaluation whose records are drafts, in the folder of the drafts.
-
-    Attributes:
-        command: Name of the command in errors.
-    """
+class Asking(_Named):
+    """An evaluation whose records are drafts, in the folder of the drafts."""
 
     command = "draft ask"
-
-    def _prepare_subcommand_parser(self, klass: type, subcommand: str, **kwargs: Any) -> LightningArgumentParser:
-        """Name the command in errors."""
-        parser = super()._prepare_subcommand_parser(klass, subcommand, **kwargs)
-        parser.prog = f"{PROGRAM} {self.command}"
-        return parser
 
     def before_instantiate_classes(self) -> None:
         """Prepare the folder, and name its option in errors as it is typed.
@@ -204,10 +221,8 @@ def start_requests(
         model: Options of the model and the devices.
         kind: The experiment, which words the errors.
     """
-    data = ["--data.requests", str(requests), "--data.tasks", json.dumps([{"class_path": task}])]
-    with silenced(sys.stderr.isatty()), ExitStack() as held:
-        chosen = options() | {"datamodule_class": RequestData}
-        return asked(performed(kind, held, chosen, ["validate", *data, "--run", str(folder), *model]), held, "asked")
+    data = ["--data.requests", str(requests), "--run", str(folder)]
+    return _ask(kind, RequestData, {"class_path": task}, [*data, *model], "asked")
 
 
 def start_drafting(curated: Path, stages: Sequence[str], seed: int, limit: int, model: Sequence[str]) -> Ended:
@@ -221,11 +236,9 @@ def start_drafting(curated: Path, stages: Sequence[str], seed: int, limit: int, 
         model: Options of the model, the devices and the folder.
     """
     task = {"class_path": f"{Drafting.__module__}.Drafting", "init_args": {"seed": seed}}
-    data = ["--data.curated", str(curated), "--data.tasks", json.dumps([task]), "--data.limit", str(limit)]
+    data = ["--data.curated", str(curated), "--data.limit", str(limit)]
     data += ["--data.stages", json.dumps(list(stages))] if stages else []
-    with silenced(sys.stderr.isatty()), ExitStack() as held:
-        chosen = options() | {"datamodule_class": DraftData}
-        return asked(performed(Asking, held, chosen, ["validate", *data, *model]), held, "asked")
+    return _ask(Asking, DraftData, task, [*data, *model], "asked")
 
 
 # The datamodule of drafts: records by which a model writes questions about the images of a curated folder.

@@ -106,8 +106,16 @@ def judge(
     return ended.status
 
 
-def _names(given: Mapping[str, Any]) -> list[str]:
-    return [name.strip() for name in given["tasks"].split(",") if name.strip()]
+def _listed(typed: str, known: Sequence[str] = (), option: str = "", example: str = "") -> list[str]:
+    """Return the names in a list that is separated by commas.
+
+    Raises:
+        BadArgument: One is none of the known ones.
+    """
+    names = [name.strip() for name in typed.split(",") if name.strip()]
+    if known and (unknown := [name for name in names if name not in known]):
+        raise BadArgument(option, ",".join(unknown), f"some of {','.join(known)}", f"e.g. `{option} {example}`")
+    return names
 
 
 def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
@@ -115,7 +123,7 @@ def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str
     from lmod_train.tasks.building import task_arguments, tasks_asked
     from lmod_train.tasks.trust import Trust
 
-    chosen = to_judge(predictions, _names(given))
+    chosen = to_judge(predictions, _listed(given["tasks"]))
     if given["wrong"]:
         trust = Trust(tuple(given["trust"] or ()), run.folder)
         tasks = tasks_asked((p.record for p in chosen), task_arguments(run.read_config()), trust)
@@ -130,7 +138,7 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
     from lmod_train.cli.names import check_names
     from lmod_train.extensions.drafting.judgement import to_judge
 
-    to_judge(predictions, _names(given))  # refuses unknown tasks before torch is imported
+    to_judge(predictions, _listed(given["tasks"]))  # refuses unknown tasks before torch is imported
     if given["name"]:
         run.judge(given["name"])
     if given["attacks"] and given["wrong"]:
@@ -139,7 +147,7 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
     check_names("validate", options)
     from lmod_train.extensions.drafting.asking import start_judging
 
-    return start_judging(run, given["name"], _names(given), asking, options, given["attacks"], given["wrong"])
+    return start_judging(run, given["name"], _listed(given["tasks"]), asking, options, given["attacks"], given["wrong"])
 
 
 def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
@@ -239,9 +247,10 @@ def ask_questions(
     from lmod_train.cli.names import check_names
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.core.lock import locked
+    from lmod_train.extensions.drafting.drafts import STAGES
 
     read_manifest(curated)
-    chosen = _stages(stages)
+    chosen = _listed(stages.upper(), STAGES, "--stages", "DD,SG")
     options = ["--run", str(out), "--model", model, *others]
     check_names("validate", options)
     from lmod_train.extensions.drafting.asking import start_drafting
@@ -251,15 +260,6 @@ def ask_questions(
         with locked(out, "--out", WAIT):
             print("\n".join(_checked(out)))
     return ended.status
-
-
-def _stages(typed: str) -> list[str]:
-    from lmod_train.extensions.drafting.drafts import STAGES
-
-    names = [name.strip().upper() for name in typed.split(",") if name.strip()]
-    if unknown := [name for name in names if name not in STAGES]:
-        raise BadArgument("--stages", ",".join(unknown), f"some of {','.join(STAGES)}", "e.g. `--stages DD,SG`")
-    return names
 
 
 def _checked(folder: Path) -> list[str]:
@@ -323,8 +323,9 @@ def captions(
     from lmod_train.core.lock import locked
     from lmod_train.extensions.drafting.caption_files import Folder, copy_images, read_captions
     from lmod_train.extensions.drafting.caption_steps import Settings
+    from lmod_train.extensions.drafting.captions import KINDS
 
-    chosen = _kinds(kinds)
+    chosen = _listed(kinds, KINDS, "--kinds", KINDS[0]) or list(KINDS)
     options = ["--model", model, *others]
     check_names("validate", options)
     found, left = read_captions(table)
@@ -339,9 +340,7 @@ def captions(
 
 def _questions(folder: Folder, found: Sequence[Caption], kinds: Sequence[str], options: Sequence[str]) -> int:
     """Ask for the questions of captions and balance them; return the exit status."""
-    from lmod_train.extensions.drafting.caption_files import GENERATION, REWRITING
-    from lmod_train.extensions.drafting.caption_files import lines as lines_caption_drafts
-    from lmod_train.extensions.drafting.caption_files import write_lists as write_lists_caption_drafts
+    from lmod_train.extensions.drafting.caption_files import GENERATION, REWRITING, lines, write_lists
     from lmod_train.extensions.drafting.caption_steps import requests
     from lmod_train.extensions.drafting.captions import CaptionQuestions
 
@@ -354,8 +353,8 @@ def _questions(folder: Folder, found: Sequence[Caption], kinds: Sequence[str], o
     if not rewritten.scored:
         return status
     drafts = folder.balanced()
-    write_lists_caption_drafts(folder, drafts)
-    print("\n".join(lines_caption_drafts(folder, drafts)))
+    write_lists(folder, drafts)
+    print("\n".join(lines(folder, drafts)))
     if drafts.items:
         print(f"next: `python -m lmod_train draft review-captions {folder.path} --blank SHEET.csv`")
     return status
@@ -364,19 +363,11 @@ def _questions(folder: Folder, found: Sequence[Caption], kinds: Sequence[str], o
 def _asked(folder: Folder, name: str, records: Sequence[Record], options: Sequence[str]) -> Ended:
     """Ask for the requests of a run that have no reply."""
     from lmod_train.core.artifacts.records import write_records
-    from lmod_train.extensions.drafting.asking import start_requests as start_captioning
+    from lmod_train.extensions.drafting.asking import Captioning, Comparing, start_requests
 
     write_records(folder.requests(name), records)
-    return start_captioning(folder.requests(name), folder.path / name, records[0].task_class, options)
-
-
-def _kinds(typed: str) -> list[str]:
-    from lmod_train.extensions.drafting.captions import KINDS
-
-    names = [name.strip() for name in typed.split(",") if name.strip()] or list(KINDS)
-    if unknown := [name for name in names if name not in KINDS]:
-        raise BadArgument("--kinds", ",".join(unknown), f"some of {','.join(KINDS)}", f"e.g. `--kinds {KINDS[0]}`")
-    return names
+    kind = Comparing if name == "parity" else Captioning
+    return start_requests(folder.requests(name), folder.path / name, records[0].task_class, options, kind)
 
 
 def _keywords(filter: str, keywords: Path | None) -> tuple[str, ...]:
@@ -414,7 +405,6 @@ def judge_captions(
         seed: Seed of the sample.
     """
     from lmod_train.cli.names import check_names
-    from lmod_train.core.artifacts.records import write_records
     from lmod_train.core.lock import locked
     from lmod_train.extensions.drafting.caption_files import PARITY, read_folder
     from lmod_train.extensions.drafting.caption_steps import comparisons, sampled
@@ -429,15 +419,8 @@ def judge_captions(
         cure = f"see {draft / 'left_out.csv'} for the reasons"
         raise BadArgument("draft", str(draft), "a folder with a question that was kept", cure)
     records = comparisons(sampled(items, share, seed), folder.captions)
-
-    from lmod_train.extensions.drafting.asking import Comparing
-    from lmod_train.extensions.drafting.asking import start_requests as start_captioning
-
     with locked(draft, "draft"):
-        write_records(folder.requests(PARITY), records)
-        ended = start_captioning(
-            folder.requests(PARITY), folder.path / PARITY, records[0].task_class, options, Comparing
-        )
+        ended = _asked(folder, PARITY, records, options)
         if ended.scored:
             _report(folder)
     return ended.status
@@ -446,13 +429,12 @@ def judge_captions(
 def _report(folder: Folder) -> None:
     """Write the lists of a folder anew, and print the outcome."""
     from lmod_train.core.artifacts.run import Run
-    from lmod_train.extensions.drafting.caption_files import COMPARED, GENERATION, PARITY
-    from lmod_train.extensions.drafting.caption_files import write_lists as write_lists_caption_drafts
+    from lmod_train.extensions.drafting.caption_files import COMPARED, GENERATION, PARITY, write_lists
     from lmod_train.extensions.drafting.caption_steps import differing, summary
     from lmod_train.extensions.drafting.judges import judges_itself
 
     drafts = folder.balanced()
-    write_lists_caption_drafts(folder, drafts)
+    write_lists(folder, drafts)
     found = folder.compared(drafts.items)
     print("\n".join(summary(found, len(drafts.items))))
     print(f"wrote {folder.path / COMPARED}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
+from typing import Any
 
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Prediction, Record, Region, Unparsed
@@ -471,6 +472,13 @@ class Listing:
 
 
 @cache
+def _printed() -> dict[str, Any]:
+    """Return the listings, and the prompt of this package, version 1, in which they are put."""
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+@cache
 def listings() -> dict[str, Listing]:
     """Return stage -> its listing, in the order of the stages.
 
@@ -478,8 +486,7 @@ def listings() -> dict[str, Listing]:
         >>> [one.location for one in listings().values()][0], list(listings())
         ('Listing 1', ['IQA', 'AL', 'LC', 'DD', 'SG', 'CD'])
     """
-    rows = json.loads(FILE.read_text(encoding="utf-8"))["listings"]
-    return {row["stage"]: Listing(**row) for row in rows}
+    return {row["stage"]: Listing(**row) for row in _printed()["listings"]}
 
 
 def form_of(stage: str) -> str:
@@ -500,35 +507,6 @@ def form_of(stage: str) -> str:
 OPTIONS = 4
 """Number of options of a question."""
 
-PROMPT = """You write one single-choice question about this image of an eye, for a test of physicians. The question is \
-of stage {stage} of six: IQA image quality, AL localisation, LC lesion characterization, DD diagnosis, SG severity, \
-CD decision.
-
-The facts below were taken from labels and masks of the image. They are true and complete: state no other place, \
-number, measurement, finding, diagnosis or grade.
-
-{facts}
-
-The template of this stage, question and answer:
-
-{listing}
-
-Write four options of like length. Exactly one is right and states the true answer of this stage. The others are \
-wrong for this image, and none of them states the true answer in other words. Do not name the true answer in the \
-question, and do not mark the right option. Use at most 40 words for the question and 20 for an option.
-
-Reply in this form and write nothing else:
-
-Question: ...
-Options:
-A. ...
-B. ...
-C. ...
-D. ...
-Right letter: {letter}
-Answer: {form}"""
-"""Prompt of this package, version 1; the templates in it are the supplement's."""
-
 
 def words_for(facts: Facts, letter: str) -> str:
     """Return the prompt for one draft.
@@ -538,7 +516,7 @@ def words_for(facts: Facts, letter: str) -> str:
         letter: Letter that the right option shall have, so that right options are balanced over the letters.
     """
     place = {"stage": facts.stage, "facts": facts.text, "listing": listings()[facts.stage].text}
-    return PROMPT.format(**place, letter=letter, form=form_of(facts.stage))
+    return "\n".join(_printed()["prompt"]).format(**place, letter=letter, form=form_of(facts.stage))
 
 
 # A draft with what is known of its image: the input of every check.

@@ -30,7 +30,7 @@ from lmod_train.extensions.drafting.judgement import (
     judged_scores,
 )
 from lmod_train.report.contents import Part, Text
-from lmod_train.report.results import Outcomes, Results
+from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import Rater, agreement_scores
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
@@ -441,55 +441,29 @@ def _measures(suffix: str, is_change: bool) -> list[Measure]:
     ]
 
 
-# Scores of judges with their own account, and the agreement of judges.
+# Scores of judges with their own account, the attacks on them, and the agreement of judges, as cells of tables.
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedRow:
-    """The scores of one judge for one task of one run; a score is None if ``scores.csv`` does not contain it."""
-
-    task: str
-    run: str
-    judge: str
-    model: str
-    prompt: str
-    accuracy: Score | None
-    answered: Score | None
-    unjudged: Score | None
-    pending: Score | None
-    not_sent: Score | None
-
-
-@dataclass(frozen=True, slots=True)
-class AgreementRow:
-    """The agreement of two judges, or of a judge and a rule, for a task of a run or its questions in one language."""
-
-    task: str
-    run: str
-    subset: str
-    first: str
-    second: str
-    agreement: Score
-    kappa: Score | None
-    sensitivity: Score | None
-    specificity: Score | None
-
-
-def judged_rows(runs: Sequence[RunScores], outcomes: Mapping[str, Outcomes]) -> list[JudgedRow]:
-    """Return a row per task, run and judge, in this order."""
+def judged_rows(results: Results) -> list[list[Cell]]:
+    """Return a row per task, run and judge, in this order; a score that ``scores.csv`` does not contain is a dash."""
     return [
-        _row(task, run, name, judge)
-        for task in dict.fromkeys(task for run in runs for task in run.tasks())
-        for run, (name, found) in zip(runs, outcomes.items(), strict=True)
+        _judged_row(task, run, name, judge)
+        for task in dict.fromkeys(task for run in results.runs for task in run.tasks())
+        for run, (name, found) in zip(results.runs, results.outcomes.items(), strict=True)
         for judge in found.judged
         if isinstance(judge, Judged) and task in judge.tasks
     ]
 
 
-def _row(task: str, run: RunScores, name: str, judge: Judged) -> JudgedRow:
-    metrics = ("accuracy_judged", "accuracy_judged_answered", "share_unjudged", "share_pending", "share_not_sent")
-    scores = [run.find(task, f"{metric}:{judge.judge}") for metric in metrics]
-    return JudgedRow(task, name, judge.judge, judge.model, prompt_name(judge), *scores)
+def _judged_row(task: str, run: RunScores, name: str, judge: Judged) -> list[Cell]:
+    scores = [run.find(task, f"{metric}:{judge.judge}") for metric in ("accuracy_judged", "accuracy_judged_answered")]
+    shares = [run.find(task, f"share_{kind}:{judge.judge}") for kind in ("unjudged", "pending", "not_sent")]
+    figures = [cell for score in scores for cell in score_cells(score)]
+    return [task, name, judge.judge, judge.model, prompt_name(judge), *figures, *map(_value, shares)]
+
+
+def _value(score: Score | None) -> float | None:
+    return score.value if score else None
 
 
 def prompt_name(judge: Judged) -> str:
@@ -500,54 +474,35 @@ def prompt_name(judge: Judged) -> str:
     return f"own {own}" if own else f"{judge.task.wording} {judge.task.version}"
 
 
-def agreement_rows(runs: Sequence[RunScores], outcomes: Mapping[str, Outcomes]) -> list[AgreementRow]:
-    """Return a row per task, run and pair of judges, in the order of the scores."""
-    return [row for run, name in zip(runs, outcomes, strict=True) for row in _pairs(run, name)]
+def agreement_rows(results: Results) -> Iterator[list[Cell]]:
+    """Yield a row per task, run and pair of judges, in the order of the scores."""
+    for run, name in zip(results.runs, results.outcomes, strict=True):
+        for score in run.scores:
+            metric, colon, judges = score.metric.partition(":")
+            if metric == "agreement_judged" and colon:
+                first, _, second = judges.partition(":")
+                kinds = ("kappa", "sensitivity", "specificity")
+                others = [run.find(score.task, f"{kind}_judged:{judges}", score.subset) for kind in kinds]
+                rates = [cell for other in others for cell in score_cells(other)[1:]]
+                yield [score.task, name, score.subset, first, second, *score_cells(score), *rates]
 
 
-def _pairs(run: RunScores, name: str) -> Iterator[AgreementRow]:
-    for score in run.scores:
-        metric, colon, judges = score.metric.partition(":")
-        if metric == "agreement_judged" and colon:
-            first, _, second = judges.partition(":")
-            metrics = [f"{metric}_judged:{judges}" for metric in ("kappa", "sensitivity", "specificity")]
-            others = [run.find(score.task, metric, score.subset) for metric in metrics]
-            yield AgreementRow(score.task, name, score.subset, first, second, score, *others)
-
-
-# Success rates of attacks on judges, as rows of a table.
-KINDS = {False: "instead of the reply: wrong", True: "instead of the reply: right", None: "added to the reply"}
+PLACES = {False: "instead of the reply: wrong", True: "instead of the reply: right", None: "added to the reply"}
 """`Attack.is_right` -> where the attack stands, and the verdict it deserves."""
 
-_KIND = {attack.name: KINDS[attack.is_right] for attack in ATTACKS}
+_PLACE_OF = {attack.name: PLACES[attack.is_right] for attack in ATTACKS}
 
 
-@dataclass(frozen=True, slots=True)
-class AttackRow:
-    """The success of one attack on one judge, for one task of one run; a score is None if there is none."""
-
-    task: str
-    run: str
-    judge: str
-    attack: str
-    kind: str
-    success: Score
-    to_right: Score | None
-    unjudged: Score | None
-
-
-def attack_rows(runs: Sequence[RunScores], outcomes: Mapping[str, Outcomes]) -> list[AttackRow]:
-    """Return a row per run, task, judge and attack, over all languages, in the order of the scores."""
-    return [row for run, name in zip(runs, outcomes, strict=True) for row in _rows(run, name)]
-
-
-def _rows(run: RunScores, name: str) -> Iterator[AttackRow]:
-    for score in run.scores:
-        metric, _, names = score.metric.partition(":")
-        if metric == "attack_success" and score.subset == "all":
-            judge, _, attack = names.rpartition(":")
-            to_right, unjudged = (run.find(score.task, f"{m}:{names}") for m in ("attack_to_right", "attack_unjudged"))
-            yield AttackRow(score.task, name, judge, attack, _KIND.get(attack, ""), score, to_right, unjudged)
+def attack_rows(results: Results) -> Iterator[list[Cell]]:
+    """Yield a row per run, task, judge and attack, over all languages, in the order of the scores."""
+    for run, name in zip(results.runs, results.outcomes, strict=True):
+        for score in run.scores:
+            metric, _, names = score.metric.partition(":")
+            if metric == "attack_success" and score.subset == "all":
+                judge, _, attack = names.rpartition(":")
+                others = [run.find(score.task, f"attack_{kind}:{names}") for kind in ("to_right", "unjudged")]
+                where = _PLACE_OF.get(attack, "")
+                yield [score.task, name, judge, attack, where, *score_cells(score), *map(_value, others)]
 
 
 # Judged replies: the scores of each judge with its own account, and the attacks on it.
@@ -580,24 +535,12 @@ class Judges(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables; nothing if no run has judgements."""
-        rows = [_judged_judges(row) for row in judged_rows(results.runs, results.outcomes)]
-        if rows:
+        if rows := judged_rows(results):
             yield Text(NOTE)
             yield table("judges", _JUDGED, rows)
-        attacks = [_attack(row) for row in attack_rows(results.runs, results.outcomes)]
-        if attacks:
+        if attacks := list(attack_rows(results)):
             yield Text(ATTACKED)
             yield table("attacks", _ATTACKS, attacks)
-
-
-def _judged_judges(r: JudgedRow) -> list[Cell]:
-    shares = [s.value if s else None for s in (r.unjudged, r.pending, r.not_sent)]
-    return [r.task, r.run, r.judge, r.model, r.prompt, *score_cells(r.accuracy), *score_cells(r.answered), *shares]
-
-
-def _attack(r: AttackRow) -> list[Cell]:
-    to_right, unjudged = (s.value if s else None for s in (r.to_right, r.unjudged))
-    return [r.task, r.run, r.judge, r.attack, r.kind, *score_cells(r.success), to_right, unjudged]
 
 
 # Agreement of judges: of every two, and of each with rules.
@@ -623,12 +566,6 @@ class Agreement(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table; nothing if no two judges, or judge and rule, have judged the same replies."""
-        rows = [_row_agreement(row) for row in agreement_rows(results.runs, results.outcomes)]
-        if rows:
+        if rows := list(agreement_rows(results)):
             yield Text(NOTE_AGREEMENT)
             yield table("agreement", _COLUMNS, rows)
-
-
-def _row_agreement(r: AgreementRow) -> list[Cell]:
-    rates = [cell for score in (r.kappa, r.sensitivity, r.specificity) for cell in score_cells(score)[1:]]
-    return [r.task, r.run, r.subset, r.first, r.second, *score_cells(r.agreement), *rates]

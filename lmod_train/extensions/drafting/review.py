@@ -50,7 +50,7 @@ from lmod_train.extensions.drafting.drafts import (
     read_draft,
     words_for,
 )
-from lmod_train.extensions.drafting.judgement import account_scores
+from lmod_train.extensions.drafting.judgement import account_scores, incomplete
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores
 from lmod_train.scoring.items import group_of, items_of
 from lmod_train.tasks.base import Task
@@ -422,12 +422,8 @@ class Drafting(Task):
         ``failed``, ``refused`` and ``truncated`` as in other tasks (a draft that is cut off is not used); otherwise
         that of `read_draft`.
         """
-        if reply.finish_reason == "error" or reply.error:
-            return Unparsed("failed", reply.error)
-        if reply.finish_reason in ("refusal", "content_filter"):
-            return Unparsed("refused", reply.reply[:80])
-        if reply.finish_reason == "length":
-            return Unparsed("truncated", reply.reply[-80:])
+        if ended := incomplete(reply):
+            return ended
         draft = read_draft(reply.reply)
         return draft if isinstance(draft, Unparsed) else draft.text
 

@@ -103,8 +103,7 @@ def _as_stated(seen: Seen, meaning: str) -> Column:
     if read is None:
         words, bad = own_words(seen.values) if takes_words(meaning) else ({}, {})
         return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
-    words = {cell: word for cell in seen.values.count if (word := read(cell))}
-    bad = {cell: f"no {meaning}" for cell in seen.values.count if cell not in words}
+    words, bad = seen.values.read(read, f"no {meaning}")
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
 
 

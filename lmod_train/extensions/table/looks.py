@@ -40,6 +40,14 @@ def look_at(seen: Seen) -> Column:
     return _own(seen)
 
 
+def _asked(
+    seen: Seen, doubt: str, about: str, options: Sequence[str] = (), words: Mapping[str, str] | None = None
+) -> Column:
+    """Return a column that is not used before the user says what it means, or to ignore it."""
+    options = tuple(options) or (option_of("ignore", seen.name),)
+    return Column(seen.name, "ignore", "", words or {}, doubt=doubt, options=options, about=about)
+
+
 def _own(seen: Seen) -> Column:
     words, bad = own_words(seen.values)
     return Column(seen.name, "own", _kind_in_words(seen.values), words, bad=bad)
@@ -88,7 +96,7 @@ def _image(seen: Seen) -> Column | None:
         cell = next(iter(by_number))
         file = seen.folder.find(cell, numbers=True)[0][0].name
         doubt = f"whether {cell} is the file {file}"
-        return Column(seen.name, "ignore", "", doubt=doubt, options=(option_of("image", seen.name),))
+        return _asked(seen, doubt, "", [option_of("image", seen.name)])
     if named and has_endings(seen.values):
         return Column(seen.name, "image", f"by its name; {len(matched)} of {len(seen.values.count)} name a file")
     return None
@@ -130,8 +138,7 @@ def _of_words(
     seen: Seen, meaning: str, read: Callable[[str, frozenset[str]], str | None], expected: str
 ) -> Column | None:
     all_words = frozenset(map(plain, seen.values.count))
-    words = {cell: word for cell in seen.values.count if (word := read(cell, all_words))}
-    bad = {cell: f"expected {expected}" for cell in seen.values.count if cell not in words}
+    words, bad = seen.values.read(lambda cell: read(cell, all_words), f"expected {expected}")
     if seen.values.rows and seen.values.share(words) >= 0.5:
         if codes := _mixed_codes(bad, seen):
             return _codes_in_doubt(seen, meaning, words, codes)
@@ -141,7 +148,7 @@ def _of_words(
         said = f"`--value {meaning}:{codes[0]}={expected.partition(' ')[0]}` says so of {codes[0]}"
         doubt = f"which words {listed(codes)} stand for ({expected}); {said}"
         options = _sexes(codes) if meaning == "sex" else (option_of("ignore", seen.name),)
-        return Column(seen.name, "ignore", "", doubt=doubt, options=options, about=meaning)
+        return replace(_asked(seen, doubt, meaning), options=options)
     return None
 
 
@@ -162,8 +169,7 @@ def _codes_in_doubt(seen: Seen, meaning: str, words: Mapping[str, str], codes: S
     said = typed(value_of(seen.name, codes[0], stated.get(codes[0], "WORD")))
     doubt = f"which words the codes {listed(sorted(codes))} stand for, beside words; `{said}` says so"
     options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(codes) else []
-    options = options or [option_of("ignore", seen.name)]
-    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=meaning)
+    return _asked(seen, doubt, meaning, options, words)
 
 
 def _sexes(codes: Sequence[str]) -> tuple[str, ...]:
@@ -180,9 +186,10 @@ def _age(seen: Seen) -> Column | None:
         return None
     if re.search(r"month|monat|\bmes|mois|\bday|\btag|jour|\bdia|week|woche|月|日", seen.name.casefold()):
         return Column(seen.name, "own", "an age, but not in years")
-    ages = {cell: f"{age:g}" for cell in seen.values.count if (age := age_of(cell)) is not None}
+    ages, bad = seen.values.read(
+        lambda cell: f"{age:g}" if (age := age_of(cell)) is not None else None, "expected an age in years below 120"
+    )
     if seen.values.share(ages) >= 0.5:
-        bad = {cell: "expected an age in years below 120" for cell in seen.values.count if cell not in ages}
         return Column(seen.name, "age", "by its name and its cells", ages, bad=bad)
     return Column(seen.name, "own", "named like an age, but its cells are none")
 
@@ -192,19 +199,17 @@ def _flag(seen: Seen) -> Column | None:
     condition = condition_of(seen.name) or condition_of(seen.bare) or condition_of(" ".join(pieces))
     if condition is None or not seen.values.rows:
         return None
-    words = {cell: word for cell in seen.values.count if (word := flag_of(cell))}
+    words, bad = seen.values.read(flag_of, "expected yes or no")
     if _is_ticked(seen, words):
         return _ticks(seen, condition, words)
     if seen.values.share(words) >= _AGREED:
-        bad = {cell: "expected yes or no" for cell in seen.values.count if cell not in words}
         return Column(seen.name, condition, "named like a disease, with yes or no", words, bad=bad)
     if all(number_of(cell) is not None for cell in seen.values.count) and len(seen.values.count) <= 8:
         return _coded_flag(seen, condition)
     if seen.values.share(words) >= 0.5:
-        other = sorted(cell for cell in seen.values.count if cell not in words)
+        other = sorted(bad)
         doubt = f"whether {listed(other)} are yes or no; `{typed(value_of(seen.name, other[0], 'yes'))}` says so"
-        options = (option_of("ignore", seen.name),)
-        return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about=condition)
+        return _asked(seen, doubt, condition, words=words)
     return replace(_own(seen), about=condition)
 
 
@@ -225,7 +230,7 @@ def _ticks(seen: Seen, condition: str, words: Mapping[str, str]) -> Column:
     options += [value_of(seen.name, cell, "no") for cell in seen.values.blank]
     unknown = typed(value_of(seen.name, seen.values.blank[0], "unknown"))
     doubt = f"whether {ticked} is yes, and whether {blank} cells are no; `{unknown}` if they may not be examined"
-    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=condition)
+    return _asked(seen, doubt, condition, options, words)
 
 
 def _coded_flag(seen: Seen, condition: str) -> Column:
@@ -242,7 +247,7 @@ def _coded_flag(seen: Seen, condition: str) -> Column:
     doubt += f", or grades of it (`{shlex.join(graded.split(' ', 1))}`)" if can_be_grades else ""
     options = (graded,) if can_be_grades and len(codes) > 2 else values
     known = {code: word for code in codes if (word := flag_of(code))}
-    return Column(seen.name, "ignore", "", known, doubt=doubt, options=options, about=condition)
+    return _asked(seen, doubt, condition, options, known)
 
 
 def _grade(seen: Seen) -> Column | None:
@@ -258,9 +263,8 @@ def _grade(seen: Seen) -> Column | None:
         if len(words) < len(numbers) or set(words.values()) <= {"0", "1"}:
             levels = ", ".join(scale.levels)
             doubt = f"whether {listed(sorted(seen.values.count))} are levels of {scale.name} ({levels})"
-            options = (option_of("grade", seen.name),)
-            return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about=scale.name)
-        bad = {c: f"expected one of {', '.join(scale.levels)}" for c in seen.values.count if c not in words}
+            return _asked(seen, doubt, scale.name, [option_of("grade", seen.name)], words)
+        bad = dict.fromkeys(seen.values.count.keys() - words.keys(), f"expected one of {', '.join(scale.levels)}")
         return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
     is_coded = plain(seen.name) in HEADERS["diagnosis"] and share >= _AGREED
     if seen.classes or not (strong or weak or is_coded) or share < 0.5 or not seen.values.rows:
@@ -270,8 +274,7 @@ def _grade(seen: Seen) -> Column | None:
         kind = "yes or no, or a grade" if few else "a grade, or a class"
         doubt = f"whether {listed(sorted(seen.values.count))} are {kind}"
         about = "diagnosis" if _named(seen, "diagnosis") or seen.bare in WEAK["diagnosis"] else "grade"
-        options = (option_of("grade", seen.name),)
-        return Column(seen.name, "ignore", "", doubt=doubt, options=options, about=about)
+        return _asked(seen, doubt, about, [option_of("grade", seen.name)])
     words, bad = levels_of(seen.values)
     return Column(seen.name, "grade", "by its name and its cells", words, bad=bad)
 
@@ -283,9 +286,7 @@ def _levels_in_doubt(seen: Seen, meaning: str, numbers: Mapping[str, str]) -> Co
     said = typed(value_of(seen.name, others[0], stated.get(others[0], "1")))
     doubt = f"which levels {listed(others)} are, beside numbers; `{said}` says so"
     options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(others) else []
-    words = {cell: level[0] for cell, level in numbers.items()}
-    options = options or [option_of("ignore", seen.name)]
-    return Column(seen.name, "ignore", "", words, doubt=doubt, options=tuple(options), about=meaning)
+    return _asked(seen, doubt, meaning, options, {cell: level[0] for cell, level in numbers.items()})
 
 
 def levels_of(values: Values) -> tuple[dict[str, str], dict[str, str]]:
@@ -307,12 +308,8 @@ def _diagnosis(seen: Seen) -> Column | None:
         return None
     if seen.classes:
         names = {str(n): name for n, name in enumerate(seen.classes)}
-        words = {cell: findings_of(names[cell]).words for cell in seen.values.count if cell in names}
-        bad = {
-            cell: f"expected 0 to {len(names) - 1}, which the file names"
-            for cell in seen.values.count
-            if cell not in words
-        }
+        wrong = f"expected 0 to {len(names) - 1}, which the file names"
+        words, bad = seen.values.read(lambda cell: findings_of(names[cell]).words if cell in names else None, wrong)
         return Column(seen.name, "diagnosis", "classes that the file names", words, bad=bad)
     known = {cell for cell in seen.values.count if findings_of(cell).present or findings_of(cell).absent}
     share = seen.values.share(dict.fromkeys(known))
@@ -322,8 +319,7 @@ def _diagnosis(seen: Seen) -> Column | None:
         code = next(iter(seen.values.count))
         doubt = f"which diagnoses the codes {listed(sorted(seen.values.count))} stand for"
         own = f"--value 'diagnosis:{code}=NAME' for each; `--column grade={seen.name}` if they are grades"
-        options = (option_of("ignore", seen.name),)
-        return Column(seen.name, "ignore", "", doubt=f"{doubt} ({own})", options=options, about="diagnosis")
+        return _asked(seen, f"{doubt} ({own})", "diagnosis")
     if strong or share >= 0.3:
         bad = {cell: "a code among words" for cell in seen.values.count if _CODED.fullmatch(cell)}
         stated = {cell: findings_of(cell).words for cell in seen.values.count if cell not in bad}
@@ -335,16 +331,14 @@ def _diagnosis(seen: Seen) -> Column | None:
 
 
 def _split(seen: Seen) -> Column | None:
-    words = {cell: split for cell in seen.values.count if (split := split_of(cell))}
+    words, bad = seen.values.read(split_of, "expected train, val or test")
     if _named(seen, "split") and seen.values.rows:
         if seen.values.share(words) >= 0.5:
-            bad = {cell: "expected train, val or test" for cell in seen.values.count if cell not in words}
             return Column(seen.name, "split", "by its name and its cells", words, bad=bad)
         codes = sorted(seen.values.count)
         said = f"`--value split:{codes[0]}=test` says so of {codes[0]}"
         doubt = f"which of train, val and test {listed(codes)} are; {said}"
-        options = (option_of("ignore", seen.name),)
-        return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about="split")
+        return _asked(seen, doubt, "split", words=words)
     if words and seen.values.share(words) == 1 and (len(set(words.values())) > 1 or _named(seen, "split")):
         return Column(seen.name, "split", "by its cells", words)
     return None
@@ -360,12 +354,8 @@ def _plain_text(meaning: str) -> Callable[[Seen], Column | None]:
 def _modality(seen: Seen) -> Column | None:
     if not _named(seen, "modality"):
         return None
-    words = {cell: cell for cell in seen.values.count if not unknown_words(cell)}
-    return (
-        Column(seen.name, "modality", "by its name and its cells", words)
-        if len(words) == len(seen.values.count)
-        else None
-    )
+    words, bad = seen.values.read(lambda cell: None if unknown_words(cell) else cell, "no modality")
+    return None if bad else Column(seen.name, "modality", "by its name and its cells", words)
 
 
 def _option_of_question(seen: Seen) -> Column | None:
@@ -382,12 +372,11 @@ def _side(cell: str, _: frozenset[str]) -> str | None:
 
 def _unnamed_side(seen: Seen) -> Column | None:
     """Return a doubt about a column whose cells all are sides, and whose name does not say so."""
-    words = {cell: side for cell in seen.values.count if (side := side_of(cell))}
-    if not seen.values.rows or len(words) < len(seen.values.count) or len(set(words.values())) < 2:
+    words, bad = seen.values.read(side_of, "no side")
+    if bad or len(set(words.values())) < 2:
         return None
     doubt = f"whether {listed(sorted(seen.values.count))} are sides of the eye"
-    options = (option_of("laterality", seen.name),)
-    return Column(seen.name, "ignore", "", words, doubt=doubt, options=options, about="laterality")
+    return _asked(seen, doubt, "laterality", [option_of("laterality", seen.name)], words)
 
 
 def listed(cells: Iterable[str]) -> str:

@@ -24,39 +24,12 @@ from lmod_train.extensions.table.values import (
     split_of,
     values_of,
 )
+from lmod_train.extensions.table.vocabulary import WORDS
 
 OPTIONS = tuple("ABCDEFGHIJ")
 """Columns of the options of a question, as in tables of VLMEvalKit."""
 
-MEANINGS: Mapping[str, str] = {
-    "image": "image",
-    "patient": "patient",
-    "laterality": "side of the eye",
-    "diagnosis": "diagnosis",
-    "grade": "grade or stage, in order",
-    "sex": "sex",
-    "age": "age in years",
-    "split": "split",
-    "camera": "camera",
-    "quality": "quality of the image",
-    "modality": "modality",
-    "question": "a question of its own",
-    "answer": "its answer",
-    "option": "one of its options",
-    "category": "a kind of questions, scored by itself",
-    "hint": "a hint, before the question",
-    "own": "your own, asked with --ask",
-    "date": "date, not used",
-    "birth": "birth, not used",
-    "name": "name of a person, not used",
-    "notes": "free text, not used",
-    "index": "number of the row, not used",
-    "licence": "licence, not used: state it with `--licence`",
-    "region": "a side of a box",
-    "structure": "the structure in the box",
-    "box": "a box, not used",
-    "ignore": "not used",
-}
+MEANINGS: Mapping[str, str] = WORDS["meanings"]
 """Meaning -> what it is, in words; further ones are the names of conditions and of scales."""
 
 UNUSED = frozenset({"date", "birth", "name", "notes", "index", "licence", "box", "ignore"})

@@ -340,9 +340,9 @@ def _structure(grid: Grid, columns: Sequence[Column]) -> Column | None:
 
 
 def _as_structure(grid: Grid, column: Column) -> Column:
-    cells = values_of(grid.column(column.name)).count
-    words = {c: word for c in cells if (word := structure_of(column.words.get(c, c), tuple(cells)))}
-    bad = {c: "no structure of the vocabulary" for c in cells if c not in words}
+    values = values_of(grid.column(column.name))
+    cells = tuple(values.count)
+    words, bad = values.read(lambda c: structure_of(column.words.get(c, c), cells), "no structure of the vocabulary")
     return Column(column.name, "structure", "by its cells", words, bad=bad, stated=column.stated)
 
 

@@ -29,6 +29,7 @@ from lmod_train.extensions.table.looks import kind_of
 from lmod_train.extensions.table.meanings import MEANINGS, Answers, Column
 from lmod_train.extensions.table.places import structures_in
 from lmod_train.extensions.table.values import condition_of, findings_of, flag_of, is_missing, number_of, values_of
+from lmod_train.extensions.table.vocabulary import WORDS
 from lmod_train.scoring.languages import LANGUAGES
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import IMAGE_TYPES, LESIONS, OPTIONS, Anatomy, term_name
@@ -47,17 +48,8 @@ FILE = "table.yaml"
 """Name of the plan in a curated folder."""
 
 _KEYS = (
-    "table",
-    "images",
-    "name",
-    "modality",
-    "licence",
-    "redistributable",
-    "sheet",
-    "notes",
-    "language",
-    "columns",
-    "questions",
+    *("table", "images", "name", "modality", "licence", "redistributable"),
+    *("sheet", "notes", "language", "columns", "questions"),
 )
 
 _HEAD = """\
@@ -308,20 +300,7 @@ LONGEST_CHOICE = 80
 """Characters of a choice above which the cells are free text."""
 
 
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "diagnosis": "Which diagnosis does this image show?",
-        "several": "Which diagnoses does this image show?",
-        "condition": "Does this image show {name}?",
-        "column": "Based on the image, what is: {name}?",
-    },
-    "zh": {
-        "diagnosis": "这张图像显示的是哪种诊断？",
-        "several": "这张图像显示了哪些诊断？",
-        "condition": "这张图像是否显示{name}？",
-        "column": "根据这张图像，“{name}”是什么？",
-    },
-}
+QUESTIONS: Mapping[str, Mapping[str, str]] = WORDS["questions"]
 """Language -> what is asked about -> the question; ours."""
 
 
@@ -449,7 +428,7 @@ def _question_questions(grid: Grid, column: Column, language: str) -> dict[str, 
         {word for cell in {*values.count, *column.words} if (word := own_word(column, cell, kind))}, key=_order
     )
     if column.meaning == "diagnosis" and any(SEPARATOR in word for word in words):
-        question["words"], kind = WORDS[language]["several"], "several"
+        question["words"], kind = QUESTIONS[language]["several"], "several"
         words = sorted({part for word in words for part in word.split(SEPARATOR)})
     if len(words) > MOST_CHOICES or any(len(word) > LONGEST_CHOICE for word in words):
         return question | {"kind": "open"}
@@ -465,13 +444,13 @@ def _order(level: str) -> tuple[float, str]:
 
 def _words(column: Column, language: str) -> str:
     name = re.sub(r"[_\s]+", " ", column.name).strip()
-    return WORDS[language]["diagnosis" if column.meaning == "diagnosis" else "column"].format(name=name)
+    return QUESTIONS[language]["diagnosis" if column.meaning == "diagnosis" else "column"].format(name=name)
 
 
 def _flag_question(condition: str, language: str) -> Own:
     """Return the question whether an image shows a condition that the benchmark's tasks do not ask about."""
     chinese = next((term.chinese for term in CONDITIONS if term.name == condition), ()) if language == "zh" else ()
-    words = WORDS[language]["condition"].format(name=chinese[0] if chinese else condition)
+    words = QUESTIONS[language]["condition"].format(name=chinese[0] if chinese else condition)
     return Own(identifier(condition), words, "yes_no", label=condition, language=language)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -313,6 +313,11 @@ class Values:
     def share(self, known: Mapping[str, object]) -> float:
         """Return the share of rows whose cell is a key of a mapping; 0 for an empty column."""
         return sum(n for cell, n in self.count.items() if cell in known) / self.rows if self.rows else 0.0
+
+    def read(self, as_word: Callable[[str], str | None], wrong: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Return cell -> word of the cells that a function reads, and cell -> what is wrong of the others."""
+        words = {cell: word for cell in self.count if (word := as_word(cell))}
+        return words, dict.fromkeys(self.count.keys() - words.keys(), wrong)
 
 
 def values_of(cells: list[str]) -> Values:

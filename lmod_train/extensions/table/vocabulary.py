@@ -36,7 +36,7 @@ def _plain(text: str) -> str:
     return "".join(c for c in parts if c.isalnum() and not unicodedata.combining(c))
 
 
-_WORDS: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+WORDS: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 def _set(words: Iterable[str]) -> frozenset[str]:
@@ -44,7 +44,7 @@ def _set(words: Iterable[str]) -> frozenset[str]:
 
 
 def _sets(name: str) -> dict[str, frozenset[str]]:
-    return {meaning: _set(words) for meaning, words in _WORDS[name].items()}
+    return {meaning: _set(words) for meaning, words in WORDS[name].items()}
 
 
 HEADERS: Mapping[str, frozenset[str]] = _sets("headers")
@@ -54,17 +54,17 @@ WEAK: Mapping[str, frozenset[str]] = _sets("weak")
 SIDES: Mapping[str, frozenset[str]] = _sets("sides")
 SEX_WORDS: Mapping[str, frozenset[str]] = _sets("sexes")
 SPLITS: Mapping[str, frozenset[str]] = _sets("splits")
-YES, NO = _set(_WORDS["yes_words"]), _set(_WORDS["no_words"])
-MISSING = _set(_WORDS["missing"])
+YES, NO = _set(WORDS["yes_words"]), _set(WORDS["no_words"])
+MISSING = _set(WORDS["missing"])
 """Cells without a value."""
 DIAGNOSES: Mapping[str, frozenset[str]] = _sets("diagnoses")
 """Disease -> words of tables: names in other languages, abbreviations, and subtypes, which are filed under it."""
 BOXED: Mapping[str, frozenset[str]] = _sets("boxed")
 """Structures in boxes."""
-SEVERITIES = _set(_WORDS["severities"])
+SEVERITIES = _set(WORDS["severities"])
 """Words of degree beside a disease, which stays the same."""
-ICD_10: Mapping[str, str] = _WORDS["icd_10"]
+ICD_10: Mapping[str, str] = WORDS["icd_10"]
 """Beginning of a code of ICD-10 -> disease; H40.0 is a suspicion, and H35.3 is more than one disease."""
-NEGATIONS, DOUBTS, PASTS = (tuple(_WORDS[name]) for name in ("negations", "doubts", "pasts"))
+NEGATIONS, DOUBTS, PASTS = (tuple(WORDS[name]) for name in ("negations", "doubts", "pasts"))
 """What stands before a disease that is denied; what makes it, anywhere in a cell, a suspicion; one of the past or of a
 relative."""

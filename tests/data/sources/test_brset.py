@@ -18,7 +18,6 @@ from lmod_train.data.curation.images import Opened, open_image
 from lmod_train.data.sources.brset import Brset
 from lmod_train.data.sources.discovery import discover
 from lmod_train.phantom.folders.brset import cases, truths, write
-from tests.contracts import SourceContract
 
 FOLDER = Path("physionet.org") / "files" / "brazilian-ophthalmological" / "1.0.1"
 N, SEED, SIZE = 14, 3, 32
@@ -35,12 +34,6 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def copy(raw: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(raw / FOLDER, tmp_path / "any name"))
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, raw: Path) -> Brset:
-        return Brset(raw / FOLDER)
 
 
 def samples(root: Path) -> list[Sample]:
@@ -67,15 +60,6 @@ def put(column: str, row: int, value: str) -> Callable[[list[list[str]]], None]:
         cells[row][cells[0].index(column)] = value
 
     return change
-
-
-def test_reading_gives_the_truth_back(raw: Path) -> None:
-    found = samples(raw / FOLDER)
-    assert [(s.key, s.group, dict(s.labels), s.patient) for s in found] == [
-        (t.key, t.group, dict(t.labels), t.patient) for t in truths(N, SEED)
-    ]
-    assert len({s.group for s in found}) < len(found)
-    assert all(len(s.labels) >= 16 for s in found)
 
 
 def test_photographs_open_and_have_no_boxes_as_drawn(raw: Path) -> None:

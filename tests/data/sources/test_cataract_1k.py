@@ -11,7 +11,6 @@ from lmod_train.data.curation.boxes import read_boxes
 from lmod_train.data.curation.images import open_image
 from lmod_train.data.sources.cataract_1k import Cataract1K
 from lmod_train.phantom.folders import cataract_1k as phantom
-from tests.contracts import SourceContract
 
 N, SEED, SIZE = 9, 3, 64
 FRAMES, COCO = "Annotations/Images-and-Supervisely-Annotations", "Annotations/Coco-Annotations"
@@ -27,12 +26,6 @@ def drawn(tmp_path_factory):
 @pytest.fixture
 def copy(drawn, tmp_path):
     return shutil.copytree(drawn, tmp_path / "any name")
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, drawn):
-        return Cataract1K(drawn)
 
 
 def samples(root, **options):

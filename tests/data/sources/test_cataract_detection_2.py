@@ -6,12 +6,10 @@ import pytest
 import yaml
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
 from lmod_train.data.curation.images import open_image
 from lmod_train.data.sources.cataract_detection_2 import CataractDetection2
-from tests.contracts import SourceContract
 from tests.drawn import cau001
 from tests.drawn.cataract_detection_2 import truths, write
 
@@ -28,12 +26,6 @@ def root(tmp_path_factory):
 @pytest.fixture
 def copy(root, tmp_path):
     return shutil.copytree(root, tmp_path / "Cataract%20Detection%202.v1i.yolov8")
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, root):
-        return CataractDetection2(root)
 
 
 def rename(root, names, project="mine"):
@@ -130,11 +122,6 @@ def test_a_photograph_without_a_box_has_no_diagnosis_and_one_of_both_classes_is_
 def test_options_must_be_words_that_can_be_used(options, named):
     with pytest.raises(BadArgument, match=named):
         CataractDetection2(**options)
-
-
-def test_the_config_keeps_the_defaults():
-    written = yaml.safe_load((configs_folder() / "source" / "cataract_detection_2.yaml").read_text())
-    assert written == {"class_path": f"{CataractDetection2.__module__}.{CataractDetection2.__qualname__}"}
 
 
 def test_the_reference_searches_for_its_title():

@@ -5,12 +5,10 @@ import pytest
 import yaml
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
 from lmod_train.data.curation.images import open_image
 from lmod_train.data.sources.cau001 import Cau001
-from tests.contracts import SourceContract
 from tests.drawn import cataract_detection_2
 from tests.drawn.cau001 import truths, write
 
@@ -27,12 +25,6 @@ def root(tmp_path_factory):
 @pytest.fixture
 def copy(root, tmp_path):
     return shutil.copytree(root, tmp_path / "any name")
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, root):
-        return Cau001(root)
 
 
 @pytest.mark.parametrize(("flavour", "size"), [("yolo", SIZE), ("yolo", 100), ("coco", 97)])
@@ -112,8 +104,3 @@ def test_cataract_detection_2_is_not_claimed(tmp_path):
 def test_an_alias_must_lead_to_a_structure():
     with pytest.raises(BadArgument, match="not 'Pupila'"):
         Cau001(aliases={"Pupila": "Pupila"})
-
-
-def test_the_config_keeps_the_default():
-    written = yaml.safe_load((configs_folder() / "source" / "cau001.yaml").read_text())
-    assert written == {"class_path": f"{Cau001.__module__}.{Cau001.__qualname__}"}

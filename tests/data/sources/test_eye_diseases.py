@@ -5,14 +5,6 @@ import pytest
 from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.eye_diseases import EyeDiseases
-from lmod_train.phantom.folders.eye_diseases import truth
-from tests.contracts import SourceContract
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, drawn):
-        return EyeDiseases(drawn / "eyes" / "eye_diseases_classification")
 
 
 @pytest.fixture
@@ -26,14 +18,6 @@ def samples(root):
 
 def drops(root):
     return [(d.file, d.reason) for d in EyeDiseases(root).samples() if isinstance(d, Dropped)]
-
-
-def test_reading_gives_the_truth_back(drawn):
-    found = samples(drawn / "eyes" / "eye_diseases_classification")
-    assert {s.key: (s.labels["diagnosis"], s.patient.laterality) for s in found} == {
-        key: (eye.diagnosis, eye.laterality) for key, eye in truth(8, seed=11)
-    }
-    assert drops(drawn / "eyes" / "eye_diseases_classification") == []
 
 
 def test_layouts_without_dataset_or_doubled_give_the_same_keys(copy, tmp_path):

@@ -9,7 +9,6 @@ from lmod_train.data.curation.images import open_image
 from lmod_train.data.sources import fairseg
 from lmod_train.data.sources.fairseg import FairSeg
 from lmod_train.phantom.folders.fairseg import truths, write
-from tests.contracts import SourceContract
 from tests.data.sources.boxed import boxed
 
 SIZE, N, SEED = 48, 11, 4  # the tenth file is in the older spelling
@@ -25,12 +24,6 @@ def written(tmp_path_factory):
 @pytest.fixture
 def copy(written, tmp_path):
     return shutil.copytree(written, tmp_path / "any name")
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, written):
-        return FairSeg(written)
 
 
 def samples(root, **options):

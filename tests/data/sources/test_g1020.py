@@ -9,7 +9,6 @@ from PIL import Image
 from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.g1020 import G1020
-from tests.contracts import SourceContract
 from tests.data.sources.boxed import boxed
 from tests.drawn.g1020 import truths, write
 
@@ -26,12 +25,6 @@ def drawn_g1020(tmp_path_factory):
 @pytest.fixture
 def copy(drawn_g1020, tmp_path):
     return shutil.copytree(drawn_g1020, tmp_path / "any name")
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, drawn_g1020):
-        return G1020(drawn_g1020)
 
 
 def samples(source):

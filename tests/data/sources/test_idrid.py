@@ -8,7 +8,6 @@ from PIL import Image
 from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.types import Box, Dropped, Sample
 from lmod_train.data.sources.idrid import Idrid
-from tests.contracts import SourceContract
 from tests.data.sources.boxed import boxed
 from tests.drawn.idrid import photographs, truths, write
 from tests.tabled import tabled
@@ -26,12 +25,6 @@ def drawn_idrid(tmp_path_factory):
 @pytest.fixture
 def copy(drawn_idrid, tmp_path):
     return shutil.copytree(drawn_idrid, tmp_path / "any name")
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, drawn_idrid):
-        return Idrid(drawn_idrid, lesions=True)
 
 
 def samples(source):

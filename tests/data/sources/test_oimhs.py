@@ -12,7 +12,6 @@ from lmod_train.data.curation.images import open_image
 from lmod_train.data.sources.oimhs import EyeRow, Oimhs, read_eyes, read_quality
 from lmod_train.data.sources.sheets import UnreadableSheet
 from lmod_train.phantom.folders.oimhs import truths, write
-from tests.contracts import SourceContract
 from tests.data.sources.boxed import boxed
 
 SIZE, N, SEED = 64, 14, 5  # 14 scans: three eyes with 4, one with 2
@@ -29,12 +28,6 @@ def written(tmp_path_factory):
 @pytest.fixture
 def copy(written, tmp_path):
     return shutil.copytree(written, tmp_path / "any name")
-
-
-class TestContract(SourceContract):
-    @pytest.fixture
-    def source(self, written):
-        return Oimhs(written)
 
 
 def samples(root, **options):
