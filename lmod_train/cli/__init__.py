@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,9 +19,9 @@ from lmod_train.cli.commands import (
     overview,
     whole_name,
 )
-from lmod_train.cli.own import own_classes, trusted_in
 from lmod_train.cli.shipped import by_name
 from lmod_train.cli.terminal import CURES, error_text, harmless, lines
+from lmod_train.cli.typed import own_classes, values_of
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.links import links_followed
 from lmod_train.core.lock import is_first
@@ -49,14 +49,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     whole = typed
     try:
         if not typed or typed[0] in WITHOUT:
-            return _run(typed)
+            return _without(typed)
         whole = whole_name(typed)
         with links_followed(follow):
             with own_classes(whole):  # a curated folder may name a class of one's own
-                known = bool(whole) and (whole[0] in LIGHTNING or whole[0] in commands())
+                known = whole[0] in LIGHTNING or whole[0] in commands()
                 named = [whole[0], *by_name(whole[0], whole[1:])] if known else whole
             with own_classes(named):
-                return _run(named)
+                if named[0] not in LIGHTNING:
+                    return _plain(named)
+                if _is_help(named):
+                    return 0
+                if series := _checked(named):
+                    return _each(series, named)
+                return run_of(named[0])(named)
     except LmodError as error:
         print(lines(f"error: {error.typed([*' '.join(whole[:1]).split(), *whole[1:]])}"), file=sys.stderr)
         return 2
@@ -73,30 +79,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(arguments: list[str]) -> int:
-    command, rest = (arguments[0], arguments[1:]) if arguments else ("--help", [])
-    if command == "--version":
-        from lmod_train import __version__
+def _without(typed: Sequence[str]) -> int:
+    """Print what is asked for in the place of a command."""
+    from lmod_train import __version__
 
-        print(__version__)
-    elif command in WITHOUT:
-        print(lines(overview()))
-    elif command in LIGHTNING:
-        return _lightning(arguments)
-    elif command in commands():
-        return _plain(command, rest)
-    elif command in groups() and (not rest or rest[0] in ("-h", "--help")):
-        print(group_overview(command))
-    else:
-        _refuse(arguments)
+    print(__version__ if typed[:1] == ["--version"] else lines(overview()))
     return 0
 
 
-def _plain(command: str, arguments: list[str]) -> int:
+def _plain(arguments: list[str]) -> int:
     """Run a command that is not Lightning's, or what an option of an extension makes of it."""
+    command, *rest = arguments
+    if command in groups() and (not rest or rest[0] in ("-h", "--help")):
+        print(group_overview(command))
+        return 0
+    if command not in commands():
+        _refuse(arguments)
     from lmod_train.cli.parse import call, parted
 
-    own, others = parted(arguments) if asks(command) else (arguments, None)
+    own, others = parted(rest) if asks(command) else (rest, None)
     name, function = chosen(command, own)
     if name != command and {"-h", "--help"} & set(own):
         own = ["--help"]  # the option's value is then what follows, or nothing
@@ -126,24 +127,35 @@ def _refuse(arguments: list[str]) -> NoReturn:
     raise BadArgument("command", whole, f"one of {', '.join(known.values())}", cure)
 
 
-def _lightning(arguments: list[str]) -> int:
-    """Run a command of Lightning, or print its short help."""
-    from lmod_train.cli.names import check_names
-    from lmod_train.cli.series import series_of
+def _is_help(arguments: list[str]) -> bool:
+    """Print the help of a command of Lightning, if that is asked for: the short one, or every option."""
     from lmod_train.cli.short_help import WHOLE, short_help
 
     if {"-h", "--help"} & set(arguments):
         print(short_help(arguments[0], LIGHTNING[arguments[0]]))
-        return 0
-    if WHOLE in arguments:
-        return _late([arguments[0], "--help"])
+    elif WHOLE in arguments:
+        run_of(arguments[0])([arguments[0], "--help"])
+    else:
+        return False
+    return True
+
+
+def run_of(command: str) -> Callable[..., int]:
+    """Return the function of a command of Lightning; importing it takes seconds."""
+    from lmod_train.cli import doctor, experiment
+
+    return doctor.run if command == "doctor" else experiment.run
+
+
+def _checked(arguments: list[str]) -> Series | None:
+    """Check the names in a command of Lightning, and return its series; None for a single run."""
+    from lmod_train.cli.names import check_names
+    from lmod_train.cli.series import series_of
+
     series = series_of(arguments)
-    if series is None:
-        check_names(arguments[0], arguments[1:])
-        return _late(arguments)
-    for command in series.commands:
+    for command in series.commands if series else [arguments]:
         check_names(command[0], command[1:])
-    return _each(series, arguments)
+    return series
 
 
 def _each(series: Series, arguments: list[str]) -> int:
@@ -151,12 +163,12 @@ def _each(series: Series, arguments: list[str]) -> int:
     from lmod_train.cli.series import release
     from lmod_train.core.links import rooted
 
-    if series.commands[0][0] == "doctor":
-        return _late(series.commands[0])
-    status = 0
+    run, status = run_of(arguments[0]), 0
+    if arguments[0] == "doctor":
+        return run(series.commands[0])
     with rooted(series.folder):
         for command in series.commands:
-            status = max(status, _late(command, once=True))
+            status = max(status, run(command, True))
             release()
         if is_first():
             _summarise(series, arguments)
@@ -169,19 +181,10 @@ def _summarise(series: Series, arguments: list[str]) -> None:
     from lmod_train.report.folds import pool
     from lmod_train.report.seeds import seeds_text
 
-    trusted = tuple(trusted_in(series.commands[0]))
+    trusted = tuple(values_of(series.commands[0], "--trust"))
     for folder in series.pooled:
         print(lines(pool(folder, trusted)))
     if text := seeds_text(series.folder, trusted):
         print(lines(text))
     if arguments[0] == "fit":
         print(lines(f"next: `{evaluation_of(series.folder, arguments)}` evaluates what was trained"))
-
-
-def _late(arguments: list[str], once: bool = False) -> int:
-    """Run a command that imports torch and Lightning, which takes seconds; `once` leaves a complete training alone."""
-    from lmod_train.cli import doctor, experiment
-
-    if arguments[0] == "doctor":
-        return doctor.run(arguments[1:])
-    return experiment.run(arguments, once)

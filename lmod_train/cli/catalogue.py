@@ -122,18 +122,11 @@ def parameters_of(path: str, method: str = "__init__") -> tuple[str, ...] | None
         >>> parameters_of("nowhere.Class") is None
         True
     """
-    module, _, name = path.rpartition(".")
-    place = class_in(module, name)
-    if place is None:
+    place = class_in(*path.rpartition(".")[::2])
+    chain = None if place is None else _chain(*place, method)
+    if chain is None or not chain.whole:
         return None
-    module, node = place
-    function = _method(node, method)
-    own = _own(function) if function else ()
-    if function is not None and function.args.kwarg is None:
-        return own
-    above = [_of_base(module, base, method) for base in node.bases]
-    known = [names for names in above if names is not None]
-    return None if len(known) < len(above) else tuple(dict.fromkeys([*own, *(n for names in known for n in names)]))
+    return tuple(dict.fromkeys(name for function in chain.functions for name in _placed(function)))
 
 
 def class_names(module: str) -> tuple[str, ...]:
@@ -169,23 +162,18 @@ def module_file(module: str) -> Path | None:
 
 def class_in(module: str, name: str) -> tuple[str, ast.ClassDef] | None:
     """Return the module that defines a class and the class's syntax tree, following imports; None if not found."""
-    node = _definition(module, name)
+    node = _statement(module, name)
     if isinstance(node, ast.ImportFrom):
-        return class_in(node.module, name) if node.module and not node.level else None
-    return None if node is None else (module, node)
+        return class_in(str(node.module), name)
+    return (module, node) if isinstance(node, ast.ClassDef) else None
 
 
-def value_in(module: str, name: str) -> ast.expr | None:
+def _value(module: str, name: str) -> ast.expr | None:
     """Return the value a module assigns to a name, following imports; None if there is none."""
-    tree = _tree(module)
-    for node in tree.body if tree else ():
-        if isinstance(node, ast.Assign) and any(ast.unparse(target) == name for target in node.targets):
-            return node.value
-        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
-            return node.value
-        if isinstance(node, ast.ImportFrom) and node.module and not node.level and _brings(node, name):
-            return value_in(node.module, name)
-    return None
+    node = _statement(module, name)
+    if isinstance(node, ast.ImportFrom):
+        return _value(str(node.module), name)
+    return node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
 
 
 def classes_in(room: Path, package: str) -> Iterator[ClassText]:
@@ -224,18 +212,18 @@ def _readable(file: Path, module: str) -> list[ClassText]:
 
 
 def _constants(node: ast.ClassDef | ast.Module) -> Iterator[tuple[str, object]]:
-    for statement in node.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                pass
-            case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is not None:
-                pass
-            case _:
-                continue
-        try:
+    for name, value in ((name, value) for statement in node.body for name, value in _assigned(statement)):
+        with suppress(ValueError):  # not a literal
             yield name, ast.literal_eval(value)
-        except ValueError:  # not a literal
-            continue
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the name that a statement assigns, and the value."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            yield name, value
+        case ast.AnnAssign(target=ast.Name(id=name), value=value) if value is not None:
+            yield name, value
 
 
 def _nested(module: str, node: ast.ClassDef) -> Iterator[Option]:
@@ -254,15 +242,31 @@ def _of_class(module: str, node: ast.ClassDef) -> Iterator[Option]:
         for field in (f for f in node.body if isinstance(f, ast.AnnAssign) and isinstance(f.target, ast.Name)):
             assert isinstance(field.target, ast.Name)
             name, value = field.target.id, field.value
-            yield Option(name, ast.unparse(field.annotation), _unparsed(value), described.get(name, ""))
+            default = None if value is None else ast.unparse(value)
+            yield Option(name, ast.unparse(field.annotation), default, described.get(name, ""))
         return
-    init = _method(node, "__init__")
-    if init is not None:
-        yield from _of_function(init, described)
-    if init is None or init.args.kwarg is not None:
-        for base in node.bases:
-            place = class_in(module, base.id) if isinstance(base, ast.Name) else None
-            yield from _of_class(*place) if place else ()
+    for function in _chain(module, node, "__init__").functions:
+        yield from _of_function(function, described)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """A method of a class, then those of its bases that get its ``**``; `whole` unless a base cannot be read."""
+
+    functions: list[ast.FunctionDef]
+    whole: bool = True
+
+
+def _chain(module: str, node: ast.ClassDef, method: str) -> _Chain:
+    own = [f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == method]
+    if own and own[0].args.kwarg is None:
+        return _Chain(own)
+    bases = [base for base in node.bases if ast.unparse(base) not in ("ABC", "object")]
+    places = [class_in(module, base.id) if isinstance(base, ast.Name) else None for base in bases]
+    above = [_chain(*place, method) for place in places if place]
+    return _Chain(
+        [*own, *(f for one in above for f in one.functions)], None not in places and all(one.whole for one in above)
+    )
 
 
 def _of_function(function: ast.FunctionDef, described: dict[str, str]) -> Iterator[Option]:
@@ -272,22 +276,16 @@ def _of_function(function: ast.FunctionDef, described: dict[str, str]) -> Iterat
     for argument, value in zip([*placed, *arguments.kwonlyargs], values, strict=True):
         if argument.arg not in ("self", "root"):  # curation finds a source's root
             kind = ast.unparse(argument.annotation) if argument.annotation else "any"
-            yield Option(argument.arg, kind, _unparsed(value), described.get(argument.arg, ""))
-
-
-def _unparsed(value: ast.expr | None) -> str | None:
-    return None if value is None else ast.unparse(value)
-
-
-def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    return next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == name), None)
+            default = None if value is None else ast.unparse(value)
+            yield Option(argument.arg, kind, default, described.get(argument.arg, ""))
 
 
 def _described(node: ast.ClassDef) -> dict[str, str]:
     """Return option -> description from the docstrings of the class and of its constructor."""
     import docstring_parser  # for texts of options alone
 
-    documented = [ast.get_docstring(node), (init := _method(node, "__init__")) and ast.get_docstring(init)]
+    inside = (f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__")
+    documented = [ast.get_docstring(node), *map(ast.get_docstring, inside)]
     parsed = [docstring_parser.parse(text, style=docstring_parser.DocstringStyle.GOOGLE) for text in documented if text]
     return {p.arg_name: " ".join((p.description or "").split()) for one in parsed for p in one.params}
 
@@ -300,7 +298,7 @@ def _plainly(module: str, kind: str) -> str:
     """Return a type as text, the words of a choice in braces."""
 
     def written(word: re.Match[str]) -> str:
-        value = value_in(module, word[0])
+        value = _value(module, word[0])
         text = "" if value is None else ast.unparse(value)
         return text if text.startswith("Literal[") else word[0]
 
@@ -310,36 +308,28 @@ def _plainly(module: str, kind: str) -> str:
 
 def _resolved(module: str, default: str | None) -> str | None:
     """Return a default as text, a constant by its value unless that is long."""
-    value = value_in(module, default) if default and default.isidentifier() else None
+    value = _value(module, default) if default and default.isidentifier() else None
     text = ast.unparse(value) if value is not None else default
     return default if text is not None and len(text) > LONGEST else text
 
 
-def _own(function: ast.FunctionDef) -> tuple[str, ...]:
+def _placed(function: ast.FunctionDef) -> list[str]:
     arguments = function.args
-    return tuple(a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs])[1:]
+    return [a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]][1:]
 
 
-def _of_base(module: str, base: ast.expr, method: str) -> tuple[str, ...] | None:
-    """Return the parameters of a base class by its name in the module; `ABC` and `object` have none."""
-    if not isinstance(base, ast.Name):
-        return None
-    return () if base.id in ("ABC", "object") else parameters_of(f"{module}.{base.id}", method)
-
-
-def _definition(module: str, name: str) -> ast.ClassDef | ast.ImportFrom | None:
-    """Return the definition of a class in a module, or the statement that imports it."""
+def _statement(module: str, name: str) -> ast.stmt | None:
+    """Return the statement of a module that defines a name or imports it from a module."""
     tree = _tree(module)
     for node in tree.body if tree else ():
         if isinstance(node, ast.ClassDef) and node.name == name:
             return node
-        if isinstance(node, ast.ImportFrom) and _brings(node, name):
+        imports = node.names if isinstance(node, ast.ImportFrom) and node.module and not node.level else ()
+        if any(alias.name == name and alias.asname is None for alias in imports):
+            return node
+        if any(own == name for own, _ in _assigned(node)):
             return node
     return None
-
-
-def _brings(node: ast.ImportFrom, name: str) -> bool:
-    return any(alias.name == name and alias.asname is None for alias in node.names)
 
 
 @cache

@@ -46,32 +46,27 @@ def run(arguments: Sequence[str]) -> int:
     """Run the checks for `fit` with these options, print their report, and write it to the run folder.
 
     Args:
-        arguments: Options of `fit`.
+        arguments: The command and its options, which are those of `fit`.
 
     Returns:
         0 if no check failed, else 2.
     """
     with silenced(sys.stderr.isatty()):
-        return _run(arguments)
-
-
-def _run(arguments: Sequence[str]) -> int:
-    if "--help" in arguments:
-        print(_help())
-        return 0
-    parsed = Parsed(ExitStack(), **options(), args=["fit", *arguments])
-    config = parsed.config["fit"]
-    resolved = plain(parsed._parser("fit"), config)
-    found = findings_of(config, resolved)
-    folder = Path(config.run or default_run(map(str, config.config or ()), "fit"))
-    with locked(folder, "--run"):
-        write_checks(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
-    print(terminal_report(found))
-    verdict = (
-        f"{len(failures(found))} checks failed: `fit` would refuse to start" if failures(found) else "no check failed"
-    )
+        if "--help" in arguments:
+            print(_help())
+            return 0
+        parsed = Parsed(ExitStack(), **options(), args=["fit", *arguments[1:]])
+        config = parsed.config["fit"]
+        resolved = plain(parsed._parser("fit"), config)
+        found = findings_of(config, resolved)
+        folder = Path(config.run or default_run(map(str, config.config or ()), "fit"))
+        with locked(folder, "--run"):
+            write_checks(Run(folder).doctor, found, identity(resolved, dict(os.environ)))
+        print(terminal_report(found))
+    failed = len(failures(found))
+    verdict = f"{failed} checks failed: `fit` would refuse to start" if failed else "no check failed"
     print(f"\n{verdict}; wrote {Run(folder).doctor}")
-    return 2 if failures(found) else 0
+    return 2 if failed else 0
 
 
 def _help() -> str:

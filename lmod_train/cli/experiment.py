@@ -26,7 +26,6 @@ from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
-from lmod_train.cli.precedence import in_order
 from lmod_train.cli.provenance import write_loaded, write_not_asked, write_provenance, write_trained
 from lmod_train.cli.refusal import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
@@ -34,6 +33,7 @@ from lmod_train.cli.shipped import by_short_name
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.tasks_used import use_tasks
 from lmod_train.cli.terminal import lines, silenced
+from lmod_train.cli.typed import in_order
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
@@ -86,32 +86,28 @@ def run(arguments: list[str], once: bool = False) -> int:
     """
     if not os.environ.get("WANDB_API_KEY") and not (Path.home() / ".netrc").exists():
         os.environ.setdefault("WANDB_MODE", "offline")  # without a key, wandb would wait for input
+    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
     with silenced(sys.stderr.isatty()), ExitStack() as held:
         try:
-            return _run(arguments, held, once)
+            experiment = performed(Experiment, held, options() | {"once": once}, given)
         except Trained as done:
             rank_zero_info(f"{done}: the training is complete")
             return 0
-
-
-def _run(arguments: list[str], held: ExitStack, once: bool = False) -> int:
-    given = None if arguments == sys.argv[1:] else arguments  # Lightning warns if arguments are passed twice
-    experiment = performed(Experiment, held, options() | {"once": once}, given)
-    folder = Path(experiment.trainer.default_root_dir)
-    write_loaded(folder, experiment.model.weights_origin)
-    if experiment.subcommand == "fit":
-        finish(experiment.trainer, folder)
-    _tell_not_asked(experiment, folder)
-    if experiment.subcommand != "fit" and experiment.loaded:
-        write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
-    trusted = [*experiment.config[experiment.subcommand].trust, *experiment.own]
-    ended = asked(experiment, held, "answered", trusted)
-    if ended.scored:
-        against = [Path(other) for other in experiment.config[experiment.subcommand].against]
-        print(lines(scored(folder, against, trusted, arguments)))
-        if not once:
-            print(lines(next_of(folder)))
-    return ended.status if experiment.subcommand != "fit" else 0
+        folder, trains = Path(experiment.trainer.default_root_dir), experiment.subcommand == "fit"
+        write_loaded(folder, experiment.model.weights_origin)
+        if trains:
+            finish(experiment.trainer, folder)
+        _tell_not_asked(experiment, folder)
+        if not trains and experiment.loaded:
+            write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
+        config = experiment.config[experiment.subcommand]
+        trusted = [*config.trust, *experiment.own]
+        ended = asked(experiment, held, "answered", trusted)
+        if ended.scored:
+            print(lines(scored(folder, [Path(other) for other in config.against], trusted, arguments)))
+            if not once:
+                print(lines(next_of(folder)))
+        return 0 if trains else ended.status
 
 
 def _tell_not_asked(experiment: Experiment, folder: Path) -> None:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
 
-import yaml
-
 from lmod_train.cli.catalogue import class_names, module_file, options_of, parameters_of
-from lmod_train.cli.own import check_trusted
+from lmod_train.cli.typed import CONFIGS, config_of, content_of, leaves, options
 from lmod_train.core.artifacts.model_facts import nearest
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.lock import is_first
-from lmod_train.core.shipped import config_at, config_files, config_folders
+from lmod_train.core.shipped import config_files
+from lmod_train.tasks.trust import place_of
 
 TRAINER = "lightning.pytorch.trainer.trainer.Trainer"
 GROUPS = {
@@ -51,9 +49,6 @@ _PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 FEW = 12
 """Maximum number of valid names that an error lists in full."""
 
-Given = tuple[str, Any]
-"""An option without its leading dashes, and its value; None is not checked."""
-
 
 def check_configs(arguments: Sequence[str], room: str = "") -> None:
     """Read every ``--config`` before the parser, which fails on deeply nested files.
@@ -65,10 +60,9 @@ def check_configs(arguments: Sequence[str], room: str = "") -> None:
     Raises:
         BadArgument: A file is missing, is not valid YAML, or contains no options.
     """
-    for before, word in zip(["", *arguments], arguments, strict=False):
-        name = word if before == "--config" else word.removeprefix("--config=")
-        if name != word or before == "--config":
-            _options_in("--config", name, room)
+    for option in options(arguments):
+        if option.head == "--config":
+            config_of(option, room)
 
 
 def check_classes(arguments: Sequence[str]) -> None:
@@ -77,12 +71,11 @@ def check_classes(arguments: Sequence[str]) -> None:
     Raises:
         BadArgument: One does not exist; the message gives the closest one.
     """
-    for before, word in zip(["", *arguments], arguments, strict=False):
-        option, _, value = word.partition("=") if word.startswith("-") else (before, "", word)
-        if option in ("--config", "-c") and value:
-            paths = [str(v) for key, v in _leaves(_options_in(option, value)) if key.rpartition(".")[2] == "class_path"]
+    for option in options(arguments):
+        if option.key in CONFIGS and option.value:
+            paths = [str(v) for key, v in leaves(config_of(option)) if key.rpartition(".")[2] == "class_path"]
         else:
-            paths = _PATHS.findall(value) if option.startswith("-") else []
+            paths = _PATHS.findall(option.value) if option.head else []
         for path in paths:
             _check_class(path)
 
@@ -99,52 +92,26 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
     Raises:
         BadArgument: A name does not exist; the message gives the closest one.
     """
-    typed = list(_typed(arguments))
-    check_classes([word for name, value in typed if name not in ("config", "c") for word in (f"--{name}", str(value))])
-    _check_options(command, [name for name, _ in typed])
-    configured: list[Given] = []
-    for name, value in typed:
-        if name in ("config", "c"):
-            configured = [*_leaves(_options_in(f"--{name}", str(value))), *configured]
-    if any(name == "model" for name, _ in typed):  # it replaces the model of the config, often by another class
+    typed = options(arguments)
+    for word in (option.value for option in typed if not option.head):
+        raise BadArgument("arguments", word, "options, which begin with --", f"did you mean `--config {word}`?")
+    own = [option for option in typed if option.key not in CONFIGS]
+    check_classes([word for option in own for word in option.words])
+    _check_options(command, [option.key for option in typed])
+    configured: list[tuple[str, Any]] = []
+    for option in typed:
+        if option.key in CONFIGS:
+            configured = [*leaves(config_of(option)), *configured]
+    if any(option.key == "model" for option in own):  # it replaces the model of the config, often by another class
         configured = [pair for pair in configured if pair[0].partition(".")[0] != "model"]
     for part in PARTS:
-        _check_part(part, [str(value) for name, value in typed if name == part and value])
-    given = [*configured, *(pair for pair in typed if pair[0] not in ("config", "c"))]
+        _check_part(part, [option.value for option in own if option.key == part and option.value])
+    given = [*configured, *((option.key, option.value or None) for option in own)]
     _check_options(command, [name for name, _ in given], dashes="")
     for path in [value for name, value in given if name.rpartition(".")[2] == "class_path"]:
         _check_class(str(path))
     _check_model([str(v) for n, v in given if n in ("model", "model.class_path") and v], [n for n, _ in given])
     _check_places(dict(given))
-
-
-def value_of(name: str, arguments: Sequence[str]) -> str:
-    """Return the value that a command gives to a key, typed or in the last config that has it; empty for none.
-
-    A config that cannot be read has no keys here; `check_names` refuses it.
-
-    Args:
-        name: Key with dots, e.g. ``data.curated``.
-        arguments: The arguments after the command, names of configs replaced by paths.
-    """
-    found = ""
-    with suppress(BadArgument):
-        for key, value in sorted(_typed(arguments), key=lambda pair: pair[0] not in ("config", "c")):
-            given = _leaves(_options_in(f"--{key}", str(value))) if key in ("config", "c") else [(key, value)]
-            found = next((str(own) for option, own in given if option == name and own), found)
-    return found
-
-
-def _typed(arguments: Sequence[str]) -> Iterator[Given]:
-    """Yield options with their values, in order."""
-    waiting = list(arguments)
-    while waiting:
-        name, equals, value = waiting.pop(0).partition("=")
-        if not name.startswith("-"):
-            raise BadArgument("arguments", name, "options, which begin with --", f"did you mean `--config {name}`?")
-        if not equals and waiting and not waiting[0].startswith("--"):
-            value = waiting.pop(0)
-        yield name.lstrip("-").removesuffix("+"), value or None
 
 
 def _check_options(command: str, names: Sequence[str], dashes: str = "--") -> None:
@@ -168,62 +135,6 @@ def _check_one(dashes: str, name: str, known: Sequence[str], before: str, whole:
     few = len(known) <= FEW
     kind = f"one of {', '.join(known)}" if few else f"an option of {before[:-1]}" if before else "a known option"
     raise BadArgument("option" if dashes else "key", f"{dashes}{whole}", kind, cure)
-
-
-def _options_in(option: str, name: str, room: str = "") -> Mapping[str, Any]:
-    """Return the options in a config; `room` is the folder of the shipped ones that could be meant instead."""
-    tree = _loaded(option, name, Path(), room)
-    if not isinstance(tree, Mapping):
-        found = "nothing" if tree is None else f"a {type(tree).__name__}"
-        raise BadArgument(option, name, f"a YAML file of options, `key: value`; it contains {found}", f"correct {name}")
-    return tree
-
-
-def _loaded(option: str, name: str, folder: Path, room: str = "") -> Any:
-    """Return the content of a YAML file, including files that it names as the value of a key."""
-    file = config_at(name, folder)
-    if file is None:
-        raise BadArgument(option, name, "an existing YAML file", _closest_config(option, name, room))
-    try:
-        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        where = " ".join(str(error).split())[:200]
-        raise BadArgument(option, str(file), f"a valid YAML file ({where})", f"correct {file}") from error
-    return _composed(tree, option, file.parent)
-
-
-def _composed(tree: Any, key: str, folder: Path) -> Any:
-    if isinstance(tree, Mapping):
-        return {str(k): _composed(v, str(k), folder) for k, v in tree.items()}
-    if isinstance(tree, list):
-        return [_composed(v, key, folder) for v in tree]
-    is_part = isinstance(tree, str) and tree.endswith((".yaml", ".yml"))
-    return _loaded(key, tree, folder) if is_part else tree
-
-
-def _closest_config(option: str, name: str, room: str) -> str:
-    """Return the cure for a file that does not exist: the closest shipped config, by name if the option takes names."""
-    wanted = Path(name).with_suffix("").as_posix().removeprefix("configs/")
-    listed = "`python -m lmod_train list configs` lists shipped configs"
-    if option in ("--config", "-c"):
-        return did_you_mean(
-            option, [wanted], list(config_files(room)), "`python -m lmod_train list configs` lists shipped configs"
-        )
-    shipped = {f.relative_to(d).with_suffix("").as_posix(): f for d in config_folders() for f in d.rglob("*.yaml")}
-    near = get_close_matches(wanted, sorted(shipped), n=1)
-    return f"did you mean `{shipped[near[0]]}`?" if near else listed
-
-
-def _leaves(tree: Any, key: str = "") -> Iterator[Given]:
-    """Yield (dotted key, value) of nested mappings; items of a list of classes have the list's key as their prefix."""
-    if isinstance(tree, Mapping):
-        for name, value in tree.items():
-            yield from _leaves(value, f"{key}.{name}" if key else name)
-    elif isinstance(tree, list) and any(isinstance(item, Mapping) for item in tree):
-        for item in tree:
-            yield from _leaves(item, key)
-    else:
-        yield key, tree
 
 
 def _check_class(path: str) -> None:
@@ -269,7 +180,7 @@ def _check_model(models: Sequence[str], names: Sequence[str]) -> None:
     """Check the class of the last model given, which is the one used, and its options."""
     path = models[-1] if models else ""
     if path.endswith((".yaml", ".yml")):
-        path = str(dict(_leaves(_loaded("--model", path, Path()))).get("class_path", ""))
+        path = str(dict(leaves(content_of("--model", path))).get("class_path", ""))
     if not path.startswith("lmod_train."):
         return
     _check_class(path)
@@ -331,3 +242,15 @@ def _check_checkpoint(path: Path) -> None:
         raise BadArgument("--ckpt_path", str(path), expected, cure)
     if path.is_file() and not is_zipfile(path):
         raise BadArgument("--ckpt_path", str(path), "a checkpoint; the file is not one, or is truncated", cure)
+
+
+def check_trusted(names: Sequence[str]) -> None:
+    """Refuse names in `--trust` that are not importable.
+
+    Raises:
+        BadArgument: No such module is installed or in the working folder, so trusting it would have no effect.
+    """
+    for name in names:
+        if place_of(name) is None:
+            expected = f"a module that is installed or is in the working folder, {Path.cwd()}"
+            raise BadArgument("--trust", name, expected, "run the command in the folder of the module's file")

@@ -9,10 +9,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import docstring_parser
 
-from lmod_train.cli.names import check_classes, check_configs
-from lmod_train.cli.own import check_trusted
-from lmod_train.cli.precedence import in_order
+from lmod_train.cli.names import check_classes, check_configs, check_trusted
 from lmod_train.cli.refusal import Refusing
+from lmod_train.cli.typed import in_order, options
 from lmod_train.core.shipped import configs_folder
 
 HANDED_ON = ("--trainer", "--seed_everything", "--ckpt_path")
@@ -45,14 +44,9 @@ def parted(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     own: list[str] = []
     others: list[str] = []
-    waiting = list(arguments)
-    while waiting:
-        word = waiting.pop(0)
-        option, equals, _ = word.partition("=")
-        handed_on = option.startswith("--") and ("." in option or option in HANDED_ON)
-        (others if handed_on else own).append(word)
-        if handed_on and not equals and waiting and not waiting[0].startswith("--"):
-            others.append(waiting.pop(0))
+    for option in options(arguments):
+        handed_on = option.head.startswith("--") and ("." in option.head or option.head in HANDED_ON)
+        (others if handed_on else own).extend(option.words)
     return own, others
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmod_train.cli.defaults import default_run
-from lmod_train.cli.own import typed_values
 from lmod_train.cli.shipped import by_short_name
+from lmod_train.cli.typed import taken, values_of
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import (
     FEWEST_FOLDS,
@@ -68,14 +68,14 @@ def series_of(arguments: Sequence[str]) -> Series | None:
             single run or of other files, or a run has no trained checkpoint to evaluate.
     """
     command, *options = arguments
-    seeds, options = _taken(options, SEEDS)
-    folds, options = _taken(options, FOLDS)
+    seeds, options = taken(options, SEEDS)
+    folds, options = taken(options, FOLDS)
     if seeds is None and folds is None:
         return None
     several = _product(_of_seeds(seeds, options), _of_folds(folds, options))
-    run, options = _taken(options, "--run")
-    folder = Path(run or default_run(typed_values(options, "--config"), command))
-    checkpoint, options = _taken(options, "--ckpt_path")
+    run, options = taken(options, "--run")
+    folder = Path(run or default_run(values_of(options, "--config"), command))
+    checkpoint, options = taken(options, "--ckpt_path")
     _check_folders(folder, [Path(member) for member, _ in several])
     commands = []
     for member, own in several:
@@ -117,7 +117,7 @@ def _of_folds(typed: str | None, options: Sequence[str]) -> list[Member]:
 def _refuse_both(option: str, names: Sequence[str], options: Sequence[str]) -> None:
     """Refuse options of a single run that an option of several sets."""
     for name in names:
-        if (value := _taken(options, name)[0]) is not None:
+        if (value := taken(options, name)[0]) is not None:
             raise BadArgument(name, value, f"one of {name} and {option}", f"leave {name} out")
 
 
@@ -140,23 +140,6 @@ def _seeds(typed: str) -> list[int]:
     return list(range(numbers[0])) if len(words) == 1 else numbers
 
 
-def _taken(options: Sequence[str], name: str) -> tuple[str | None, list[str]]:
-    """Return the last value of an option, None without one, and the other options."""
-    left: list[str] = []
-    value: str | None = None
-    waiting = list(options)
-    while waiting:
-        word = waiting.pop(0)
-        head, equals, rest = word.partition("=")
-        if head != name:
-            left.append(word)
-        elif equals:
-            value = rest
-        else:
-            value = waiting.pop(0) if waiting and not waiting[0].startswith("--") else ""
-    return value, left
-
-
 def evaluation_of(folder: Path, arguments: Sequence[str]) -> str:
     """Return the command that evaluates the runs of a series of trainings.
 
@@ -168,7 +151,7 @@ def evaluation_of(folder: Path, arguments: Sequence[str]) -> str:
         >>> evaluation_of(Path("CV"), ["fit", "--config", "cnn_four_way", "--folds", "5", "--run", "CV"])
         'python -m lmod_train test --config cnn_four_way --folds 5 --ckpt_path CV/checkpoints/last.ckpt --run CV_test'
     """
-    _, options = _taken(arguments[1:], "--run")
+    _, options = taken(arguments[1:], "--run")
     checkpoint = folder / "checkpoints" / "last.ckpt"
     words = ["test", *by_short_name("test", options), "--ckpt_path", str(checkpoint), "--run", f"{folder}_test"]
     return shlex.join(["python", "-m", "lmod_train", *words])

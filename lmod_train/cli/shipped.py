@@ -13,10 +13,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import yaml
-
 from lmod_train.cli.catalogue import known_classes, shipped_classes
-from lmod_train.cli.own import trusted_in
+from lmod_train.cli.typed import options, value_of, values_of, yaml_of
 from lmod_train.core.errors import ArtifactError, BadArgument, did_you_mean
 from lmod_train.core.shipped import config_files, config_folders, shipped_as
 
@@ -76,16 +74,16 @@ def by_short_name(command: str, arguments: Sequence[str]) -> list[str]:
     return _replaced(arguments, short)
 
 
-def _replaced(arguments: Sequence[str], value_of: Callable[[str, str], str]) -> list[str]:
-    """Return the arguments with `value_of` (option, value) in the place of each value."""
-    found = []
-    for before, word in zip(["", *arguments], arguments, strict=False):
-        option, equals, value = word.partition("=")
-        if equals and option.startswith("-"):
-            found.append(f"{option}={value_of(option, value)}")
+def _replaced(arguments: Sequence[str], meant: Callable[[str, str], str]) -> list[str]:
+    """Return the arguments with `meant` (option, value) in the place of each value."""
+    found: list[str] = []
+    for option in options(arguments):
+        if not (option.head and option.value):
+            found += option.words
+        elif len(option.words) == 1:
+            found.append(f"{option.head}={meant(option.head, option.value)}")
         else:
-            has_value = before.startswith("-") and not word.startswith("--")
-            found.append(value_of(before, word) if has_value else word)
+            found += [option.head, meant(option.head, option.value)]
     return found
 
 
@@ -199,7 +197,6 @@ def _sections() -> dict[str, str]:
 
 def _of_folder(arguments: Sequence[str], otherwise: Resolved) -> Resolved:
     """Return a function that looks a task up in the curated folder of a command first, then by `otherwise`."""
-    from lmod_train.cli.names import value_of
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks, stated_tasks
 
@@ -220,7 +217,7 @@ def _of_folder(arguments: Sequence[str], otherwise: Resolved) -> Resolved:
             if found is None:
                 raise _unknown(TASKS, "task", name, [*known, *known_names("task")])
             return found
-        ((path, settings),) = rebuilt_tasks(Path(curated), [name], tuple(trusted_in(arguments))).values()
+        ((path, settings),) = rebuilt_tasks(Path(curated), [name], tuple(values_of(arguments, "--trust"))).values()
         return json.dumps({"class_path": path, "init_args": settings})
 
     return resolve
@@ -228,9 +225,4 @@ def _of_folder(arguments: Sequence[str], otherwise: Resolved) -> Resolved:
 
 def _is_one(file: Path) -> bool:
     """Return whether a file holds one task, not a list; False for what cannot be read, which the parser refuses."""
-    if file.suffix not in (".yaml", ".yml") or not file.is_file():
-        return False
-    try:
-        return isinstance(yaml.safe_load(file.read_text(encoding="utf-8")), dict)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OSError):
-        return False
+    return file.suffix in (".yaml", ".yml") and isinstance(yaml_of(str(file)), dict)

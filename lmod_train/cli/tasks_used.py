@@ -6,13 +6,12 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
 from jsonargparse import ArgumentParser, Namespace
 from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.cli.catalogue import parameters_of
-from lmod_train.cli.precedence import NOTHING
 from lmod_train.cli.shipped import TASKS, by_short_name
+from lmod_train.cli.typed import NOTHING, options, taken, yaml_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks
@@ -92,25 +91,13 @@ def _names(tasks: Sequence[Namespace]) -> list[str]:
 def _typed(arguments: Sequence[str]) -> int:
     """Return how many of the last tasks are typed; all, as a large number, if the list itself is."""
     count = 0
-    for before, word in zip(["", *arguments], arguments, strict=False):
-        option, equals, value = word.partition("=")
-        option, value = (option, value) if equals and option.startswith("-") else (before, word)
-        if option == TASKS and value != NOTHING["data.tasks"]:
+    for option in options(arguments):
+        if option.head == TASKS and option.value != NOTHING["data.tasks"]:
             return 10**6
-        count += _length(value) if option == f"{TASKS}+" else 0
+        if option.head == f"{TASKS}+":
+            added = yaml_of(option.value)
+            count += len(added) if isinstance(added, list) else 1
     return count
-
-
-def _length(value: str) -> int:
-    """Return how many tasks a value of ``--data.tasks+`` adds.
-
-    Example:
-        >>> _length("[a.B, c.D]"), _length("a.B")
-        (2, 1)
-    """
-    is_file = value.endswith((".yaml", ".yml")) and Path(value).is_file()
-    tree = yaml.safe_load(Path(value).read_text(encoding="utf-8") if is_file else value)
-    return len(tree) if isinstance(tree, list) else 1
 
 
 def _refuse_several(config: Namespace, arguments: Sequence[str]) -> None:
@@ -137,14 +124,7 @@ def _again(config: Namespace, arguments: Sequence[str], names: Sequence[str]) ->
     if not names:
         return "curate again: `python -m lmod_train curate --raw RAW --out NEW`"
     chosen = names[:1] if is_classifier(config) else names
-    kept = by_short_name(arguments[0], _without_tasks(arguments[1:]))
+    kept = by_short_name(arguments[0], taken(arguments[1:], TASKS, f"{TASKS}+")[1])
     command = shlex.join(["python", "-m", "lmod_train", arguments[0], *kept, TASKS, ",".join(chosen)])
     others = f" (or another one: {', '.join(names[1:])})" if len(chosen) < len(names) else ""
     return f"`{command}`{others}"
-
-
-def _without_tasks(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments without those that name tasks."""
-    heads = (TASKS, f"{TASKS}+")
-    words = zip(["", *arguments], arguments, strict=False)
-    return [word for before, word in words if before not in heads and word.partition("=")[0] not in heads]

@@ -28,7 +28,7 @@ def test_the_published_command_is_refused_for_its_delta_its_two_sharding_systems
     tmp_path, monkeypatch, capsys, recwarn
 ):
     monkeypatch.chdir(tmp_path)
-    assert doctor.run(["--config", str(CONFIGS / "llava_med_published.yaml"), "--run", "looked"]) == 2
+    assert doctor.run(["doctor", "--config", str(CONFIGS / "llava_med_published.yaml"), "--run", "looked"]) == 2
     assert not [w for w in recwarn if "args parameter" in str(w.message)], "arguments were given once"
     printed = capsys.readouterr().out
     report = json.loads((tmp_path / "looked" / "doctor.json").read_text())
@@ -43,7 +43,7 @@ def test_the_published_command_is_refused_for_its_delta_its_two_sharding_systems
 def test_a_classifier_is_not_refused_for_writing_no_text(curated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = ["--config", str(CONFIGS / "cnn_glaucoma.yaml"), "--data.curated", str(curated), "--run", "looked"]
-    assert doctor.run(options) == 0
+    assert doctor.run(["doctor", *options]) == 0
     found = {f["check"]: f for f in json.loads((tmp_path / "looked" / "doctor.json").read_text())["findings"]}
     assert found["records"]["level"] == "ok" and "Classifier generates no text" in found["module"]["what"]
 
@@ -51,7 +51,7 @@ def test_a_classifier_is_not_refused_for_writing_no_text(curated, tmp_path, monk
 def test_the_quick_start_is_sound(curated, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     options = ["--config", str(CONFIGS / "quickstart.yaml"), "--data.curated", str(curated), "--run", "looked"]
-    assert doctor.run(options) == 0
+    assert doctor.run(["doctor", *options]) == 0
     found = json.loads((tmp_path / "looked" / "doctor.json").read_text())
     assert found["passed"] is True and {f["level"] for f in found["findings"]} <= {"ok", "warn"}
     assert "no check failed" in capsys.readouterr().out
@@ -66,7 +66,7 @@ def test_weights_in_the_layout_of_their_own_code_are_refused_with_the_command_th
 
     def failed(checkpoint):
         options = ["--config", str(CONFIGS / "quickstart.yaml"), "--data.curated", str(curated), "--run", "looked"]
-        doctor.run([*options, "--model.init_args.checkpoint", checkpoint])
+        doctor.run(["doctor", *options, "--model.init_args.checkpoint", checkpoint])
         found = json.loads((tmp_path / "looked" / "doctor.json").read_text())["findings"]
         return {f["check"]: f["cure"] for f in found if f["level"] == "fail"}
 

@@ -179,6 +179,6 @@ def test_the_folder_of_a_series_is_a_root_of_its_runs(outside: Path, tmp_path: P
         refuse_links(tmp_path / "series" / command[1])
         return 0
 
-    monkeypatch.setattr(cli, "_late", run)
+    monkeypatch.setattr(cli, "run_of", lambda command: run)
     with pytest.raises(LinkInFolder):
         cli._each(Series(tmp_path / "series", (["fit", "seed_0"],)), ["fit"])

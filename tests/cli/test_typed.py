@@ -12,7 +12,7 @@ import yaml
 
 from lmod_train.cli.curation import curate
 from lmod_train.cli.parse import values_of
-from lmod_train.cli.precedence import in_order
+from lmod_train.cli.typed import in_order
 from lmod_train.core.shipped import configs_folder
 
 CONFIGS = configs_folder()

@@ -15,7 +15,7 @@ from typing import get_args
 import pytest
 
 from lmod_train import cli
-from lmod_train.cli.own import own_classes, own_modules
+from lmod_train.cli.typed import own_classes, own_modules
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.records import read_records, write_records, write_run_records
 from lmod_train.core.artifacts.replies import reply_line
