@@ -18,7 +18,7 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import LmodError
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.shuffling import shuffle_key
-from lmod_train.core.types import Dropped, Patient, Question, Sample, Split, own_part
+from lmod_train.core.types import Dropped, Patient, Sample, Split, own_part
 from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation.copies import ORIENTATIONS, SURE
 from lmod_train.data.curation.families import Likeness, place_of
@@ -73,7 +73,8 @@ def ask(
         foreign: Folder of photographs that are not eyes; None for those that come with scikit-learn.
         alike: Pairs of images that show one photograph, by which parts of a source are joined for tasks that ask so.
     """
-    ready = [numbered(s, done[s.source, s.key]) for s in samples if _is_prepared(s, done)]
+    made = ((s, done.get((s.source, s.key))) for s in samples)
+    ready = [numbered(s, one) for s, one in made if one is not None and one.dropped is None]
     whole, joined = join_parts(ready, alike) if any(t.joins_parts for t in plan.tasks) else (ready, [])
     asked = Questions(joined=joined)
 
@@ -100,11 +101,6 @@ def ask(
     asked.dropped.extend(incomplete)
     check_chains(chain.from_iterable(complete.values()))
     return asked
-
-
-def _is_prepared(sample: Sample, done: Mapping[Place, Prepared]) -> bool:
-    place = sample.source, sample.key
-    return place in done and done[place].dropped is None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -165,12 +161,8 @@ def _together(first: Sample, second: Sample) -> Sample:
         labels={**second.labels, **first.labels},
         regions=(*first.regions, *further),
         too_small=tuple(dict.fromkeys((*first.too_small, *second.too_small))),
-        patient=Patient(**_filled(asdict(second.patient), asdict(first.patient))),
+        patient=Patient(**asdict(second.patient) | {k: v for k, v in asdict(first.patient).items() if v is not None}),
     )
-
-
-def _filled(gaps: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    return gaps | {name: value for name, value in own.items() if value is not None}
 
 
 def balance_places(asked: Sequence[PlacedQuestion], seed: int) -> list[PlacedQuestion]:
@@ -255,7 +247,8 @@ def show_all(
                 continue
             shown.append(replace(one, pictures=(mean,) * image_places(one.question)))
         elif (other := others.of(one)) is not None:
-            own = one.question if one.question.shows == "another" else _answered_by(one.question, other.question)
+            own = one.question  # of same_answer and other_answer with the answer about the image that it shows
+            own = own if own.shows == "another" else replace(own, answer=other.question.answer)
             pictures = tuple(_borrowed(picture, one) for picture in other.pictures)
             shown.append(replace(one, question=own, pictures=pictures))
         else:
@@ -266,11 +259,6 @@ def show_all(
 
 
 _FROM_OTHERS = ("another", "same_answer", "other_answer")
-
-
-def _answered_by(question: Question, other: Question) -> Question:
-    """Return a question with the answer about the image that it shows."""
-    return replace(question, answer=other.answer)
 
 
 def _means(asked: Sequence[PlacedQuestion], out: Path) -> dict[tuple[str, str], Picture]:

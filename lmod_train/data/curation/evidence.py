@@ -6,7 +6,7 @@ it is listed: without its evidence, with evidence off the field or as large as i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -191,18 +191,21 @@ def _boxed(box: Box, size: tuple[int, int], raw: tuple[int, int]) -> Mask:
     return inside
 
 
-def telling_extents(boxed: Sample) -> Iterator[tuple[str, float, float]]:
-    """Yield structure, and width and height as shares of the image's, of each box of a structure of `TELLING`.
+def shapes_of(boxes: Iterable[tuple[str, tuple[int, int], Region]]) -> Shapes:
+    """Return the shape of each source and structure of `TELLING`.
 
     Boxes wider or higher than half of the image are left out: their images are listed, and must not make the shape.
 
     Args:
-        boxed: With its size, and the regions of its annotations.
+        boxes: Source, width and height of the image, and region of every box.
     """
-    for region in boxed.regions:
-        wide, high = region.box.width / boxed.size[0], region.box.height / boxed.size[1]
-        if region.structure in TELLING and max(wide, high) <= LARGEST:
-            yield region.structure, wide, high
+    largest: dict[tuple[str, str], tuple[float, float]] = {}
+    for source, size, region in boxes:
+        sides = region.box.width / size[0], region.box.height / size[1]
+        if region.structure in TELLING and max(sides) <= LARGEST:
+            wide, high = largest.get((source, region.structure), (0.0, 0.0))
+            largest[source, region.structure] = max(wide, SHAPE_SHARE * sides[0]), max(high, SHAPE_SHARE * sides[1])
+    return largest
 
 
 def redrawn(image: Path) -> Path:

@@ -6,14 +6,16 @@ import hashlib
 import json
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from lmod_train.core.errors import BadArgument, BadSample, LmodError
-from lmod_train.core.types import Cut, Dropped, Question, Sample
+from lmod_train.core.types import Cut, Dropped, Sample
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.modalities import combined, unknown_words, words_of
 from lmod_train.core.vocabulary.phantoms import LICENCE
@@ -66,8 +68,9 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
             elif isinstance(item, Sample):
                 known, unknown = with_known_values(item)
                 dropped += unknown
-                samples[item.source, item.key] = _canonical(drawn(known) if is_phantom else known)
-        if not is_phantom and samples and not _is_published(source, items):
+                known = replace(known, modality=combined(words_of(known.modality)))  # OCT+CFP is CFP+OCT
+                samples[item.source, item.key] = drawn(known) if is_phantom else known
+        if not is_phantom and any(isinstance(item, Sample) for item in items) and not source.is_published():
             samples |= {place: replace(s, licence=UNSTATED) for place, s in samples.items() if s.source == source.name}
         lines = sorted(json.dumps(_row(item, source.root), sort_keys=True, ensure_ascii=False) for item in items)
         digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
@@ -97,7 +100,6 @@ def _items(source: Source) -> list[Sample | Dropped]:
         source.verify()
         for item in source.samples():
             check(item, source.name, where)
-            _check_modality(item, where)
             items.append(item)
     except LmodError:
         raise
@@ -117,24 +119,8 @@ def licence_of(source: Source) -> str:
     return source.licence if source.is_published() else UNSTATED
 
 
-def _is_published(source: Source, items: Sequence[Sample | Dropped]) -> bool:
-    """Return whether a source is the published dataset; one without a sample could not be read."""
-    return not any(isinstance(item, Sample) for item in items) or source.is_published()
-
-
-def _check_modality(item: Sample | Dropped, where: str) -> None:
-    """Check that a sample's modality, and those of its images, are made of words of the vocabulary.
-
-    Raises:
-        BadSample: One is not; the message names source, key and the unknown words.
-    """
-    if isinstance(item, Sample):
-        for modality in (item.modality, *(shared.modality for shared in item.shared_images)):
-            if unknown := unknown_words(modality):
-                problem = (
-                    f"modality is {modality!r}, of which lmod_train/core/vocabulary/modalities.toml has no {unknown}"
-                )
-                raise BadSample(item.source, item.key, problem, where)
+def _modalities(item: Sample | Dropped) -> tuple[str, ...]:
+    return (item.modality, *(one.modality for one in item.shared_images)) if isinstance(item, Sample) else ()
 
 
 def _failed(source: Source, error: Exception) -> Dropped:
@@ -143,11 +129,6 @@ def _failed(source: Source, error: Exception) -> Dropped:
     problem = f"{type(error).__name__}: {error}".replace(f"{source.root}/", "")[:400]
     detail = f"{problem} ({Path(at.filename).name}, line {at.lineno}); what follows in the source is missing"
     return Dropped(source.name, "all", ".", "read", "source_failed", detail)
-
-
-def _canonical(sample: Sample) -> Sample:
-    """Return the sample with the words of its modality in one order: ``OCT+CFP`` is ``CFP+OCT``."""
-    return replace(sample, modality=combined(words_of(sample.modality)))
 
 
 def drawn(sample: Sample) -> Sample:
@@ -169,28 +150,19 @@ def relative(file: str | Path, root: Path | None) -> str:
 
 
 def _unusable(sample: Sample, known: Mapping[tuple[str, str], Sample]) -> Dropped | None:
-    def drop(reason: str, detail: str) -> Dropped:
-        return Dropped.of(sample, "read", reason, detail)
-
-    if (sample.source, sample.key) in known:
-        return drop("key_repeated", f"also the key of {_named(known[sample.source, sample.key])}")
-    unwritable = _unwritable_text(sample)
-    return drop("not_utf8", unwritable) if unwritable else unusable_key(sample)
-
-
-def _unwritable_text(sample: Sample) -> str:
-    """Return the first text of a sample that is no UTF-8, as names of files may be; empty where all are."""
+    """Return the line for a sample that is left out: its key is known or no path, or a text of it is no UTF-8."""
+    if (first := known.get((sample.source, sample.key))) is not None:
+        named = first.image.name if first.image else "a sample without an image of its own"
+        return Dropped.of(sample, "read", "key_repeated", f"also the key of {named}")
     patient = (str(value) for value in asdict(sample.patient).values())
-    texts = (sample.key, sample.group, sample.licence, *sample.labels, *sample.labels.values(), *patient)
-    odd = next((text for text in (*texts, *_asked_texts(sample.asked)) if not is_utf8(text)), None)
-    return f"{odd[:80]!a} is not UTF-8; name the file in UTF-8" if odd is not None else ""
-
-
-def _asked_texts(questions: Sequence[Question]) -> Iterator[str]:
-    """Yield every text of ready questions that a record holds."""
-    for q in questions:
-        yield from (q.language, q.variant, q.chain, q.chain_step, q.answer, *q.choices, *q.tags, *q.tags.values())
-        yield from (part.text for message in q.messages for part in message.parts)
+    texts = [sample.key, sample.group, sample.licence, *sample.labels, *sample.labels.values(), *patient]
+    for q in sample.asked:
+        texts += [q.language, q.variant, q.chain, q.chain_step, q.answer, *q.choices, *q.tags, *q.tags.values()]
+        texts += [part.text for message in q.messages for part in message.parts]
+    odd = next((text for text in texts if not is_utf8(text)), None)
+    if odd is not None:
+        return Dropped.of(sample, "read", "not_utf8", f"{odd[:80]!a} is not UTF-8; name the file in UTF-8")
+    return unusable_key(sample)
 
 
 def _row(item: Sample | Dropped, root: Path) -> dict[str, Any]:
@@ -221,18 +193,11 @@ def _cut(cut: Cut) -> dict[str, Any]:
     return {name: value for name, value in asdict(cut).items() if cut.column or name not in ("column", "row")}
 
 
-def _named(sample: Sample) -> str:
-    return sample.image.name if sample.image else "a sample without an image of its own"
-
-
 def _file(path: Path, root: Path) -> list[Any]:
     try:
         return [relative(path, root), path.stat().st_size]
     except (OSError, ValueError):  # not there, or not readable; listed when it is read
         return [relative(path, root), None]
-
-
-_DECLARED: dict[Any, tuple[tuple[str, Any], ...]] = {}
 
 
 def check(item: object, source: str, where: str) -> None:
@@ -251,6 +216,9 @@ def check(item: object, source: str, where: str) -> None:
     wrong = wrong_field(item)
     if not wrong and item.source != source:
         wrong = f"source is {_shown(item.source)}, expected {source!r}, the name of its class"
+    for modality in _modalities(item) if not wrong else ():
+        if unknown := unknown_words(modality):
+            wrong = f"modality is {modality!r}, of which lmod_train/core/vocabulary/modalities.py has no {unknown}"
     if wrong:
         raise BadSample(source, item.key, wrong, where)
 
@@ -262,50 +230,37 @@ def wrong_field(item: Sample | Dropped) -> str:
         >>> wrong_field(Dropped("clinic", 7, "a.csv", "read", "unusable row"))
         'key is 7 (int), expected str'
     """
-    return next(_in_fields(item, ""), "")
+    return _wrong(item, type(item), "")
 
 
-def _in_fields(item: object, place: str) -> Iterator[str]:
-    for name, expected in _hints(type(item)):
-        yield from _wrong(getattr(item, name), expected, f"{place}{name}")
+_hints = cache(get_type_hints)
 
 
-def _hints(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """Return name and declared type of every field, worked out once for each class."""
-    if kind not in _DECLARED:
-        hints = get_type_hints(kind)
-        _DECLARED[kind] = tuple((field.name, hints[field.name]) for field in fields(kind))
-    return _DECLARED[kind]
-
-
-def _wrong(value: object, expected: Any, place: str) -> Iterator[str]:
-    """Yield what is wrong with a value in words."""
+def _wrong(value: object, expected: Any, place: str) -> str:
+    """Return what is wrong with a value of a declared type in words; the empty text if nothing is."""
     kind, inside = get_origin(expected), get_args(expected)
+    named = "None" if expected is NoneType else getattr(expected, "__name__", str(expected))
+    within: Iterable[str] | None = None
     if kind in (Union, UnionType):
-        if not any(next(_wrong(value, one, place), None) is None for one in inside):
-            yield _said(place, value, " or ".join(_name(one) for one in inside))
+        within = () if not all(_wrong(value, one, place) for one in inside) else None
+        named = " or ".join("None" if one is NoneType else getattr(one, "__name__", str(one)) for one in inside)
     elif kind is Literal:
-        if value not in inside:
-            yield _said(place, value, f"one of {', '.join(map(repr, inside))}")
+        within, named = () if value in inside else None, f"one of {', '.join(map(repr, inside))}"
     elif kind is tuple and isinstance(value, tuple):
-        yield from _in_tuple(value, inside, place)
+        each = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
+        named = f"{len(inside)} values"
+        if len(each) == len(value):
+            within = (_wrong(one, of, f"{place}[{at}]") for at, (one, of) in enumerate(zip(value, each, strict=True)))
     elif kind is not None and kind is not tuple and isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _wrong(key, inside[0], f"a key of {place}")
-            yield from _wrong(one, inside[1], f"{place}[{key!r}]")
-    elif kind is not None or not _is(value, expected):
-        yield _said(place, value, _name(expected))
-    elif is_dataclass(expected):
-        yield from _in_fields(value, f"{place}.")
-
-
-def _in_tuple(value: tuple[object, ...], inside: tuple[Any, ...], place: str) -> Iterator[str]:
-    if inside[-1] is not Ellipsis and len(value) != len(inside):
-        yield _said(place, value, f"{len(inside)} values")
-        return
-    each = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
-    for at, (one, expected) in enumerate(zip(value, each, strict=True)):
-        yield from _wrong(one, expected, f"{place}[{at}]")
+        keys = (_wrong(key, inside[0], f"a key of {place}") for key in value)
+        within = chain(keys, (_wrong(one, inside[1], f"{place}[{key!r}]") for key, one in value.items()))
+    elif kind is None and _is(value, expected):
+        hints = _hints(expected) if is_dataclass(expected) else {}
+        above = f"{place}." if place else ""
+        within = (_wrong(getattr(value, name), of, f"{above}{name}") for name, of in hints.items())
+    if within is not None:
+        return next(filter(None, within), "")
+    return f"{place} is {_shown(value)}, expected {named}"
 
 
 def _is(value: object, expected: type) -> bool:
@@ -315,17 +270,9 @@ def _is(value: object, expected: type) -> bool:
     return isinstance(value, expected) or (expected is float and isinstance(value, int))
 
 
-def _name(expected: Any) -> str:
-    return "None" if expected is NoneType else getattr(expected, "__name__", str(expected))
-
-
 def _shown(value: object) -> str:
     text = repr(value)
     return f"{text if len(text) <= 80 else text[:77] + '...'} ({type(value).__name__})"
-
-
-def _said(place: str, value: object, expected: str) -> str:
-    return f"{place} is {_shown(value)}, expected {expected}"
 
 
 # Labels and demographics of samples held to the vocabulary: an unknown word costs its own value, which is listed.
@@ -357,8 +304,18 @@ def with_known_values(sample: Sample) -> tuple[Sample, list[Dropped]]:
         >>> known.labels, known.patient.sex, known.patient.age, [line.reason for line in lost]
         ({}, None, 70, ['unknown word', 'unknown word'])
     """
-    labels = dict(_unknown_labels(sample))
-    patient = dict(_unknown_demographics(sample))
+    labels = {
+        name: _expected(name, word, _WORDS[name])
+        for name, word in sample.labels.items()
+        if name in _WORDS and word not in _WORDS[name]
+    }
+    patient = {
+        name: _expected(name, word, words)
+        for name, words in _DEMOGRAPHICS.items()
+        if (word := getattr(sample.patient, name)) is not None and word not in words
+    }
+    if (age := sample.patient.age) is not None and not 0 <= age < OLDEST:
+        patient["age"] = f"age {age:g}: expected years from 0 to {OLDEST}"
     if not labels and not patient:
         return sample, []
     kept = {name: word for name, word in sample.labels.items() if name not in labels}
@@ -367,22 +324,6 @@ def with_known_values(sample: Sample) -> tuple[Sample, list[Dropped]]:
     return known, lines
 
 
-def _unknown_labels(sample: Sample) -> Iterator[tuple[str, str]]:
-    for name, word in sample.labels.items():
-        if name in _WORDS and word not in _WORDS[name]:
-            yield name, _expected(name, word, _WORDS[name])
-
-
-def _unknown_demographics(sample: Sample) -> Iterator[tuple[str, str]]:
-    for name, words in _DEMOGRAPHICS.items():
-        word = getattr(sample.patient, name)
-        if word is not None and word not in words:
-            yield name, _expected(name, word, words)
-    age = sample.patient.age
-    if age is not None and not 0 <= age < OLDEST:
-        yield "age", f"age {age:g}: expected years from 0 to {OLDEST}"
-
-
 def _expected(name: str, word: str, words: tuple[str, ...]) -> str:
-    listed = ", ".join(words) if len(words) <= 6 else "a name in lmod_train/core/vocabulary/conditions.toml"
+    listed = ", ".join(words) if len(words) <= 6 else "a name in lmod_train/core/vocabulary/conditions.py"
     return f"{name} {word!r}: expected {listed}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ class Journal:
     def append(self, prepared: Iterable[Prepared]) -> None:
         """Write what was done, one line each, and wait until it is on the disk."""
         several = list(prepared)
-        self._write([p.row() for p in several])
+        self._write([asdict(p) for p in several])
         self.done |= {(p.source, p.key): p for p in several}
 
     def close(self) -> None:

@@ -154,10 +154,6 @@ def file_rows(samples: Iterable[Sample], done: Mapping[tuple[str, str], Prepared
             yield row | {"bytes": made.bytes, "width": made.size[0], "height": made.size[1]}
 
 
-def _ending(file: Path) -> str:
-    return file.suffix.lower().removeprefix(".")
-
-
 def write_dropped(path: Path, dropped: Iterable[Dropped], roots: Mapping[str, Path]) -> None:
     """Write ``dropped.csv``, sorted, files relative to their source's root; the header is there without any drop.
 

@@ -27,7 +27,7 @@ from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.errors import BadArgument, CurationConflict, LmodError
 from lmod_train.core.files import make_folder, remove, remove_empty, sha256_of, sweep
 from lmod_train.core.lock import is_empty
-from lmod_train.core.types import Dropped, Sample
+from lmod_train.core.types import Dropped, Region, Sample
 from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation import manifest
 from lmod_train.data.curation.accepted import Named, Refusal
@@ -35,7 +35,7 @@ from lmod_train.data.curation.asking import Questions, ask
 from lmod_train.data.curation.balance import Over
 from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule
 from lmod_train.data.curation.division import Divided, divide, shown_images
-from lmod_train.data.curation.evidence import SHAPE_SHARE, TELLING, Shapes
+from lmod_train.data.curation.evidence import TELLING, Shapes, shapes_of
 from lmod_train.data.curation.families import account as family_account
 from lmod_train.data.curation.filters import BoxFilter, cutoff_of
 from lmod_train.data.curation.images import FORMAT, used_bits
@@ -43,7 +43,7 @@ from lmod_train.data.curation.inputs import Inputs, read_sources
 from lmod_train.data.curation.journal import NAME, Journal, differing
 from lmod_train.data.curation.leakage import ImagePair, account, copies_to_drop, find_pairs
 from lmod_train.data.curation.orientation import Turned
-from lmod_train.data.curation.prepare import Plan, Prepared, extents_all, lost, measure_all, prepare_all
+from lmod_train.data.curation.prepare import Plan, Prepared, boxes_all, lost, prepare_all
 from lmod_train.data.curation.records import count, records_of
 from lmod_train.data.curation.sharing import ImageIndex, images_of, prepared_sample
 from lmod_train.data.curation.splits import Place, split
@@ -218,24 +218,22 @@ def _cutoffs(samples: Sequence[Sample], plan: Plan, crew: Crew) -> dict[str, flo
     measures: defaultdict[str, list[float]] = defaultdict(list)
     box_filter = plan.box_filter
     if box_filter.quantity == "percentile":
-        own = [s for s in samples if s.image is not None]
-        for job in run(partial(measure_all, box_filter=box_filter, rule=plan.boxes), own, crew, lost=lambda _: []):
-            for source, measure in job:
-                measures[source].append(measure)
+        for source, size, region in _boxes(samples, plan, crew):
+            measures[source].append(box_filter.measure(region.box, size))
     return {source: cutoff_of(box_filter, measures[source]) for source in {s.source for s in samples}}
 
 
 def _shapes(samples: Sequence[Sample], plan: Plan, crew: Crew) -> Shapes:
     """Return the shape that is filled over each structure whose outline tells the answer, if a task removes one."""
-    telling = [t for t in plan.tasks if set(t.evidence) & set(TELLING)]
-    own = [s for s in samples if s.image is not None] if telling else []
-    largest: dict[tuple[str, str], tuple[float, float]] = {}
-    for job in run(partial(extents_all, rule=plan.boxes), own, crew, lost=lambda _: []):
-        for source, structure, *sides in job:
-            known = largest.get((source, structure), (0.0, 0.0))
-            wide, high = (max(a, SHAPE_SHARE * b) for a, b in zip(known, sides, strict=True))
-            largest[source, structure] = wide, high
-    return largest
+    telling = any(set(t.evidence) & set(TELLING) for t in plan.tasks)
+    return shapes_of(_boxes(samples, plan, crew)) if telling else {}
+
+
+def _boxes(samples: Sequence[Sample], plan: Plan, crew: Crew) -> Iterator[tuple[str, tuple[int, int], Region]]:
+    """Yield source, size of the image and region of every box, of which some plans need to know before any other."""
+    own = [s for s in samples if s.image is not None]
+    for job in run(partial(boxes_all, rule=plan.boxes), own, crew, lost=lambda _: []):
+        yield from job
 
 
 def _holds(image: Path, sha256: str) -> bool:

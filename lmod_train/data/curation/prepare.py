@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from lmod_train.core.types import Box, Dropped, Question, Region, Sample
 from lmod_train.core.vocabulary.phantoms import REDRAWN
 from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule, read_boxes
 from lmod_train.data.curation.copies import thumbnail
-from lmod_train.data.curation.evidence import Shapes, redrawn, removed, telling_extents
+from lmod_train.data.curation.evidence import Shapes, redrawn, removed
 from lmod_train.data.curation.filters import BoxFilter, Loss, keep_boxes
 from lmod_train.data.curation.guard import died, guarded
 from lmod_train.data.curation.images import Opened, open_image, shrink, write_image
@@ -108,13 +108,9 @@ class Prepared:
         endings = {"": self.plain, "marked": self.marked, **self.perturbed}
         return {_path(self.source, self.key, ending): sha256 for ending, sha256 in endings.items() if sha256}
 
-    def row(self) -> dict[str, Any]:
-        """Return the line as plain values."""
-        return asdict(self)
-
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Prepared:
-        """Return what `row` was made of."""
+        """Return what a line of the journal was made of, its fields as plain values."""
         values = dict(row)
         values["size"], values["files"] = tuple(row["size"]), tuple(row["files"])
         values["regions"] = tuple(Region(r["structure"], Box(**r["box"]), r["id"]) for r in row["regions"])
@@ -253,12 +249,8 @@ def _unclear_greys(sample: Sample, opened: Opened) -> Iterator[Dropped]:
 
 def open_guarded(sample: Sample) -> Opened | Dropped:
     """Return the raw image of a sample that no source listed, or why it is left out; nothing else of it is read."""
-
-    def read() -> Opened | Dropped:
-        return open_image(sample)
-
     problem = unusable_key(sample)
-    return problem if problem is not None else guarded(sample, read)
+    return problem if problem is not None else guarded(sample, partial(open_image, sample))
 
 
 def lost(samples: Sequence[Sample]) -> list[Prepared]:
@@ -271,26 +263,10 @@ def prepare_all(samples: Sequence[Sample], plan: Plan) -> list[Prepared]:
     return [prepare(sample, plan) for sample in samples]
 
 
-def measure_all(
-    samples: Sequence[Sample], box_filter: BoxFilter, rule: BoxRule = DEFAULT_RULE
-) -> list[tuple[str, float]]:
-    """Return source and measure of every box, for a filter that ranks them; unreadable files give none."""
-    measures = []
-    for sample in samples:
-        boxed = guarded(sample, partial(_boxed, sample, rule))
-        if not isinstance(boxed, Dropped):
-            measures += [(sample.source, box_filter.measure(r.box, boxed.size)) for r in boxed.regions]
-    return measures
-
-
-def extents_all(samples: Sequence[Sample], rule: BoxRule) -> list[tuple[str, str, float, float]]:
-    """Return source and `telling_extents` of every sample; unreadable files give none."""
-    found = []
-    for sample in samples:
-        boxed = guarded(sample, partial(_boxed, sample, rule))
-        if not isinstance(boxed, Dropped):
-            found += [(sample.source, *extent) for extent in telling_extents(boxed)]
-    return found
+def boxes_all(samples: Sequence[Sample], rule: BoxRule) -> list[tuple[str, tuple[int, int], Region]]:
+    """Return source, size of the image and region of every box of samples; unreadable files give none."""
+    read = (guarded(sample, partial(_boxed, sample, rule)) for sample in samples)
+    return [(one.source, one.size, region) for one in read if isinstance(one, Sample) for region in one.regions]
 
 
 def _boxed(sample: Sample, rule: BoxRule) -> Sample | Dropped:

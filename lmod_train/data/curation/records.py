@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -135,7 +135,7 @@ def ask_all(
         images: What became of each image, by source and key.
     """
     return [
-        PlacedQuestion(t, q, s, splits[s.source, s.key], _first_pictures(q, s, images))
+        PlacedQuestion(t, q, s, splits[s.source, s.key], own_pictures(q, s, images) if q.shows in SHOW_IMAGES else ())
         for s in samples
         for t in tasks
         for q in t.ask(s)
@@ -149,11 +149,6 @@ def _can_show(question: Question, sample: Sample, images: Mapping[Place, Prepare
         return True
     shown = image_path(sample.source, sample.key, marked=question.marked, perturbation=question.perturbation)
     return sample.image is None or shown in images[sample.source, sample.key].curated
-
-
-def _first_pictures(question: Question, sample: Sample, images: Mapping[Place, Prepared]) -> tuple[Picture, ...]:
-    """Return the sample's own images, from which `showing` chooses for probes."""
-    return own_pictures(question, sample, images) if question.shows in SHOW_IMAGES else ()
 
 
 def draw_balanced(
@@ -171,7 +166,7 @@ def draw_balanced(
             source=a.sample.source,
             key=a.sample.key,
             group=a.sample.group,
-            classes=_classes(a.question),
+            classes=a.question.choices if a.question.stratum in a.question.choices else (),
         )
         for a in (asked[i] for i in positions)
     ]
@@ -189,11 +184,6 @@ def left_out(accounts: Iterable[Mapping[str, Any]]) -> list[Dropped]:
         detail = f"{asked}, {split}: {sum(account['before'].values())} questions, as {account['left_out']}"
         found.append(Dropped(source, "", "", "balance", "source_without_all_classes", detail, extent="part"))
     return found
-
-
-def _classes(question: Question) -> tuple[str, ...]:
-    """Return the classes that a question could be of: its choices, where these are what its task balances by."""
-    return question.choices if question.stratum in question.choices else ()
 
 
 def records_of(asked: Iterable[PlacedQuestion]) -> list[Record]:
@@ -265,20 +255,15 @@ def without_images(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 def count(asked: Sequence[PlacedQuestion]) -> dict[str, Any]:
     """Return for each split the number of records, samples, groups, and records by stratum, structure, image."""
-    return dict(_counts(asked))
-
-
-def _counts(asked: Sequence[PlacedQuestion]) -> Iterator[tuple[str, dict[str, Any]]]:
+    counts = {}
     for split in sorted({a.split for a in asked}):
         here = [a for a in asked if a.split == split]
-        yield (
-            split,
-            {
-                "records": len(here),
-                "samples": len({(a.sample.source, a.sample.key) for a in here}),
-                "groups": len({(a.sample.source, a.sample.group) for a in here}),
-                "strata": dict(sorted(Counter(a.question.stratum for a in here if a.question.stratum).items())),
-                "structures": dict(sorted(Counter(r.structure for a in here for r in a.question.regions).items())),
-                "shows": dict(sorted(Counter(a.question.shows for a in here).items())),
-            },
-        )
+        counts[split] = {
+            "records": len(here),
+            "samples": len({(a.sample.source, a.sample.key) for a in here}),
+            "groups": len({(a.sample.source, a.sample.group) for a in here}),
+            "strata": dict(sorted(Counter(a.question.stratum for a in here if a.question.stratum).items())),
+            "structures": dict(sorted(Counter(r.structure for a in here for r in a.question.regions).items())),
+            "shows": dict(sorted(Counter(a.question.shows for a in here).items())),
+        }
+    return counts

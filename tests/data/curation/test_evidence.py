@@ -9,7 +9,7 @@ from PIL import Image
 from lmod_train.core.removal import Removal
 from lmod_train.core.types import Box, MaskFile, Outline, Region, Sample
 from lmod_train.data.curation.boxes import DEFAULT_RULE
-from lmod_train.data.curation.evidence import evidence_of, redrawn, removed, telling_extents
+from lmod_train.data.curation.evidence import evidence_of, redrawn, removed, shapes_of
 from lmod_train.data.curation.orientation import Frame
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
 
@@ -144,8 +144,8 @@ def test_holes_of_all_stages_are_covered_by_one_shape(tmp_path):
         name: replace(base, regions=(Region("macular hole", Box(95 - w, 80, 95 + w, 120)),))
         for name, w in {"small": 8, "large": 22, "giant": 40}.items()
     }
-    extents = [e for h in holes.values() for e in telling_extents(h)]
-    assert [round(wide, 2) for _, wide, _ in extents] == [0.08, 0.22, 0.4]
+    boxes = [("oimhs", h.size, region) for h in holes.values() for region in h.regions]
+    assert shapes_of(boxes) == {("oimhs", "macular hole"): pytest.approx((1.4 * 0.4, 1.4 * 0.2))}
     shapes = {("oimhs", "macular hole"): (0.3, 0.3)}
     names = [Removal(where, "mean", ("macular hole",)).name for where in ("evidence", "elsewhere")]
     sizes = {}
@@ -156,7 +156,7 @@ def test_holes_of_all_stages_are_covered_by_one_shape(tmp_path):
         else:
             assert [d.reason for d in listed] == ["evidence_too_large"]
     assert set(sizes) == {"small", "large"} and sizes["small"] == pytest.approx(sizes["large"], rel=0.02)
-    assert list(telling_extents(replace(base, regions=(Region("macular hole", Box(0, 0, SIZE, 20)),)))) == []
+    assert shapes_of([("oimhs", base.size, Region("macular hole", Box(0, 0, SIZE, 20)))]) == {}
 
 
 def test_a_layer_across_the_image_is_no_obstacle(tmp_path):

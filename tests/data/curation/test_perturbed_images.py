@@ -1,7 +1,7 @@
 """Curation of questions about perturbed images: each image is written once, and its record names the defect."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -102,7 +102,7 @@ def test_a_cut_field_keeps_the_coordinates(source, tmp_path):
     assert plain.shape == cut.shape and 0.1 < black.mean() < 0.4
     inside = np.roll(black, (8, 8), (0, 1)) | np.roll(black, (-8, -8), (0, 1)) | black
     assert np.abs(plain - cut).max(axis=2)[~inside].max() < 25  # but for JPEG
-    assert Prepared.of(json.loads(json.dumps(done.row()))) == done
+    assert Prepared.of(json.loads(json.dumps(asdict(done)))) == done
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 import csv
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_it_is_counted_once_also_by_a_second_start(damaged, tmp_path, monkeypatc
         curate([damaged], tasks, tmp_path / "out", **QUIET)
     rows = [json.loads(line) for line in (tmp_path / "out" / NAME).read_text().splitlines()[1:]]
     assert [r["key"] for r in rows if r["listed"]] == ["train/p002", "train/p005"]
-    assert all(Prepared.of(r).row() == Prepared.of(json.loads(json.dumps(r))).row() for r in rows)
+    assert all(asdict(Prepared.of(r)) == asdict(Prepared.of(json.loads(json.dumps(r)))) for r in rows)
     curate([damaged], tasks, tmp_path / "out", **QUIET)
     assert tree(tmp_path / "out") == tree(tmp_path / "quiet")
     assert read_manifest(tmp_path / "out")["dropped"]["discs"]["boxes"]["mask_unreadable"] == 1
@@ -69,7 +69,7 @@ def test_one_sample_with_a_bad_mask_keeps_its_image(damaged, tmp_path):
     done = prepare(bad, plan(tmp_path / "out", Regions()))
     assert done.dropped is None and done.regions == () and done.marked == "" and done.plain and done.thumbnail
     assert [one.reason for one in done.listed] == ["mask_unreadable"]
-    assert Prepared.of(json.loads(json.dumps(done.row()))) == done
+    assert Prepared.of(json.loads(json.dumps(asdict(done)))) == done
 
 
 class Lids(Folders):
