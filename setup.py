@@ -16,8 +16,8 @@ setup(
         "lmod_train.models.chat": ["small_base/*", "templates/*.jinja"],
         "lmod_train.core.vocabulary": ["*.toml"],
         "lmod_train.tasks.failures": ["measured.csv"],
-        "lmod_train.report.writers": ["page_files/*"],
-        **{package: ["*.csv", "*.json", "configs/*.yaml", "configs/*/*.yaml"] for package in EXTENSIONS},
+        "lmod_train.report": ["*.yaml", "sections/*.yaml", "writers/page_files/*"],
+        **{package: ["*.csv", "*.yaml", "*.json", "configs/*.yaml", "configs/*/*.yaml"] for package in EXTENSIONS},
         **{package: ["*.yaml"] for package in SHIPPED},
     },
 )

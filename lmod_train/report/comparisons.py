@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
@@ -92,7 +91,29 @@ class ComparedRuns:
         return cohens_g(self.test)
 
 
-def comparable(results: Results) -> Runs:
+@dataclass(frozen=True)
+class Scored:
+    """The items of one run of a task, by the id that pairs them with those of another run, in the order of these."""
+
+    items: Mapping[str, Item]
+
+    @cached_property
+    def item_scores(self) -> dict[str, float]:
+        """Id -> score of the item, in the same order."""
+        return {key: item_score(item) for key, item in self.items.items()}
+
+    def mean(self, keys: Collection[str]) -> float:
+        """Return the mean score on some of the items, in their order; 0 without any."""
+        own = [score for key, score in self.item_scores.items() if key in keys]
+        return float(np.mean(own)) if own else 0.0
+
+
+Tables = Mapping[str, Mapping[str, Scored]]
+"""Task -> label of each run that has it -> its items."""
+
+
+@lru_cache(maxsize=1)  # several sections compare the same runs
+def comparable(results: Results) -> Tables:
     """Return the items of the tasks whose headline score is the mean of `item_score`: accuracy or F1 per image.
 
     Where questions are asked in several ways, one of which failed, the question is left out: its other ways must not
@@ -101,46 +122,16 @@ def comparable(results: Results) -> Runs:
     scored = {t for t in results.tasks for _, run in results.named(t) if headline_metric(run.scores, t) in HEADLINES}
     found: dict[str, dict[str, Sequence[Item]]] = {}
     for name, outcomes in results.outcomes.items():
-        lost = {question_of(item.id, item.tags) for item in outcomes.failed if _is_way(item)}
+        lost = {question_of(i.id, i.tags) for i in outcomes.failed if any(factor in i.tags for factor in FACTORS)}
         own = {t: [i for i in items if question_of(i.id, i.tags) not in lost] for t, items in outcomes.items.items()}
         found[name] = {t: items for t, items in own.items() if t in scored and items}
-    return found
+    return paired(found)
 
 
-def _is_way(item: Item) -> bool:
-    """Return whether an item is one of several ways of asking its question."""
-    return any(factor in item.tags for factor in FACTORS)
-
-
-@dataclass(frozen=True)
-class _Scored:
-    """The items of one run of a task, by the id that pairs them with those of another run, in the order of these."""
-
-    items: Mapping[str, Item]
-
-    @cached_property
-    def item_scores(self) -> NDArray[np.float64]:
-        return np.array([item_score(item) for item in self.items.values()], dtype=np.float64)
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        return {key: place for place, key in enumerate(self.items)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Common:
-    """The scores of two runs on their common items, and on those of them that ask each question once."""
-
-    first: NDArray[np.float64]
-    second: NDArray[np.float64]
-    groups: list[str]
-    once: NDArray[np.intp]
-
-    @property
-    def tested(self) -> tuple[list[bool], list[bool], list[str]]:
-        """Which questions each run has right (of regions: all), and their patients."""
-        right = [(own[self.once] == 1).tolist() for own in (self.first, self.second)]
-        return right[0], right[1], [self.groups[k] for k in self.once]
+def paired(runs: Runs) -> Tables:
+    """Return the items of runs by task, run and question."""
+    tasks = dict.fromkeys(task for items in runs.values() for task in items)
+    return {t: {label: Scored(by_question(items[t])) for label, items in runs.items() if t in items} for t in tasks}
 
 
 def by_question(items: Sequence[Item]) -> dict[str, Item]:
@@ -149,19 +140,16 @@ def by_question(items: Sequence[Item]) -> dict[str, Item]:
     return dict(sorted(((ids[item.id], item) for item in items), key=lambda pair: pair[0]))
 
 
-def _common(a: _Scored, b: _Scored, among: Collection[str] | None = None) -> _Common:
-    keys = [key for key in a.items if key in b.items and (among is None or key in among)]
-    both = [a.items[key] for key in keys]
-    asked = {item.id: place for place, item in enumerate(both)}
-    once = sorted(asked[id] for id in once_each((item.id, item.tags) for item in both))
-    first, second = (own.item_scores[[own.places[key] for key in keys]] for own in (a, b))
-    return _Common(first, second, [item.group for item in both], np.array(once, dtype=np.intp))
+def _common(a: Scored, b: Scored, among: Collection[str] | None = None) -> dict[str, Item]:
+    return {key: item for key, item in a.items.items() if key in b.items and (among is None or key in among)}
 
 
-def _tables(runs: Runs) -> dict[str, dict[str, _Scored]]:
-    """Return task -> label of each run that has it -> items."""
-    tasks = dict.fromkeys(task for items in runs.values() for task in items)
-    return {t: {label: _Scored(by_question(items[t])) for label, items in runs.items() if t in items} for t in tasks}
+def _tested(a: Scored, b: Scored, common: Mapping[str, Item]) -> tuple[list[bool], list[bool], list[str]]:
+    """Return which common questions each run has right (of regions: all), each asked once, and their patients."""
+    once = set(once_each((item.id, item.tags) for item in common.values()))
+    keys = [key for key, item in common.items() if item.id in once]
+    right = [[run.item_scores[key] == 1 for key in keys] for run in (a, b)]
+    return right[0], right[1], [common[key].group for key in keys]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +167,7 @@ class Ranking:
     left_out: tuple[str, ...]
 
 
-def _ranking(table: Mapping[str, _Scored], least: float) -> Ranking:
+def _ranking(table: Mapping[str, Scored], least: float) -> Ranking:
     """Return the ranking of the largest run and those that share enough records with it.
 
     If none does, e.g. as it was asked about all splits, the ranking is that of the next run that others share records
@@ -189,12 +177,12 @@ def _ranking(table: Mapping[str, _Scored], least: float) -> Ranking:
     rankings = [_with(table, by_size, first, least) for first in by_size]
     kept, keys = next((one for one in rankings if len(one[0]) > 1), rankings[0])
     ranked = [label for label in table if label in kept]
-    order = sorted(ranked, key=lambda label: -_mean(table[label], keys))
+    order = sorted(ranked, key=lambda label: -table[label].mean(keys))
     return Ranking(tuple(order), keys, tuple(label for label in table if label not in kept))
 
 
 def _with(
-    table: Mapping[str, _Scored], by_size: Sequence[str], first: str, least: float
+    table: Mapping[str, Scored], by_size: Sequence[str], first: str, least: float
 ) -> tuple[set[str], frozenset[str]]:
     """Return the runs that share enough records with one of them, and the records that all of these have."""
     keys = frozenset(table[first].items)
@@ -206,9 +194,9 @@ def _with(
     return kept, keys
 
 
-def not_ranked(runs: Runs, least: float = LEAST_SHARE) -> Iterator[str]:
+def not_ranked(tables: Tables, least: float = LEAST_SHARE) -> Iterator[str]:
     """Yield a sentence for each task that is not ranked on all records: on how many, and which runs are not ranked."""
-    for task, table in _tables(runs).items():
+    for task, table in tables.items():
         found = _ranking(table, least)
         if len(table) < 2 or all(len(scored.items) == len(found.keys) for scored in table.values()):
             continue
@@ -221,11 +209,11 @@ def not_ranked(runs: Runs, least: float = LEAST_SHARE) -> Iterator[str]:
         )
 
 
-def pairs(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[ComparedRuns]:
+def pairs(tables: Tables, against: str = ALL, least: float = LEAST_SHARE) -> list[ComparedRuns]:
     """Return the comparisons of runs on common tasks; an image is correct if every region is.
 
     Args:
-        runs: The runs.
+        tables: The runs.
         against: ``all`` for all pairs, ``best`` for the best run of each task (by its mean score on the common records,
             the first of equal ones) against each other run, or the label of a run for this run against each other.
         least: Share of the records of one ranked run that all have in common, at least.
@@ -233,54 +221,47 @@ def pairs(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[Co
     Raises:
         BadArgument: No run has the label `against`.
     """
-    found = [
-        _compared(task, first, second, table[first], table[second])
-        for task, first, second, table in _all_chosen(runs, against, least)
-    ]
-    return _with_corrections(found)
+    return _with_corrections(
+        [
+            _compared(task, first, second, table[first], table[second])
+            for task, table in tables.items()
+            for first, second in _chosen(tables, table, against, least)
+        ]
+    )
 
 
-def pairs_by_subset(runs: Runs, against: str = ALL, least: float = LEAST_SHARE) -> list[ComparedRuns]:
+def pairs_by_subset(tables: Tables, against: str = ALL, least: float = LEAST_SHARE) -> list[ComparedRuns]:
     """Return the comparisons of `pairs` within each modality, source and condition with items of both runs.
 
     P values are adjusted over all pairs that are returned; a key with one value among the common items has none.
 
     Args:
-        runs: As those of `pairs`.
+        tables: As those of `pairs`.
         against: As that of `pairs`.
         least: As that of `pairs`.
 
     Raises:
         BadArgument: No run has the label `against`.
     """
-    found = [
-        _compared(task, first, second, table[first], table[second], subset, among)
-        for task, first, second, table in _all_chosen(runs, against, least)
-        for subset, among in _subsets(task, table[first], table[second])
-    ]
-    return _with_corrections(found)
+    return _with_corrections(
+        [
+            _compared(task, first, second, table[first], table[second], subset, among)
+            for task, table in tables.items()
+            for first, second in _chosen(tables, table, against, least)
+            for subset, among in _subsets(task, _common(table[first], table[second]))
+        ]
+    )
 
 
-def _subsets(task: str, a: _Scored, b: _Scored) -> Iterator[tuple[str, set[str]]]:
+def _subsets(task: str, common: Mapping[str, Item]) -> Iterator[tuple[str, set[str]]]:
     """Yield ``key=value`` and the ids of the common items that have it."""
-    common = {key: a.items[key] for key in a.items if key in b.items}
     for name, value_of in KEYS.items():
         if name == "condition" and task != Conditions.name:
             continue
         values = {key: value_of(item) for key, item in common.items()}
-        if len(set(values.values()) - {""}) > 1:
-            for value in sorted(set(values.values()) - {""}):
+        if len(named := set(values.values()) - {""}) > 1:
+            for value in sorted(named):
                 yield f"{name}={value}", {key for key, own in values.items() if own == value}
-
-
-def _all_chosen(runs: Runs, against: str, least: float) -> Iterator[tuple[str, str, str, Mapping[str, _Scored]]]:
-    """Yield task, labels of both runs, and the items of all runs of the task, for each pair to compare."""
-    if against not in (ALL, BEST, *runs):
-        expected = f"{ALL}, {BEST}, or the label of a run: {', '.join(repr(label) for label in runs)}"
-        raise BadArgument("against", against, expected, "e.g. `python -m lmod_train report RUN... --against best`")
-    for task, table in _tables(runs).items():
-        for first, second in _chosen(table, against, least):
-            yield task, first, second, table
 
 
 def _with_corrections(found: Sequence[ComparedRuns]) -> list[ComparedRuns]:
@@ -289,7 +270,12 @@ def _with_corrections(found: Sequence[ComparedRuns]) -> list[ComparedRuns]:
     return [replace(pair, adjusted=adjusted, discovery=discovery) for pair, adjusted, discovery in both]
 
 
-def _chosen(table: Mapping[str, _Scored], against: str, least: float) -> Iterator[tuple[str, str]]:
+def _chosen(tables: Tables, table: Mapping[str, Scored], against: str, least: float) -> Iterator[tuple[str, str]]:
+    """Yield the labels of each two runs of a task to compare."""
+    every = dict.fromkeys(label for one in tables.values() for label in one)
+    if against not in (ALL, BEST, *every):
+        expected = f"{ALL}, {BEST}, or the label of a run: {', '.join(map(repr, every))}"
+        raise BadArgument("against", against, expected, "e.g. `python -m lmod_train report RUN... --against best`")
     if against == ALL:
         yield from combinations(table, 2)
         return
@@ -298,36 +284,24 @@ def _chosen(table: Mapping[str, _Scored], against: str, least: float) -> Iterato
         yield from ((reference, label) for label in table if label != reference)
 
 
-def _mean(scored: _Scored, keys: Collection[str]) -> float:
-    """Return the mean score on some of the items, in their order; 0 without any."""
-    own = scored.item_scores[[place for key, place in scored.places.items() if key in keys]]
-    return float(own.mean()) if len(own) else 0.0
-
-
 def _compared(
-    task: str,
-    first: str,
-    second: str,
-    a: _Scored,
-    b: _Scored,
-    subset: str = "all",
-    among: Collection[str] | None = None,
+    task: str, first: str, second: str, a: Scored, b: Scored, subset: str = "all", among: Collection[str] | None = None
 ) -> ComparedRuns:
     common = _common(a, b, among)
-    right, other, patients = common.tested
-    test = mcnemar(right, other)
-    difference = paired_difference(task, common.first.tolist(), common.second.tolist(), common.groups)
+    right, other, patients = _tested(a, b, common)
+    test, p = mcnemar(right, other), mcnemar_by_patient(right, other, patients)
+    scores = [[run.item_scores[key] for key in common] for run in (a, b)]
+    difference = paired_difference(task, *scores, [item.group for item in common.values()])
     detectable = None
     if test.n:
         share = (test.only_first + test.only_second) / test.n
         detectable = detectable_difference(effective_pairs(right, other, patients), share)
     shared = len(a.items.keys() & b.items.keys())
     alone = (len(a.items) - shared, len(b.items) - shared)
-    p = mcnemar_by_patient(right, other, patients)
     return ComparedRuns(task, first, second, test, p, difference, detectable, alone, subset)
 
 
-def letter_display(runs: Runs, least: float = LEAST_SHARE, fewest: int = 3) -> tuple[list[Place], int]:
+def letter_display(every: Tables, least: float = LEAST_SHARE, fewest: int = 3) -> tuple[list[Place], int]:
     """Return the runs of each task that `fewest` or more runs have, with their letters, and the number of tested pairs.
 
     Scores and tests are on the records that all ranked runs have. Two runs differ if p by patient, Holm-adjusted over
@@ -336,17 +310,17 @@ def letter_display(runs: Runs, least: float = LEAST_SHARE, fewest: int = 3) -> t
     `NOT_COMPARED` instead of letters.
 
     Args:
-        runs: The runs.
+        every: The runs.
         least: Share of the records of one ranked run that all have in common, at least.
         fewest: Number of runs of a task from which it is shown.
     """
-    tables = {task: table for task, table in _tables(runs).items() if len(table) >= fewest}
+    tables = {task: table for task, table in every.items() if len(table) >= fewest}
     ranked = {task: _ranking(table, least) for task, table in tables.items()}
     tested = [(task, i, j) for task in tables for i, j in combinations(range(len(ranked[task].order)), 2)]
     ps, agree = [], []
     for task, i, j in tested:
         first, second = (tables[task][ranked[task].order[place]] for place in (i, j))
-        right, other, patients = _common(first, second, ranked[task].keys).tested
+        right, other, patients = _tested(first, second, _common(first, second, ranked[task].keys))
         ps.append(mcnemar_by_patient(right, other, patients))
         agree.append(sum(right) > sum(other))
     adjusted = zip(tested, holm(ps), agree, strict=True)
@@ -357,28 +331,28 @@ def letter_display(runs: Runs, least: float = LEAST_SHARE, fewest: int = 3) -> t
         if len(one.order) == 1:
             found = [NOT_COMPARED]
         for run, own in zip(one.order, found, strict=True):
-            places.append(Place(task, run, len(one.keys), _mean(tables[task][run], one.keys), own))
+            places.append(Place(task, run, len(one.keys), tables[task][run].mean(one.keys), own))
         for run in one.left_out:
             alone = tables[task][run]
-            places.append(Place(task, run, len(alone.items), _mean(alone, alone.items), NOT_COMPARED))
+            places.append(Place(task, run, len(alone.items), alone.mean(alone.items), NOT_COMPARED))
     return places, sum(p is not None for p in ps)
 
 
-def joint(runs: Runs, least: float = LEAST_SHARE) -> list[tuple[str, int, int, float, float]]:
+def joint(every: Tables, least: float = LEAST_SHARE) -> list[tuple[str, int, int, float, float]]:
     """Return (task, runs, common questions, Q, p) of Cochran's Q test per task of which three or more runs are ranked.
 
     Args:
-        runs: The runs.
+        every: The runs.
         least: Share of the records of one ranked run that all have in common, at least.
     """
     rows = []
-    for task, table in _tables(runs).items():
+    for task, table in every.items():
         ranking = _ranking(table, least)
         tables = [table[label] for label in ranking.order]
         asked = {tables[0].items[key].id: key for key in ranking.keys}
         common = [asked[id] for id in once_each((id, tables[0].items[key].tags) for id, key in asked.items())]
         if len(tables) > 2 and common:
-            q, p = cochran_q([[t.item_scores[t.places[key]] == 1 for t in tables] for key in common])
+            q, p = cochran_q([[t.item_scores[key] == 1 for t in tables] for key in common])
             assert p is not None
             rows.append((task, len(tables), len(common), q, p))
     return rows

@@ -6,11 +6,12 @@ and not text: a writer decides digits and alignment by the format of the column,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmod_train.core.tables import Table
+from lmod_train.core.package_data import package_data
+from lmod_train.core.tables import Column, Heads, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +74,33 @@ class Contents:
     def figures(self) -> Iterator[Figure]:
         """Yield the figures."""
         yield from (part for chapter in self.chapters for part in chapter.parts if isinstance(part, Figure))
+
+
+def texts(module: str) -> Mapping[str, str]:
+    """Return name -> note or description of the sections of a module, from ``texts.yaml`` in its folder.
+
+    Args:
+        module: The module's ``__file__``.
+    """
+    found: Mapping[str, str] = package_data(module, "texts.yaml")[Path(module).stem]
+    return found
+
+
+def heads(module: str) -> Mapping[str, Heads]:
+    """Return name -> columns of the tables of a module, from ``tables.yaml`` in its folder.
+
+    A column is its head, or its head and format.
+
+    Args:
+        module: The module's ``__file__``.
+    """
+    listed = package_data(module, "tables.yaml")[Path(module).stem]
+    return {
+        name: [c if isinstance(c, str) else Column(*next(iter(c.items()))) for c in own] for name, own in listed.items()
+    }
+
+
+def noted(note: str, *shown: Table) -> Iterator[Part]:
+    """Yield a note and the tables that it is about, those without rows left out; nothing if none is left."""
+    if tables := [one for one in shown if one.rows]:
+        yield from (Text(note), *tables)

@@ -14,7 +14,7 @@ HERE = "measured here"
 Kind = Literal["supervised", "zero-shot", "error type"]
 
 
-def published_beside(results: Results, *, kind: Kind | None = None, by_modality: bool = False) -> list[Published]:
+def published_beside(results: Results, *, kind: Kind | None = None) -> list[Published]:
     """Return the published scores that may stand beside those of runs: the only way of a printed score into a section.
 
     Left out are those of tasks that a run asks of phantoms, or that all runs ask in other ways than published, as
@@ -23,7 +23,6 @@ def published_beside(results: Results, *, kind: Kind | None = None, by_modality:
     Args:
         results: The runs.
         kind: Only those of this kind; None returns the scores over all items, not the shares of error types.
-        by_modality: Whether to return those of single modalities too.
     """
     barred = not_as_published(results.outcomes)
     found, known = [], [p for stated in loaded(joined("published")) for p in stated()]
@@ -33,7 +32,7 @@ def published_beside(results: Results, *, kind: Kind | None = None, by_modality:
         for p in known:
             wanted = p.kind == kind if kind else p.kind != "error type"
             fits = p.chance is None or any(abs(p.chance - chance) < 1e-6 for chance in chances)
-            if p.task == task and wanted and fits and (by_modality or p.modality in ("", "macro")):
+            if p.task == task and wanted and fits and p.modality in ("", "macro"):
                 found.append(p)
     return found
 
@@ -70,10 +69,3 @@ class Published:
     def printed(self) -> str:
         """The score with four decimals, as in the papers."""
         return f"{self.value:.4f}"
-
-    @property
-    def line(self) -> str:
-        """The score in a sentence."""
-        mean = "macro " if self.modality == "macro" else f"{self.modality} " if self.modality else ""
-        note = f" ({self.note})" if self.note else ""
-        return f"published ({self.where}), on real data: {self.model}, {mean}{self.metric} " + (f"{self.printed}{note}")

@@ -77,17 +77,14 @@ def report(
         FolderBusy: Another process is writing to `out`.
     """
     runs, unscored = runs_of(map(Path, runs))
-    if Run(out).has_begun():
-        expected = "a folder that is not a run, whose scores would be overwritten"
-        raise BadArgument("--out", str(out), expected, "name another folder, e.g. `--out REPORT`")
-    if (out / "manifest.json").exists():
-        raise BadArgument(
-            "--out", str(out), "a folder that is not a curated folder", "name another folder, e.g. `--out REPORT`"
-        )
-    if out.is_dir() and not any((out / name).exists() for name in WRITTEN) and not is_empty(out):
-        raise BadArgument(
-            "--out", str(out), "a new or empty folder, or one of an earlier report", "e.g. `--out REPORT`"
-        )
+    other = out.is_dir() and not any((out / name).exists() for name in WRITTEN) and not is_empty(out)
+    for wrong, expected in (
+        (Run(out).has_begun(), "a folder that is not a run, whose scores would be overwritten"),
+        ((out / "manifest.json").exists(), "a folder that is not a curated folder"),
+        (other, "a new or empty folder, or one of an earlier report"),
+    ):
+        if wrong:
+            raise BadArgument("--out", str(out), expected, "name another folder, e.g. `--out REPORT`")
     results = Results((), {}, {}) if sections and not runs else read_results(runs, curated, trust)
     results = replace(
         results, left_out=(*results.left_out, *(f"{Run(run).name} has no scores yet" for run in unscored))

@@ -17,6 +17,7 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, ExtensionMissing, LmodError, Untrusted
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction
+from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
@@ -139,7 +140,7 @@ def _installed(
     return tasks, {name: str(error).partition("\nNext: ")[0] for name, error in errors.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)  # compared and hashed by identity, so that what is computed of it can be kept
 class Results:
     """Everything that a report reads from the folders of its runs.
 
@@ -178,6 +179,10 @@ class Results:
         runs = list(self.outcomes.values())
         stated = {task: words for found in runs for task, words in found.choices.items()}
         return {task: () if differ_in_choices(runs, task) else words for task, words in stated.items()}
+
+    def metric(self, task: str) -> str:
+        """Return the headline metric of a task."""
+        return headline_metric([s for run in self.runs for s in run.scores], task)
 
     def named(self, task: str) -> Iterator[tuple[str, RunScores]]:
         """Yield label and scores of each run with a task."""

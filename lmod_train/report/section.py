@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import yaml
@@ -120,6 +121,7 @@ def _colon(path: str) -> str:
     return f"{module}:{name}"
 
 
+@cache
 def _listed(name: str) -> list[dict[str, Any]]:
     text = config_files("report")[name].read_text(encoding="utf-8")
     listed: list[dict[str, Any]] = yaml.safe_load(text)["sections"]

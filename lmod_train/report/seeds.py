@@ -5,32 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import runs_of
-from lmod_train.core.tables import Cell, Column, Heads, Table, markdown, table
+from lmod_train.core.tables import Cell, Table, markdown, table
 from lmod_train.core.types import Score
+from lmod_train.report.contents import heads, texts
 from lmod_train.report.results import Results, read_results
 from lmod_train.scoring.headline import headline_metric
 from lmod_train.tasks.headline import Row
 from lmod_train.tasks.run_scores import RunScores
 
+_HEADS = heads(__file__)
+
+
 SHOWN = ("accuracy_strict", "f1_lmod_plus", "balanced_accuracy", "macro_f1", "kappa", "auroc_macro")
 """Metrics of the table; the headline metric of the task is first."""
-NOTE = """Mean and standard deviation (n - 1) of the scores of the seeds: how much the score changes if the training is
-repeated on the same patients. Interval: 95 % interval of the mean score over patients: how much it could differ on
-other patients, with these trainings. The one does not hold the other; the scores of single seeds are in the table of
-scores, each with its interval over patients."""
-HEADS: Heads = [
-    "task", "runs", "metric", Column("seeds", "count"), Column("mean", "number"), Column("sd over seeds", "number"),
-    Column("lowest", "number"), Column("highest", "number"), Column("n", "count"),
-    Column("95 % interval over patients", "interval"),
-]  # fmt: skip
+NOTE = texts(__file__)["note"]
 
 
+@lru_cache(maxsize=1)
 def by_series(results: Results) -> dict[Path, list[tuple[str, RunScores]]]:
     """Return folder of a series -> label and scores of each of its seeds, of at least two."""
     found: dict[Path, list[tuple[str, RunScores]]] = {}
@@ -40,10 +38,10 @@ def by_series(results: Results) -> dict[Path, list[tuple[str, RunScores]]]:
     return {folder: runs for folder, runs in found.items() if len(runs) > 1}
 
 
-def seeds_table(results: Results) -> Table | None:
-    """Return a row for each task, series and metric; None without a series of seeds."""
+def seeds_table(results: Results) -> Table:
+    """Return a row for each task, series and metric."""
     rows = [row for folder, runs in by_series(results).items() for row in _rows(results, folder, runs)]
-    return table("seeds", HEADS, rows, "Spread over seeds") if rows else None
+    return table("seeds", _HEADS["seeds"], rows, "Spread over seeds")
 
 
 def seeds_text(folder: Path, trust: tuple[str, ...] = ()) -> str:
@@ -51,7 +49,7 @@ def seeds_text(folder: Path, trust: tuple[str, ...] = ()) -> str:
     runs, unscored = runs_of([folder])
     found = seeds_table(read_results(runs, trust=trust)) if len(runs) > 1 else None
     missing = [f"no scores yet: {Run(run).name}" for run in unscored]
-    return "\n".join([*([f"{' '.join(NOTE.split())}\n\n{markdown(found)}"] if found else []), *missing])
+    return "\n".join([*([f"{' '.join(NOTE.split())}\n\n{markdown(found)}"] if found and found.rows else []), *missing])
 
 
 def _rows(results: Results, folder: Path, runs: list[tuple[str, RunScores]]) -> Iterator[list[Cell]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from lmod_train.core.artifacts.records import curated_ids
@@ -27,6 +27,7 @@ Place = tuple[Path, str]
 """Folder of a run, and name of a task."""
 
 
+@lru_cache(maxsize=1)
 def warned(results: Results) -> dict[Place, list[Warned]]:
     """Return the warnings about each score of the headline table; an empty list if there is none."""
     known = cache(_ids)
@@ -39,15 +40,15 @@ def warned(results: Results) -> dict[Place, list[Warned]]:
     }
 
 
-def warnings_table(results: Results, found: Mapping[Place, list[Warned]]) -> Table | None:
-    """Return the warnings with their sentences, a row each; None without any."""
+def warnings_table(results: Results, found: Mapping[Place, list[Warned]]) -> Table:
+    """Return the warnings with their sentences, a row each."""
     rows = [
         (task, name, w.phrase, w.text)
         for name, run in zip(results.names, results.runs, strict=True)
         for task in run.tasks()
         for w in found[run.path, task]
     ]
-    return table("warnings", ["task", "model", "warning", "what was found"], rows, "Warnings") if rows else None
+    return table("warnings", ["task", "model", "warning", "what was found"], rows, "Warnings")
 
 
 def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) -> TaskOfRun:

@@ -7,12 +7,30 @@ from statsmodels.stats.multitest import multipletests
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
-from lmod_train.report.comparisons import comparable, joint, letter_display, not_ranked, pairs, pairs_by_subset
+from lmod_train.report import comparisons
+from lmod_train.report.comparisons import comparable, paired
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.comparison import mcnemar_by_patient
 from lmod_train.tasks.finding import NOT_COMPARED
 from lmod_train.tasks.run_scores import RunScores
 from tests.scoring.make import item
+
+
+def of_items(compare):
+    """Return a comparison of runs that are given as label -> task -> items."""
+    return lambda runs, *args, **options: compare(paired(runs), *args, **options)
+
+
+joint, letter_display, not_ranked, pairs, pairs_by_subset = map(
+    of_items,
+    (
+        comparisons.joint,
+        comparisons.letter_display,
+        comparisons.not_ranked,
+        comparisons.pairs,
+        comparisons.pairs_by_subset,
+    ),
+)
 
 
 def some(right, ids, each=1):
@@ -222,6 +240,6 @@ def test_a_question_of_which_one_way_failed_is_not_paired_with_another_way():
     lost = Outcomes((), {"g": asked(1)}, {}, None, failed=tuple(asked(0)))
     part = Outcomes((), {"g": asked(0) + asked(1)[:20]}, {}, None, failed=tuple(asked(1)[20:]))
     found = comparable(Results((scores,) * 3, {"lost": lost, "part": part, "whole": whole}, {}))
-    assert "g" not in found["lost"] and len(found["part"]["g"]) == 40
-    (pair,) = pairs(found)
+    assert set(found["g"]) == {"part", "whole"} and len(found["g"]["part"].items) == 40
+    (pair,) = comparisons.pairs(found)
     assert (pair.test.only_first, pair.test.only_second, pair.alone) == (0, 0, (0, 20))

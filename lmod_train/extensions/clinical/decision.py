@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, table
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, Table, table
 from lmod_train.core.types import Score
 from lmod_train.extensions.clinical.chosen_on import ClassProbabilities, Evaluated, evaluated, of_runs
 from lmod_train.report.canvas import COLOURS, LINES
-from lmod_train.report.contents import Figure, Part, Remark, Text
+from lmod_train.report.contents import Figure, Part, Remark, Text, heads, texts
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import LINE, MOST, sheet
 from lmod_train.report.figures.wrapped import wrapped
@@ -28,26 +28,15 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.seeds import mean_over_runs
 
-NOTE = """Net benefit (Vickers & Elkin 2006): the share of true positives minus that of false positives times
-t / (1 - t), where t is the probability from which on one acts, chosen by what a needless action costs beside a missed
-one. A model is of use at t where it is above both treating none, which has 0, and treating all. Each class against the
-rest; of two choices, the first. Intervals are 95 % intervals over patients."""
+_TEXTS = texts(__file__)
+_HEADS = heads(__file__)
 
-CALIBRATED = """Net benefit takes the probabilities at their word. Class weights, balanced drawing and label smoothing
-distort them, so that t is no longer what it says, though areas under curves stay as they are. ECE, the calibration
-error of the likeliest class on the same records, shows how far they are from the frequencies."""
 
 FEW = "Of more than {} models, the table has the numbers, and the curves are not drawn."
 
 NONE = "{}: no net benefit of {}, as none of its records have likelihoods, or not the same records for all its seeds"
 
 ALT = "Net benefit of each model for {} against the threshold, with treating all and none, and 95 % intervals."
-
-HEADS: Heads = [
-    "task", "model", "records", "class", Column("threshold", "number"), N, Column("net benefit", "signed"),
-    Column(INTERVAL.head, "signed_interval"), Column("treat all", "signed"), Column("minus treat all", "signed"),
-    Column("95 % interval of the difference", "signed_interval"), Column("ECE", "number"),
-]  # fmt: skip
 
 SPREAD: Heads = [Column("seeds", "count"), Column("sd of net benefit over seeds", "number")]
 
@@ -67,9 +56,9 @@ class DecisionCurves(Section):
         models = [(task, own, list(_rows(results, task, own))) for task, every in found.items() for own in every]
         rows = [row for _, _, several in models for row in several]
         if rows:
-            heads = [*HEADS, *(SPREAD if any(row[len(HEADS)] for row in rows) else [])]
-            yield Text(NOTE)
-            yield Text(CALIBRATED)
+            heads = [*_HEADS["heads"], *(SPREAD if any(row[len(_HEADS["heads"])] for row in rows) else [])]
+            yield Text(_TEXTS["note"])
+            yield Text(_TEXTS["calibrated"])
             yield table("decision_curves", heads, [row[: len(heads)] for row in rows])
             yield from (
                 Remark(text) for text in dict.fromkeys(_distorted(results, own) for _, own, _ in models) if text
@@ -161,10 +150,7 @@ def _curves(
 
 
 # Decision curves: net benefit against the threshold, with treating all and treating none.
-COLUMNS: Heads = [
-    "class", "model", Column("threshold", "number"), Column("net benefit", "signed"),
-    Column(INTERVAL.head, "signed_interval"),
-]  # fmt: skip
+COLUMNS: Heads = _HEADS["columns"]
 """Columns of the table, a row per threshold of a line; intervals are at a few of them."""
 
 TREAT_ALL, TREAT_NONE = "treat all", "treat none"

@@ -16,8 +16,8 @@ from lmod_train.core.escaping import for_terminal
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table, table
 from lmod_train.core.types import Score
 from lmod_train.report.canvas import COLOURS, MARKERS, canvas
-from lmod_train.report.comparisons import Runs, comparable
-from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.comparisons import Tables, comparable
+from lmod_train.report.contents import Figure, Part, Text, heads, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.writers.naming import file_name
@@ -31,8 +31,9 @@ from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS
 from lmod_train.scoring.subsets import SUBGROUPS
 from lmod_train.scoring.ways import once_each
 
-NOTE = """Records whose group a source does not state are counted as unknown and left out. Groups also differ in their
-diseases, sources and cameras: a difference between them is no proof of its cause."""
+_TEXTS = texts(__file__)
+_HEADS = heads(__file__)
+
 
 _TESTS = f"""Tests that all groups are equally often correct. Chi-square: Pearson's, without continuity correction;
 Fisher: exact, or marked as simulated from {DRAWS:,} tables. By rule: the test that expected counts call for, Fisher's
@@ -41,28 +42,9 @@ print p values by age and sex without naming the test or the task; these two are
 patient: groups permuted over patients, and within patients that have items of several groups (both eyes), in all ways
 or in {DRAWS:,}; it is the one to read. Holm: p by patient, adjusted for the keys of this task and model."""
 
-_GAPS = """Of groups of {} patients or more that have an interval; others are listed. Gap: score of the best group minus
-that of the worst. Equal opportunity: the largest gap of the share found of a class (recall, true positive rate); with
-two classes, of the first. A gap is above 0 by chance, too: see p by patient, which is of all groups. As groups and
-classes are chosen on these data, the intervals of gaps are widened for the number of pairs of groups and classes, and
-that of the worst group is from the lowest lower end of all groups to the lowest upper end, widened for their
-number."""
-
 _SIZES: Heads = ["task", "key", "group", N, Column("patients", "count"), "models"]
 
 _SCORES: Heads = ["task", "key", "group", "model", N, Column("patients", "count"), SCORE, INTERVAL]
-
-_TEST: Heads = [
-    "task", "key", "model", Column("groups", "count"), Column("chi-square", "p"), Column("Fisher", "p"), "by rule",
-    Column("by patient", "p"), "permutations", Column("Holm", "p"),
-]  # fmt: skip
-
-_GAP: Heads = [
-    "task", "key", "model", "best", "worst", Column("gap", "signed"), Column("95 % interval of gap", "signed_interval"),
-    "class", Column("equal opportunity", "signed"), Column("95 % interval of opportunity", "signed_interval"),
-    Column("worst group", "number"), INTERVAL, "groups left out (patients)",
-]  # fmt: skip
-
 
 # Scores of groups of patients and images, and the tests and gaps between them, per run, task and key.
 ENOUGH = 20
@@ -94,17 +76,17 @@ class SubgroupFairness(Section):
         """Yield the tables of sizes, scores, tests and gaps, and a forest plot per task and key."""
         found = fairness(comparable(results), results.choices, self.keys, self.least_patients)
         if found:
-            yield Text(NOTE)
+            yield Text(_TEXTS["note"])
             yield table("subgroup_sizes", _SIZES, list(_sizes(found)), "Sizes of the groups")
             rows = [[f.task, f.key, g.name, f.run, *_group(g)] for f in found for g in f.groups]
             yield table("subgroups", _SCORES, rows, "Scores of the groups")
-            yield table("subgroup_tests", _TEST, [_test(f) for f in found], "Tests between the groups", _TESTS)
+            yield table("subgroup_tests", _HEADS["test"], [_test(f) for f in found], "Tests between the groups", _TESTS)
             yield table(
                 "subgroup_gaps",
-                _GAP,
+                _HEADS["gap"],
                 [_gap(f) for f in found],
                 "Gaps between the groups",
-                _GAPS.format(self.least_patients),
+                _TEXTS["gaps"].format(self.least_patients),
             )
             for task, key in dict.fromkeys((f.task, f.key) for f in found):
                 yield _forest(task, key, [f for f in found if (f.task, f.key) == (task, key)])
@@ -205,32 +187,38 @@ class _Known:
 
 
 def fairness(
-    runs: Runs, choices: Mapping[str, Sequence[str]], keys: Sequence[str] = tuple(SUBGROUPS), least: int = ENOUGH
+    tables: Tables, choices: Mapping[str, Sequence[str]], keys: Sequence[str] = tuple(SUBGROUPS), least: int = ENOUGH
 ) -> list[Fairness]:
     """Return a result per task, key and run, in this order, where two or more groups are known.
 
     Args:
-        runs: Label of a run -> task -> items.
+        tables: Task -> label of a run -> items.
         choices: Task -> its choices; of two, equal opportunity is about the first.
         keys: Names in `SUBGROUPS`.
         least: Number of patients that a group has at least, to be compared as the best or the worst one.
     """
-    tasks = dict.fromkeys(task for items in runs.values() for task in items)
-    found = [one for task in tasks for key in keys for one in _of_key(runs, task, key, choices.get(task, ()), least)]
+    found = [
+        one
+        for task, runs in tables.items()
+        for key in keys
+        for one in _of_key({run: list(own.items.values()) for run, own in runs.items()}, task, key, choices, least)
+    ]
     return [adjusted for one in found if (adjusted := _adjusted(one, found))]
 
 
-def _of_key(runs: Runs, task: str, key: str, choices: Sequence[str], least: int) -> Iterator[Fairness]:
+def _of_key(
+    runs: Mapping[str, Sequence[Item]], task: str, key: str, choices: Mapping[str, Sequence[str]], least: int
+) -> Iterator[Fairness]:
     drawn: dict[tuple[tuple[str, ...], tuple[str, ...]], Relabelling] = {}  # runs of the same items share permutations
     for run, items in runs.items():
-        known = _known(items.get(task, ()), key)
+        known = _known(items, key)
         if len(set(known.labels)) < 2:
             continue
         same = tuple(known.labels), tuple(known.patients)
         if same not in drawn:
             drawn = {same: relabelling(known.labels, known.patients)}
-        unknown = len(items[task]) - len(known.items)
-        yield _fairness(task, run, key, known, unknown, drawn[same], choices, least)
+        unknown = len(items) - len(known.items)
+        yield _fairness(task, run, key, known, unknown, drawn[same], choices.get(task, ()), least)
 
 
 def _known(items: Sequence[Item], key: str) -> _Known:

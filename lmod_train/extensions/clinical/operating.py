@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.core.tables import Cell, Column, Estimate, Heads, table
+from lmod_train.core.tables import Cell, Estimate, table
 from lmod_train.core.types import Score
 from lmod_train.extensions.clinical.chosen_on import (
     ClassProbabilities,
@@ -18,7 +18,7 @@ from lmod_train.extensions.clinical.chosen_on import (
     evaluated,
     of_runs,
 )
-from lmod_train.report.contents import Part, Remark, Text
+from lmod_train.report.contents import Part, Remark, Text, heads, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
@@ -27,26 +27,9 @@ from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.ranking import rank
 from lmod_train.scoring.seeds import mean_over_runs
 
-NOTE = """Each class against the rest; of two choices, the first is the positive class. A threshold is chosen on
-validation records: of those that reach the fixed specificity (or sensitivity) there, the one with the largest
-sensitivity (specificity); test records have no part in it. Both values are those reached on test records, and the fixed
-one is reached there only nearly. Intervals are 95 % intervals over test patients and hold for the chosen threshold:
-they leave out how much it would differ on other validation patients. "Chosen on" counts validation records of the class
-and of the rest; where one kind is missing, there is no threshold."""
+_TEXTS = texts(__file__)
+_HEADS = heads(__file__)
 
-SEEDS = """Of a series, each seed has a threshold of its own, chosen on its own validation likelihoods. Values are means
-over the seeds with the interval of the mean over patients; sd is the standard deviation (n - 1) over seeds, which is no
-part of it."""
-
-HEADS: Heads = [
-    "task", "model", "class", "fixed on validation", Column("threshold", "number"), "chosen on",
-    Column("sensitivity", "estimate"), Column("specificity", "estimate"),
-]  # fmt: skip
-
-SPREAD: Heads = [
-    Column("seeds", "count"), Column("sd of sensitivity over seeds", "number"),
-    Column("sd of specificity over seeds", "number"),
-]  # fmt: skip
 
 NO_FLAG = "none flagged"
 """Threshold if no validation record may be flagged."""
@@ -62,11 +45,11 @@ class OperatingPoints(Section):
         """Yield the table, and a remark for each model without thresholds; nothing if no run has likelihoods."""
         found = [(task, own) for task in results.choices for own in evaluated(results, task)]
         rows = [row for task, own in found if not own.missing for row in _rows(results, task, own)]
-        spread = SPREAD if any(row[len(HEADS)] for row in rows) else []
+        spread = _HEADS["spread"] if any(row[len(_HEADS["heads"])] for row in rows) else []
         if rows:
-            yield Text(NOTE)
-            yield from [Text(SEEDS)] if spread else []
-            heads = [*HEADS, *spread]
+            yield Text(_TEXTS["note"])
+            yield from [Text(_TEXTS["seeds"])] if spread else []
+            heads = [*_HEADS["heads"], *spread]
             yield table("operating_points", heads, [row[: len(heads)] for row in rows])
         yield from (Remark(own.missing) for _, own in found if own.missing)
         yield from (Remark(_shared(task, own)) for task, own in found if own.shared)

@@ -12,7 +12,7 @@ from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Estimate, Head
 from lmod_train.extensions.looking.results import COLUMNS, Look, draw_strip, looks_of, one_eye
 from lmod_train.extensions.looking.scores import SMALL, Effect, Finding, Judged, asked_of, enough
 from lmod_train.extensions.looking.task import Grounding
-from lmod_train.report.contents import Figure, Part, Remark, Text
+from lmod_train.report.contents import Figure, Part, Remark, Text, texts
 from lmod_train.report.figures.qualitative import MODELS
 from lmod_train.report.probes import Probed, probed
 from lmod_train.report.results import Results
@@ -24,18 +24,11 @@ from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
 
+_TEXTS = texts(__file__)
+
+
 LEAK = 0.1
 """Accuracy above chance that the interval of the classifier of filled crops must exclude."""
-
-NOTE = """The same questions about the image as it is, twice, and about changed images: with the evidence for the answer
-filled from its surroundings (evidence_removed), with a like place filled (elsewhere_removed), another patient's image
-with the same or another answer, the mean image (blank), and a phantom redrawn with only the asked fact changed
-(counterfactual). Change: share of all answers, right or wrong, that differ from those to the image as it is, minus the
-share that differ when it is shown again (the floor). Specific effect: change without the evidence minus change without
-the place elsewhere. Grounded: of the answers right as it is, those that change without the evidence and stay without
-the place elsewhere; guesses between two answers reach 0.25. Follow: another patient's truth is answered; stay: the
-answer stays under another patient's image with the same one. All by true answer, with
-95 % intervals over patients, or over the other patients' images shown where these are wider."""
 
 RULES = f"""\
 Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
@@ -83,7 +76,7 @@ def _verdicts(found: Mapping[str, Sequence[Judged]], evidence: Mapping[str, str]
         for name, several in found.items()
         for one in several
     ]
-    yield Text(" ".join(NOTE.split()))
+    yield Text(_TEXTS["note"])
     told = [f"{name.removesuffix(GROUNDING)}: {own or 'none'}" for name, own in sorted(evidence.items())]
     note = [RULES, *([f"What was removed as the evidence: {'; '.join(told)}."] if told else [])]
     yield table("looking", heads, rows, "Verdicts", " ".join(" ".join(note).split()))
@@ -183,19 +176,6 @@ def _strips(results: Results, looks: Mapping[str, Look]) -> Iterator[Part]:
 
 
 # What is left of the scores without the image.
-NOTE_BLIND = """\
-The same questions with their image, without it (none), without it and with no words but the listed options
-(options), with the image of another eye (another), and with a photograph that does not show an eye (foreign; any answer
-is a failure to abstain). Accuracy counts every reply, one without an answer as wrong. Difference: accuracy with the
-image minus accuracy without, on the same questions. Where it is about 0, the model has not been shown to use the image.
-Options alone: an accuracy above chance is what the list of options gives away. Open answers have no accuracy here, but
-by judges. A chain that is asked after earlier answers is so with and without the image."""
-
-TRAINING = (
-    """During training, a small probe is asked with its own and with exchanged images; the last probe is shown."""
-)
-
-
 class WithoutImage(Section):
     """Accuracy with the image, without it, and with exchanged images, from probes of the same questions."""
 
@@ -210,7 +190,7 @@ class WithoutImage(Section):
         words = {(r.task, r.split): r for r in results.shortcuts if r.shortcut == "words" and r.metric == "accuracy"}
         if rows:
             blind = [[task, split, row.n, row.value, (row.low, row.high)] for (task, split), row in words.items()]
-            yield Text(" ".join(NOTE_BLIND.split()))
+            yield Text(_TEXTS["note_blind"])
             yield table("without_image", heads_of(), rows)
             if stages:
                 yield table("without_image_stages", heads_of("stage"), stages, "Chains, stage by stage")
@@ -265,20 +245,13 @@ def _training(results: Results) -> Iterator[Part]:
             rows.append([name, probe.get("step"), probe.get("n"), *signs])
     if rows:
         accuracies = (Column("own image", "number"), Column("exchanged", "number"), Column("lost", "signed"))
-        yield Text(TRAINING)
+        yield Text(_TEXTS["training"])
         yield table(
             "exchanged_images", ["model", Column("step", "count"), N, *accuracies], rows, "Exchanged images in training"
         )
 
 
 # Scores of shortcut classifiers, beside which the scores of models are read.
-NOTE_SHORTCUTS = """\
-Classifiers fitted on the training split that do not use the medical content of the images, but only the words
-of the question, the source, the border, a thumbnail of 24 x 24 pixels, or type and size of the file. Of thumbnails
-there are two rows: the most similar one of the training split (thumbnail), and a random forest (thumbnail_forest). A
-model that does not score higher has not been shown to interpret the image."""
-
-
 class Shortcuts(Section):
     """Scores of classifiers that do not use the medical content of the images, from ``audit.csv``."""
 
@@ -290,5 +263,5 @@ class Shortcuts(Section):
         rows = [[r.task, r.shortcut, r.split, r.metric, r.n, r.value, (r.low, r.high)] for r in results.shortcuts]
         columns: Heads = ["task", "shortcut", "split", "metric", N, SCORE, INTERVAL]
         if rows:
-            yield Text(NOTE_SHORTCUTS)
+            yield Text(_TEXTS["note_shortcuts"])
             yield table("shortcuts", columns, rows)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from lmod_train.core.tables import Cell, Estimate, Table, p_value
 from lmod_train.extensions.ophthalwechat.results import KINDS, OPEN, SHORT, SUBSETS, Verdicts, kinds_of, verdicts
-from lmod_train.report.contents import Part, Text
+from lmod_train.report.contents import Part, Text, texts
 from lmod_train.report.origin import not_as_published
 from lmod_train.report.published import HERE
 from lmod_train.report.results import Results
@@ -18,11 +18,10 @@ from lmod_train.scoring.comparison import mcnemar
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import LANGUAGES
 
-TABLES = [*(f"ophthalwechat_table_1{panel}" for panel in "abcd"), "ophthalwechat_journal"]
+_TEXTS = texts(__file__)
 
-NOT_JUDGED = """A run has accuracies of open answers, and so overall, only by a judge, whose name stands with the run:
-`judge RUN`. Overall needs all six subsets, and a language its three. P of a run is against the best run of the column
-by the same judge: exact McNemar's test over the questions of both."""
+
+TABLES = [*(f"ophthalwechat_table_1{panel}" for panel in "abcd"), "ophthalwechat_journal"]
 
 
 class WechatTables(Section):
@@ -40,7 +39,7 @@ class WechatTables(Section):
             _with_p(_with_judged(part, results), results) if isinstance(part, Table) and part.name in TABLES else part
             for part in tables(tables=TABLES).parts(results)
         ]
-        yield from [Text(NOT_JUDGED)] if any(isinstance(part, Table) for part in parts) else []
+        yield from [Text(_TEXTS["not_judged"])] if any(isinstance(part, Table) for part in parts) else []
         yield from parts
 
 

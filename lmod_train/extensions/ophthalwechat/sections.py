@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar
 
-from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
+from lmod_train.core.tables import Cell, Column, Table, score_cells, table
 from lmod_train.core.types import Score
 from lmod_train.extensions.ophthalwechat.results import (
     KINDS,
@@ -20,7 +20,7 @@ from lmod_train.extensions.ophthalwechat.results import (
     subset_name,
     verdicts,
 )
-from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.contents import Figure, Part, Text, heads, texts
 from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.probes import items_in as items_in_probes
 from lmod_train.report.probes import own_ids
@@ -41,30 +41,13 @@ from lmod_train.scoring.share import share_score
 from lmod_train.scoring.text import BLIND
 from lmod_train.tasks.verdicts import Judge
 
-NOTE = f"""\
-Accuracy counts a reply without a readable answer as wrong. That of open answers is a judge's, and empty
-without one; an open answer that is unjudged or was not sent to the judge counts as wrong. Overall weighs all questions
-equally, the mean of subsets all subsets. Constant: the best constant answer or letter. A reply in another language than
-its question is counted, and is no error by itself. Scores by rules stand in a table of their own, and are no accuracy;
-negation flips are open answers that equal the expected one but for a negation.
-{BLIND}"""
+_TEXTS = texts(__file__)
+_HEADS = heads(__file__)
 
-PAIRED = """A question in Chinese and its translation are one pair: shares of pairs by outcome in Chinese / English,
-Cohen's kappa of the two answers (of right and wrong for open answers and for all kinds together), accuracy in Chinese
-minus English with an interval clustered by patient, and McNemar's exact test. The test of unpaired questions is that of
-the paper: Pearson's chi-square, or Fisher's exact test for small expected counts. It takes a question and its
-translation as independent."""
 
-ALONE = (
-    "No question of these runs has a counterpart in the other language by its id, so only the unpaired test is given."
-)
+PAIRED = _TEXTS["paired"]
 
-_COLUMNS: Heads = [
-    "run", "questions", "judged by", Column("pairs", "count"), *(Column(cell, "percent") for cell in CELLS),
-    Column("kappa", "number"), Column("difference", "signed"), Column("95 % interval", "signed_interval"),
-    Column("McNemar p", "p"), Column("p by patient", "p"), Column("n CN", "count"), Column("CN", "number"),
-    Column("n EN", "count"), Column("EN", "number"), "unpaired test", Column("unpaired p", "p"),
-]  # fmt: skip
+ALONE = _TEXTS["alone"]
 
 
 class Languages(Section):
@@ -78,14 +61,14 @@ class Languages(Section):
         found = [_of_run(results, name) for name in results.names]
         for name in dict.fromkeys(one.name for own in found for one in own):
             if name == "languages":
-                yield Text(NOTE)
+                yield Text(_TEXTS["note"].format(blind=BLIND))
             yield _joined(
                 [(run, t) for run, own in zip(results.names, found, strict=True) for t in own if t.name == name]
             )
         rows = [row for name, outcomes in results.outcomes.items() for row in _compared(name, outcomes)]
         if rows:
             yield Text(PAIRED if any(row[3] for row in rows) else ALONE)
-            yield table("chinese_english", _COLUMNS, rows, "Chinese against English")
+            yield table("chinese_english", _HEADS["columns"], rows, "Chinese against English")
 
 
 def _of_run(results: Results, name: str) -> list[Table]:
@@ -140,17 +123,6 @@ SPOKES = 10
 FEW = 20
 """Number of questions below which the accuracy of a group is marked."""
 
-NOTE_LANGUAGE_GROUPS = f"""\
-Accuracy by subspecialty and by modality, closed questions by their answers and open ones by the judge. The
-tables have all groups, those with fewer than {FEW} questions marked "few". In the charts each spoke has its number of
-questions, and those with fewer than {FEW} are grey; of more than {SPOKES} groups, those with the most questions are
-drawn."""
-
-_COLUMNS_LANGUAGE_GROUPS: Heads = [
-    "run", "subset", "judged by", "group", N, Column("accuracy", "number"), INTERVAL, Column("chance", "number"),
-    "note",
-]  # fmt: skip
-
 ALT = "Accuracy of each kind of question, language and run as radar charts, a spoke per group."
 
 _BY: dict[str, Callable[[Item], str]] = {
@@ -169,11 +141,14 @@ class LanguageGroups(Section):
         """Yield a table per kind of group, and a figure of three groups or more; nothing without such questions."""
         found = {key: [row for name in results.names for row in _rows(results, name, key)] for key in _BY}
         if any(found.values()):
-            yield Text(NOTE_LANGUAGE_GROUPS)
+            yield Text(_TEXTS["note_language_groups"].format(few=FEW, spokes=SPOKES))
         for key, rows in found.items():
             if rows:
                 yield table(
-                    f"languages_by_{key}", _COLUMNS_LANGUAGE_GROUPS, [row.cells() for row in rows], f"Accuracy by {key}"
+                    f"languages_by_{key}",
+                    _HEADS["columns_language_groups"],
+                    [row.cells() for row in rows],
+                    f"Accuracy by {key}",
                 )
                 yield from _figures(key, rows)
 
@@ -246,19 +221,6 @@ def _chance(items: Sequence[Item]) -> float | None:
 
 
 # Models compared on each subset of the questions in two languages, on the same questions.
-NOTE_LANGUAGE_MODELS = """\
-Every two runs on the questions of a subset that both were asked: McNemar's exact test, and the same with
-patients as units; the paper tests each model against the best one of a column, a choice made after seeing the results.
-Holm and Benjamini-Hochberg adjust the p values of questions over this whole table. Open answers are right by the
-verdicts of a judge of the same name in both runs."""
-
-_COLUMNS_LANGUAGE_MODELS: Heads = [
-    "subset", "judged by", "first", "second", N, Column("first only", "count"), Column("second only", "count"),
-    Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("p", "p"),
-    Column("p by patient", "p"), Column("Holm", "p"), Column("BH", "p"),
-]  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class _Outcomes:
     """Whether the replies of a run to the questions of a subset are right, and their patients, by record id."""
@@ -287,8 +249,8 @@ class LanguageModels(Section):
         """Yield the table; nothing with fewer than two runs of the same questions."""
         pairs = list(_pairs(results))
         if pairs:
-            yield Text(NOTE_LANGUAGE_MODELS)
-            yield table("language_models", _COLUMNS_LANGUAGE_MODELS, list(_rows_language_models(pairs)))
+            yield Text(_TEXTS["note_language_models"])
+            yield table("language_models", _HEADS["columns_language_models"], list(_rows_language_models(pairs)))
 
 
 def _pairs(results: Results) -> Iterator[_Pair]:
@@ -327,18 +289,6 @@ def _rows_language_models(pairs: list[_Pair]) -> Iterator[list[Cell]]:
 
 
 # Questions in two languages without their image: what the words alone give away.
-NOTE_LANGUAGE_PRIOR = """\
-The same questions with their image and without it, subset by subset; every reply counts, one without an
-answer as wrong. Without the image, an accuracy above chance is what the words of a question give away, and a difference
-of about 0 means that the model has not been shown to use the image. Open answers are right by a judge that has judged
-both."""
-
-_COLUMNS_LANGUAGE_PRIOR: Heads = [
-    "run", "subset", "judged by", N, Column("with image", "number"), Column("without", "number"), INTERVAL,
-    Column("difference", "signed"), Column("95 % interval of the difference", "signed_interval"),
-    Column("chance", "number"),
-]  # fmt: skip
-
 WITHOUT = "none"
 """Kind of the probes that ask a question without its image (`lmod_train.tasks.probe`)."""
 
@@ -353,8 +303,8 @@ class LanguagePrior(Section):
         """Yield the table; nothing without such questions."""
         rows = [row for name, outcomes in results.outcomes.items() for row in _rows_language_prior(name, outcomes)]
         if rows:
-            yield Text(NOTE_LANGUAGE_PRIOR)
-            yield table("language_prior", _COLUMNS_LANGUAGE_PRIOR, rows)
+            yield Text(_TEXTS["note_language_prior"])
+            yield table("language_prior", _HEADS["columns_language_prior"], rows)
 
 
 def _rows_language_prior(name: str, outcomes: Outcomes) -> Iterator[list[Cell]]:

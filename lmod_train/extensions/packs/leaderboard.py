@@ -10,7 +10,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.lock import is_empty, locked
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, markdown, table
 from lmod_train.extensions.packs.verifying import Refused, Verified, read_folder, verified
-from lmod_train.report.contents import Chapter, Contents, Text
+from lmod_train.report.contents import Chapter, Contents, Text, texts
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import write_markdown
@@ -19,16 +19,15 @@ from lmod_train.scoring.headline import headline_metric
 from lmod_train.scoring.warnings import MOST_UNPARSED
 from lmod_train.tasks.headline import LOST
 
+_TEXTS = texts(__file__)
+
+
 WRITTEN = "leaderboard.md"
 
 BESIDE = ("chance", "majority", "share_unparsed")
 
 LONGEST = 80
 """Maximum characters of a name that a pack states."""
-
-NOTE = """Scores were computed again from the replies in each pack and the local records. Records are those of the same
-splits in the curated folder. Names of models, settings and weights are as the packs state them; it cannot be verified
-that a model gave these replies."""
 
 NONE = "No pack holds."
 
@@ -69,7 +68,7 @@ def leaderboard(packs: Sequence[Path], curated: Path, out: Path, trust: Sequence
 
 
 def _contents(places: Table, reasons: Table) -> Contents:
-    parts = (Text(NOTE), places) if places.rows else (Text(NONE),)
+    parts = (Text(_TEXTS["note"]), places) if places.rows else (Text(NONE),)
     chapters = [Chapter("leaderboard", "Packs whose scores hold", parts)]
     if reasons.rows:
         chapters.append(Chapter("refused", "Refused packs", (reasons,)))

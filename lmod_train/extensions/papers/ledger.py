@@ -27,7 +27,7 @@ from lmod_train.extensions.papers.printed import (
     read_table,
     state_of,
 )
-from lmod_train.report.contents import Part, Text
+from lmod_train.report.contents import Part, Text, texts
 from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
@@ -39,6 +39,8 @@ from lmod_train.scoring.ways import question_of
 from lmod_train.tasks.conditions import variant_of
 from lmod_train.tasks.run_scores import RunScores
 from lmod_train.tasks.wordings import digests_of
+
+_TEXTS = texts(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,14 +475,6 @@ def subgroup_p(items: Sequence[Item], task: str) -> float | None:
 
 
 # Comparison of the runs with the printed numbers of their models, by protocol.
-NOTE = """A score is compared with a printed number of the same model only if both were obtained in the same way.
-`same`: equal in the printed digits, rounded or cut off. `different within interval`: the printed number lies in the
-95 % interval of the score, which covers the draw of items, not the differences in prompts, decoding and versions that
-the papers leave open. `different`: it lies outside. `cannot be told`: the paper or the run does not record what a
-comparison needs. `refused`: words, number of items, split, balance, protocol, definition or weights differ. Words are
-those of the prompt's template. A cell that contradicts other printed numbers has a remark."""
-
-
 class Ledger(Section):
     """How the scores of runs relate to the printed numbers of their models.
 
@@ -504,7 +498,7 @@ class Ledger(Section):
         yield from (Text(line) for line in _left_out(results))
         if not found:
             return
-        yield Text(NOTE)
+        yield Text(_TEXTS["note"])
         yield _counts(found)
         compared = [e for e in found if e.found.relation != "refused"]
         if compared:

@@ -24,7 +24,7 @@ from lmod_train.extensions.papers.ledger import (
 )
 from lmod_train.extensions.papers.printed import STATES, Printed, find, printed, state_of
 from lmod_train.extensions.papers.shapes import SHAPES, Line, Shape
-from lmod_train.report.contents import Part, Text
+from lmod_train.report.contents import Part, Text, texts
 from lmod_train.report.origin import not_as_published, phantom_tasks
 from lmod_train.report.published import HERE, published_beside
 from lmod_train.report.results import Results
@@ -32,10 +32,8 @@ from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import sample_of_errors
 from lmod_train.scoring.share import share_score
 
-NOTE = """Numbers as printed, of the authors' own runs, then the runs of this report with interval and n, in the same
-unit and in the metric with the most similar definition. Whether two numbers can be compared is in the section that
-compares runs with the papers. `state` is that of a row; a letter after a number marks another state of that cell, whose
-reason is in the table below: """
+_TEXTS = texts(__file__)
+
 
 MARKS = {
     "source inconsistent": "i",
@@ -49,8 +47,7 @@ MARKS = {
 ERRORS_OF, ERRORS = "glaucoma", 100
 """Task and number of the wrong replies that LMOD+'s Table 9 sorts."""
 
-DRAWN = """Not shown, as runs of this report have records of phantoms for them: {tables}. `report --published` shows
-them."""
+DRAWN = _TEXTS["drawn"]
 
 
 class PaperTables(Section):
@@ -76,7 +73,9 @@ class PaperTables(Section):
         if hidden := [shape.title for shape in self.shapes if shape not in beside]:
             yield Text(DRAWN.format(tables="; ".join(hidden)))
         if beside:
-            yield Text(NOTE + "; ".join(f"{mark} {state} ({STATES[state]})" for state, mark in MARKS.items()) + ".")
+            yield Text(
+                _TEXTS["note"] + "; ".join(f"{mark} {state} ({STATES[state]})" for state, mark in MARKS.items()) + "."
+            )
         left_out = not_as_published(results.outcomes)
         for shape in beside:
             found = _table(shape, results, left_out)
@@ -225,20 +224,9 @@ TABLES = {"lmod_naacl": "Table 3", "lmod_v1": "Table 2", "lmod_plus": "Table 2",
 TASKS = {"xpcr": "chain"}
 """Paper -> task whose images are counted; of others that with numbered boxes."""
 
-NOTE_IMAGES_AND_BOXES = """\
-Images with numbered boxes in the curated folder of the runs, all splits, and their boxes per image; printed
-are {paper}, {table}, and for sources the numbers in its text. Which boxes were removed cannot be told from the papers,
-and boxes are printed by modality only."""
-
 DRAWN_IMAGES_AND_BOXES = "The printed numbers are not shown: these images are phantoms."
 
 TASK = "anatomy"
-
-OF_CHAINS = """Images with a chain in the curated folder of the runs, all splits; printed are the numbers in the text of
-{paper}. That of RetCam is 600 in the paper's figure 2, whose numbers sum to the printed total."""
-
-SHARES = """Of all records of the folder: share of images by modality, and of patients of known sex. How {paper} counted
-is not stated, and sexes are known of some sources only."""
 
 _SHARE = {"share_of_images": "images", "share_of_patients": "patients"}
 
@@ -267,7 +255,7 @@ class ImagesAndBoxes(Section):
             images, boxes, drawn = _counted(folder, TASKS.get(self.paper, TASK))
             if not images:
                 continue
-            note = OF_CHAINS if self.paper in TASKS else NOTE_IMAGES_AND_BOXES
+            note = _TEXTS["of_chains"] if self.paper in TASKS else _TEXTS["note_images_and_boxes"]
             yield Text(
                 DRAWN_IMAGES_AND_BOXES if drawn else note.format(paper=PAPERS[self.paper], table=TABLES[self.paper])
             )
@@ -278,7 +266,7 @@ class ImagesAndBoxes(Section):
             )
             shares = [] if drawn else list(_shares(folder, self.paper))
             if shares:
-                note = SHARES.format(paper=PAPERS[self.paper])
+                note = _TEXTS["shares"].format(paper=PAPERS[self.paper])
                 yield table(name.replace("images_and_boxes", "shares"), _SHARES, shares, "Shares", note)
 
 

@@ -8,6 +8,10 @@ from functools import cache
 
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.extensions.papers.printed import Printed, printed
+from lmod_train.report.contents import texts
+
+_TEXTS = texts(__file__)
+
 
 Line = tuple[str, str]
 """A line of a model: its head, and the metric of its cells; both empty if a model has one line."""
@@ -153,15 +157,7 @@ def _supervised(metric: str) -> dict[str, dict[str, str]]:
 
 _PRF = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 
-_NO_TEST = """Neither the statistical test nor the task behind the printed p values is stated. Those of runs are of each
-task with known ages or sexes, without adjustment: Pearson's chi-square test, or Fisher's exact test for small expected
-counts, items taken as independent."""
-
 _UNREAD = "A run that names no region has precision, recall and F1 of 0; the paper prints N/A for VILA-8B."
-
-_SUPERVISED = """Of supervised models; the size of the test set is not stated. The classifiers here choose among the
-options of the question, which is easier than among all classes of a modality. Rows of runs are of all runs, also of
-language models."""
 
 _STAGE_NAMES = ("IQA", "AL", "LC", "DD", "SG", "CD")
 
@@ -179,21 +175,6 @@ _XPCR = {
     "levels, mean": _of("chain", "esa_mean"),
     **{metric.upper(): _of("chain", metric) for metric in ("ccr", "ece", "uas")},
 }
-
-_CHAINS = """In percent, UAS in points of -50 to 100, ECE as a fraction. UAS of a run is the sum of X-PCR's equation 6
-over the sum of its weights, as the plain sum has no largest value. The table was read from a picture, and its
-numbers contradict one another, so that none of them is a number to reach. CCR of a run is over chains that have all
-six stages; ECE has four bins, as in the paper's example."""
-
-_WECHAT_P = """P of a model against the best of a column, of a run against the best run: McNemar's test; Chinese against
-English: chi-square test of all questions, which takes a question and its translation as independent."""
-
-_WECHAT_OPEN = """Accuracy is by the verdicts of one model, compared with those of a reader on 100 pairs; that of
-runs is by the judge that stands with its name. How BLEU-1 and BERTScore were computed is not stated, so that rows of
-runs are not comparable."""
-
-_WECHAT_JOURNAL = """Six models, of which the abstract prints these numbers, seen through an index. The closed answers
-are those of the preprint, the open ones were judged anew."""
 
 
 def _wechat(task: str, heads: Mapping[str, str], metrics: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -224,10 +205,6 @@ _WECHAT = {
        for lang in ("CN", "EN")},
 }  # fmt: skip
 
-_SORTED = """Rows of runs are of at most 100 of their wrong replies about glaucoma, once each is sorted by a rule, a
-judge or a person: `judge RUN --tasks glaucoma --prompt error_types --wrong 100 --model openai`, or `--sheet SHEET.csv`
-in the place of the model. The paper drew its 100 from the wrong replies of 23 models."""
-
 _SPLIT = "Precision, recall and F1 of one stage against the others."
 
 SHAPES: dict[str, Shape] = {
@@ -236,12 +213,12 @@ SHAPES: dict[str, Shape] = {
         Shape("lmod_table_2", "LMOD, Table 2: overall performance", _columns("lmod_naacl", "Table 2", _LMOD),
               note="Anatomy as fractions, accuracies in percent. HR is printed as HC. " + _UNREAD),
         Shape("lmod_table_4", "LMOD, Table 4: supervised classifiers",
-              _columns("lmod_naacl", "Table 4", _supervised("f1")), note=_SUPERVISED, unit="percent"),
+              _columns("lmod_naacl", "Table 4", _supervised("f1")), note=_TEXTS["supervised"], unit="percent"),
         Shape("lmod_table_7", "LMOD, Table 7: p values of age groups",
-              _columns("lmod_naacl", "Table 7", {"p value": _of("subgroup_age_p", "p_value")}), note=_NO_TEST,
+              _columns("lmod_naacl", "Table 7", {"p value": _of("subgroup_age_p", "p_value")}), note=_TEXTS["no_test"],
               unit="p_value"),
         Shape("lmod_table_8", "LMOD, Table 8: p values of sexes",
-              _columns("lmod_naacl", "Table 8", {"p value": _of("subgroup_sex_p", "p_value")}), note=_NO_TEST,
+              _columns("lmod_naacl", "Table 8", {"p value": _of("subgroup_sex_p", "p_value")}), note=_TEXTS["no_test"],
               unit="p_value"),
         Shape("lmod_figure_5", "LMOD, Figure 5: anatomy F1 by source of fundus photographs",
               _columns("lmod_naacl", "text 4.3 (Figure 5)",
@@ -262,11 +239,11 @@ SHAPES: dict[str, Shape] = {
         Shape("lmod_plus_table_6", "LMOD+, Table 6: demographics",
               _columns("lmod_plus", "Table 6", {k: _PLUS[k] for k in ("sex", "age")})),
         Shape("lmod_plus_table_7", "LMOD+, Table 7: supervised classifiers",
-              _columns("lmod_plus", "Table 7", _supervised("accuracy")), note=_SUPERVISED),
+              _columns("lmod_plus", "Table 7", _supervised("accuracy")), note=_TEXTS["supervised"]),
         Shape("lmod_plus_table_9", "LMOD+, Table 9: types of 100 sampled errors",
               _columns("lmod_plus", "Table 9",
                        {e: _of("error_type_share", "", stage_or_class=e) for e in _ERRORS}),
-              (("errors", "count"), ("percent", "proportion")), note=_SORTED, unit="count"),
+              (("errors", "count"), ("percent", "proportion")), note=_TEXTS["sorted"], unit="count"),
         Shape("lmod_plus_figure_3", "LMOD+, Figure 3: binary diagnosis by condition",
               _columns("lmod_plus", "text (Figure 3)",
                        {f.condition: _of("binary_diagnosis", dataset_or_subset=f.short) for f in FINDINGS}),
@@ -278,20 +255,20 @@ SHAPES: dict[str, Shape] = {
               _columns("lmod_plus", "Table 5", {k: v for k, v in _STAGES.items() if k.startswith("ICDR")}), _PRF,
               note="The figure draws ten rows of Table 5. " + _SPLIT),
         Shape("xpcr_table_2", "X-PCR, Table 2: stages, levels and chains", _columns("xpcr", "Table 2", _XPCR),
-              note=_CHAINS, unit="percent"),
+              note=_TEXTS["chains"], unit="percent"),
         *(Shape(f"xpcr_table_{number}", f"X-PCR, Table {number} of the supplement: stages on {modality}",
                 _columns("xpcr", f"Table {number}", _of_stages(modality)), note=_BY_MODALITY, unit="percent")
           for number, modality in enumerate(("EP", "CFP", "RetCam", "FFA", "ICGA", "OCT"), 3)),
         Shape("ophthalwechat_table_1a", "OphthalWeChat, Table 1 A: overall",
-              _columns("ophthalwechat", "Table 1A", _WECHAT["a"]), note=_WECHAT_P),
+              _columns("ophthalwechat", "Table 1A", _WECHAT["a"]), note=_TEXTS["wechat_p"]),
         Shape("ophthalwechat_table_1b", "OphthalWeChat, Table 1 B: closed questions",
-              _columns("ophthalwechat", "Table 1B", _WECHAT["b"]), note=_WECHAT_P),
+              _columns("ophthalwechat", "Table 1B", _WECHAT["b"]), note=_TEXTS["wechat_p"]),
         Shape("ophthalwechat_table_1c", "OphthalWeChat, Table 1 C: open questions in Chinese",
-              _columns("ophthalwechat", "Table 1C", _WECHAT["c"]), note=_WECHAT_OPEN),
+              _columns("ophthalwechat", "Table 1C", _WECHAT["c"]), note=_TEXTS["wechat_open"]),
         Shape("ophthalwechat_table_1d", "OphthalWeChat, Table 1 D: open questions in English",
-              _columns("ophthalwechat", "Table 1D", _WECHAT["d"]), note=_WECHAT_OPEN),
+              _columns("ophthalwechat", "Table 1D", _WECHAT["d"]), note=_TEXTS["wechat_open"]),
         Shape("ophthalwechat_journal", "OphthalWeChat, journal version: abstract",
-              _columns("ophthalwechat_journal", "Abstract", _WECHAT["journal"]), note=_WECHAT_JOURNAL),
+              _columns("ophthalwechat_journal", "Abstract", _WECHAT["journal"]), note=_TEXTS["wechat_journal"]),
     )
 }  # fmt: skip
 """Name -> table. Of LMOD+, Figure 4 draws the multi-class accuracies of Table 3 by the size of the models."""

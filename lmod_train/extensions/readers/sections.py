@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from lmod_train.core.artifacts.run import READER
-from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, score_cells, table
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, N, score_cells, table
 from lmod_train.core.types import Score, Unparsed
 from lmod_train.extensions.readers.scores import against_readers, mean_reader
 from lmod_train.report.comparisons import by_question
-from lmod_train.report.contents import Part, Remark, Text
+from lmod_train.report.contents import Part, Remark, Text, heads, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores
@@ -22,27 +22,11 @@ from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 
-NOTE = """Readers are people who answered the records (`answers`). All rows of a task are of the records that each of
-its readers has answered. Score: accuracy, or F1 per image for regions. The interval of a reader is over patients. That
-of the mean is over readers and patients (Obuchowski and Rockette 1995, one modality, with the t quantile of Cochran
-1964), so that it is of readers and patients like these; with one reader it is over patients alone."""
+_TEXTS = texts(__file__)
+_HEADS = heads(__file__)
 
-AGAINST = """Each model minus the mean reader, on the records that the model and all readers have answered. The interval
-is over readers and patients, as above. Readers above: readers with a higher score than the model."""
-
-AGREED = """Agreement: share of equal answers of two readers, or of all pairs of readers; an answer that cannot be read
-is an answer of its own. Kappa: Cohen's for two readers, Fleiss' for all. Regions count one by one. Intervals are over
-patients."""
 
 ALL = "all readers"
-
-_MODELS: Heads = [
-    "task", "model", Column("readers", "count"), N, SCORE, Column("mean reader", "number"),
-    Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("readers above", "count"),
-]  # fmt: skip
-
-_AGREEMENT: Heads = ["task", "first", "second", N, Column("agreement", "number"), INTERVAL, Column("kappa", "number"),
-                     INTERVAL]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +69,16 @@ class Readers(Section):
         panels = list(panels_of(results.items, people))
         if not panels:
             return
-        yield Text(NOTE)
+        yield Text(_TEXTS["note"])
         yield from (Remark(text) for panel in panels for text in _left_out(panel, results.items))
         yield table("readers", ["task", "reader", N, SCORE, INTERVAL], [row for p in panels for row in _scores(p)])
         models = {name: items for name, items in results.items.items() if name not in people}
         if against := [row for p in panels for row in _against(p, models)]:
-            yield Text(AGAINST)
-            yield table("readers_models", _MODELS, against, "Models against the mean reader")
+            yield Text(_TEXTS["against"])
+            yield table("readers_models", _HEADS["models"], against, "Models against the mean reader")
         if agreed := [row for p in panels if len(p.items) > 1 for row in _agreement(p)]:
-            yield Text(AGREED)
-            yield table("readers_agreement", _AGREEMENT, agreed, "Agreement of readers")
+            yield Text(_TEXTS["agreed"])
+            yield table("readers_agreement", _HEADS["agreement"], agreed, "Agreement of readers")
 
 
 def panels_of(items: Mapping[str, Mapping[str, Sequence[Item]]], people: Sequence[str]) -> Iterator[Panel]:

@@ -16,7 +16,6 @@ from lmod_train.extensions.xpcr.results import (
     ChainRun,
     Effect,
     chain_runs,
-    effect_heads,
     effect_of,
     effect_rows,
     every_chain,
@@ -25,7 +24,7 @@ from lmod_train.extensions.xpcr.results import (
 )
 from lmod_train.extensions.xpcr.scores import same_questions
 from lmod_train.extensions.xpcr.tasks import NAMES, labelled
-from lmod_train.report.contents import Part, Text
+from lmod_train.report.contents import Part, Text, heads, texts
 from lmod_train.report.probes import named_as_asked, own_ids
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
@@ -40,32 +39,8 @@ from lmod_train.scoring.ways import compared
 from lmod_train.tasks.filled import filled_texts, plain_text, unfilled
 from lmod_train.tasks.regimes import IMPLIED, PLANTED
 
-NOTE = """A chain is complete if it has a question at every stage; incomplete ones are in no denominator of whole
-chains. Without an earlier answer: questions whose words state that no answer was given, as the model's reply to an
-earlier stage was not understood; share of the questions that hold earlier answers of the model."""
-
-FOLLOWED = """Of questions with a wrong earlier answer in their words, those (n) where it implies wrong options alone:
-share whose answer is such an option. It implies the options that contain its words; otherwise, a diagnosis the grades
-of its disease, and a severity the decisions for it in the management table. By guess: share of the implied ones among
-the options. Of other questions no option follows; what a wrong answer does to them is the difference of the regimes
-planted and independent."""
-
-TURNED = """Of questions that the same model answers rightly alone, those that it answers wrongly after a wrong earlier
-answer in their words, by the stage of the question."""
-
-SHUFFLED = """Every question was asked with its options in several orders. Same answer: share of the questions whose
-answer is the same option in all orders, without an answer in one order not the same."""
-
-FOLLOWED_HEADS: Heads = [
-    "model", "stage", N, Column("followed", "number"), INTERVAL, Column("by guess", "number"),
-    Column("with a wrong answer", "count"),
-]  # fmt: skip
-
-HEADS: Heads = [
-    "model", "regime", Column("questions", "count"), Column("chains", "count"), Column("complete", "count"),
-    Column("incomplete", "count"), Column("questions with earlier answers", "count"),
-    Column("without an earlier answer", "count"), Column("share", "percent"),
-]  # fmt: skip
+_TEXTS = texts(__file__)
+_HEADS = heads(__file__)
 
 
 class ChainAccount(Section):
@@ -77,8 +52,13 @@ class ChainAccount(Section):
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the counts of each task, and what was found of its followed answers and shuffled options."""
         for task, runs in every_chain(results):
-            yield Text(NOTE)
-            yield table(f"chain_account-{task}", HEADS, [_counts(run) for run in runs], f"{task}: chains and questions")
+            yield Text(_TEXTS["note"])
+            yield table(
+                f"chain_account-{task}",
+                _HEADS["heads"],
+                [_counts(run) for run in runs],
+                f"{task}: chains and questions",
+            )
             yield from _missing(task, runs)
             yield from _followed(task, runs)
             yield from _turned(task, runs)
@@ -122,8 +102,8 @@ def _followed(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
             n, *cells = _follow_cells(own)
             rows += [[run.label, stage, n, *cells, len(own)]] if n or stage == "all" else []
     if rows:
-        yield Text(FOLLOWED)
-        yield table(f"followed-{task}", FOLLOWED_HEADS, rows)
+        yield Text(_TEXTS["followed"])
+        yield table(f"followed-{task}", _HEADS["followed_heads"], rows)
 
 
 def _follow_cells(planted: Sequence[Item]) -> list[Cell]:
@@ -153,7 +133,7 @@ def _turned(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
             score = share_score("turned", [wrong for _, wrong in own], [item.group for item, _ in own])
             rows += [[planted.label, stage, score.n, score.value, (score.low, score.high)]] if score.n else []
     if rows:
-        yield Text(TURNED)
+        yield Text(_TEXTS["turned"])
         yield table(f"turned-{task}", ["model", "stage", N, Column("turned", "number"), INTERVAL], rows)
 
 
@@ -165,7 +145,7 @@ def _shuffled(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
             own = [item for item in run.items if stage in ("all", item.chain_step)]
             rows += [[run.label, stage, s.n, s.value, (s.low, s.high)] for s in _same(task, own) if s.n]
     if rows:
-        yield Text(SHUFFLED)
+        yield Text(_TEXTS["shuffled"])
         yield table(f"shuffled-{task}", ["model", "stage", N, Column("same answer", "number"), INTERVAL], rows)
 
 
@@ -248,20 +228,7 @@ def _earlier_image_use(outcomes: Outcomes) -> dict[str, list[str]]:
 
 
 # Whether the image is read at each stage of a chain, beyond what question and earlier answers give away.
-NOTE_IMAGE_USE = f"""\
-The questions of chains with the image and earlier answers, and the same questions after earlier answers
-without the image (kind none of a probe), both of one model in the same regime. Difference: share of right answers with
-the image minus without, on the same questions, with an interval over patients. Where it is about 0, the model has not
-been shown to use the image at this stage. In oracle, both have the same true earlier answers. In cas_last and cas_all,
-each has its own, those without the image given without it too; same earlier answers is the share of the questions where
-they are equal all the same. IQA has no earlier answers: there, the words of the question alone stand against the image.
-p: exact McNemar test with patients as the independent units, only with {FEWEST_DISCORDANT} or more questions that one
-of the two alone answers rightly; Holm: adjusted for the stages of a row's model and regime. Mean: unweighted mean of
-the differences of the stages. CCR: over the chains that are complete among these questions."""
-
-HEADS_IMAGE_USE: Heads = [
-    "model", "regime", *effect_heads("with image", "without image"), Column("same earlier answers", "percent"),
-]  # fmt: skip
+NOTE_IMAGE_USE = _TEXTS["note_image_use"].format(fewest_discordant=FEWEST_DISCORDANT)
 
 
 class ImageOfChains(Section):
@@ -276,7 +243,7 @@ class ImageOfChains(Section):
             rows = [row for use in image_uses(results, task) for row in _rows(use)]
             if rows:
                 yield Text(" ".join(NOTE_IMAGE_USE.split()))
-                yield table(f"image_use-{task}", HEADS_IMAGE_USE, rows, f"{task}: with and without the image")
+                yield table(f"image_use-{task}", _HEADS["heads_image_use"], rows, f"{task}: with and without the image")
 
 
 def _rows(use: ImageUse) -> Iterator[list[Cell]]:
@@ -294,28 +261,9 @@ what X-PCR expects of the group at the level; it leaves out questions that are n
 readers to a question count one by one, and intervals are over patients. Where two or more readers have labelled a
 question (above), its level is the one that more than half of them gave."""
 
-OUTSIDE = """Share of the readers of each group who answer the question correctly, where it is outside the expected
-one. With few readers a share says little: X-PCR had 25 residents, 18 attendings and 12 fellows."""
-
-LABELS = """Levels that readers gave to questions (task `chain_level`), over the questions that most of them labelled.
-X-PCR labels again what stays below a kappa of 0.60, until 0.70: correct the cells of the sheet, and read it again.
-Kappa is Fleiss' and belongs to several questions, not to one; for one question stands the share of equal pairs."""
-
-GOLD = """Most divided first. Gold is the label of more than half of the readers. Provisional is the level of the
-source, or of the rule by stage."""
-
 BY_GOLD = "Share of right answers by the level that readers gave (ESA of X-PCR on the gold set)."
 
-_KAPPAS: Heads = ["stage", Column("readers", "count"), N, Column("agreement", "number"), INTERVAL,
-                  Column("kappa", "number"), INTERVAL, "X-PCR"]  # fmt: skip
-
-_GOLD: Heads = ["question", "stage", *(Column(name, "count") for name in NAMES.values()),
-                Column("equal pairs", "percent"), "gold", "provisional"]  # fmt: skip
-
 _ESA: Heads = ["model", "level", N, Column("accuracy", "percent"), INTERVAL]
-
-_GROUPS: Heads = ["group", "level", Column("readers", "count"), N, Column("accuracy", "percent"), INTERVAL, "expected",
-                  "as expected"]  # fmt: skip
 
 _QUESTIONS: Heads = ["question", "level", "group", Column("answers", "count"), Column("right", "percent"), "expected"]
 
@@ -379,12 +327,12 @@ class Difficulty(Section):
         if not found:
             return
         yield Text(NOTE_DIFFICULTY)
-        yield table("difficulty", _GROUPS, list(map(_group_row, found)))
+        yield table("difficulty", _HEADS["groups"], list(map(_group_row, found)))
         rows = [row for answers in found for row in _outside(answers)]
         asked = {item.id for answers in found for item in answers.items}
         yield Text(f"{len({row[0] for row in rows})} of {len(asked)} questions are outside.")
         if rows:
-            yield table("difficulty_outside", _QUESTIONS, rows, "Questions outside", OUTSIDE)
+            yield table("difficulty_outside", _QUESTIONS, rows, "Questions outside", _TEXTS["outside"])
 
 
 def _is_person(outcomes: Outcomes) -> bool:
@@ -410,13 +358,15 @@ def _of_labels(labels: Sequence[_Labels], results: Results) -> Iterator[Part]:
     most = max((len(one.given) for one in labels), default=0)
     if most < 2:
         return
-    yield Text(LABELS)
+    yield Text(_TEXTS["labels"])
     whole = [one for one in labels if len(one.given) == most]
     stages = in_order(one.stage for one in whole if one.stage)
     named = {"all": whole} | {stage: [one for one in whole if one.stage == stage] for stage in stages}
-    yield table("difficulty_kappa", _KAPPAS, [_kappa_row(name, most, some) for name, some in named.items()])
+    yield table("difficulty_kappa", _HEADS["kappas"], [_kappa_row(name, most, some) for name, some in named.items()])
     divided = sorted(labels, key=lambda one: (one.equal_pairs is None, one.equal_pairs, one.question))
-    yield table("difficulty_gold", _GOLD, list(map(_gold_row, divided)), "Labels of each question", GOLD)
+    yield table(
+        "difficulty_gold", _HEADS["gold"], list(map(_gold_row, divided)), "Labels of each question", _TEXTS["gold"]
+    )
     gold = {one.question: one.gold for one in labels if one.gold}
     if rows := [row for name, outcomes in results.outcomes.items() for row in _esa(name, outcomes, gold)]:
         yield table("difficulty_esa", _ESA, rows, "Models by gold level", BY_GOLD)

@@ -13,7 +13,7 @@ import numpy as np
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import LmodError
-from lmod_train.core.tables import INTERVAL, Cell, Column, Estimate, Heads, N, Table, table
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, Table, table
 from lmod_train.core.types import REGIME, Score
 from lmod_train.extensions.xpcr.scores import (
     WHOLE,
@@ -23,6 +23,7 @@ from lmod_train.extensions.xpcr.scores import (
     stage_differences,
     stages_of,
 )
+from lmod_train.report.contents import heads, texts
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED
 from lmod_train.report.origin import origin_of
 from lmod_train.report.results import Outcomes, Results, read_results
@@ -32,6 +33,10 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import area_difference, areas, rank
 from lmod_train.scoring.reliability import TENTHS, ece, reliability_points
 from lmod_train.tasks.run_scores import RunScores
+
+_TEXTS = texts(__file__)
+_HEADS = heads(__file__)
+
 
 ALONE = "independent"
 """Regime in which each question is asked without earlier answers."""
@@ -131,14 +136,6 @@ def of_one_model(runs: Sequence[ChainRun], first: str, second: str) -> Iterator[
 
 
 # Runs of one model in other regimes that stand beside a run of chains, and what earlier answers changed.
-HEADS: Heads = [
-    "compared", "with run", "stage", N, Column("difference", "signed"), Column(INTERVAL.head, "signed_interval"),
-    Column("p, Holm", "p"),
-]  # fmt: skip
-
-NOTE = """Shares of right answers on the same questions, first regime minus second. Minus independent: the effect of
-earlier answers as context. oracle minus the model's own answers: the propagation of its errors."""
-
 APART = ("--run", "--data.regime", "--data.shard", "--against")
 """Options that another run has otherwise, or does not need."""
 
@@ -165,7 +162,9 @@ def regime_tables(run: Path, named: Sequence[Path] = (), trust: Sequence[str] = 
     for task, mine in chains:
         found = [other for results in others for other in chain_runs(results, task)]
         rows = [row for other in found for e in effects([mine, other]) for row in _rows(e, other)]
-        yield table(f"other_regimes-{task}", HEADS, rows, f"{task}: what earlier answers changed", NOTE)
+        yield table(
+            f"other_regimes-{task}", _HEADS["heads"], rows, f"{task}: what earlier answers changed", _TEXTS["note"]
+        )
 
 
 def _others(run: Path, named: Sequence[Path]) -> list[Path]:

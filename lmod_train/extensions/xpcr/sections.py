@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from lmod_train.core.tables import INTERVAL, Cell, Column, Estimate, Heads, N, Table, cell_text, table
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, Table, cell_text, table
 from lmod_train.core.types import Score
 from lmod_train.extensions.xpcr.account import ChainAccount, ImageOfChains
 from lmod_train.extensions.xpcr.results import (
@@ -26,7 +26,7 @@ from lmod_train.extensions.xpcr.results import (
 )
 from lmod_train.extensions.xpcr.scores import COLUMNS, WHOLE, chain_rows
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
-from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.contents import Figure, Part, Text, heads, texts
 from lmod_train.report.figures.curves import COLUMNS as CURVES
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED, draw_curves
 from lmod_train.report.figures.differences import COLUMNS as COLUMNS_DIFFERENCES
@@ -46,6 +46,9 @@ from lmod_train.scoring.comparison import FEWEST_DISCORDANT, holm
 from lmod_train.scoring.modality import Contribution, contributions
 from lmod_train.scoring.steps import in_order
 
+_TEXTS = texts(__file__)
+_HEADS = heads(__file__)
+
 
 class ChainScores(Section):
     """The table of stages and whole chains of each run, and the staircase of the stages."""
@@ -57,7 +60,7 @@ class ChainScores(Section):
         """Yield a table and a figure per task; nothing without chains."""
         for place, (task, runs) in enumerate(every_chain(results)):
             if not place:
-                yield Text(NOTE)
+                yield Text(_TEXTS["note"])
             rows = [[run.label, *row] for run in runs for row in chain_rows(run.scores, task)]
             yield table(f"chain_scores-{task}", ["model", *COLUMNS], rows, f"{task}: stages and whole chains")
             yield _staircase(task, runs)
@@ -74,8 +77,8 @@ class FirstErrors(Section):
         for task, runs in every_chain(results):
             rows = [row for run in runs for row in _rows(run)]
             if rows:
-                yield Text(NOTE_FIRST_ERRORS)
-                yield table(f"first_errors-{task}", _HEADS, rows, f"{task}: first errors and survival")
+                yield Text(_TEXTS["note_first_errors"])
+                yield table(f"first_errors-{task}", _HEADS["heads"], rows, f"{task}: first errors and survival")
                 yield _first(task, runs)
                 yield _survival(task, runs)
 
@@ -121,14 +124,16 @@ class Confidence(Section):
         for task, every in every_chain(results):
             runs = [run for run in every if any(given(run, signal) for signal in SIGNALS)]
             if runs:
-                yield Text(NOTE_CONFIDENCE)
+                yield Text(_TEXTS["note_confidence"])
                 yield table(
-                    f"confidence-{task}", HEADS_CONFIDENCE, [row for run in runs for row in _rows_confidence(run)]
+                    f"confidence-{task}",
+                    _HEADS["heads_confidence"],
+                    [row for run in runs for row in _rows_confidence(run)],
                 )
                 rows = [row for run in runs for row in _both(run)]
                 if rows:
-                    yield Text(WHICH)
-                    yield table(f"confidence_both-{task}", BOTH, rows)
+                    yield Text(_TEXTS["which"])
+                    yield table(f"confidence_both-{task}", _HEADS["both"], rows)
                 yield from _figures(task, runs)
 
 
@@ -148,14 +153,6 @@ class Chains(Section):
 
 
 # Scores of chains: each stage, whole chains, levels and confidence, with a staircase of the stages.
-NOTE = """SWA: share of right answers at a stage, a missing answer wrong. CCR: share of the complete chains, those with
-a question at every stage, with every stage right; beside it the product of the SWA of these chains, which CCR would be
-if errors at different stages were independent. ESA: share of right answers at a level of expertise. UAS: mean of 100
-(right, stated confidence at least 0.70), 70 (right, below), 30 (wrong, below 0.50) and -50 (wrong, 0.50 or more),
-weighted by 0.6 level + 0.4 impact; X-PCR prints the plain sum (equation 6), which grows with the number of
-questions. Intervals are clustered by patient. A calibration error of few answers is too large
-by chance, so that it has no interval."""
-
 ALT = "Staircases of the share of right answers at each stage for {}, a line per run with 95 % intervals, and chance."
 
 _MANY = f" (a heat map, as staircases of more than {MOST} runs could not be told apart)"
@@ -187,29 +184,9 @@ def by_stage(rows: Sequence[list[Cell]]) -> list[list[Cell]]:
 
 
 # Where chains break: the first wrong stage, and the share of chains that are right up to each stage.
-NOTE_FIRST_ERRORS = """\
-Over complete chains, those with a question at every stage. First error: share of the chains whose first wrong
-answer is at this stage; `none` is the share without a wrong answer. Survival: share that is right up to and with this
-stage. With several questions a stage, both are means over all choices of one question a stage. The accuracy of a stage
-after right and after wrong answers is over chains with one question a stage, whose earlier stages are all right, or
-not: harder cases have more errors at every stage, so that their difference alone shows no propagation."""
-
-SURVIVAL = (
-    "Share of complete chains of {} that are right up to and with each stage, a line per run, with 95 % intervals."
-)
-
 FIRST = "Share of complete chains of {} by the stage of their first wrong answer, bars per run with 95 % intervals."
 
 NO_ERROR = "none"
-
-
-_HEADS = (
-    Column("model"), Column("stage"), N,
-    Column("first error", "number"), INTERVAL,
-    Column("survival", "number"), Column("95 % interval of survival", "interval"),
-    Column("n after right", "count"), Column("after right", "estimate"),
-    Column("n after wrong", "count"), Column("after wrong", "estimate"),
-)  # fmt: skip
 
 
 def _rows(run: ChainRun) -> Iterator[list[Cell]]:
@@ -246,20 +223,13 @@ def _survival(task: str, runs: Sequence[ChainRun]) -> Figure:
     name, title = f"survival-{task}", f"{task}: share of the complete chains right up to and with each stage"
     rows = by_stage([row for run in runs for row in stage_rows(run, "survival", title)])
     drawn = table(name, [*COLUMNS_GROUPS[:4], Column("survival", "number"), *COLUMNS_GROUPS[5:]], rows)
-    return Figure(name, title, SURVIVAL.format(task), drawn, draw_heat if len(runs) > MOST else draw_staircase)
+    return Figure(
+        name, title, _TEXTS["survival"].format(task), drawn, draw_heat if len(runs) > MOST else draw_staircase
+    )
 
 
 # Chains with and without earlier answers in the words: effect of context, and propagation of errors.
-NOTE_REGIMES = f"""\
-Runs of one model and its weights in two regimes, on the same questions. independent: each question alone.
-cas_last and cas_all: after the model's own answer to the preceding stage, or to all earlier ones. oracle: after the
-true earlier answers. planted: after a wrong answer to the preceding stage. Effect of context: with own answers minus
-alone; error propagation: with true answers minus with own ones. Differences are of the shares of right answers, with
-an interval over patients. p: exact McNemar test with patients as the independent units, only with
-{FEWEST_DISCORDANT} or more questions that one regime alone answers rightly. Holm: adjusted for the stages of the two
-runs. Mean: unweighted mean of the differences of the stages. CCR: over the chains that are complete among these
-questions. A stage without a difference (n = 0) is not applicable: it has no earlier stage, so that both regimes asked
-it in the same words."""
+NOTE_REGIMES = _TEXTS["note_regimes"].format(fewest_discordant=FEWEST_DISCORDANT)
 
 ALT_REGIMES = "Difference of the shares of right answers at each stage of {} between two regimes, with 95 % intervals."
 
@@ -287,21 +257,6 @@ def _figure(task: str, found: Sequence[Effect]) -> Figure:
 
 
 # What each imaging modality contributes: accuracy with all images of an eye, and without those of the modality.
-NOTE_CONTRIBUTIONS = f"""\
-The same questions (n) about several images of one eye, with all of them and without those of one modality.
-MCS, the modality contribution score: accuracy with all modalities minus accuracy without this one, missing answers
-wrong, with an interval over patients; above 0 if the modality helps. p: exact McNemar test with patients as the
-independent units, only with {FEWEST_DISCORDANT} or more questions that one of the two alone answers rightly; Holm:
-adjusted for the modalities of a run. X-PCR's formula is not released: this one is ours, and not comparable with
-published values."""
-
-HEADS_CONTRIBUTIONS: Heads = [
-    "task", "model", "modality left out", N, Column("with all", "number"), Column("without it", "number"),
-    Column("MCS", "signed"), Column("95 % interval", "signed_interval"), Column("right with it only", "count"),
-    Column("right without it only", "count"), Column("p", "p"), Column("Holm", "p"),
-]  # fmt: skip
-
-
 class Contributions(Section):
     """Contribution of each modality to the accuracy on questions about several images (MCS)."""
 
@@ -317,8 +272,10 @@ class Contributions(Section):
             for row in _rows_contributions(task, name, list(contributions(task, results.items[name].get(task, ()))))
         ]
         if rows:
-            yield Text(NOTE_CONTRIBUTIONS)
-            yield table("contributions", HEADS_CONTRIBUTIONS, rows, "accuracy with all modalities and without one")
+            yield Text(_TEXTS["note_contributions"].format(fewest_discordant=FEWEST_DISCORDANT))
+            yield table(
+                "contributions", _HEADS["heads_contributions"], rows, "accuracy with all modalities and without one"
+            )
 
 
 def _rows_contributions(task: str, name: str, found: Sequence[Contribution]) -> Iterator[list[Cell]]:
@@ -333,35 +290,7 @@ TABLES = [f"xpcr_table_{number}" for number in range(2, 9)]
 
 
 # Confidence in the answers of chains: stated in the reply, and the likelihood of the chosen option.
-NOTE_CONFIDENCE = """\
-Two confidences in the same answers: the one that the reply states, and the likelihood of the answer among the
-options, if it was recorded. n: answers with this confidence; a reply without an answer is wrong with the confidence
-that it states, and has no likelihood. ECE: calibration error in 4 bins (lower ends included) and in 10 (upper ends
-included), without an interval, as few answers make it too large; debiased: less the bias that is expected. AUROC: how
-well the confidence separates right from wrong answers, 0.5 is by chance. Kept: mean accuracy when the answers with the
-least confidence are withheld, over all shares of kept answers; at best 1, and the accuracy if the confidence says
-nothing."""
-
-WHICH = """Which knows when it is wrong? Areas of both confidences on the same answers, which have both. Difference:
-stated minus likelihood, with an interval from a bootstrap over patients; above 0, the stated confidence separates right
-from wrong answers better."""
-
 RELIABILITY = "Share of right answers against the confidence in them for {}, a panel per stage, stated and likelihood."
-
-SELECTIVE = (
-    "Accuracy of the answers with the most confidence against their share of all answers for {}, a line per run."
-)
-
-HEADS_CONFIDENCE: Heads = [
-    "model", "stage", "confidence", N, Column("without", "percent"), Column("ECE 4", "number"),
-    Column("debiased 4", "number"), Column("ECE 10", "number"), Column("debiased 10", "number"),
-    Column("Brier", "estimate"), Column("AUROC", "estimate"), Column("kept", "number"),
-]  # fmt: skip
-
-BOTH: Heads = [
-    "model", "stage", N, Column("accuracy", "number"), Column("AUROC stated", "number"),
-    Column("AUROC likelihood", "number"), Column("difference", "signed"), Column("95 % interval", "signed_interval"),
-]  # fmt: skip
 
 
 def _rows_confidence(run: ChainRun) -> Iterator[list[Cell]]:
@@ -403,7 +332,7 @@ def _figures(task: str, runs: Sequence[ChainRun]) -> Iterator[Figure]:
         yield Figure(drawn.name, title, RELIABILITY.format(run.label), drawn, draw_confidences)
     curves = [row for signal in SIGNALS for run in runs for row in selective_rows(run, signal)]
     name, title = f"selective-{task}", f"{task}: accuracy when the least confident answers are withheld"
-    yield Figure(name, title, SELECTIVE.format(task), table(name, CURVES, curves, title), draw_curves)
+    yield Figure(name, title, _TEXTS["selective"].format(task), table(name, CURVES, curves, title), draw_curves)
 
 
 def _errors(task: str, runs: Sequence[ChainRun]) -> Figure:
@@ -421,11 +350,7 @@ def _errors(task: str, runs: Sequence[ChainRun]) -> Figure:
 
 
 # Reliability of two confidences, stage by stage: share of right answers against the confidence in them.
-COLUMNS_CONFIDENCES: Heads = [
-    "panel", "confidence", Column("n", "count"), Column("ECE", "number"), Column("from", "number"),
-    Column("to", "number"), Column("items", "count"), Column("mean confidence", "number"),
-    Column("share right", "number"),
-]  # fmt: skip
+COLUMNS_CONFIDENCES: Heads = _HEADS["heads"]["columns_confidences"]
 """Columns of the table, a row per panel, kind of confidence and bin."""
 
 

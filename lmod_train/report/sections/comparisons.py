@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.tables import SCORE, Cell, Column, Heads, N, table
+from lmod_train.core.tables import SCORE, Cell, N, table
 from lmod_train.report.comparisons import (
     ALL,
     BEST,
     FEW,
     LEAST_SHARE,
     ComparedRuns,
-    Runs,
     comparable,
     joint,
     letter_display,
@@ -21,41 +20,11 @@ from lmod_train.report.comparisons import (
     pairs,
     pairs_by_subset,
 )
-from lmod_train.report.contents import Part, Remark, Text
+from lmod_train.report.contents import Part, Remark, Text, heads, noted, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 
-NOTE = """Runs are compared on their common items: the records that both have a reply to. Other items: those that only
-one run has a reply to. First only: items that only the first run answers correctly (an
-image is correct if every region is). McNemar: p of the exact two-sided test, items taken as independent. By patient:
-the same test with patients as the independent units; it is the one to read if patients have several items. Holm and
-BH: p by patient, adjusted for all rows of this table, for any false finding and for the share of false findings.
-Difference: of mean scores (accuracy, or F1 per image), with an interval over patients. g: Cohen's g, the share of the
-items that separate the runs which the first one wins, minus 0.5 (0.05 small, 0.15 medium, 0.25 large). Detectable: the
-difference of the shares of correct items that a test of these items and patients would find with 80 % probability at
-p < 0.05; a difference that is not significant can be as large. If both runs ask in several ways, the tests take each
-question in one of them, and the difference is over all."""
-_CHOSEN = """The first run of each task is its best on these data. It is partly best by chance, so that these p values
-are too small; the letters below compare all pairs."""
-_SUBSETS = """The same comparisons within each modality, source and condition. Holm and BH: adjusted for all rows of
-this table. A subset is one of several: a difference in it needs a test of its own on other data."""
-_LETTERS = """Runs that share a letter do not differ significantly (p by patient >= 0.05, Holm-adjusted for all {} pairs
-of runs), from the best score to the lowest. Scores and tests are on the records that all these runs have a reply to;
-a run with too few of them is not compared, and its score is that of its own records. Not significant does not mean
-equal: see what is detectable."""
-_JOINT = "Cochran's Q test of the hypothesis that all runs are equally often correct, items taken as independent:"
-_PAIR: Heads = [
-    "task", "first", "second", N, Column("first only", "count"), Column("second only", "count"),
-    Column("McNemar", "p"), Column("by patient", "p"), Column("Holm", "p"), Column("BH", "p"),
-    Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("g", "signed"),
-    Column("detectable", "number"),
-]  # fmt: skip
-_OTHERS: Heads = [Column("other items of first", "count"), Column("other items of second", "count")]
-_SUBSET: Heads = [
-    "task", "subset", "first", "second", N, Column("first only", "count"), Column("second only", "count"),
-    Column("by patient", "p"), Column("Holm", "p"), Column("BH", "p"), Column("difference", "signed"),
-    Column("95 % interval", "signed_interval"),
-]  # fmt: skip
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 
 class Comparisons(Section):
@@ -85,26 +54,23 @@ class Comparisons(Section):
         Raises:
             BadArgument: `against` is not the name of a run.
         """
-        runs = comparable(results)
-        against = self._reference(results)
+        runs, against = comparable(results), self._reference(results)
         compared = pairs(runs, against, self.least_share)
         if compared:
-            yield Text(NOTE)
-            if against == BEST and len(runs) > 2:
-                yield Remark(" ".join(_CHOSEN.split()))
+            yield Text(_TEXTS["note"])
+            if against == BEST and len(results.names) > 2:
+                yield Remark(_TEXTS["chosen"])
             yield from (Remark(line) for line in not_ranked(runs, self.least_share))
             others = any(any(pair.alone) for pair in compared)
             rows = [[*_row(pair), *(pair.alone if others else ())] for pair in compared]
-            yield table("pairs", [*_PAIR, *(_OTHERS if others else ())], rows)
-        if within := pairs_by_subset(runs, against, self.least_share):
-            rows = [_subset_row(pair) for pair in within]
-            yield table("pairs_by_subset", _SUBSET, rows, "Comparisons within subsets", _SUBSETS)
-        yield from _letters(runs, self.least_share)
-        tested = joint(runs, self.least_share)
-        if tested:
-            columns: Heads = [Column("runs", "count"), N, Column("Q", "statistic"), Column("p", "p")]
-            yield Text(_JOINT)
-            yield table("joint", ["task", *columns], tested)
+            yield table("pairs", [*_HEADS["pair"], *(_HEADS["others"] if others else ())], rows)
+        if within := [_subset_row(pair) for pair in pairs_by_subset(runs, against, self.least_share)]:
+            yield table("pairs_by_subset", _HEADS["subset"], within, "Comparisons within subsets", _TEXTS["subsets"])
+        places, tested = letter_display(runs, self.least_share)
+        rows = [[p.task, p.run, p.n, p.score, p.letters] for p in places]
+        letters = table("letters", ["task", "run", N, SCORE, "letters"], rows)
+        yield from noted(_TEXTS["letters"].format(tested), letters)
+        yield from noted(_TEXTS["joint"], table("joint", _HEADS["joint"], joint(runs, self.least_share)))
 
     def _reference(self, results: Results) -> str:
         """Return ``all``, ``best``, or the label of the run that `against` names."""
@@ -128,14 +94,6 @@ def compare_against(sections: Sequence[Section], against: str) -> list[Section]:
         Comparisons(against, section.least_share) if isinstance(section, Comparisons) else section
         for section in sections
     ]
-
-
-def _letters(runs: Runs, least: float) -> Iterator[Part]:
-    places, tested = letter_display(runs, least)
-    if places:
-        rows: list[Sequence[Cell]] = [[p.task, p.run, p.n, p.score, p.letters] for p in places]
-        yield Text(_LETTERS.format(tested))
-        yield table("letters", ["task", "run", N, SCORE, "letters"], rows)
 
 
 def _row(pair: ComparedRuns) -> list[Cell]:

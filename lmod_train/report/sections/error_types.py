@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, table
 from lmod_train.core.vocabulary.error_types import LMOD_MODES, LMOD_PLUS_TYPES, TITLES
-from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.contents import Figure, Part, Text, heads, texts
 from lmod_train.report.figures.lines import distinct, lines
 from lmod_train.report.figures.stacked import COLUMNS as STACKED
 from lmod_train.report.figures.stacked import draw_stacked
@@ -22,17 +21,11 @@ from lmod_train.scoring.share import share_score
 from lmod_train.tasks.failures.case import LONGEST
 from lmod_train.tasks.failures.measured import read_measured
 
+_TEXTS = texts(__file__)
+
+
 UNDECIDED = "not decided"
 COUNT, SHARE = Column("replies", "count"), Column("share", "percent")
-NOTE = """Rules read each reply with its question. Read are {read} of {all} replies, at most {most} in all, chosen by
-the SHA-256 of their record ids, and of a reply the first {longest} characters. A reply can have several failures."""
-MODES_NOTE = """LMOD's six failure modes (section 4.4). Misclassification and failure to abstain follow from the answer
-and from what was shown, the others from rules. Shares are of all replies that were read."""
-TYPES_NOTE = """LMOD+'s five error types (Table 8), one a reply, of replies with a wrong answer or none. No rule finds
-misinterpreted visual features: `judge RUN --prompt error_types` lets a model or people decide what rules do not."""
-PUBLISHED = "Published: shares of 100 wrong replies about glaucoma of 23 models (Table 9), sorted by GPT-4o and people."
-RULES_NOTE = """Precision and recall of the rules on replies that were labelled by hand before the rules were written;
-the rules were not changed after they had been applied to the held-out half."""
 _TEXT = 160
 _EACH = 2
 
@@ -59,12 +52,11 @@ class ErrorTypes(Section):
         if not rows:
             return
         read, everything = sum(map(len, rows.values())), sum(len(o.predictions) for o in results.outcomes.values())
-        yield Text(" ".join(NOTE.format(read=read, all=everything, most=self.most, longest=LONGEST).split()))
-        yield table("error_failures", _heads("failure"), _counted(rows, _by_rule), "Failures that rules find")
-        modes = _counted(rows, _by_mode)
-        yield table(
-            "error_modes_lmod", _heads("failure mode"), modes, "Failure modes of LMOD", " ".join(MODES_NOTE.split())
-        )
+        yield Text(_TEXTS["note"].format(read=read, all=everything, most=self.most, longest=LONGEST))
+        failures = _counted(rows, lambda reply: (TITLES[rule] for rule in reply.rules))
+        yield table("error_failures", _heads("failure"), failures, "Failures that rules find")
+        modes = _counted(rows, lambda reply: reply.modes)
+        yield table("error_modes_lmod", _heads("failure mode"), modes, "Failure modes of LMOD", _TEXTS["modes_note"])
         types = _types(rows, published_beside(results, kind="error type"))
         if types.rows:
             yield types
@@ -97,14 +89,6 @@ def _ordered(kinds: set[str]) -> list[str]:
     return [kind for kind in dict.fromkeys(known) if kind in kinds]
 
 
-def _by_rule(reply: Sorted) -> Iterable[str]:
-    return (TITLES[rule] for rule in reply.rules)
-
-
-def _by_mode(reply: Sorted) -> Iterable[str]:
-    return reply.modes
-
-
 def _share(held: Sequence[bool], groups: Sequence[str]) -> list[Cell]:
     """Return the cells count, n, share and interval."""
     score = share_score("share", held, groups)
@@ -122,18 +106,10 @@ def _types(rows: Rows, published: Sequence[Published]) -> Table:
             judged = sum(reply.by_judge for reply, own in zip(wrong, kinds, strict=True) if own == kind)
             cells = _share([own == kind for own in kinds], [reply.item.group for reply in wrong])
             found.append([task, name, kind, *cells, judged, *([shares.get((task, kind))] if shares else [])])
-    heads: list[str | Column] = [
-        "task",
-        "model",
-        "error type",
-        COUNT,
-        Column("wrong replies", "count"),
-        SHARE,
-        INTERVAL,
-    ]
-    heads += [Column("by a judge", "count"), *([Column("published share", "percent")] if shares else [])]
-    note = " ".join(f"{TYPES_NOTE} {PUBLISHED if shares else ''}".split())
-    return table("error_types_lmod_plus", heads, found, "Error types of LMOD+", note)
+    counts = [COUNT, Column("wrong replies", "count"), SHARE, INTERVAL, Column("by a judge", "count")]
+    columns = ["task", "model", "error type", *counts, *([Column("published share", "percent")] if shares else [])]
+    note = " ".join([_TEXTS["types_note"], *([_TEXTS["published"]] if shares else [])])
+    return table("error_types_lmod_plus", columns, found, "Error types of LMOD+", note)
 
 
 def _figure(runs: dict[str, dict[str, list[Sorted]]]) -> Figure:
@@ -190,21 +166,17 @@ def _agreement(rows: Rows) -> Iterator[Table]:
             agreed, kappa = scores["agreement"], scores["kappa"]
             found.append([task, name, agreed.n, agreed.value, (agreed.low, agreed.high), kappa.value])
     if found:
-        heads: Heads = ["task", "model", N, Column("same type", "percent"), INTERVAL, Column("kappa", "number")]
-        yield table("error_types_agreement", heads, found, "Agreement of rules and judge")
+        columns: Heads = ["task", "model", N, Column("same type", "percent"), INTERVAL, Column("kappa", "number")]
+        yield table("error_types_agreement", columns, found, "Agreement of rules and judge")
 
 
 def _rules() -> Table:
     """Return the precision and recall of the rules on the held-out labelled replies."""
-    measured = [row for row in read_measured() if row.half == "held_out"]
     rows: list[list[Cell]] = [
         [TITLES[row.rule], row.found, row.precision, (row.precision_low, row.precision_high), row.labelled, row.recall,
          (row.recall_low, row.recall_high)]
-        for row in measured
+        for row in read_measured()
+        if row.half == "held_out"
     ]  # fmt: skip
-    interval = partial(Column, format="interval")
-    heads: Heads = [
-        *("failure", Column("found", "count"), Column("precision", "number"), interval("95 % interval of precision")),
-        *(Column("labelled", "count"), Column("recall", "number"), interval("95 % interval of recall")),
-    ]
-    return table("error_rules", heads, rows, "Precision and recall of the rules", " ".join(RULES_NOTE.split()))
+    title = "Precision and recall of the rules"
+    return table("error_rules", heads(__file__)["rules"], rows, title, _TEXTS["rules_note"])

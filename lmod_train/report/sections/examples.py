@@ -14,7 +14,7 @@ from lmod_train.core.escaping import without_folders
 from lmod_train.core.tables import Cell, table
 from lmod_train.core.types import Prediction, Record
 from lmod_train.report.canvas import undrawn
-from lmod_train.report.contents import Figure, Part, Remark, Text
+from lmod_train.report.contents import Figure, Part, Remark, Text, texts
 from lmod_train.report.figures.qualitative import COLUMNS, MODELS, NOT_ASKED, draw_qualitative
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
@@ -22,13 +22,12 @@ from lmod_train.report.thumbnails import licences
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
 from lmod_train.scoring.items import Item
 
+_TEXTS = texts(__file__)
+
+
 LONGEST = 1_000
 """Characters of a reply that are kept; the page has all of it."""
 _ALT = "Examples of {}: image with numbered boxes, truth, and the reply of each model with a tick or a cross."
-_CHOSEN = (
-    "For each task, up to {count} records are shown: by turns one that no model, some and all models answer rightly, "
-    "in the order of the SHA-256 of their ids. Shown are the first {most} runs that were asked."
-)
 _NAMED = "The records are those named by `ids`. Shown are the first {most} runs that were asked."
 
 
@@ -52,7 +51,7 @@ class Examples(Section):
         found = [self._figure(results, task) for task in results.tasks]
         figures = [(figure, note) for figure, note in filter(None, found)]
         if figures or self.ids:
-            yield Text((_NAMED if self.ids else _CHOSEN).format(count=self.count, most=MODELS))
+            yield Text((_NAMED if self.ids else _TEXTS["chosen"]).format(count=self.count, most=MODELS))
         yield from self._unknown(results)
         for note in dict.fromkeys(note for _, note in figures if note):
             yield Remark(note)

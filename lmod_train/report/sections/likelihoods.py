@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import numpy as np
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, Table, cell_text, table
 from lmod_train.core.types import Score
 from lmod_train.report.canvas import COLOURS, MARKERS
-from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.contents import Figure, Part, heads, noted, texts
 from lmod_train.report.figures.curves import CHANCE, draw_curves
 from lmod_train.report.figures.curves import COLUMNS as CURVE_COLUMNS
 from lmod_train.report.figures.dots import COLUMNS as DOT_COLUMNS
@@ -26,13 +26,9 @@ from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.classification import classification_columns
-from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes, probabilities_of
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
 from lmod_train.tasks.run_scores import RunScores
-
-NOTE = """Computed on the items whose reply has a likelihood for every choice; "given" is their share. With two
-choices, the first is the positive class; with more, the mean over classes, each against the rest."""
 
 MEASURES = {
     "accuracy_likeliest": "accuracy of the likeliest",
@@ -60,35 +56,25 @@ class Likelihoods(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table, and two figures per task; nothing if no run has likelihoods."""
-        rows = _table(results)
-        if rows.rows:
-            yield Text(NOTE)
-            yield rows
+        rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
+        columns = [N, Column("given", "percent"), *(Column(head, "estimate") for head in MEASURES.values())]
+        yield from noted(texts(__file__)["note"], table("likelihoods", ["task", "model", *columns], rows))
         for task in results.choices:
             yield from _figures(results, task)
-
-
-def _table(results: Results) -> Table:
-    rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
-    columns = [N, Column("given", "percent"), *(Column(head, "estimate") for head in MEASURES.values())]
-    return table("likelihoods", ["task", "model", *columns], rows)
 
 
 def _rows(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
     given = run.find(task, "likelihoods_given")
     if given is not None:
         found = [run.find(task, metric) for metric in MEASURES]
-        yield [task, name, found[-1].n if found[-1] else 0, given.value, *map(_estimate, found)]
-
-
-def _estimate(score: Score | None) -> Estimate:
-    return Estimate(None) if score is None else Estimate(score.value, score.low, score.high)
+        cells = [Estimate(s.value, s.low, s.high) if s else Estimate(None) for s in found]
+        yield [task, name, found[-1].n if found[-1] else 0, given.value, *cells]
 
 
 def _figures(results: Results, task: str) -> Iterator[Figure]:
     """Yield both figures of a task; of more than six models, areas as dots and a heat map of the calibration."""
-    items, classes = list(results.items.values()), results.choices[task]
-    ranked = rankings(results.runs, results.names, items, task, classes)
+    classes = results.choices[task]
+    ranked = rankings(results, task, classes)
     if len(ranked) > MOST:
         yield _areas(task, ranked)
         yield _gaps(task, ranked)
@@ -133,7 +119,6 @@ class Ranking:
 
     Attributes:
         task: Name of the task.
-        place: Index of the run among all runs, which determines its colour.
         name: Label of the run.
         run: Scores of the run.
         truths: Index of the true class, (items).
@@ -141,7 +126,6 @@ class Ranking:
     """
 
     task: str
-    place: int
     name: str
     run: RunScores
     truths: Any
@@ -154,22 +138,15 @@ class Ranking:
         return score
 
 
-def rankings(
-    runs: Sequence[RunScores],
-    names: Sequence[str],
-    outcomes: Sequence[Mapping[str, Sequence[Item]]],
-    task: str,
-    classes: Sequence[str],
-) -> list[Ranking]:
+def rankings(results: Results, task: str, classes: Sequence[str]) -> list[Ranking]:
     """Return the runs with likelihoods for the task; items without are left out, as in the scores."""
     found = []
-    for place, (run, name, items) in enumerate(zip(runs, names, outcomes, strict=True)):
-        score = run.find(task, "auroc_macro")
-        if score is None or score.value is None:
-            continue
-        rows, probabilities = probabilities_of(items[task], classes)
-        truths = classification_columns(items[task], classes)["truths"].argmax(axis=1)
-        found.append(Ranking(task, place, name, run, truths[rows], probabilities))
+    for name, run in results.named(task):
+        score, items = run.find(task, "auroc_macro"), results.items[name].get(task, [])
+        if score is not None and score.value is not None:
+            rows, probabilities = probabilities_of(items, classes)
+            truths = classification_columns(items, classes)["truths"].argmax(axis=1)
+            found.append(Ranking(task, name, run, truths[rows], probabilities))
     return found
 
 
@@ -184,7 +161,7 @@ def curve_rows(ranked: Sequence[Ranking], classes: Sequence[str]) -> list[list[C
     for one in ranked:
         points = roc_points(one.truths, one.probabilities, about)
         assert points is not None
-        rows += _line_rows("ROC", one.name, _estimate_curves(one.find("auroc_macro")), *points)
+        rows += _line_rows("ROC", one.name, _estimate(one.find("auroc_macro")), *points)
     shares = [np.mean([np.mean(one.truths == c) for c in about if np.any(one.truths == c)]) for one in ranked]
     if np.ptp(shares) < 0.0005:  # otherwise the runs have different items, and no common chance level
         level = float(shares[0])
@@ -194,7 +171,7 @@ def curve_rows(ranked: Sequence[Ranking], classes: Sequence[str]) -> list[list[C
         assert points is not None
         recalls, precision = np.append(0, points[0]), np.append(points[1][0], points[1])
         steps = np.repeat(recalls, 2)[:-1], np.repeat(precision, 2)[1:]
-        rows += _line_rows("precision-recall", one.name, _estimate_curves(one.find("auprc_macro")), *steps)
+        rows += _line_rows("precision-recall", one.name, _estimate(one.find("auprc_macro")), *steps)
     return rows
 
 
@@ -207,7 +184,7 @@ def _line_rows(curve: str, model: str, area: Estimate, xs: Any, ys: Any) -> list
     return [[curve, model, None if i else area, a, b] for i, (a, b) in enumerate(corners)]
 
 
-def _estimate_curves(score: Score) -> Estimate:
+def _estimate(score: Score) -> Estimate:
     return Estimate(score.value, score.low, score.high, score.n)
 
 
@@ -226,10 +203,7 @@ def reliability_rows(ranked: Sequence[Ranking]) -> list[list[Any]]:
 
 
 # Reliability diagrams: share of correct predictions against the probability of the likeliest class.
-COLUMNS: Heads = [
-    "model", Column("ECE", "number"), Column("from", "number"), Column("to", "number"), Column("items", "count"),
-    Column("probability", "number"), Column("share correct", "number"),
-]  # fmt: skip
+COLUMNS: Heads = heads(__file__)["columns"]
 """Columns of the table, a row per model and bin of probabilities."""
 
 

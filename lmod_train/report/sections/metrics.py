@@ -16,7 +16,7 @@ _FIRST = (
     "sensitivity", "specificity", "auroc_macro", "f1_lmod_plus", "f1_lmod_v1", "precision", "recall", "hr",
 )  # fmt: skip
 """Order of the rows; other metrics follow in the order of the scores."""
-_LEFT_OUT = ("share_", "retfound_", "chance", "majority", "likelihoods_given")
+_LEFT_OUT = ("share_", "chance", "majority", "likelihoods_given")
 """Prefixes of metrics in other tables of the report."""
 
 

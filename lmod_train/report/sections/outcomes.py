@@ -7,14 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from lmod_train.core.tables import Cell, Column, N, table
-from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.contents import Figure, Part, Text, texts
 from lmod_train.report.figures.stacked import COLUMNS, draw_stacked
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.tasks.run_scores import RunScores
-
-NOTE = """Number of items by the outcome of the reply. Wrong: parsed answers that are not correct; a dash for tasks
-with partly correct answers."""
 
 _OTHERS = ("refused", "unparsed", "truncated", "failed")
 PARTS = ("right", "wrong", "answered, graded in parts", *_OTHERS)
@@ -31,7 +28,7 @@ class OutcomesOfReplies(Section):
         """Yield the table of outcomes, in numbers of items."""
         rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
         heads = [Column(head, "count") for head in ("answered", "wrong", *_OTHERS)]
-        yield Text(NOTE)
+        yield Text(texts(__file__)["note"])
         yield table("outcomes", ["task", "model", N, *heads], rows)
         drawn = table("outcomes", COLUMNS, _bars(rows))
         yield Figure("outcomes", "Outcomes of the replies", ALT, drawn, draw_stacked)

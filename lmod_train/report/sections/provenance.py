@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from lmod_train.core.tables import table
-from lmod_train.report.contents import Part, Text
+from lmod_train.report.contents import Part, Text, texts
 from lmod_train.report.origin import NOT_RECORDED, Origin, counted, origin_of
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 
-NOTE = """Weights are the files that the command started from, with the first twelve digits of their SHA-256. Steps are
-optimiser steps before the replies. Leaks are pairs of images in different splits that are of one patient, one file or
-one photograph (by content), as counted by curation."""
 _HEADS = ["model", "weights", "trained", "records", "images", "leaks", "lmod_train"]
 
 
@@ -24,7 +21,7 @@ class Provenance(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table, a row per run."""
-        yield Text(NOTE)
+        yield Text(texts(__file__)["note"])
         yield table("provenance", _HEADS, [_row(name, origin_of(o)) for name, o in results.outcomes.items()])
 
 

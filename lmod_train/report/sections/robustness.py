@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table, score_cells, table
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
-from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.contents import Figure, Part, Text, heads, texts
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import TEXT
@@ -21,17 +21,7 @@ from lmod_train.scoring.robustness import drop_p, pairs
 from lmod_train.scoring.subsets import cell_of
 from lmod_train.tasks.run_scores import RunScores
 
-NOTE = """The same questions about the image as it is (grade 0) and about perturbed copies of it. Drop: score on the
-unchanged image minus score on the perturbed one, over the questions asked of both, with an interval over patients.
-p: exact test that as many answers become right as wrong (an image with regions is right if every region is), patients
-as independent units, Holm-adjusted for all rows of this table."""
-
 ALT = "Score of each run on {} against the grade of each perturbation, with 95 % intervals; grade 0 is unchanged."
-
-_HEADS: Heads = [
-    "task", "model", "perturbation", Column("grade", "count"), N, SCORE, INTERVAL, Column("drop", "signed"),
-    Column("95 % interval of the drop", "signed_interval"), Column("p", "p"),
-]  # fmt: skip
 
 
 class Robustness(Section):
@@ -49,9 +39,9 @@ class Robustness(Section):
             for row in _rows(results, task, name, run)
         ]
         if rows:
-            yield Text(NOTE)
+            yield Text(texts(__file__)["note"])
             yield from _figures(results)
-            yield table("robustness", _HEADS, _adjusted(rows))
+            yield table("robustness", heads(__file__)["robustness"], _adjusted(rows))
 
 
 def _cells(run: RunScores, task: str) -> Iterator[tuple[str, str, int]]:

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Estimate, Heads, N, Table, table
+from lmod_train.core.tables import INTERVAL, Cell, Column, Estimate, Heads, Table, table
 from lmod_train.core.types import Score
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
-from lmod_train.report.comparisons import by_question, comparable
-from lmod_train.report.contents import Figure, Part, Text
+from lmod_train.report.comparisons import comparable
+from lmod_train.report.contents import Figure, Part, Text, heads, noted, texts
 from lmod_train.report.figures.dots import COLUMNS, draw_dots
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
@@ -32,87 +32,13 @@ from lmod_train.scoring.items import Item
 from lmod_train.tasks.headline import headline_rows, headline_table
 from lmod_train.tasks.run_scores import RunScores
 
-NOTE_SCORES = """\
-The score of each task is its strict one: a reply without a readable answer counts as wrong. {} Chance and
-majority class are computed on the same items. `scores.csv` has all metrics."""
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
+
 
 ALT = "Score of each task and run as a point with its 95 % interval, beside the scores of chance and majority class."
 
 _PAGE = 40
 """Number of rows that fit on a page."""
-
-
-class External(Section):
-    """Internal and external validation: one table of source against source for each task."""
-
-    title: ClassVar[str] = "Trained on, tested on"
-    name: ClassVar[str] = "external"
-
-    def parts(self, results: Results) -> Iterator[Part]:
-        """Yield a table per task; nothing unless a model was tested on a source that it was not trained on."""
-        for task in results.tasks:
-            own = [(name, run, trained) for name, run in results.named(task) if (trained := _trained(results, name))]
-            tested = sorted({source for name, _, _ in own for source in _tested(results, name, task)})
-            if any(set(_tested(results, name, task)) - set(trained) for name, _, trained in own):
-                yield Text(NOTE_EXTERNAL)
-                rows = [_row(results, task, several, tested) for several in _grouped(results, own)]
-                rows.sort(key=lambda row: str(row[0]))
-                columns: list[str | Column] = ["trained on", "model", "metric"]
-                columns += [*(Column(source, "estimate") for source in tested), Column("seeds", "count")]
-                columns += [Column("training images", "count")]
-                yield table(f"external-{task}", columns, rows, f"{task}: trained on, tested on")
-
-
-class LabelEfficiency(Section):
-    """Score against the share of the training split, for models that were trained on several shares."""
-
-    title: ClassVar[str] = "Label efficiency"
-    name: ClassVar[str] = "label_efficiency"
-
-    def parts(self, results: Results) -> Iterator[Part]:
-        """Yield a figure per task and metric; nothing unless a model was trained on two shares."""
-        for task in results.tasks:
-            grouped = _grouped_label_efficiency(results, task)
-            several = {model for model, _ in grouped if sum(own == model for own, _ in grouped) > 1}
-            runs = [run for own in grouped.values() for _, run in own]
-            metrics = [headline_metric(run.scores, task) for run in runs[:1]] if several else []
-            for metric in (*metrics, *([AREA] if metrics and all(run.find(task, AREA) for run in runs) else [])):
-                rows = [
-                    [f"{task} ({metric})", model, share, *_cells(results, task, metric, own)]
-                    for (model, share), own in sorted(grouped.items())
-                    if model in several
-                ]
-                if metric != AREA:
-                    yield Text(NOTE_LABEL_EFFICIENCY)
-                name, title = f"label_efficiency-{task}-{metric}", f"{task}: {metric} by share of the training split"
-                yield Figure(
-                    name, title, ALT_LABEL_EFFICIENCY.format(task), table(name, HEADS, rows), draw_label_efficiency
-                )
-
-
-# Spread of the scores over the seeds of a training, apart from the intervals over patients.
-
-
-class Seeds(Section):
-    """Mean and standard deviation over seeds, the interval of the mean over patients, and differences of series."""
-
-    title: ClassVar[str] = "Spread over seeds"
-    name: ClassVar[str] = "seeds"
-
-    def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the tables; nothing without two runs of one series."""
-        found = seeds_table(results)
-        if found is not None:
-            yield Text(NOTE)
-            yield found
-        differences = differences_table(results)
-        if differences is not None:
-            yield Text(NOTE_SERIES_DIFFERENCES)
-            yield differences
-
-
-TRAINING = (Seeds(), LabelEfficiency(), External())
-"""What is shown below the scores of runs that differ in their training: by seed, share, and sources."""
 
 
 class Scores(Section):
@@ -122,15 +48,16 @@ class Scores(Section):
     name: ClassVar[str] = "scores"
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the headline table and its figure, and the parts of `TRAINING`."""
+        """Yield the headline table and its figure, and how scores depend on seed, share and sources of the training."""
         found = warned(results)
-        yield Text(NOTE_SCORES.format(_clusters(results)))
+        yield Text(_TEXTS["scores"].format(_clusters(results)))
         yield headline_table(headline_rows(results.runs, found))
-        if (listed := warnings_table(results, found)) is not None:
-            yield listed
+        yield from filter(lambda shown: shown.rows, [warnings_table(results, found)])
         yield from _figures(results)
-        for section in TRAINING:
-            yield from section.parts(results)
+        yield from noted(NOTE, seeds_table(results))
+        yield from noted(_TEXTS["series_differences"], differences_table(results))
+        yield from label_efficiency(results)
+        yield from external(results)
 
 
 def _clusters(results: Results) -> str:
@@ -166,11 +93,23 @@ def _rows(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
 Named = tuple[str, RunScores]
 """Label and scores of a run."""
 
-NOTE_EXTERNAL = """\
-Rows are the sources that a model was trained on, columns those that it was tested on; the last column counts
-the training images. A cell of a source in the row's list is an internal validation, the others are external. Intervals
-are 95 % intervals over patients. The seeds of a series are one row with their mean score; their standard deviation is
-in the table of the spread over seeds."""
+
+def external(results: Results) -> Iterator[Part]:
+    """Yield a table of source against source per task, unless no model was tested on a source it was not trained on."""
+    for task in results.tasks:
+        own = [(name, run, trained) for name, run in results.named(task) if (trained := _trained(results, name))]
+        tested = sorted({source for name, _, _ in own for source in _tested(results, name, task)})
+        if any(set(_tested(results, name, task)) - set(trained) for name, _, trained in own):
+            rows = sorted((_row(results, task, several, tested) for several in _grouped(results, own)), key=_first)
+            sources = [Column(source, "estimate") for source in tested]
+            counts = [Column("seeds", "count"), Column("training images", "count")]
+            columns: Heads = ["trained on", "model", "metric", *sources, *counts]
+            shown = table(f"external-{task}", columns, rows, f"{task}: trained on, tested on")
+            yield from noted(_TEXTS["external"], shown)
+
+
+def _first(row: Sequence[Cell]) -> str:
+    return str(row[0])
 
 
 def _trained(results: Results, name: str) -> dict[str, int]:
@@ -227,25 +166,33 @@ def _mean(results: Results, task: str, metric: str, names: list[str], source: st
 
 
 # Scores of models by the share of the training split that they were trained on.
-NOTE_LABEL_EFFICIENCY = """\
-Shares of the training split are nested: the records of a smaller one are among those of every larger one. The
-score is the mean over the seeds of a share, the interval its 95 % interval over patients, and sd the standard deviation
-(n - 1) over seeds. Runs are seeds of one line if their models have the same name and they were tested on the same
-items; if there are several sets of items, each line is marked with its own."""
-
-ALT_LABEL_EFFICIENCY = (
-    "Score of each model for {} against the share of the training split, on a logarithmic axis, with 95 % intervals."
-)
-
-HEADS: Heads = [
-    "panel", "model", Column("share", "number"), Column("training images", "count"), Column("seeds", "count"), N, SCORE,
-    INTERVAL, Column("sd over seeds", "number"),
-]  # fmt: skip
+HEADS: Heads = _HEADS["heads"]
 
 AREA = "auroc_macro"
 
 
-def _grouped_label_efficiency(results: Results, task: str) -> dict[tuple[str, float], list[tuple[str, RunScores]]]:
+def label_efficiency(results: Results) -> Iterator[Part]:
+    """Yield a figure per task and metric of the models that were trained on several shares of the training split."""
+    for task in results.tasks:
+        grouped = _by_share(results, task)
+        several = {model for model, _ in grouped if sum(own == model for own, _ in grouped) > 1}
+        runs = [run for own in grouped.values() for _, run in own]
+        metrics = [headline_metric(run.scores, task) for run in runs[:1]] if several else []
+        metrics += [AREA] if metrics and all(run.find(task, AREA) for run in runs) else []
+        yield from [Text(_TEXTS["label_efficiency"])] if metrics else []
+        for metric in metrics:
+            rows = [
+                [f"{task} ({metric})", model, share, *_cells(results, task, metric, own)]
+                for (model, share), own in sorted(grouped.items())
+                if model in several
+            ]
+            drawn = table(f"label_efficiency-{task}-{metric}", HEADS, rows)
+            title = f"{task}: {metric} by share of the training split"
+            alt = _TEXTS["alt_label_efficiency"].format(task)
+            yield Figure(drawn.name, title, alt, drawn, draw_label_efficiency)
+
+
+def _by_share(results: Results, task: str) -> dict[tuple[str, float], list[tuple[str, RunScores]]]:
     """Return line and share -> label and scores of its seeds; a line is a model on one set of test items."""
     known = [(name, run, own) for name, run in results.named(task) if (own := training(results.outcomes[name]))]
     asked = {name: frozenset(item.id for item in results.outcomes[name].items[task]) for name, _, _ in known}
@@ -313,52 +260,30 @@ def _panel(axis: Any, own: list[Line], models: list[str]) -> None:
 
 
 # Differences between series of seeds, paired on their common items.
-NOTE_SERIES_DIFFERENCES = """\
-Difference of the mean scores (accuracy, or F1 per image) of two series on their common items; an item counts
-by its mean over the seeds of a series. The interval is over patients, with these trainings: an interval that holds 0
-means that these patients do not tell the two apart."""
-
-HEADS_SERIES_DIFFERENCES: Heads = [
-    "task", "first", "second", Column("n", "count"), Column("difference", "signed"),
-    Column("95 % interval over patients", "signed_interval"),
-]  # fmt: skip
-
-SeedsSeriesDifferences = Sequence[Mapping[str, Sequence[Item]]]
-"""Task -> items, of each seed of a series."""
-
 Merits = Mapping[str, tuple[float, str]]
 """Id of an item -> its mean score over the runs of a series, and its patient."""
 
 
-def differences_table(results: Results) -> Table | None:
-    """Return a row for each task and pair of series of seeds; None without two series of one task."""
-    items = comparable(results)
-    series = {Run(folder).name: [items[name] for name, _ in runs] for folder, runs in by_series(results).items()}
-    rows = [
-        row
-        for pair in combinations(series, 2)
-        for row in _rows_series_differences(*pair, *(series[name] for name in pair))
-    ]
-    return table("seed_differences", HEADS_SERIES_DIFFERENCES, rows, "Differences between series") if rows else None
+def differences_table(results: Results) -> Table:
+    """Return a row for each task and pair of series of seeds."""
+    series = {Run(folder).name: [name for name, _ in runs] for folder, runs in by_series(results).items()}
+    rows: list[list[Cell]] = []
+    for pair in combinations(series, 2):
+        for task, runs in sorted(comparable(results).items()):
+            if all(name in runs for one in pair for name in series[one]):
+                ours, theirs = (mean_merits([runs[name].items for name in series[one]]) for one in pair)
+                if common := sorted(ours.keys() & theirs.keys()):
+                    values, groups = zip(*(ours[i] for i in common), strict=True)
+                    gap = paired_difference(task, values, [theirs[i][0] for i in common], groups)
+                    rows.append([task, *pair, gap.n, gap.value, (gap.low, gap.high)])
+    return table("seed_differences", _HEADS["series_differences"], rows, "Differences between series")
 
 
-def _rows_series_differences(
-    first: str, second: str, ours: SeedsSeriesDifferences, theirs: SeedsSeriesDifferences
-) -> Iterator[list[Cell]]:
-    for task in sorted(set.intersection(*(set(run) for run in (*ours, *theirs)))):
-        one, two = (mean_merits([run[task] for run in runs]) for runs in (ours, theirs))
-        if common := sorted(one.keys() & two.keys()):
-            values, groups = zip(*(one[i] for i in common), strict=True)
-            gap = paired_difference(task, values, [two[i][0] for i in common], groups)
-            yield [task, first, second, gap.n, gap.value, (gap.low, gap.high)]
-
-
-def mean_merits(runs: Sequence[Sequence[Item]]) -> Merits:
+def mean_merits(runs: Sequence[Mapping[str, Item]]) -> Merits:
     """Return the mean score over runs of each item that all of them have.
 
     Args:
-        runs: Items of each run.
+        runs: Items of each run by question.
     """
-    asked = [by_question(items) for items in runs]
-    common = set.intersection(*(set(items) for items in asked))
-    return {i: (float(np.mean([item_score(items[i]) for items in asked])), asked[0][i].group) for i in common}
+    common = set.intersection(*map(set, runs))
+    return {i: (float(np.mean([item_score(items[i]) for items in runs])), runs[0][i].group) for i in common}

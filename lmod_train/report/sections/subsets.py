@@ -1,12 +1,15 @@
-"""Scores of subsets: by modality, source, language, patient and tags."""
+"""Scores of subsets: a table of all, and figures by modality, source, condition and stage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, table
-from lmod_train.report.contents import Part, Text
+from lmod_train.core.types import Score
+from lmod_train.report.contents import Figure, Part, noted
+from lmod_train.report.figures.groups import COLUMNS, group_figure
+from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.headline import headline_metric
@@ -14,24 +17,106 @@ from lmod_train.scoring.subsets import cell_of
 from lmod_train.tasks.run_scores import RunScores
 
 NOTE = "Subsets are shown for keys with more than one value."
+OF_SOURCES = "CFP"
+"""Modality whose sources are compared, as in LMOD's figure 5."""
+MODALITIES = "Score of each task and run by modality; radar charts, or bars with intervals and chance."
+SOURCES = "Score of each model for {} by source of the {} images, with 95 % intervals and chance."
+HEAT = "Heat map of the {} of {}, with a row per model and a column per {}; the numbers are in the cells."
+OF_STAGES = {"precision": "precision", "recall": "recall", "f1": "F1"}
+"""Metric of `lmod_train.scoring.grading` -> its name."""
 
 
 class Subsets(Section):
-    """The headline score of each subset, but for kinds and grades of perturbations, which `robustness` shows."""
+    """Figures by modality, source, condition and stage, and the headline score of each subset.
+
+    Kinds and grades of perturbations are left to `robustness`.
+    """
 
     title: ClassVar[str] = "By subset"
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the table; nothing if there are no subsets."""
+        """Yield the figures and the table; nothing if there are no subsets."""
+        yield from _by_modality(results)
+        for task in results.tasks:
+            yield from _by_source(results, task)
+            metric = results.metric(task)
+            yield from _heat(results, task, "condition", "score", {metric: f"{task} ({metric})"})
+            panels = {metric: f"{task}: {name} by stage" for metric, name in OF_STAGES.items()}
+            yield from _heat(results, task, "stage", "precision, recall and F1", panels)
         rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
-        if rows:
-            yield Text(NOTE)
-            yield table("subsets", ["task", "subset", "model", N, SCORE, INTERVAL, Column("chance", "number")], rows)
+        heads = ["task", "subset", "model", N, SCORE, INTERVAL, Column("chance", "number")]
+        yield from noted(NOTE, table("subsets", heads, rows))
 
 
 def _rows(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
     metric = headline_metric(run.scores, task)
     for s in run.scores:
         if (s.task, s.metric) == (task, metric) and s.subset != "all" and cell_of(s.subset) is None:
-            chance = run.find(task, "chance", s.subset)
-            yield [task, s.subset, name, s.n, s.value, (s.low, s.high), chance.value if chance else None]
+            yield [task, s.subset, name, *_cells(run, s)]
+
+
+def _cells(run: RunScores, s: Score) -> list[Cell]:
+    chance = run.find(s.task, "chance", s.subset)
+    return [s.n, s.value, (s.low, s.high), chance.value if chance else None]
+
+
+def subset_rows(
+    results: Results, task: str, key: str, metric: str, panel: str, among: Collection[str] | None = None
+) -> Iterator[list[Cell]]:
+    """Yield a row per run and value of a key, with the columns of `lmod_train.report.figures.groups`.
+
+    Args:
+        results: The runs.
+        task: Name of the task.
+        key: Key of the subsets, e.g. ``source``.
+        metric: Metric of the scores.
+        panel: Title of the panel.
+        among: Values to keep; None keeps all.
+    """
+    for name, run in results.named(task):
+        for s in run.scores:
+            given, _, value = s.subset.partition("=")
+            wanted = among is None or value in among
+            if (s.task, s.metric, given) == (task, metric, key) and ";" not in s.subset and wanted:
+                yield [panel, name, value, *_cells(run, s)]
+
+
+def _by_modality(results: Results) -> Iterator[Figure]:
+    """Yield ``radar`` of the tasks of three or more modalities, and ``modalities`` of the others."""
+    drawn: dict[str, list[list[Cell]]] = {"radar": [], "modalities": []}
+    for task in results.tasks:
+        rows = [row for name, run in results.named(task) for row in _of_run(results, task, name, run)]
+        drawn["radar" if len({row[2] for row in rows}) > 2 else "modalities"] += rows
+    for name, rows in drawn.items():
+        if rows:
+            yield group_figure(name, "Scores by modality", MODALITIES, rows, round=name == "radar")
+
+
+def _of_run(results: Results, task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
+    """Yield a row per modality; for a run of a single modality, the score over all items."""
+    metric = headline_metric(run.scores, task)
+    found = [s for s in run.scores if (s.task, s.metric) == (task, metric)]
+    held = [s for s in found if s.subset.startswith("modality=") and ";" not in s.subset]
+    only = {i.modality for i in results.items[name].get(task, ())}
+    for s in held or [s for s in found if s.subset == "all" and len(only) == 1]:
+        modality = s.subset.removeprefix("modality=") if held else next(iter(only))
+        yield [f"{task} ({metric})", name, modality, *_cells(run, s)]
+
+
+def _by_source(results: Results, task: str) -> Iterator[Figure]:
+    """Yield the figure of a task with several sources of `OF_SOURCES`; those of other modalities too are left out."""
+    items = [i for tasks in results.items.values() for i in tasks.get(task, ())]
+    sources = {i.source for i in items} - {i.source for i in items if i.modality != OF_SOURCES}
+    metric = results.metric(task)
+    rows = list(subset_rows(results, task, "source", metric, f"{task} ({metric})", sources))
+    if len({row[2] for row in rows}) > 1:
+        alt = SOURCES.format(task, OF_SOURCES)
+        yield group_figure(f"sources-{task}", f"{OF_SOURCES} sources", alt, rows, round=False)
+
+
+def _heat(results: Results, task: str, key: str, measured: str, panels: dict[str, str]) -> Iterator[Figure]:
+    """Yield the heat map of the values of a key, a panel per metric; nothing without scores of them."""
+    rows = [row for metric, panel in panels.items() for row in subset_rows(results, task, key, metric, panel)]
+    if rows:
+        drawn = table(f"{key}s-{task}", COLUMNS, rows)
+        yield Figure(drawn.name, f"{task} by {key}", HEAT.format(measured, task, key), drawn, draw_heat)

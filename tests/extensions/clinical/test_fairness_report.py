@@ -9,6 +9,7 @@ from statsmodels.stats.multitest import multipletests
 
 from lmod_train.core.types import Patient, Unparsed
 from lmod_train.extensions.clinical.fairness import fairness as of_groups
+from lmod_train.report.comparisons import paired
 from tests.scoring.make import item
 
 CHOICES = {"g": ("yes", "no")}
@@ -34,19 +35,24 @@ def by_key(found):
 
 
 def test_keys_with_two_known_groups_are_compared_and_the_others_are_absent():
-    found = by_key(fairness({"m": {"g": some(0)}}, CHOICES))
+    found = by_key(fairness(paired({"m": {"g": some(0)}}), CHOICES))
     assert set(found) == {"age", "sex", "laterality"}
     sex = found["sex"]
     assert [(g.name, g.score.n, g.patients) for g in sex.groups] == [("female", 30, 15), ("male", 60, 30)]
     assert sex.unknown == 30 and sex.overall.n == 90 and found["age"].unknown == 0
     assert [g.name for g in found["age"].groups] == ["18-40", "40-60", "60+"]
-    assert fairness({"m": {"g": some(0)}}, CHOICES, ["camera"]) == []
-    assert fairness({"m": {"g": []}}, CHOICES) == fairness({}, CHOICES) == fairness({"m": {}}, {}) == []
+    assert fairness(paired({"m": {"g": some(0)}}), CHOICES, ["camera"]) == []
+    assert (
+        fairness(paired({"m": {"g": []}}), CHOICES)
+        == fairness(paired({}), CHOICES)
+        == fairness(paired({"m": {}}), {})
+        == []
+    )
 
 
 def test_the_tests_are_those_of_scipy_and_holm_is_over_the_keys_of_a_run():
     runs = {"m": {"g": some(1)}, "n": {"g": some(2)}}
-    found = fairness(runs, CHOICES)
+    found = fairness(paired(runs), CHOICES)
     for run, items in runs.items():
         own = by_key(one for one in found if one.run == run)
         right = [[sum(i.answer == i.truth for i in items["g"] if i.patient.sex == sex) for sex in ("female", "male")]][
@@ -67,26 +73,26 @@ def test_the_same_items_in_several_ways_are_no_more_evidence():
         item(f"{i.id}/order-1", i.answer, i.truth, group=i.group, patient=i.patient, tags={"order": "1"}) for i in once
     ]
     first = [item(i.id, i.answer, i.truth, group=i.group, patient=i.patient, tags={"order": "0"}) for i in once]
-    alone, both = (by_key(fairness({"m": {"g": items}}, CHOICES))["sex"] for items in (once, first + again))
+    alone, both = (by_key(fairness(paired({"m": {"g": items}}), CHOICES))["sex"] for items in (once, first + again))
     assert both.test == alone.test and both.p == pytest.approx(alone.p)
     assert both.gap.difference.value == pytest.approx(alone.gap.difference.value)
     assert both.gap.difference.low == pytest.approx(alone.gap.difference.low, abs=0.02)
 
 
 def test_one_group_one_patient_and_no_patients_at_all():
-    assert fairness({"m": {"g": some(0, patient=Patient(sex="male"))}}, CHOICES) == []
-    assert fairness({"m": {"g": some(0, patient=Patient())}}, CHOICES) == []
-    one = fairness({"m": {"g": some(0, n=12, each=12)}}, CHOICES)
+    assert fairness(paired({"m": {"g": some(0, patient=Patient(sex="male"))}}), CHOICES) == []
+    assert fairness(paired({"m": {"g": some(0, patient=Patient())}}), CHOICES) == []
+    one = fairness(paired({"m": {"g": some(0, n=12, each=12)}}), CHOICES)
     assert [o.key for o in one] == ["laterality"], "one patient, both eyes"
     assert one[0].gap is None and one[0].worst is None and one[0].opportunity is None and one[0].p is not None
-    alone = by_key(fairness({"m": {"g": some(0, each=1)}}, CHOICES))
+    alone = by_key(fairness(paired({"m": {"g": some(0, each=1)}}), CHOICES))
     assert {g.patients == g.score.n for o in alone.values() for g in o.groups} == {True}
 
 
 @pytest.mark.parametrize("answer", ["yes", Unparsed("empty")])
 def test_a_constant_answer_and_none_at_all(answer):
     items = [item(i.id, answer, "yes", group=i.group, patient=i.patient) for i in some(0)]
-    for one in fairness({"m": {"g": items}}, CHOICES):
+    for one in fairness(paired({"m": {"g": items}}), CHOICES):
         assert (one.p, one.test.p, one.gap.difference.value, one.adjusted) == (1.0, 1.0, 0.0, 1.0)
         assert one.gap.difference.low < 0 < one.gap.difference.high
 
@@ -96,7 +102,7 @@ def test_regions_have_gaps_of_their_f1_and_no_equal_opportunity():
         item(i, {1: "a", 2: "b" if i % 4 else "a"}, {1: "a", 2: "b"}, patient=Patient(sex=("male", "female")[i % 2]))
         for i in range(40)
     ]
-    one = fairness({"m": {"g": items}}, {"g": ()})[0]
+    one = fairness(paired({"m": {"g": items}}), {"g": ()})[0]
     assert (one.gap.best, one.gap.difference.value, one.opportunity) == ("female", 0.25, None)
     assert one.test.p_fisher < 0.01, "an image is right if every region is"
 

@@ -6,14 +6,14 @@ from PIL import Image
 
 from lmod_train.report.figures.curves import CHANCE
 from lmod_train.report.report import report
-from lmod_train.report.results import read_outcomes
+from lmod_train.report.results import read_results
 from lmod_train.report.section import shipped_sections
 from lmod_train.report.sections.confusions import Confusions
 from lmod_train.report.sections.likelihoods import Likelihoods, curve_rows, rankings
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
-from lmod_train.tasks.run_scores import labels, read_run_scores
+from lmod_train.tasks.run_scores import read_run_scores
 from tests.report.make import classify
 
 
@@ -40,11 +40,10 @@ def test_each_task_with_likelihoods_has_its_pictures(two):
 
 @pytest.mark.parametrize("task", ["glaucoma", "macular_hole_stage"])
 def test_what_is_drawn_encloses_the_areas_of_the_scores(two, task):
-    figures = read_run_scores(two[0])
-    outcomes = [read_outcomes(path) for path in two[0]]
-    classes = outcomes[0].choices[task]
-    found = rankings(figures, labels(figures), [o.items for o in outcomes], task, classes)
-    assert [one.place for one in found] == [0, 1]
+    results = read_results(two[0])
+    classes = results.choices[task]
+    found = rankings(results, task, classes)
+    assert [one.name for one in found] == results.names[:2]
     for one in found:
         rates, true = roc_points(one.truths, one.probabilities, curve_classes(classes))
         assert np.trapezoid(true, rates) == pytest.approx(one.find("auroc_macro").value, abs=1e-6)
@@ -59,10 +58,9 @@ def test_what_is_drawn_encloses_the_areas_of_the_scores(two, task):
 
 @pytest.mark.parametrize("task", ["glaucoma", "macular_hole_stage"])
 def test_a_line_has_its_ends_and_the_area_of_its_points_whatever_corners_are_left_out(two, task):
-    figures = read_run_scores(two[0])
-    outcomes = [read_outcomes(path) for path in two[0]]
-    classes = outcomes[0].choices[task]
-    found = rankings(figures, labels(figures), [o.items for o in outcomes], task, classes)
+    results = read_results(two[0])
+    classes = results.choices[task]
+    found = rankings(results, task, classes)
     lines = {}
     for curve, model, area, x, y in curve_rows(found, classes):
         points = lines.setdefault((curve, model), [])

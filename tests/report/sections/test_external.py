@@ -12,7 +12,7 @@ from lmod_train.core.tables import Estimate, Table
 from lmod_train.core.types import Score
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.results import Outcomes, Results
-from lmod_train.report.sections.scores import External
+from lmod_train.report.sections.scores import external
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.run_scores import RunScores
 from tests.report.scored import scored
@@ -27,7 +27,7 @@ def results(trained):
 
 
 def test_rows_are_trained_on_and_columns_tested_on():
-    _, found = External().parts(results({"one": {"b": 40}, "two": {"a": 70}}))
+    _, found = external(results({"one": {"b": 40}, "two": {"a": 70}}))
     assert isinstance(found, Table)
     rows = lines(found)
     assert [(row["trained on"], row["model"], row["training images"]) for row in rows] == [
@@ -38,18 +38,18 @@ def test_rows_are_trained_on_and_columns_tested_on():
 
 
 def test_a_run_on_one_source_has_its_whole_score_and_internal_ones_have_no_table():
-    assert list(External().parts(results({"one": {"a": 4, "b": 4}}))) == []
+    assert list(external(results({"one": {"a": 4, "b": 4}}))) == []
     made = results({"one": {"a": 70}})
     one = made.outcomes["one"]
     only_b = replace(one, items={"t": [item for item in one.items["t"] if item.source == "b"]})
-    _, found = External().parts(replace(made, outcomes={"one": only_b}))
+    _, found = external(replace(made, outcomes={"one": only_b}))
     assert isinstance(found, Table) and [column.head for column in found.columns][3:] == [
         "b",
         "seeds",
         "training images",
     ]
     assert lines(found)[0]["b"].value == 0.5, "that over all records"
-    assert list(External().parts(replace(made, outcomes={"one": replace(one, config={})}))) == []
+    assert list(external(replace(made, outcomes={"one": replace(one, config={})}))) == []
     assert Path("one") == made.runs[0].path
 
 
@@ -79,7 +79,7 @@ def seeds_of_one_series(second_trained=None):
 
 
 def test_the_seeds_of_a_series_are_one_row_with_their_mean_and_its_interval_over_patients():
-    _, found = External().parts(seeds_of_one_series())
+    _, found = external(seeds_of_one_series())
     (row,) = lines(found)
     assert (row["trained on"], row["model"], row["seeds"], row["training images"]) == ("a", "CNN", 2, 70)
     for source, share in (("a", 0.75), ("b", 0.6)):
@@ -91,7 +91,7 @@ def test_the_seeds_of_a_series_are_one_row_with_their_mean_and_its_interval_over
 
 
 def test_seeds_that_were_trained_on_other_sources_keep_their_rows():
-    _, found = External().parts(seeds_of_one_series({"b": 50}))
+    _, found = external(seeds_of_one_series({"b": 50}))
     assert [(row["trained on"], row["seeds"]) for row in lines(found)] == [("a", 1), ("b", 1)]
     assert lines(found)[0]["b"] == Estimate(0.8, 0.1, 1.0, 20), "as in scores.csv"
 
@@ -100,6 +100,6 @@ def test_seeds_that_answered_other_records_have_no_interval():
     made = seeds_of_one_series()
     name, other = list(made.outcomes.items())[1]
     fewer = replace(other, items={"t": other.items["t"][:-1]})
-    _, found = External().parts(replace(made, outcomes={**made.outcomes, name: fewer}))
+    _, found = external(replace(made, outcomes={**made.outcomes, name: fewer}))
     assert lines(found)[0]["a"].low is not None
     assert lines(found)[0]["b"] == Estimate(pytest.approx(0.6)), "a mean without an interval"

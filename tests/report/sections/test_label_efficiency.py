@@ -9,7 +9,7 @@ import yaml
 from lmod_train.report.contents import Figure
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.results import read_results
-from lmod_train.report.sections.scores import LabelEfficiency
+from lmod_train.report.sections.scores import label_efficiency
 from tests.report.make import classify
 
 
@@ -23,7 +23,7 @@ def trained(folder, share, skill, seed, **options):
 def test_a_share_is_the_mean_of_its_seeds_with_interval_and_deviation(tmp_path):
     runs = [trained(tmp_path / f"{share}" / f"seed_{s}", share, 4 * share, s) for share in (0.1, 0.5) for s in (0, 1)]
     results = read_results([*runs, trained(tmp_path / "full", 1.0, 3.0, 0)])
-    figures = {part.name: part for part in LabelEfficiency().parts(results) if isinstance(part, Figure)}
+    figures = {part.name: part for part in label_efficiency(results) if isinstance(part, Figure)}
     assert "label_efficiency-glaucoma-accuracy_strict" in figures
     rows = lines(figures["label_efficiency-glaucoma-auroc_macro"].table)
     assert [(row["share"], row["seeds"], row["training images"]) for row in rows] == [
@@ -45,7 +45,7 @@ def test_a_share_is_the_mean_of_its_seeds_with_interval_and_deviation(tmp_path):
 
 def scores_by_line(runs):
     """Line and share -> score and number of seeds, of the area under the curve."""
-    parts = LabelEfficiency().parts(read_results(runs))
+    parts = label_efficiency(read_results(runs))
     (table,) = [part.table for part in parts if isinstance(part, Figure) and part.name.endswith("glaucoma-auroc_macro")]
     return {(row["model"], row["share"]): (row["score"], row["seeds"], row["n"]) for row in lines(table)}
 
@@ -74,8 +74,8 @@ def test_runs_on_two_splits_are_two_lines(tmp_path):
 
 def test_shares_that_were_tested_on_different_items_are_no_curve(tmp_path):
     runs = [trained(tmp_path / f"{n}", share, 2.0, n, n=n) for n, share in ((40, 0.1), (48, 1.0))]
-    assert list(LabelEfficiency().parts(read_results(runs))) == []
+    assert list(label_efficiency(read_results(runs))) == []
 
 
 def test_one_share_is_no_curve(tmp_path):
-    assert list(LabelEfficiency().parts(read_results([trained(tmp_path / "a", 0.1, 1.0, 0)]))) == []
+    assert list(label_efficiency(read_results([trained(tmp_path / "a", 0.1, 1.0, 0)]))) == []

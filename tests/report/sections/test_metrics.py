@@ -20,7 +20,7 @@ def test_every_metric_of_the_scores_is_a_row_with_its_interval(tmp_path: Path):
         "accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "balanced_accuracy", "kappa",
         "macro_f1",
     ]  # fmt: skip
-    assert {"sensitivity", "specificity", "auroc_macro"} <= set(rows)
+    assert {"sensitivity", "specificity", "auroc_macro", "retfound_accuracy", "retfound_mcc"} <= set(rows)
     for metric, row in rows.items():
         score = results.runs[0].find("glaucoma", metric)
         assert score is not None and cell_text(score.value, "number") in row

@@ -11,18 +11,23 @@ import pytest
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.scores import write_scores
-from lmod_train.report.comparisons import joint, pairs
+from lmod_train.core.tables import Table
+from lmod_train.report.comparisons import joint, paired, pairs
+from lmod_train.report.figures.lines import lines
 from lmod_train.report.origin import not_as_published, remarks
 from lmod_train.report.report import report
-from lmod_train.report.results import Outcomes, read_outcomes
-from lmod_train.report.sections.ways import Ways, spreads
+from lmod_train.report.results import Outcomes, read_results
+from lmod_train.report.sections.ways import Ways
 from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.reading import parse_replies, scores_of
-from lmod_train.tasks.run_scores import read_run_scores
 from tests.report.shown import shown
 from tests.tasks.test_spread import by_wording, predictions, questions
+
+
+def spread_rows(run):
+    return [row for part in Ways().parts(read_results([run])) if isinstance(part, Table) for row in lines(part)]
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +45,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_table_has_the_spread_of_scores_csv_and_cochrans_test(run):
-    (row,) = spreads(read_run_scores([run]), {"base": read_outcomes(run)})
+    (row,) = spread_rows(run)
     right = [[i < limit for limit in (10, 6, 8)] for i in range(10)]
-    assert row.p == pytest.approx(cochran_q(right)[1])
-    assert (row.factor, row.ways, row.score.n, row.least.value, row.most.value) == ("wording", 3, 30, 0.6, 1.0)
+    assert row["p"] == pytest.approx(cochran_q(right)[1])
+    assert [row[head] for head in ("over", "ways", "n", "least", "most")] == ["wording", 3, 10, 0.6, 1.0]
     line = shown(Ways(), [run]).splitlines()[-1]
-    low, high = row.score.low, row.score.high
+    low, high = row["95 % interval"]
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
         *("glaucoma", "base", "wording", "3", "10", "0.800", f"{low:.3f}-{high:.3f}"),
         *("0.600", "1.000", "0.200", "60.0 %", "0.050"),
@@ -73,11 +78,10 @@ def test_asking_again_with_the_same_outcome_is_no_more_evidence(ways, tmp_path):
             write_records(folder / "records.parquet", [p.record for p in own])
             write_predictions(folder / "predictions.parquet", own)
             write_scores(folder / "scores.csv", one, one, scores_of([Glaucoma()], own))
-            rows = spreads(read_run_scores([folder]), {one: read_outcomes(folder)})
-            found += [row.p for row in rows if row.factor == "wording"]
+            found += [row["p"] for row in spread_rows(folder) if row["over"] == "wording"]
         items = {one: {"glaucoma": items_of(own, lambda p: p.record.answer)} for one, own in made.items()}
-        ((_, _, n, *q),) = joint(items)
-        return found, [(pair.test.n, pair.test.p, pair.adjusted) for pair in pairs(items)], n, q
+        ((_, _, n, *q),) = joint(paired(items))
+        return found, [(pair.test.n, pair.test.p, pair.adjusted) for pair in pairs(paired(items))], n, q
 
     assert tested("once") == tested("often", **ways)
 
@@ -103,7 +107,7 @@ def test_a_run_that_asked_once_has_no_such_table(tmp_path):
     write_records(tmp_path / "records.parquet", [p.record for p in found])
     write_predictions(tmp_path / "predictions.parquet", found)
     write_scores(tmp_path / "scores.csv", "ONCE", "base", scores_of([Glaucoma()], found))
-    assert spreads(read_run_scores([tmp_path]), {"base": read_outcomes(tmp_path)}) == []
+    assert spread_rows(tmp_path) == []
 
 
 def test_runs_that_ask_each_question_once_are_paired_by_question_whatever_the_way(tmp_path):
@@ -113,7 +117,7 @@ def test_runs_that_ask_each_question_once_are_paired_by_question_whatever_the_wa
         "expert": predictions(questions(10), lambda r: True, system_prompts={"expert": "You are."}),
         "worded": predictions(questions(10), by_wording, wordings=3),
     }
-    items = {name: {"glaucoma": items_of(found, lambda p: p.record.answer)} for name, found in asked.items()}
+    items = paired({name: {"glaucoma": items_of(found, lambda p: p.record.answer)} for name, found in asked.items()})
     first, second, third = pairs(items)
     assert (first.test.n, first.test.only_first, first.test.only_second) == (10, 0, 5)
     assert (second.test.n, second.test.only_second) == (10, 5), "with the published wording, right for all ten"

@@ -1,0 +1,21 @@
+"""Words and numbers of the package in YAML files, each beside the modules that use it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+@cache
+def package_data(module: str, name: str) -> Any:
+    """Return the content of a YAML file of the package.
+
+    Args:
+        module: The ``__file__`` of a module in the same folder.
+        name: Name of the file.
+    """
+    text = Path(module).with_name(name).read_text(encoding="utf-8")
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
