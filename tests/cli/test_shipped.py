@@ -65,7 +65,7 @@ TASK = "lmod_train.tasks"
         ("fit", ["--data.tasks", "null"], "null"),
         ("fit", ["--data.tasks", "[]"], "[]"),
         ("report", ["--sections", "scores"], "[lmod_train.report.sections.scores.Scores]"),
-        ("report", ["--sections+", "language_models"], "lmod_train.extensions.ophthalwechat.sections.LanguageModels"),
+        ("report", ["--sections+", "ledger"], "lmod_train.extensions.papers.ledger.Ledger"),
     ],
 )
 def test_names_work_in_lists(command: str, typed: list[str], found: str):

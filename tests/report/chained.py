@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lmod_train.core.types import Prediction, Reply, Unparsed
+from lmod_train.extensions.xpcr.results import every_chain
 from lmod_train.extensions.xpcr.scores import chain_scores
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.items import items_of
@@ -63,3 +64,8 @@ def planted(rows, *, regime="", tags=None, model="base", **fields):
                 question = asked(case, stage, tags={**(own if stage != "IQA" else {}), **(tags or {})}, **fields)
                 made.append(answered(question, answer, *sure, model=model))
     return made
+
+
+def parts_of(show, results):
+    """What a function of `lmod_train.extensions.xpcr` shows of each task that asks chains."""
+    return [part for task, runs in every_chain(results).items() for part in show(task, runs)]

@@ -8,12 +8,6 @@ EXTENSION = Extension(
     configs="lmod_train.extensions.ophthalwechat.configs",
     sources=("lmod_train.extensions.ophthalwechat.source",),
     phantoms={"ophthalwechat": "lmod_train.extensions.ophthalwechat.phantom"},
-    sections={
-        "lmod_train.extensions.ophthalwechat.sections.Languages": "Chains Provenance",
-        "lmod_train.extensions.ophthalwechat.sections.LanguageModels": "Languages",
-        "lmod_train.extensions.ophthalwechat.paper.WechatTables": "LanguageModels",
-        "lmod_train.extensions.ophthalwechat.sections.LanguageGroups": "WechatTables",
-        "lmod_train.extensions.ophthalwechat.sections.LanguagePrior": "LanguageGroups",
-    },
+    sections={"lmod_train.extensions.ophthalwechat.sections.Languages": "Chains Provenance"},
     rows=("lmod_train.extensions.ophthalwechat.results:rows",),
 )

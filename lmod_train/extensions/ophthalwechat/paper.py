@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from lmod_train.core.tables import Cell, Estimate, Table, p_value
 from lmod_train.extensions.ophthalwechat.results import KINDS, OPEN, SHORT, SUBSETS, Verdicts, kinds_of, verdicts
@@ -12,35 +11,29 @@ from lmod_train.report.contents import Part, Text, texts
 from lmod_train.report.origin import not_as_published
 from lmod_train.report.published import HERE
 from lmod_train.report.results import Results
-from lmod_train.report.section import Section, added
+from lmod_train.report.section import added
 from lmod_train.scoring.association import independence
 from lmod_train.scoring.comparison import mcnemar
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import LANGUAGES
 
-_TEXTS = texts(__file__)
-
-
 TABLES = [*(f"ophthalwechat_table_1{panel}" for panel in "abcd"), "ophthalwechat_journal"]
 
 
-class WechatTables(Section):
-    """The printed rows of OphthalWeChat's Table 1 and of its journal version with their states, and rows of runs."""
+def wechat_tables(results: Results) -> Iterator[Part]:
+    """Yield the printed rows of Table 1 and of the journal version with their states, and rows of runs.
 
-    title: ClassVar[str] = "OphthalWeChat, Table 1"
-    name: ClassVar[str] = "wechat_tables"
-
-    def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the tables; a sentence instead beside phantoms, and nothing without such questions."""
-        tables = added("PaperTables")
-        if tables is None or not any(kinds_of(outcomes.items) for outcomes in results.outcomes.values()):
-            return
-        parts = [
-            _with_p(_with_judged(part, results), results) if isinstance(part, Table) and part.name in TABLES else part
-            for part in tables(tables=TABLES).parts(results)
-        ]
-        yield from [Text(_TEXTS["not_judged"])] if any(isinstance(part, Table) for part in parts) else []
-        yield from parts
+    Nothing without such questions; a sentence instead beside phantoms.
+    """
+    tables = added("PaperTables")
+    if tables is None or not any(kinds_of(outcomes.items) for outcomes in results.outcomes.values()):
+        return
+    parts = [
+        _with_p(_with_judged(part, results), results) if isinstance(part, Table) and part.name in TABLES else part
+        for part in tables(tables=TABLES).parts(results)
+    ]
+    yield from [Text(texts(__file__)["not_judged"])] if any(isinstance(part, Table) for part in parts) else []
+    yield from parts
 
 
 def _with_judged(printed: Table, results: Results) -> Table:

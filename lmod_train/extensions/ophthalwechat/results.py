@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmod_train.core.tables import Cell, Column, Heads, Table, score_cells, table
+from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import heads
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import LANGUAGES, overall_scores
 from lmod_train.tasks.failures.rules import finds
@@ -19,9 +18,6 @@ from lmod_train.tasks.verdicts import Judge
 
 if TYPE_CHECKING:
     from lmod_train.report.results import Outcomes
-
-_HEADS = heads(__file__)
-
 
 KINDS: Mapping[str, str] = {
     "binary_question": "Binary",
@@ -35,14 +31,23 @@ OPEN = "open_question"
 SHORT: Mapping[str, str] = {"zh": "CN", "en": "EN"}
 """Language -> its name in the paper."""
 
-COLUMNS: Heads = _HEADS["columns"]
+COLUMNS: Heads = [
+    "subset", "judged by", N, Column("accuracy", "number"), INTERVAL, Column("answered only", "number"),
+    Column("chance filled", "number"), Column("chance", "number"), Column("constant", "number"),
+    Column("unparsed", "percent"), Column("refused", "percent"), Column("truncated", "percent"),
+    Column("other language", "percent"),
+]  # fmt: skip
 
 FLIPS = Column("negation flips", "count")
 
 ENCODED = (Column("BERTScore", "number"), Column("rescaled", "number"), Column("BERTScore by"))
 """Columns that only a run with an encoder has."""
 
-RULES: Heads = _HEADS["rules"]
+RULES: Heads = [
+    "subset", N, Column("exact", "number"), INTERVAL, Column("containment", "number"), Column("token F1", "number"),
+    FLIPS,
+    Column("BLEU-1 corpus", "number"), Column("BLEU-1 sentences", "number"), "BLEU by", *ENCODED,
+]  # fmt: skip
 """Columns of open answers by rules; those of `ENCODED` only where they have a value."""
 
 _BESIDE = ("accuracy_answered", "accuracy_chance_filled", "chance")

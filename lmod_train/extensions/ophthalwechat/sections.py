@@ -1,79 +1,67 @@
-"""Sections about questions in two languages: subsets, groups, models, and what the words alone give away."""
+"""The section about questions in two languages: subsets, models, printed tables, groups, and what words give away."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import ClassVar
 
 from lmod_train.core.tables import Cell, Column, Table, score_cells, table
-from lmod_train.core.types import Score
+from lmod_train.extensions.ophthalwechat.paper import wechat_tables
 from lmod_train.extensions.ophthalwechat.results import (
     KINDS,
     OPEN,
     SUBSETS,
+    Verdicts,
     judges_of,
     kinds_of,
     language_tables,
     subset_name,
     verdicts,
 )
-from lmod_train.report.contents import Figure, Part, Text, heads, texts
+from lmod_train.report.contents import Figure, Part, heads, noted, texts
 from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.probes import items_in as items_in_probes
 from lmod_train.report.probes import own_ids
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.comparison import (
-    Paired,
-    benjamini_hochberg,
-    holm,
-    mcnemar,
-    mcnemar_by_patient,
-    paired_difference,
-)
-from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.comparison import benjamini_hochberg, holm, mcnemar, mcnemar_by_patient, paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.languages import CELLS, LANGUAGES, Consistency, consistency
 from lmod_train.scoring.share import share_score
 from lmod_train.scoring.text import BLIND
 from lmod_train.tasks.verdicts import Judge
 
-_TEXTS = texts(__file__)
-_HEADS = heads(__file__)
-
-
-PAIRED = _TEXTS["paired"]
-
-ALONE = _TEXTS["alone"]
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 
 class Languages(Section):
-    """Accuracy of the six subsets, by language and overall; open answers by rules; Chinese against English."""
+    """Six subsets, Chinese against English, models on each subset, printed tables, groups, and questions alone."""
 
     title: ClassVar[str] = "Questions in two languages"
     name: ClassVar[str] = "languages"
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the tables; nothing without such questions."""
-        found = [_of_run(results, name) for name in results.names]
-        for name in dict.fromkeys(one.name for own in found for one in own):
-            if name == "languages":
-                yield Text(_TEXTS["note"].format(blind=BLIND))
-            yield _joined(
-                [(run, t) for run, own in zip(results.names, found, strict=True) for t in own if t.name == name]
-            )
-        rows = [row for name, outcomes in results.outcomes.items() for row in _compared(name, outcomes)]
-        if rows:
-            yield Text(PAIRED if any(row[3] for row in rows) else ALONE)
-            yield table("chinese_english", _HEADS["columns"], rows, "Chinese against English")
+        """Yield the tables and figures; nothing without such questions."""
+        yield from subsets(results)
+        yield from models(results)
+        yield from wechat_tables(results)
+        yield from groups(results)
+        yield from prior(results)
 
 
-def _of_run(results: Results, name: str) -> list[Table]:
-    run = results.runs[results.names.index(name)]
-    return list(language_tables(run, results.outcomes[name]))
+def subsets(results: Results) -> Iterator[Part]:
+    """Yield the accuracy by subset, language and overall, open answers by rules, and Chinese against English."""
+    runs = zip(results.runs, results.outcomes.items(), strict=True)
+    found = [(name, own) for run, (name, outcomes) in runs for own in language_tables(run, outcomes)]
+    names = dict.fromkeys(own.name for _, own in found)
+    joined = [_joined([one for one in found if one[1].name == name]) for name in names]
+    yield from noted(_TEXTS["subsets"].format(blind=BLIND), *joined)
+    rows = [row for name, outcomes in results.outcomes.items() for row in _compared(name, outcomes)]
+    note = _TEXTS["paired" if any(row[3] for row in rows) else "alone"]
+    yield from noted(note, table("chinese_english", _HEADS["compared"], rows, "Chinese against English"))
 
 
 def _joined(tables: Sequence[tuple[str, Table]]) -> Table:
@@ -131,161 +119,69 @@ _BY: dict[str, Callable[[Item], str]] = {
 }
 
 
-class LanguageGroups(Section):
-    """Tables of all subspecialties and modalities, and radar charts of those with the most questions."""
-
-    title: ClassVar[str] = "By subspecialty and modality"
-    name: ClassVar[str] = "language_groups"
-
-    def parts(self, results: Results) -> Iterator[Part]:
-        """Yield a table per kind of group, and a figure of three groups or more; nothing without such questions."""
-        found = {key: [row for name in results.names for row in _rows(results, name, key)] for key in _BY}
-        if any(found.values()):
-            yield Text(_TEXTS["note_language_groups"].format(few=FEW, spokes=SPOKES))
-        for key, rows in found.items():
-            if rows:
-                yield table(
-                    f"languages_by_{key}",
-                    _HEADS["columns_language_groups"],
-                    [row.cells() for row in rows],
-                    f"Accuracy by {key}",
-                )
-                yield from _figures(key, rows)
+def groups(results: Results) -> Iterator[Part]:
+    """Yield a table of all subspecialties and one of all modalities, and radar charts of three groups or more."""
+    note = _TEXTS["groups"].format(few=FEW, spokes=SPOKES)
+    found = {key: [row for name in results.names for row in _of_groups(results, name, key)] for key in _BY}
+    tables = [table(f"languages_by_{key}", _HEADS["groups"], rows, f"Accuracy by {key}") for key, rows in found.items()]
+    yield from noted(note, *tables)
+    for key, rows in found.items():
+        yield from _radar(key, rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The accuracy of one group of questions of a subset."""
-
-    run: str
-    subset: str
-    judge: str
-    group: str
-    score: Score
-    chance: float | None
-
-    def cells(self) -> list[Cell]:
-        """Return the cells of `_COLUMNS_LANGUAGE_GROUPS`."""
-        note = "few" if self.score.n < FEW else None
-        return [self.run, self.subset, self.judge, self.group, *score_cells(self.score), self.chance, note]
-
-    def drawn(self) -> list[Cell]:
-        """Return the cells of `figures.groups`."""
-        model = f"{self.run}, judged by {self.judge}" if self.judge else self.run
-        return [self.subset, model, self.group, *score_cells(self.score), self.chance]
-
-
-def _figures(key: str, rows: Sequence[_Row]) -> Iterator[Figure]:
-    sizes = Counter[str]()
-    for row in rows:
-        sizes[row.group] = max(sizes[row.group], row.score.n)
+def _radar(key: str, rows: Sequence[Sequence[Cell]]) -> Iterator[Figure]:
+    sizes = Counter[Cell]()
+    for _, _, _, group, n, *_ in rows:
+        sizes[group] = max(sizes[group], n)  # type: ignore[call-overload]
     kept = {group for group, _ in sizes.most_common(SPOKES)}
-    drawn = sorted((row for row in rows if row.group in kept), key=lambda row: SUBSETS.index(row.subset))
     if len(kept) > 2:
-        cells = [row.drawn() for row in drawn]
+        drawn = sorted((row for row in rows if row[3] in kept), key=lambda row: SUBSETS.index(str(row[1])))
+        cells = [[row[1], f"{row[0]}, judged by {row[2]}" if row[2] else row[0], *row[3:8]] for row in drawn]
         yield group_figure(f"languages_{key}", f"Accuracy by {key}", ALT, cells, round=True)
 
 
-def _rows(results: Results, name: str, key: str) -> Iterator[_Row]:
+def _of_groups(results: Results, name: str, key: str) -> Iterator[list[Cell]]:
     """Yield a row per subset and group of a run, those with the most questions of each subset first."""
-    for own in verdicts(results.outcomes[name]):
-        counted = [i for i in own.items if _is_of(own.judge, own.subset[i.id])]
-        for subset in dict.fromkeys(own.subset[item.id] for item in counted):
-            within = [item for item in counted if own.subset[item.id] == subset]
-            sizes = Counter(group for item in within if (group := _BY[key](item)))
-            for group in sorted(sizes, key=lambda group: (-sizes[group], group)):
-                some = [item for item in within if _BY[key](item) == group]
-                score = _accuracy(some, [own.right[item.id] for item in some])
-                yield _Row(name, subset, own.judge, group, score, _chance(some))
+    for own, subset, within in _subsets_of(results.outcomes[name]):
+        sizes = Counter(group for item in within if (group := _BY[key](item)))
+        for group in sorted(sizes, key=lambda group: (-sizes[group], group)):
+            some = [item for item in within if _BY[key](item) == group]
+            score = share_score("accuracy", [own.right[item.id] for item in some], [item.group for item in some])
+            chances = [1 / len(item.choices) for item in some if item.choices]
+            chance = sum(chances) / len(some) if len(chances) == len(some) else None
+            yield [name, subset, own.judge, group, *score_cells(score), chance, "few" if score.n < FEW else None]
 
 
-def _is_of(judge: str, subset: str) -> bool:
-    """Return whether a subset is shown with these verdicts: closed questions once, open ones for each judge."""
-    return subset.startswith(KINDS[OPEN]) == bool(judge)
-
-
-def _accuracy(items: Sequence[Item], right: Sequence[bool]) -> Score:
-    import numpy as np
-
-    columns = {"items": np.ones(len(items)), "right": np.asarray(right, dtype=np.float64)}
-    (score,) = compute_scores("", "all", columns, [item.group for item in items], [_SHARE])
-    return score
-
-
-_SHARE = Measure("accuracy", lambda s: ratio(s["right"], s["items"]), items_in)
-
-
-def _chance(items: Sequence[Item]) -> float | None:
-    chances = [1 / len(item.choices) for item in items if item.choices]
-    return sum(chances) / len(items) if len(chances) == len(items) else None
-
-
-# Models compared on each subset of the questions in two languages, on the same questions.
-@dataclass(frozen=True, slots=True)
-class _Outcomes:
-    """Whether the replies of a run to the questions of a subset are right, and their patients, by record id."""
-
-    right: Mapping[str, bool]
-    groups: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    place: tuple[str, str]
-    first: str
-    second: str
-    test: Paired
-    difference: Score
-    p_by_patient: float | None
-
-
-class LanguageModels(Section):
-    """McNemar's exact test of every two runs on each subset."""
-
-    title: ClassVar[str] = "Models on one subset"
-    name: ClassVar[str] = "language_models"
-
-    def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the table; nothing with fewer than two runs of the same questions."""
-        pairs = list(_pairs(results))
-        if pairs:
-            yield Text(_TEXTS["note_language_models"])
-            yield table("language_models", _HEADS["columns_language_models"], list(_rows_language_models(pairs)))
-
-
-def _pairs(results: Results) -> Iterator[_Pair]:
-    by_run = {name: _by_place(results, name) for name in results.names}
-    for place in sorted({place for own in by_run.values() for place in own}, key=lambda p: (SUBSETS.index(p[0]), p[1])):
-        having = [name for name in results.names if place in by_run[name]]
-        for first, second in combinations(having, 2):
-            one, two = by_run[first][place], by_run[second][place]
-            ids = sorted(one.right.keys() & two.right.keys())
-            a, b = [one.right[id] for id in ids], [two.right[id] for id in ids]
-            groups = [one.groups[id] for id in ids]
-            if ids:
-                gap, p = paired_difference(place[0], a, b, groups), mcnemar_by_patient(a, b, groups)
-                yield _Pair(place, first, second, mcnemar(a, b), gap, p)
-
-
-def _by_place(results: Results, name: str) -> dict[tuple[str, str], _Outcomes]:
-    """Return (subset, judge) -> outcomes of a run."""
-    found: dict[tuple[str, str], _Outcomes] = {}
-    for own in verdicts(results.outcomes[name]):
+def _subsets_of(outcomes: Outcomes) -> Iterator[tuple[Verdicts, str, list[Item]]]:
+    """Yield each subset with its items and verdicts: closed questions once, open ones for each judge."""
+    for own in verdicts(outcomes):
         for subset in dict.fromkeys(own.subset[item.id] for item in own.items):
             if subset.startswith(KINDS[OPEN]) == bool(own.judge):
-                items = [item for item in own.items if own.subset[item.id] == subset]
-                right = {item.id: own.right[item.id] for item in items}
-                found[subset, own.judge] = _Outcomes(right, {item.id: item.group for item in items})
-    return found
+                yield own, subset, [item for item in own.items if own.subset[item.id] == subset]
 
 
-def _rows_language_models(pairs: list[_Pair]) -> Iterator[list[Cell]]:
-    ps = [pair.test.p for pair in pairs]
-    for pair, family, discovery in zip(pairs, holm(ps), benjamini_hochberg(ps), strict=True):
-        test, gap = pair.test, pair.difference
-        counts: list[Cell] = [test.n, test.only_first, test.only_second]
-        numbers: list[Cell] = [gap.value, (gap.low, gap.high), test.p, pair.p_by_patient, family, discovery]
-        yield [*pair.place, pair.first, pair.second, *counts, *numbers]
+def models(results: Results) -> Iterator[Part]:
+    """Yield McNemar's exact test of every two runs on each subset; nothing without two runs of the same questions."""
+    rows: list[list[Cell]] = []
+    ps: list[float | None] = []
+    by_run = {
+        name: {(subset, own.judge): (own, {item.id: item.group for item in items})
+               for own, subset, items in _subsets_of(results.outcomes[name])}
+        for name in results.names
+    }  # fmt: skip
+    for place in sorted({place for own in by_run.values() for place in own}, key=lambda p: (SUBSETS.index(p[0]), p[1])):
+        for first, second in combinations([name for name in results.names if place in by_run[name]], 2):
+            (one, patients), (two, others) = by_run[first][place], by_run[second][place]
+            if ids := sorted(patients.keys() & others.keys()):
+                a, b, of = [one.right[i] for i in ids], [two.right[i] for i in ids], [patients[i] for i in ids]
+                test, gap = mcnemar(a, b), paired_difference(place[0], a, b, of)
+                counts = [test.n, test.only_first, test.only_second]
+                p = mcnemar_by_patient(a, b, of)
+                rows.append([*place, first, second, *counts, gap.value, (gap.low, gap.high), test.p, p])
+                ps.append(test.p)
+    adjusted = zip(rows, holm(ps), benjamini_hochberg(ps), strict=True)
+    shown = [[*row, family, discovery] for row, family, discovery in adjusted]
+    yield from noted(_TEXTS["models"], table("language_models", _HEADS["models"], shown))
 
 
 # Questions in two languages without their image: what the words alone give away.
@@ -293,36 +189,22 @@ WITHOUT = "none"
 """Kind of the probes that ask a question without its image (`lmod_train.tasks.probe`)."""
 
 
-class LanguagePrior(Section):
-    """Accuracy of each subset with and without the image, if the questions were asked without it too."""
-
-    title: ClassVar[str] = "Questions in two languages, without the image"
-    name: ClassVar[str] = "language_prior"
-
-    def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the table; nothing without such questions."""
-        rows = [row for name, outcomes in results.outcomes.items() for row in _rows_language_prior(name, outcomes)]
-        if rows:
-            yield Text(_TEXTS["note_language_prior"])
-            yield table("language_prior", _HEADS["columns_language_prior"], rows)
+def prior(results: Results) -> Iterator[Part]:
+    """Yield the accuracy of each subset with and without the image; nothing unless both were asked."""
+    rows = [row for name, outcomes in results.outcomes.items() for row in _prior_rows(name, outcomes)]
+    yield from noted(_TEXTS["prior"], table("language_prior", _HEADS["prior"], rows))
 
 
-def _rows_language_prior(name: str, outcomes: Outcomes) -> Iterator[list[Cell]]:
+def _prior_rows(name: str, outcomes: Outcomes) -> Iterator[list[Cell]]:
     for task in KINDS:
-        pairs = list(_pairs_language_prior(outcomes, task))
+        seen = {item.id: item for item in outcomes.items.get(task, ())}
+        ids = own_ids(outcomes, task, WITHOUT, outcomes)
+        blind = items_in_probes(outcomes, task, WITHOUT)
+        pairs = [(seen[ids[item.id]], item) for item in blind if ids.get(item.id) in seen]
         for language in LANGUAGES:
             own = [pair for pair in pairs if pair[0].language == language]
             for judge, right in _rights(task, own, outcomes.judged) if own else ():
-                yield [name, subset_name(task, language), judge, *_cells(own, right)]
-
-
-def _pairs_language_prior(outcomes: Outcomes, task: str) -> Iterator[tuple[Item, Item]]:
-    """Yield each question with its image and without, asked in the same way."""
-    seen = {item.id: item for item in outcomes.items.get(task, ())}
-    ids = own_ids(outcomes, task, WITHOUT, outcomes)
-    for blind in items_in_probes(outcomes, task, WITHOUT):
-        if ids.get(blind.id) in seen:
-            yield seen[ids[blind.id]], blind
+                yield [name, subset_name(task, language), judge, *_prior_cells(own, right)]
 
 
 def _rights(
@@ -338,7 +220,7 @@ def _rights(
             yield judge.judge, {item.id: verdicts.get(item.id, False) for pair in pairs for item in pair}
 
 
-def _cells(pairs: Sequence[tuple[Item, Item]], right: Mapping[str, bool]) -> list[Cell]:
+def _prior_cells(pairs: Sequence[tuple[Item, Item]], right: Mapping[str, bool]) -> list[Cell]:
     own, without = ([right[pair[k].id] for pair in pairs] for k in (0, 1))
     groups = [seen.group for seen, _ in pairs]
     blind, gap = share_score("without", without, groups), paired_difference("", own, without, groups)

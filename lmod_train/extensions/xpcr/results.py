@@ -34,10 +34,6 @@ from lmod_train.scoring.ranking import area_difference, areas, rank
 from lmod_train.scoring.reliability import TENTHS, ece, reliability_points
 from lmod_train.tasks.run_scores import RunScores
 
-_TEXTS = texts(__file__)
-_HEADS = heads(__file__)
-
-
 ALONE = "independent"
 """Regime in which each question is asked without earlier answers."""
 
@@ -99,11 +95,9 @@ def _runs_of(results: Results, task: str, asked: Sequence[tuple[str, RunScores]]
     return found
 
 
-def every_chain(results: Results) -> Iterator[tuple[str, list[ChainRun]]]:
-    """Yield the name and the runs of each task that asks chains."""
-    for task in results.tasks:
-        if runs := chain_runs(results, task):
-            yield task, runs
+def every_chain(results: Results) -> dict[str, list[ChainRun]]:
+    """Return the name of each task that asks chains -> its runs."""
+    return {task: runs for task in results.tasks if (runs := chain_runs(results, task))}
 
 
 def regime_of(outcomes: Outcomes, task: str) -> str:
@@ -157,14 +151,13 @@ def regime_tables(run: Path, named: Sequence[Path] = (), trust: Sequence[str] = 
         Nothing for a task without chains; a table without rows if no other run can be compared.
     """
     own = read_results([run], trust=trust)
-    chains = [(task, mine) for task, (mine,) in every_chain(own)]
+    chains = [(task, mine) for task, (mine,) in every_chain(own).items()]
     others = [results for path in _others(run, named) if (results := _readable(path, trust))] if chains else []
     for task, mine in chains:
         found = [other for results in others for other in chain_runs(results, task)]
         rows = [row for other in found for e in effects([mine, other]) for row in _rows(e, other)]
-        yield table(
-            f"other_regimes-{task}", _HEADS["heads"], rows, f"{task}: what earlier answers changed", _TEXTS["note"]
-        )
+        title, note = f"{task}: what earlier answers changed", texts(__file__)["note"]
+        yield table(f"other_regimes-{task}", heads(__file__)["regimes"], rows, title, note)
 
 
 def _others(run: Path, named: Sequence[Path]) -> list[Path]:
@@ -391,31 +384,18 @@ def scores_at(run: ChainRun, stage: str, signal: str) -> dict[str, Score | None]
     return {metric: run.find(name, subset) for metric, name in names.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Both:
-    """Both confidences on the same answers.
+def both(items: Sequence[Item]) -> tuple[float, list[float], Score] | None:
+    """Return accuracy, areas under the ROC curves of both confidences, and their difference, on answers with both.
 
-    Attributes:
-        accuracy: Share of right answers.
-        areas: Areas under the ROC curves of the stated confidence and of the likelihood.
-        difference: First area minus second, with an interval over patients.
+    None unless some are right and some are wrong.
     """
-
-    accuracy: float
-    areas: tuple[float, float]
-    difference: Score
-
-
-def both(items: Sequence[Item]) -> Both | None:
-    """Return both confidences on the answers that have both; None unless some are right and some are wrong."""
     held = [item for item in items if all(signal(item) is not None for signal in SIGNALS.values())]
     (_, stated, right), (_, likelihood, _) = (known(held, signal) for signal in SIGNALS.values())
     gap = area_difference(right, stated, likelihood, [item.group for item in held])
     if gap.value is None:
         return None
     one = np.ones((1, len(held)))
-    first, second = (float(areas(rank(values, right), one)[0][0]) for values in (stated, likelihood))
-    return Both(float(right.mean()), (first, second), gap)
+    return float(right.mean()), [float(areas(rank(v, right), one)[0][0]) for v in (stated, likelihood)], gap
 
 
 def reliability_rows(run: ChainRun, stage: str) -> Iterator[list[Cell]]:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, Table, cell_text, table
+from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, table
 from lmod_train.core.types import Score
-from lmod_train.report.canvas import COLOURS, MARKERS
-from lmod_train.report.contents import Figure, Part, heads, noted, texts
+from lmod_train.report.contents import Figure, Part, noted, texts
 from lmod_train.report.figures.curves import CHANCE, draw_curves
 from lmod_train.report.figures.curves import COLUMNS as CURVE_COLUMNS
 from lmod_train.report.figures.dots import COLUMNS as DOT_COLUMNS
 from lmod_train.report.figures.dots import draw_dots
-from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.heat import draw_heat
-from lmod_train.report.figures.lines import Line, lines, number, parts
-from lmod_train.report.figures.sheet import MOST, SMALL, TEXT
-from lmod_train.report.figures.wrapped import wrapped
+from lmod_train.report.figures.reliability import COLUMNS as RELIABILITY
+from lmod_train.report.figures.reliability import draw_reliability
+from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.calibration import reliability
@@ -83,7 +80,7 @@ def _figures(results: Results, task: str) -> Iterator[Figure]:
         of = f"{classes[about[0]]} is positive" if len(about) == 1 else _MEAN.format(len(about))
         curves = table(f"curves-{task}", CURVE_COLUMNS, curve_rows(ranked, classes), f"{task}: {of}")
         yield Figure(curves.name, f"{task}: ROC and precision-recall curves", CURVES.format(task), curves, draw_curves)
-        bins = table(f"calibration-{task}", COLUMNS, reliability_rows(ranked), f"{task}: calibration")
+        bins = table(f"calibration-{task}", RELIABILITY, reliability_rows(ranked), f"{task}: calibration")
         yield Figure(bins.name, bins.title, CALIBRATION.format(task), bins, draw_reliability)
 
 
@@ -102,7 +99,7 @@ def _areas(task: str, ranked: Sequence[Ranking]) -> Figure:
 def _gaps(task: str, ranked: Sequence[Ranking]) -> Figure:
     rows = [
         [f"{task}: {_GAP}", name, f"{low:.1f}-{high:.1f}", items, None if right is None else right - probability]
-        for name, _, low, high, items, probability, right in reliability_rows(ranked)
+        for name, _, _, _, low, high, items, probability, right in reliability_rows(ranked)
     ]
     heads: Heads = ["panel", "model", "group", Column("items", "count"), Column("difference", "signed")]
     name = f"calibration-{task}"
@@ -189,47 +186,14 @@ def _estimate(score: Score) -> Estimate:
 
 
 def reliability_rows(ranked: Sequence[Ranking]) -> list[list[Any]]:
-    """Return the bins of each run, with the columns of `lmod_train.report.sections.likelihoods`."""
+    """Return the bins of each run, with the columns of `lmod_train.report.figures.reliability`."""
     rows: list[list[Any]] = []
     for one in ranked:
         curve = reliability(one.truths, one.probabilities)
         edges = np.linspace(0, 1, len(curve.items) + 1).round(6).tolist()
         bins = zip(edges, edges[1:], curve.items, curve.confidence, curve.right, strict=False)
-        error = one.find("ece").value
+        about = [one.name, "probability of the likeliest class", len(one.truths), one.find("ece").value]
         for low, high, items, confidence, right in bins:
             means = [float(confidence), float(right)] if items else [None, None]
-            rows.append([one.name, error, low, high, int(items), *means])
+            rows.append([*about, low, high, int(items), *means])
     return rows
-
-
-# Reliability diagrams: share of correct predictions against the probability of the likeliest class.
-COLUMNS: Heads = heads(__file__)["columns"]
-"""Columns of the table, a row per model and bin of probabilities."""
-
-
-def draw_reliability(table: Table, out: Path) -> None:
-    """Draw a panel per model: bins as points, and as grey bars their share of the items.
-
-    Args:
-        table: Columns as `COLUMNS`.
-        out: Folder to write to.
-    """
-    panels = list(parts(lines(table), "model"))
-    with panels_in_grid(table, out, len(panels), 3, 2.9, 0.6) as axes:
-        for place, (axis, (name, own)) in enumerate(zip(axes, panels, strict=True)):
-            _panel(axis, own, place)
-            axis.set_title(f"{wrapped(name)}\nECE {cell_text(own[0]['ECE'], 'number')}", fontsize=TEXT)
-
-
-def _panel(axis: Any, own: Sequence[Line], place: int) -> None:
-    total = sum(row["items"] for row in own) or 1
-    lefts, widths = [row["from"] for row in own], [row["to"] - row["from"] for row in own]
-    shares = [row["items"] / total for row in own]
-    axis.bar(lefts, shares, widths, align="edge", color="#d0d0d0", edgecolor="white", label="share of the items")
-    axis.plot([0, 1], [0, 1], color="#555555", lw=1, ls=":", label="share correct equal to probability")
-    style = {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)], "ms": 5, "lw": 1.5}
-    held = [row for row in own if row["items"]]
-    axis.plot([number(r["probability"]) for r in held], [number(r["share correct"]) for r in held], zorder=3, **style)
-    axis.set(xlim=(0, 1), ylim=(-0.02, 1.02), xlabel="probability of the likeliest class", ylabel="share correct")
-    axis.tick_params(labelsize=SMALL)
-    axis.grid(color="#e5e5e5", zorder=0)

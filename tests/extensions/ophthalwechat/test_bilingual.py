@@ -12,7 +12,7 @@ from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.types import Record
-from lmod_train.extensions.ophthalwechat.sections import LanguagePrior
+from lmod_train.extensions.ophthalwechat.sections import prior
 from lmod_train.report.results import read_results
 
 SHARES = {
@@ -76,7 +76,7 @@ def test_scores_of_every_subset_are_the_planted_ones(planted):
 
 def test_blind_accuracy_stands_beside_that_with_the_image(planted):
     run, counts = planted
-    (_, shown) = LanguagePrior().parts(read_results([run]))
+    (_, shown) = prior(read_results([run]))
     heads = [column.head for column in shown.columns]
     rows = {row[1]: dict(zip(heads, row, strict=True)) for row in shown.rows}
     assert list(rows) == ["Binary_CN", "Binary_EN", "Single-choice_CN", "Single-choice_EN"], "open ones need a judge"

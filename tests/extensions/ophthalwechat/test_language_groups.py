@@ -2,7 +2,8 @@
 
 import pytest
 
-from lmod_train.extensions.ophthalwechat.sections import _BY, LanguageGroups
+from lmod_train.extensions.ophthalwechat.sections import _BY
+from lmod_train.extensions.ophthalwechat.sections import groups as shown_by
 from lmod_train.report.figures import groups
 from tests.report.bilingual import judge_of, judged_results
 
@@ -17,7 +18,7 @@ PLAN = {
 def parts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "planted"
     found = judged_results(folder, PLAN, [judge_of("j", {"zh": 100, "en": 0})])
-    return {part.name: part for part in LanguageGroups().parts(found) if hasattr(part, "name")}
+    return {part.name: part for part in shown_by(found) if hasattr(part, "name")}
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def test_more_groups_than_spokes_are_all_in_the_table(tmp_path, monkeypatch):
     """Thirty modalities of one question or two: a chart of ten, a table of all."""
     monkeypatch.setitem(_BY, "modality", lambda item: f"M{int(item.variant.split('-')[0]) % 30:02}")
     found = judged_results(tmp_path / "planted", {("binary_question", "en"): [True] * 45})
-    own = {part.name: part for part in LanguageGroups().parts(found) if hasattr(part, "name")}
+    own = {part.name: part for part in shown_by(found) if hasattr(part, "name")}
     rows = rows_of(own["languages_by_modality"])
     assert len(rows) == 30 and [r["n"] for r in rows] == [2] * 15 + [1] * 15 and {r["note"] for r in rows} == {"few"}
     assert len(own["languages_modality"].table.rows) == 10
@@ -81,5 +82,5 @@ def test_more_groups_than_spokes_are_all_in_the_table(tmp_path, monkeypatch):
 def test_two_groups_have_a_table_and_no_chart(tmp_path, monkeypatch):
     monkeypatch.setitem(_BY, "modality", lambda item: "CFP" if "0" in item.variant else "OCT")
     found = judged_results(tmp_path / "planted", {("binary_question", "en"): [True] * 45})
-    names = [part.name for part in LanguageGroups().parts(found) if hasattr(part, "name")]
+    names = [part.name for part in shown_by(found) if hasattr(part, "name")]
     assert "languages_by_modality" in names and "languages_modality" not in names

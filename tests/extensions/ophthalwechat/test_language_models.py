@@ -4,7 +4,7 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from lmod_train.extensions.ophthalwechat.sections import LanguageModels
+from lmod_train.extensions.ophthalwechat.sections import models
 from lmod_train.report.results import read_results
 from tests.report.bilingual import planted_run
 
@@ -21,7 +21,7 @@ TABLES = {"Binary_CN": [[40, 10], [4, 26]], "Binary_EN": [[20, 20], [0, 40]]}
 
 def test_each_subset_is_tested_on_its_own(tmp_path):
     runs = [planted_run(tmp_path / name, plan, model=name) for name, plan in (("one", ONE), ("two", TWO))]
-    parts = list(LanguageModels().parts(read_results(runs)))
+    parts = list(models(read_results(runs)))
     heads = [column.head for column in parts[1].columns]
     rows = [dict(zip(heads, row, strict=True)) for row in parts[1].rows]
     expected = {name: float(mcnemar(cells, exact=True).pvalue) for name, cells in TABLES.items()}
@@ -33,4 +33,4 @@ def test_each_subset_is_tested_on_its_own(tmp_path):
 
 
 def test_one_run_has_nothing_to_compare(tmp_path):
-    assert list(LanguageModels().parts(read_results([planted_run(tmp_path / "one", ONE)]))) == []
+    assert list(models(read_results([planted_run(tmp_path / "one", ONE)]))) == []

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from lmod_train.core.types import Reply
-from lmod_train.extensions.ophthalwechat.sections import LanguagePrior
+from lmod_train.extensions.ophthalwechat.sections import prior
 from lmod_train.report.results import Outcomes
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.ways import FACTORS, asked_id
@@ -37,7 +37,7 @@ def results(task, language, seen, blind, judges=()):
 
 
 def rows(outcomes):
-    tables = [p for p in LanguagePrior().parts(SimpleNamespace(outcomes={"m": outcomes})) if hasattr(p, "rows")]
+    tables = [p for p in prior(SimpleNamespace(outcomes={"m": outcomes})) if hasattr(p, "rows")]
     return [dict(zip([c.head for c in t.columns], row, strict=True)) for t in tables for row in t.rows]
 
 

@@ -4,12 +4,13 @@ import pytest
 from scipy.stats import chi2_contingency
 from statsmodels.stats.contingency_tables import mcnemar
 
-from lmod_train.extensions.ophthalwechat.sections import ALONE, PAIRED, Languages
+from lmod_train.extensions.ophthalwechat.sections import _TEXTS, Languages
 from lmod_train.report.contents import Text
 from lmod_train.report.results import read_results
 from tests.report.bilingual import judge_of, judged_results
 from tests.report.make import run
 
+ALONE, PAIRED = _TEXTS["alone"], _TEXTS["paired"]
 CELLS = [40, 12, 5, 23]
 """Pairs right/right, right/wrong, wrong/right, wrong/wrong."""
 ZH = [True] * 52 + [False] * 28

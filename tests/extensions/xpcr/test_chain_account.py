@@ -11,16 +11,15 @@ from lmod_train.core.tables import Table
 from lmod_train.core.types import Message, Part, Prediction, Reply, Unparsed
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.discovery import source_classes
-from lmod_train.extensions.xpcr.account import ChainAccount
+from lmod_train.extensions.xpcr.account import account
 from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.regimes import in_regime
 from tests.drawn import drawn_folders
-from tests.report.chained import MISSING, answered, asked, chain_run, planted, results_of
-from tests.report.scored import scored
+from tests.report.chained import MISSING, answered, asked, chain_run, parts_of, planted, results_of
 
 
 def tables(*runs):
-    return {p.name: p.rows for p in ChainAccount().parts(results_of(*runs)) if isinstance(p, Table)}
+    return {p.name: p.rows for p in parts_of(account, results_of(*runs)) if isinstance(p, Table)}
 
 
 def cascade(rows, *, last=False):
@@ -181,7 +180,3 @@ def test_shuffled_options_have_the_same_answer():
     found = tables(chain_run("one", made))["shuffled-chain"]
     assert [row[:4] for row in found] == [("one", "all", 4, 0.5), ("one", "DD", 4, 0.5)]
     assert found[0][4][0] < 0.5 < found[0][4][1] and found[0][3] == pytest.approx(0.5)
-
-
-def test_nothing_without_chains():
-    assert list(ChainAccount().parts(scored({}))) == []

@@ -1,17 +1,16 @@
 from lmod_train.core.tables import Table
-from lmod_train.extensions.xpcr.sections import ChainScores
+from lmod_train.extensions.xpcr.sections import whole_chains
 from lmod_train.report.contents import Figure, Text
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.staircase import draw_staircase
-from tests.report.chained import chain_run, planted, results_of
-from tests.report.scored import scored
+from tests.report.chained import chain_run, parts_of, planted, results_of
 
 ROWS = [[True] * 6, [True, True, False, True, False, True], [False] * 6]
 
 
 def test_a_table_and_a_staircase_of_all_runs():
     runs = [chain_run(f"m{i}", planted(ROWS[i:])) for i in range(2)]
-    note, table, figure = ChainScores().parts(results_of(*runs))
+    note, table, figure = parts_of(whole_chains, results_of(*runs))
     assert isinstance(note, Text) and isinstance(table, Table) and isinstance(figure, Figure)
     assert [(row[0], row[2], row[3]) for row in table.rows if row[1] == "SWA LC, lesion"] == [
         ("m0", 3, 1 / 3),
@@ -23,7 +22,6 @@ def test_a_table_and_a_staircase_of_all_runs():
     assert {row[6] for row in figure.table.rows} == {0.25}
 
 
-def test_many_runs_are_a_heat_map_and_other_tasks_nothing():
+def test_many_runs_are_a_heat_map():
     runs = [chain_run(f"m{i}", planted(ROWS)) for i in range(7)]
-    assert [p.draw for p in ChainScores().parts(results_of(*runs)) if isinstance(p, Figure)] == [draw_heat]
-    assert list(ChainScores().parts(scored({("stage=1", "recall"): 0.5}))) == []
+    assert [p.draw for p in parts_of(whole_chains, results_of(*runs)) if isinstance(p, Figure)] == [draw_heat]

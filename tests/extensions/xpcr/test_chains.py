@@ -21,7 +21,7 @@ def run(name, regime="", **options):
 
 def test_a_chain_has_stages_in_their_order_and_another_task_none():
     results = results_of(run("one"))
-    ((task, (found,)),) = every_chain(results)
+    ((task, (found,)),) = every_chain(results).items()
     assert task == "chain" and found.stages == ["IQA", "AL", "LC", "DD", "SG", "CD"] and len(found.items) == 18
     assert found.find("swa", "stage=AL").value == pytest.approx(1 / 3) and found.find("swa", "stage=XX") is None
     assert list(every_chain(scored({("stage=1", "recall"): 0.5}))) == []

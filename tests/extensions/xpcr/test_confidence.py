@@ -1,14 +1,13 @@
 from lmod_train.core.tables import Table
-from lmod_train.extensions.xpcr.sections import Confidence
+from lmod_train.extensions.xpcr.sections import confidence
 from lmod_train.report.contents import Figure, Text
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED
 from tests.extensions.xpcr.test_confidences import drawn
-from tests.report.chained import chain_run, planted, results_of
-from tests.report.scored import scored
+from tests.report.chained import chain_run, parts_of, planted, results_of
 
 
 def parts(*runs):
-    return list(Confidence().parts(results_of(*runs)))
+    return parts_of(confidence, results_of(*runs))
 
 
 def test_both_confidences_side_by_side_and_which_knows():
@@ -43,4 +42,3 @@ def test_many_runs_have_heat_maps_and_no_confidence_nothing():
         f"m{i}" for i in range(7)
     }
     assert parts(chain_run("one", planted([[True] * 6, [False] * 6]))) == []
-    assert list(Confidence().parts(scored({}))) == []

@@ -5,11 +5,10 @@ from collections import Counter
 import pytest
 
 from lmod_train.core.tables import Table
-from lmod_train.extensions.xpcr.sections import FirstErrors
+from lmod_train.extensions.xpcr.sections import first_errors
 from lmod_train.report.contents import Figure
 from lmod_train.scoring.steps import STEPS
-from tests.report.chained import chain_run, planted, results_of
-from tests.report.scored import scored
+from tests.report.chained import chain_run, parts_of, planted, results_of
 
 ROWS = [
     [True] * 6,
@@ -22,7 +21,7 @@ ROWS = [
 
 
 def parts(rows):
-    return list(FirstErrors().parts(results_of(chain_run("one", planted(rows)))))
+    return parts_of(first_errors, results_of(chain_run("one", planted(rows))))
 
 
 def test_the_first_wrong_stage_and_survival_are_over_complete_chains():
@@ -50,4 +49,3 @@ def test_accuracy_after_right_and_after_wrong_answers():
 
 def test_nothing_without_complete_chains_or_chains():
     assert parts([[True, None, None, None, None, None]]) == []
-    assert list(FirstErrors().parts(scored({}))) == []

@@ -1,5 +1,7 @@
 """What the image adds after earlier answers, recomputed by hand from planted answers."""
 
+from types import SimpleNamespace
+
 import pytest
 from scipy.stats import binomtest
 
@@ -24,7 +26,7 @@ def asked(wrong, kind="", *, regime="oracle", n=20, earlier=False, variants=("",
 
 
 def uses(*runs):
-    return list(image_uses(results_of(*runs), "chain"))
+    return [SimpleNamespace(effect=effect, same=same) for effect, same in image_uses(results_of(*runs), "chain")]
 
 
 def test_the_difference_of_each_stage_with_holm_over_the_stages_that_have_a_test():

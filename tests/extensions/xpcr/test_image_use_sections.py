@@ -1,15 +1,14 @@
 from lmod_train.core.tables import Table
-from lmod_train.extensions.xpcr.account import NOTE_IMAGE_USE, ImageOfChains
+from lmod_train.extensions.xpcr.account import image_use
 from lmod_train.scoring.steps import STEPS
 from tests.extensions.xpcr.test_contexts import rows
 from tests.extensions.xpcr.test_image_use import BLIND, asked
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.probing import run_of
-from tests.report.scored import scored
 
 
 def tables(*runs):
-    return [part for part in ImageOfChains().parts(results_of(*runs)) if isinstance(part, Table)]
+    return [part for part in image_use(results_of(*runs), "chain") if isinstance(part, Table)]
 
 
 def test_a_row_per_regime_and_stage_with_n_before_the_shares():
@@ -29,10 +28,5 @@ def test_a_row_per_regime_and_stage_with_n_before_the_shares():
     assert found["oracle", "IQA"]["same earlier answers"] is found["oracle", "CCR"]["same earlier answers"] is None
 
 
-def test_nothing_without_runs_of_both_or_without_chains():
+def test_nothing_without_runs_of_both():
     assert tables(chain_run("one", planted(rows({}), regime="oracle"))) == []
-    assert list(ImageOfChains().parts(scored({}))) == []
-
-
-def test_the_note_states_what_differs_in_a_cascade():
-    assert "same true earlier answers" in " ".join(NOTE_IMAGE_USE.split()) and "each has its own" in NOTE_IMAGE_USE

@@ -1,9 +1,8 @@
 from lmod_train.core.tables import Table
-from lmod_train.extensions.xpcr.sections import NOTE_REGIMES, Regimes
+from lmod_train.extensions.xpcr.sections import regimes
 from lmod_train.report.contents import Figure
 from tests.extensions.xpcr.test_contexts import FIRST_WRONG, rows
-from tests.report.chained import chain_run, planted, results_of
-from tests.report.scored import scored
+from tests.report.chained import chain_run, parts_of, planted, results_of
 
 
 def test_a_row_per_effect_and_stage_and_a_panel_per_effect():
@@ -12,7 +11,7 @@ def test_a_row_per_effect_and_stage_and_a_panel_per_effect():
         chain_run("cas", planted(rows(FIRST_WRONG), regime="cas_all")),
         chain_run("oracle", planted(rows({"AL": 1}), regime="oracle")),
     )
-    table, figure = (p for p in Regimes().parts(results) if isinstance(p, Table | Figure))
+    table, figure = (p for p in parts_of(regimes, results) if isinstance(p, Table | Figure))
     found = {(row[1], row[4]): dict(zip([c.head for c in table.columns], row, strict=True)) for row in table.rows}
     assert len(found) == 24
     row = found["effect of context", "AL"]
@@ -34,9 +33,7 @@ def test_a_row_per_effect_and_stage_and_a_panel_per_effect():
     assert found["effect of context", "CCR"]["difference"] == -0.45
     first = found["effect of context", "IQA"]
     assert (first["n"], first["difference"], first["first only"], first["p"]) == (0, None, None, None)
-    assert "not applicable" in NOTE_REGIMES
 
 
 def test_nothing_with_one_regime():
-    assert list(Regimes().parts(results_of(chain_run("one", planted(rows({})))))) == []
-    assert list(Regimes().parts(scored({}))) == []
+    assert parts_of(regimes, results_of(chain_run("one", planted(rows({}))))) == []

@@ -1,7 +1,7 @@
 import pytest
 
 from lmod_train.core.tables import table
-from lmod_train.extensions.xpcr.sections import COLUMNS_CONFIDENCES, draw_confidences
+from lmod_train.report.figures.reliability import COLUMNS, draw_reliability
 from lmod_train.scoring.steps import STEPS
 from tests.report.figures.drawing import drawn
 
@@ -27,8 +27,8 @@ def rows(kinds):
 @pytest.mark.parametrize("kinds", [("stated confidence",), ("stated confidence", "likelihood of the answer")])
 def test_bins_with_answers_are_points_and_all_are_bars(kinds, tmp_path, monkeypatch):
     axes = drawn(
-        draw_confidences,
-        table("confidences", COLUMNS_CONFIDENCES, rows(kinds), "base: reliability"),
+        draw_reliability,
+        table("confidences", COLUMNS, rows(kinds), "base: reliability"),
         tmp_path,
         monkeypatch,
     )
