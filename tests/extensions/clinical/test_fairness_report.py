@@ -115,11 +115,11 @@ def test_gaps_are_between_groups_of_enough_patients_and_smaller_ones_are_listed(
         for sex, n, share in people
         for k in range(n)
     ]
-    (found,) = of_groups({"m": {"g": items}}, CHOICES, ["camera"])
+    (found,) = of_groups(paired({"m": {"g": items}}), CHOICES, ["camera"])
     assert (found.gap.best, found.gap.worst) == ("male", "female") and found.worst.value == 0.5
     assert [(g.name, g.patients) for g in found.left_out] == [("other", 19)] and len(found.groups) == 3
     assert found.opportunity[1].best == "male"
-    (lower,) = of_groups({"m": {"g": items}}, CHOICES, ["camera"], least=19)
+    (lower,) = of_groups(paired({"m": {"g": items}}), CHOICES, ["camera"], least=19)
     assert lower.gap.best == "other" and lower.left_out == ()
-    (none,) = of_groups({"m": {"g": items}}, CHOICES, ["camera"], least=21)
+    (none,) = of_groups(paired({"m": {"g": items}}), CHOICES, ["camera"], least=21)
     assert none.gap is None and none.opportunity is None and len(none.left_out) == 2 and none.p is not None

@@ -42,11 +42,11 @@ def test_areas_and_difference_on_the_answers_that_have_both():
     held = [h for row in rows for h in row if h[0] is not MISSING and None not in h[1:]]
     right, stated, sure = (np.array([h[i] for h in held]) for i in range(3))
     expected = roc_auc_score(right, stated), roc_auc_score(right, sure)
-    found = both(the_run(rows).items)
-    assert found.areas == pytest.approx(expected, abs=1e-6)
-    assert found.difference.n == len(held) and found.accuracy == pytest.approx(right.mean())
-    assert found.difference.value == pytest.approx(expected[0] - expected[1])
-    assert found.difference.low < found.difference.value < found.difference.high < 0
+    accuracy, areas, difference = both(the_run(rows).items)
+    assert areas == pytest.approx(list(expected), abs=1e-6)
+    assert difference.n == len(held) and accuracy == pytest.approx(right.mean())
+    assert difference.value == pytest.approx(expected[0] - expected[1])
+    assert difference.low < difference.value < difference.high < 0
 
 
 def test_nothing_to_compare_without_likelihoods_or_without_errors():
