@@ -98,6 +98,10 @@ class Source(ABC):
     def samples(self) -> SampleStream:
         """Yield samples in a stable order with stable keys, and a `Dropped` for every file that is not used."""
 
+    def _taken(self, key: str, file: Path, group: str = "", **fields: Any) -> Sample:
+        """Return the sample of an image file, a group of its own unless one is known."""
+        return Sample(self.name, key, self.modality, file, group or key, self.licence, **fields)
+
     def _group_of(self, person: str) -> str:
         """Return the group of a patient: a hash, as records hold no name or number of one."""
         return f"p{hashlib.sha256(f'{self.name} {person}'.encode()).hexdigest()[:16]}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lmod_train.core.errors import SourceNotFound
-from lmod_train.core.types import Patient, Sample, SampleStream
+from lmod_train.core.types import Patient, SampleStream
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.clutter import entries, files_below
 from lmod_train.data.sources.sheets import UnreadableSheet, misfit, read_header, read_sheet
@@ -118,16 +118,8 @@ class Brset(Source):
         reading = read_row(row)
         if reading.problems:
             yield self._cost(table, "unreadable label", "; ".join(reading.problems), key)
-        yield Sample(
-            source=self.name,
-            key=key,
-            modality=self.modality,
-            image=file,
-            group=row[PATIENT].removesuffix(".0"),
-            licence=self.licence,
-            labels=reading.labels,
-            patient=reading.patient,
-        )
+        group = row[PATIENT].removesuffix(".0")
+        yield self._taken(key, file, group, labels=reading.labels, patient=reading.patient)
 
     def _table(self) -> Path:
         """Return the table nearest to the root, at most five levels below it."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from lmod_train.core import raw
 from lmod_train.core.errors import BadArgument, SourceNotFound
-from lmod_train.core.types import Dropped, Outline, Sample, SampleStream
+from lmod_train.core.types import Dropped, Outline, SampleStream
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below, is_folder
@@ -246,15 +246,8 @@ class Cataract1K(Source):
             yield self._cost(read_from, "no annotation", f"{image.name} is listed without any", key)
         elif differs:
             yield self._cost(read_from, "size differs", differs, key)
-        yield Sample(
-            source=self.name,
-            key=key,
-            modality=self.modality,
-            image=image,
-            group=case,
-            licence=self.licence,
-            outlines=tuple(replace(o, drawn_on=size) for o in frame.outlines) if frame and not differs else (),
-        )
+        outlines = frame.outlines if frame and not differs else ()
+        yield self._taken(key, image, case, outlines=tuple(replace(o, drawn_on=size) for o in outlines))
 
 
 def _note_of(image: Path, notes: Mapping[str, Path]) -> Path | None:

@@ -124,16 +124,9 @@ class EyeDiseases(Source):
         sided = _SIDED.fullmatch(file.stem)
         augmented = _AUGMENTED.fullmatch(file.stem)
         family = augmented[1] if augmented else file.stem
-        return Sample(
-            source=self.name,
-            key=f"{folder}/{file.stem}",
-            modality=self.modality,
-            image=file,
-            group=sided[1] if sided else f"{folder}/{family}",
-            licence=self.licence,
-            labels={"diagnosis": folder.replace("_", " ")},
-            patient=Patient(laterality=sided[2]) if sided else Patient(),
-        )
+        labels, group = {"diagnosis": folder.replace("_", " ")}, sided[1] if sided else f"{folder}/{family}"
+        patient = Patient(laterality=sided[2]) if sided else Patient()
+        return self._taken(f"{folder}/{file.stem}", file, group, labels=labels, patient=patient)
 
 
 def _places(folder: Path) -> tuple[Path, ...]:

@@ -182,18 +182,9 @@ class FairSeg(Source):
         codings: tuple[Mapping[str, tuple[int, ...]], ...] = (_SIGNED, _RISING)
         if self.cup == "merged":
             codings = tuple({k: v for k, v in coding.items() if k != "optic cup"} for coding in codings)
-        cut = Cut(arrays=_MASK, pickled=self.allow_pickle)
-        return Sample(
-            source=self.name,
-            key=file.stem,
-            modality=self.modality,
-            image=file,
-            group=patient.pid or file.stem,
-            licence=self.licence,
-            masks=(MaskFile(file, codings, cut),) if masked else (),
-            cut=Cut(arrays=_IMAGE, pickled=self.allow_pickle),
-            patient=Patient(age=patient.age, sex=patient.sex),
-        )
+        mask = MaskFile(file, codings, Cut(arrays=_MASK, pickled=self.allow_pickle))
+        cut, who = Cut(arrays=_IMAGE, pickled=self.allow_pickle), Patient(age=patient.age, sex=patient.sex)
+        return self._taken(file.stem, file, patient.pid, masks=(mask,) if masked else (), cut=cut, patient=who)
 
     def _places(self) -> list[Iterator[Path]]:
         """Return the files of every part, from the root or the first folder below it with npz files."""

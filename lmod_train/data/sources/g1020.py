@@ -121,17 +121,9 @@ class G1020(WalkedSource[_Found]):
     def _sample(self, key: str, file: Path, found: _Found) -> Sample:
         label, mask = found.labels.get(key), found.masks.get(key)
         outlines = self._outlines(key, file, found) if self.annotations == "json" else ()
-        return Sample(
-            source=self.name,
-            key=file.stem,
-            modality=self.modality,
-            image=file,
-            group=file.stem,
-            licence=self.licence,
-            labels={"glaucoma": label} if label else {},
-            masks=(MaskFile(mask, DISC_AND_CUP),) if mask and not outlines else (),
-            outlines=outlines,
-        )
+        masks = (MaskFile(mask, DISC_AND_CUP),) if mask and not outlines else ()
+        labels = {"glaucoma": label} if label else {}
+        return self._taken(file.stem, file, labels=labels, masks=masks, outlines=outlines)
 
     def _outlines(self, stem: str, image: Path, found: _Found) -> tuple[Outline, ...]:
         """Return disc and cup from a photograph's JSON file; () if it is missing or cannot be used."""

@@ -156,7 +156,7 @@ class Idrid(Source):
             kinds = found.masks.get(place, {})
             labels = _lesion_labels(place, found) if self.lesions else {}
             key = f"A/{place[0]}/{file.stem}"
-            yield self._sample(key, file, masks=tuple(self._masks(kinds)), labels=labels)
+            yield self._taken(key, file, masks=tuple(self._masks(kinds)), labels=labels)
         for place, _ in _ordered(found.photographs["C"] | found.photographs["B"]):
             yield from self._graded(place, found)
         yield from found.dropped
@@ -215,22 +215,19 @@ class Idrid(Source):
             yield from self._missing(f"row of {kind}", own if rows else {}, rows)
         yield from self._missing("photograph", named, images, "a table has a row for it", "gone")
 
-    def _sample(self, key: str, file: Path, group: str = "", **fields: Any) -> Sample:
-        return Sample(self.name, key, self.modality, file, group=group or key, licence=self.licence, **fields)
-
     def _graded(self, place: _Place, found: _Found) -> Iterator[Sample]:
         """Yield the sample of one number in B and C, or one sample each if their photographs differ."""
         files = {part: found.photographs[part][place] for part in "BC" if place in found.photographs[part]}
         file = files["B"] if "B" in files else files["C"]
         key, labels = f"{place[0]}/{file.stem}", found.grades.get(place, {})
         if len(files) == 1 or _same_file(files["B"], files["C"]):
-            yield self._sample(f"BC/{key}", file, labels=labels, outlines=self._outlines(place, file, found))
+            yield self._taken(f"BC/{key}", file, labels=labels, outlines=self._outlines(place, file, found))
             return
         detail = f"{files['B'].relative_to(self.root).as_posix()} is another image; used as B/{key} and C/{key}"
         found.dropped.append(self._cost(files["C"], "B and C differ", detail))
         outlines = self._outlines(place, files["C"], found)
-        yield self._sample(f"B/{key}", file, group=f"BC/{key}", labels=labels)
-        yield self._sample(f"C/{key}", files["C"], group=f"BC/{key}", outlines=outlines)
+        yield self._taken(f"B/{key}", file, group=f"BC/{key}", labels=labels)
+        yield self._taken(f"C/{key}", files["C"], group=f"BC/{key}", outlines=outlines)
 
     def _masks(self, kinds: dict[str, Path]) -> Iterator[MaskFile]:
         """Yield the masks that are used; each contains one structure in one colour on black."""

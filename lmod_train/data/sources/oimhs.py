@@ -13,6 +13,7 @@ from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.types import OTHER, Cut, Dropped, MaskFile, Patient, Sample, SampleStream
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below
+from lmod_train.data.sources.marked import marked_folder
 from lmod_train.data.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
 from lmod_train.data.sources.spelling import plain_name
 
@@ -25,7 +26,6 @@ _COLOURS: Mapping[str, tuple[int, ...]] = {
 _BLACK, _ANY_OTHER = (0,), OTHER
 _EYES, _QUALITY = "Demographics of the participants", "Quality Assessment"
 _SHEETS = {".xlsx", ".csv"}
-_LEVELS = 3
 _TREE = """\
   <root>/Images/{1 .. 125}/{0.png, 1.png, ...}   (B-scan left, mask right)
   <root>/Demographics of the participants.xlsx   (or .csv)
@@ -116,26 +116,16 @@ class Oimhs(Source):
     def _sample(self, place: tuple[str, str], file: Path, tables: _Tables) -> Sample:
         row = tables.eyes.get(place[0], EyeRow())
         background = _ANY_OTHER if self.other_colours == "background" else _BLACK
-        return Sample(
-            source=self.name,
-            key="/".join(place),
-            modality=self.modality,
-            image=file,
-            group=row.patient or f"eye {place[0]}",
-            licence=self.licence,
-            labels={"macular_hole_stage": row.stage} if row.stage else {},
-            masks=(MaskFile(file, ({"background": background, **_COLOURS},), Cut(half="right")),),
-            cut=Cut(half="left"),
-            patient=Patient(age=row.age, sex=row.sex, laterality=row.laterality, quality=tables.quality.get(place)),
-        )
+        mask = MaskFile(file, ({"background": background, **_COLOURS},), Cut(half="right"))
+        labels = {"macular_hole_stage": row.stage} if row.stage else {}
+        patient = Patient(age=row.age, sex=row.sex, laterality=row.laterality, quality=tables.quality.get(place))
+        found: dict[str, Any] = {"labels": labels, "masks": (mask,), "cut": Cut(half="left"), "patient": patient}
+        return self._taken("/".join(place), file, row.patient or f"eye {place[0]}", **found)
 
     def _images(self) -> Path:
-        level = [self.root]
-        for _ in range(_LEVELS):
-            found = next((images for folder in level if (images := _images_in(folder))), None)
-            if found:
-                return found
-            level = [p for folder in level for p in entries(folder) if p.is_dir()]
+        folder = marked_folder(self.root, lambda place: _images_in(place) is not None, levels=2)
+        if folder is not None and (images := _images_in(folder)) is not None:
+            return images
         raise SourceNotFound(self.name, self.root, "every scan (Images/<eye number>/<scan number>.png)", _TREE)
 
     def _tables(self, images: Path) -> _Tables:

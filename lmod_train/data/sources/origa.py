@@ -143,17 +143,9 @@ class Origa(WalkedSource[_Found]):
 
     def _sample(self, key: str, file: Path, found: _Found) -> Sample:
         entry = found.labels.get(key, Entry())
-        return Sample(
-            source=self.name,
-            key=file.stem,
-            modality=self.modality,
-            image=file,
-            group=file.stem,
-            licence=self.licence,
-            labels={"glaucoma": entry.glaucoma} if entry.glaucoma else {},
-            masks=tuple(self._mask(found.masks.get(key, {}))),
-            patient=Patient(laterality=entry.laterality),
-        )
+        masks, patient = tuple(self._mask(found.masks.get(key, {}))), Patient(laterality=entry.laterality)
+        labels = {"glaucoma": entry.glaucoma} if entry.glaucoma else {}
+        return self._taken(file.stem, file, labels=labels, masks=masks, patient=patient)
 
     def _mask(self, kinds: Mapping[str, Path]) -> Iterator[MaskFile]:
         """Yield the mask that is used, if there is one."""

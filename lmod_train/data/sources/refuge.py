@@ -148,16 +148,8 @@ class Refuge(WalkedSource[_Found]):
         place = (key.split("/")[0], plain_stem(file))
         label = _CLASSES.get(plain_name(file.parent.name)) or found.labels.get(place)
         mask = found.masks.get(place)
-        return Sample(
-            source=self.name,
-            key=key,
-            modality=self.modality,
-            image=file,
-            group=file.stem,
-            licence=self.licence,
-            labels={"glaucoma": label} if label else {},
-            masks=(MaskFile(mask, _CODINGS),) if mask else (),
-        )
+        masks = (MaskFile(mask, _CODINGS),) if mask else ()
+        return self._taken(key, file, file.stem, labels={"glaucoma": label} if label else {}, masks=masks)
 
     def _walk(self) -> _Found:
         """Return every file below the root, sorted into photographs, masks, labels and dropped files."""

@@ -212,17 +212,9 @@ class Roboflow(Source):
         return annotations, [*self._missing("photograph", named, shown, f"it is listed in {_COCO}", "gone")]
 
     def _sample(self, part: Path, file: Path, meaning: Meaning) -> Sample:
-        return Sample(
-            source=self.name,
-            key=f"{plain_name(part.name)}/{file.stem}",
-            modality=self.modality,
-            image=file,
-            group=file.stem.partition(".rf.")[0] or file.stem,
-            licence=self.licence,
-            labels=meaning.labels,
-            outlines=meaning.outlines,
-            patient=meaning.patient,
-        )
+        found = {"labels": meaning.labels, "outlines": meaning.outlines, "patient": meaning.patient}
+        group = file.stem.partition(".rf.")[0] or file.stem
+        return self._taken(f"{plain_name(part.name)}/{file.stem}", file, group, **found)
 
     @classmethod
     def _owns(cls, folder: Path) -> bool:
