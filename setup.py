@@ -13,6 +13,7 @@ setup(
     package_dir=SHIPPED,
     package_data={
         "lmod_train": ["py.typed"],
+        "lmod_train.models.vision": ["*.yaml"],
         "lmod_train.models.chat": ["small_base/*", "templates/*.jinja"],
         "lmod_train.core.vocabulary": ["*.toml"],
         "lmod_train.tasks.failures": ["measured.csv"],

@@ -1,9 +1,8 @@
 """Layouts of weights files of vision encoders, and the renaming of their tensors to timm's names.
 
-Facts about the layouts are from the public programs of their authors: DINOv2, DINOv3 and MAE (Meta), CLIP (OpenAI),
-transformers, VisionFM, UrFound, FLAIR, RET-CLIP, EyeCLIP and efficientnet_lite_pytorch. A layout is recognised by a
-tensor that no other one has; tensors that only its pre-training uses are dropped by name. Whatever else does not fit
-the network is refused by the loading, not here.
+``layouts.yaml`` holds the names, and where they are from. A layout is recognised by a tensor that no other one has;
+tensors that only its pre-training uses are dropped by name. Whatever else does not fit the network is refused by the
+loading, not here.
 """
 
 from __future__ import annotations
@@ -11,48 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from lmod_train.core.raw import read_yaml
+
 PREFIXES = ("module.", "backbone.", "model.", "_orig_mod.")
 """Prefixes of names added by wrappers: data-parallel training, DINOv2's training, a LightningModule, torch.compile."""
 
-UNUSED = (
-    "mask_token",
-    "masked_embed",
-    "decoder_pos_embed",
-    "decoder_embed.",
-    "decoder_blocks.",
-    "decoder_norm.",
-    "decoder_pred.",
-    "dino_head.",
-    "ibot_head.",
-    "head.mlp",
-    "head.last_layer",
-    "bert_encoder.",
-    "bert_mlp.",
-)
-"""Prefixes of tensors that are only used in pre-training: MAE, DINOv2, iBOT (VisionFM) and UrFound."""
-
-_TEXT = (
-    "text_model.",
-    "text_projection",
-    "visual_projection.",
-    "logit_scale",
-    "bert.",
-    "transformer.",
-    "token_embedding.",
-    "positional_embedding",
-    "ln_final.",
-    "global_feature_mapping.",
-    "left_feature_mapping.",
-    "right_feature_mapping.",
-    "single_feature_mapping.",
-    "input_resolution",
-    "context_length",
-    "vocab_size",
-)
 _QKV = re.compile(r"(.*\.attn\.)([qkv])_proj\.(weight|bias)")
 _CHUNKED = re.compile(r"blocks\.\d+\.(\d+\.(?:norm\d|attn|ls\d|mlp)\..*)")
 
@@ -76,119 +43,22 @@ class Layout:
     unused: tuple[str, ...] = ()
 
 
-TIMM = Layout("timm, MAE or DINOv2", "", ((r"mlp\.w12\.", "mlp.fc1."), (r"mlp\.w3\.", "mlp.fc2.")))
+def _read() -> tuple[tuple[str, ...], list[Layout]]:
+    """Return the prefixes of tensors that only pre-training uses, and the layouts, timm's first."""
+    facts = read_yaml(Path(__file__).with_suffix(".yaml"))
+    return tuple(facts["unused"]), [
+        Layout(
+            one["name"],
+            one["mark"],
+            tuple(one["renamed"].items()),
+            (*one.get("unused", ()), *(facts["text"] if one.get("beside_text") else ())),
+        )
+        for one in facts["layouts"]
+    ]
 
-LAYOUTS = (
-    Layout(
-        "DINOv2 with register tokens",
-        "register_tokens",
-        ((r"^register_tokens$", "reg_token"), *TIMM.renamed),
-    ),
-    Layout(
-        "DINOv3",
-        "storage_tokens",
-        (
-            (r"^storage_tokens$", "reg_token"),
-            (r"\.ls([12])\.gamma$", r".gamma_\1"),
-            (r"\.mlp\.w1\.", ".mlp.fc1_g."),
-            (r"\.mlp\.w2\.", ".mlp.fc1_x."),
-            (r"\.mlp\.w3\.", ".mlp.fc2."),
-        ),
-        ("rope_embed.", "local_cls_norm."),
-    ),
-    Layout(
-        "transformers' DINOv3",
-        "layer.0.layer_scale1.lambda1",
-        (
-            (r"^embeddings\.register_tokens$", "reg_token"),
-            (r"^embeddings\.cls_token$", "cls_token"),
-            (r"^embeddings\.patch_embeddings\.", "patch_embed.proj."),
-            (r"^layer\.", "blocks."),
-            (r"\.attention\.o_proj\.", ".attn.proj."),
-            (r"\.attention\.", ".attn."),
-            (r"\.layer_scale([12])\.lambda1$", r".gamma_\1"),
-            (r"\.mlp\.gate_proj\.", ".mlp.fc1_g."),
-            (r"\.mlp\.down_proj\.", ".mlp.fc2."),
-        ),
-        ("embeddings.mask_token", "rope_embeddings."),
-    ),
-    Layout(
-        "transformers' DINOv2",
-        "encoder.layer.0.layer_scale1.lambda1",
-        (
-            (r"^(?:dinov2\.|dinov2_with_registers\.)", ""),
-            (r"^embeddings\.register_tokens$", "reg_token"),
-            (r"^embeddings\.cls_token$", "cls_token"),
-            (r"^embeddings\.position_embeddings$", "pos_embed"),
-            (r"^embeddings\.patch_embeddings\.projection\.", "patch_embed.proj."),
-            (r"^encoder\.layer\.", "blocks."),
-            (r"\.attention\.attention\.(query|key|value)\.", r".attn.\1_proj."),
-            (r"\.attn\.([qkv])(?:uery|ey|alue)_proj\.", r".attn.\1_proj."),
-            (r"\.attention\.(?:output\.dense|o_proj)\.", ".attn.proj."),
-            (r"\.attention\.", ".attn."),
-            (r"\.layer_scale([12])\.lambda1$", r".ls\1.gamma"),
-            (r"\.mlp\.weights_in\.", ".mlp.fc1."),
-            (r"\.mlp\.weights_out\.", ".mlp.fc2."),
-            (r"^layernorm\.", "norm."),
-        ),
-        ("embeddings.mask_token", "dinov2.embeddings.mask_token", "dinov2_with_registers.embeddings.mask_token"),
-    ),
-    Layout(
-        "CLIP",
-        "visual.class_embedding",
-        (
-            (r"^visual\.", ""),
-            (r"^class_embedding$", "cls_token"),
-            (r"^positional_embedding$", "pos_embed"),
-            (r"^conv1\.", "patch_embed.proj."),
-            (r"^ln_pre\.", "norm_pre."),
-            (r"^ln_post\.", "norm."),
-            (r"^transformer\.resblocks\.", "blocks."),
-            (r"\.ln_([12])\.", r".norm\1."),
-            (r"\.attn\.in_proj_", ".attn.qkv."),
-            (r"\.attn\.Wqkv\.", ".attn.qkv."),
-            (r"\.attn\.out_proj\.", ".attn.proj."),
-            (r"\.mlp\.c_fc\.", ".mlp.fc1."),
-            (r"\.mlp\.c_proj\.", ".mlp.fc2."),
-        ),
-        ("visual.proj", "visual.decoder.", "visual2.", *_TEXT),
-    ),
-    Layout(
-        "transformers' CLIP",
-        "embeddings.class_embedding",
-        (
-            (r"^vision_model\.", ""),
-            (r"^embeddings\.class_embedding$", "cls_token"),
-            (r"^embeddings\.position_embedding\.weight$", "pos_embed"),
-            (r"^embeddings\.patch_embedding\.", "patch_embed.proj."),
-            (r"^pre_layrnorm\.", "norm_pre."),
-            (r"^post_layernorm\.", "norm."),
-            (r"^encoder\.layers\.", "blocks."),
-            (r"\.self_attn\.out_proj\.", ".attn.proj."),
-            (r"\.self_attn\.", ".attn."),
-            (r"\.layer_norm([12])\.", r".norm\1."),
-        ),
-        ("embeddings.position_ids", "vision_model.embeddings.position_ids", *_TEXT),
-    ),
-    Layout(
-        "FLAIR",
-        "vision_model.model.conv1.weight",
-        ((r"^vision_model\.model\.", ""),),
-        ("vision_model.projection_head_vision.", *_TEXT),
-    ),
-    Layout(
-        "efficientnet_lite_pytorch",
-        "_conv_stem.weight",
-        (
-            (r"^_conv_stem\.", "conv_stem."),
-            (r"^_conv_head\.", "conv_head."),
-            (r"^_bn0\.", "bn1."),
-            (r"^_bn1\.", "bn2."),
-            (r"^_fc\.", "classifier."),
-        ),
-    ),
-)
-"""Layouts other than timm's. Names are compared without `PREFIXES`."""
+
+UNUSED, (TIMM, *LAYOUTS) = _read()
+"""Prefixes of unused tensors, timm's own layout, and the others. Names are compared without `PREFIXES`."""
 
 
 def named_as_timm(tensors: Mapping[str, Tensor], wanted: Iterable[str]) -> tuple[Tensors, list[str], str]:
