@@ -85,8 +85,6 @@ def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str
         >>> parse_age_group("18-39", groups, {"18–29": "18–40", "30–39": "18–40"})
         '18–40'
     """
-    if not text.strip():
-        return Unparsed("empty")
     lists = _LISTED.search(in_place(text)) is not None  # a list of all groups is no choice; prose is read as a whole
 
     def of_slot(slot: Slot) -> Claim | None:

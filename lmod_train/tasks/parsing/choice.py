@@ -38,8 +38,6 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
         >>> parse_choice("GLAUCOMA / NON-GLAUCOMA", ("GLAUCOMA", "NON-GLAUCOMA")).reason
         'ambiguous'
     """
-    if not text.strip():
-        return Unparsed("empty")
     return answer_in(text, lambda slot: read_slot(slot, choices), lambda prose: choice_in_prose(prose, choices))
 
 

@@ -66,8 +66,6 @@ def parse_finding(text: str, choices: Sequence[str], finding: Finding) -> str | 
         >>> parse_finding("The patient has age-related macular degeneration.", ("TRUE", "FALSE"), amd)
         'TRUE'
     """
-    if not text.strip():
-        return Unparsed("empty")
     return answer_in(
         text, lambda slot: _read_slot(slot, choices, finding), lambda prose: _in_prose(prose, choices, finding)
     )

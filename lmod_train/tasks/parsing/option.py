@@ -69,8 +69,6 @@ def parse_option(text: str, choices: Sequence[str]) -> str | Unparsed:
         >>> [parse_option(text, options).reason for text in ("A or B", "not A", "C", "A. macula", "")]
         ['ambiguous', 'no_match', 'out_of_range', 'ambiguous', 'empty']
     """
-    if not text.strip():
-        return Unparsed("empty")
     return answer_in(text, lambda slot: read_slot(slot, choices), lambda prose: option_in_prose(prose, choices))
 
 

@@ -12,13 +12,10 @@ from lmod_train.tasks.parsing.generic import is_generic_about_part
 from lmod_train.tasks.parsing.slots import slot_after
 from lmod_train.tasks.parsing.stance import WINDOW, clauses
 
-_TOGETHER = phrases("predicate.together")
-_LINK = phrases("predicate.link")
 _CALLED = compiled("predicate.called")
-_NOT_A = re.compile(r"(?:(?<![a-z])(?:not|hardly|anything but|far from)|n't)\s(?:an?|the)\s$", re.IGNORECASE)
-_OR_OTHER = re.compile(r"\s?(?:/|(?:n?or|versus|vs)\s|或者?|还是)\s?(?:ab)?(?:normal|正常|异常)", re.IGNORECASE)
-_NOT_ANY = r"(?<![a-z])(?:not|never|cannot|hardly|without|\w{1,7}n't)"
-_NOT_THE = re.compile(r"(?:(?<![a-z])not|n't)\s$", re.IGNORECASE)
+_NOT_A = compiled("predicate.not_a")
+_OR_OTHER = compiled("predicate.or_other")
+_NOT_THE = compiled("predicate.not_the")
 
 
 def as_condition(text: str, finding: Finding) -> str:
@@ -55,16 +52,16 @@ def as_condition(text: str, finding: Finding) -> str:
             return m[0]
         return f"; {present}" if _odd(_CALLED.search(before), _NOT_A.search(before)) else absent
 
-    text = _headed(finding).sub(lambda m: f"{m['open']}{absent if _odd(m['no'], m['normal']) else present}", text)
-    text = _increased(finding).sub(
+    text = _said("headed", finding).sub(lambda m: f"{m['open']}{absent if _odd(m['no'], m['normal']) else present}", text)
+    text = _said("increased", finding).sub(
         lambda m: m[0] if _own(finding.condition).fullmatch(m[0]) else finding.condition, text
     )
-    text = _anything(finding).sub(lambda m: present if m["some"] else absent, text)
-    text = _shows(finding).sub(lambda m: absent if m["no"] else present, text)
-    text = _unlike_other(finding).sub(lambda m: f"; {absent if m['adjective'] else present}", text)
-    for pattern, words in zip(_contrasts(finding), (present, absent), strict=True):
-        text = pattern.sub(words, text)
-    return _attribute(finding).sub(attribute, _predicate(finding).sub(predicate, text))
+    text = _said("anything", finding).sub(lambda m: present if m["some"] else absent, text)
+    text = _said("shows", finding).sub(lambda m: absent if m["no"] else present, text)
+    text = _said("unlike_other", finding).sub(lambda m: f"; {absent if m['adjective'] else present}", text)
+    text = _said("contrast_present", finding).sub(present, text)
+    text = _said("contrast_absent", finding).sub(absent, text)
+    return _said("attribute", finding).sub(attribute, _said("predicate", finding).sub(predicate, text))
 
 
 def renamed(name: str, finding: Finding) -> str:
@@ -76,7 +73,7 @@ def renamed(name: str, finding: Finding) -> str:
         >>> renamed("Enlarged CDR", ratio)
         'increased cup-to-disc ratio'
     """
-    return _increased(finding).sub(finding.condition, name) if finding.structure else name
+    return _said("increased", finding).sub(finding.condition, name) if finding.structure else name
 
 
 def _clause_before(m: re.Match[str]) -> str:
@@ -94,92 +91,19 @@ def _own(condition: str) -> re.Pattern[str]:
     return re.compile(pattern_of(forms_of(condition)))
 
 
-@lru_cache(maxsize=64)
-def _predicate(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "the macula is (not) normal" and "the macula that is abnormal"."""
-    return re.compile(
-        rf"{_structure(finding)}(?P<that>\s(?:that|which)(?=\s))?{_LINK}"
-        rf"(?:(?P<adjective>{_any(finding.adjective)})|(?:{_any(entry('findings.normal'))}))",
-        re.IGNORECASE,
+@lru_cache(maxsize=512)
+def _said(name: str, finding: Finding) -> re.Pattern[str]:
+    """Return a pattern of statements about the finding's structure, an entry of `predicate.toml`."""
+    normal = entry("findings.normal")
+    noun = "abnormality" if "abnormal" in finding.adjective else "nothing"
+    return compiled(
+        f"predicate.{name}",
+        part=finding.structure,
+        adjective=_any(finding.adjective),
+        normal=_any(normal),
+        attributes="|".join(normal.split("|")[:4]),
+        noun=entry(f"predicate.{noun}"),
     )
-
-
-@lru_cache(maxsize=64)
-def _headed(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "(not) abnormal: the macula", also with other structures beside it."""
-    return re.compile(
-        rf"(?P<open>^|[\n.;]\s?)(?P<no>not\s)?(?:(?P<normal>normal)|(?:{_any(finding.adjective)}))"
-        rf"\s?[:-]\s(?:(?:the\s)?(?:optic\s)?\w{{1,12}}(?:,\s|\sand\s)){{0,3}}{_structure(finding)}(?=\s?(?:$|[.,;\n]|and\s))",
-        re.IGNORECASE,
-    )
-
-
-@lru_cache(maxsize=64)
-def _shows(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "the macula shows (no) abnormality", of "abnormal" only."""
-    noun = r"(?:abnormalit(?:y|ies)|changes|lesions?)" if "abnormal" in finding.adjective else r"(?!)"
-    return re.compile(
-        rf"{_structure(finding)}\s(?:shows?|has|have|displays?|exhibits?)\s(?:(?P<no>no)\s|an?\s)?"
-        rf"(?:(?:clear|obvious|visible|significant|marked|definite|apparent|evident|other|any)\s)?{noun}(?![a-z])",
-        re.IGNORECASE,
-    )
-
-
-@lru_cache(maxsize=64)
-def _anything(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "nothing", "not anything" or "something abnormal about the macula"."""
-    return re.compile(
-        rf"(?:(?P<some>(?<![a-z])something)|(?<![a-z])nothing|{_NOT_ANY}\s(?:\w{{1,12}}\s){{0,2}}anything)\s"
-        rf"(?:(?:clearly|obviously|particularly|visibly)\s)?(?:{_any(finding.adjective)})\s"
-        rf"(?:about|in|with|on|at|of)\s{_structure(finding)}",
-        re.IGNORECASE,
-    )
-
-
-@lru_cache(maxsize=64)
-def _unlike_other(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "(the disc) is normal, the macula is not"."""
-    return re.compile(
-        rf"(?<=\s)(?:is|are|looks?|appears?)\s(?:(?P<adjective>{_any(finding.adjective)})|normal|healthy)"
-        rf"[,;]?(?:\s(?:and|but|while|whereas))?\s{_structure(finding)}\s(?:is|are|does|do)(?:\snot|n't)(?=\s?(?:[.;,\n]|$))",
-        re.IGNORECASE,
-    )
-
-
-@lru_cache(maxsize=64)
-def _increased(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "increased CDR", another name of the condition."""
-    return re.compile(rf"(?<![a-z])(?:{_any(finding.adjective)})\s(?:{finding.structure})(?![a-z])", re.IGNORECASE)
-
-
-@lru_cache(maxsize=64)
-def _attribute(finding: Finding) -> re.Pattern[str]:
-    """Return a pattern of "normal macula", for the adjectives that can precede their noun."""
-    attribute = "|".join(entry("findings.normal").split("|")[:4])
-    return re.compile(rf"(?<![a-z])(?:{attribute})\s(?:{finding.structure})(?![a-z])", re.IGNORECASE)
-
-
-@lru_cache(maxsize=64)
-def _contrasts(finding: Finding) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return two patterns of contrasts: those that call the structure abnormal, and those that call another so."""
-    structure, other = _structure(finding), r"[^,.;!?\n]{1,40}?"
-    adjective = _any(finding.adjective)
-    chinese = rf"(?:{adjective})的(?:部位|结构|区域|地方)?"
-    english = rf"(?:what (?:is|looks) (?:{adjective})|the (?:{adjective}) (?:structure|part|area|region|one)) is "
-    present = (
-        rf"{chinese}(?:是|为|(?:不是|并非|不在){other},?\s?而(?:是|在)){structure}"
-        rf"|{english}(?:not {other},? but )?{structure}"
-        rf"|(?<![a-z])not {other} that is (?:{adjective}),? but {structure}"
-    )
-    absent = (
-        rf"{chinese}(?:(?:是|为){other},?\s?(?:而不是|而非|不是|并非)|不是|并非){structure}"
-        rf"|{english}(?:{other},? (?:and )?)?not {structure}"
-    )
-    return re.compile(present, re.IGNORECASE), re.compile(absent, re.IGNORECASE)
-
-
-def _structure(finding: Finding) -> str:
-    return rf"(?<![a-z])(?:the\s)?(?:{finding.structure})(?![a-z])"
 
 
 def _any(words: str) -> str:

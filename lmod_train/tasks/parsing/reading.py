@@ -87,8 +87,10 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
         prose: The parser of cleaned text (see `lmod_train.tasks.parsing.clean`).
 
     Returns:
-        The answer, or `Unparsed`: ``ambiguous`` for two answers, else the reason of the slots or of the prose.
+        The answer, or `Unparsed`: ``empty``, ``ambiguous`` for two answers, else the reason of the slots or of the prose.
     """
+    if not text.strip():
+        return Unparsed("empty")
     decoded = decode(text)
     claims = [(slot, claim) for slot in decoded.slots if (claim := _claim(slot, text, read_slot, prose)) is not None]
     lines = [slot for slot, _ in claims if slot.layout == "line"]

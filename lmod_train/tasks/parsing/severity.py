@@ -44,8 +44,6 @@ def parse_level(text: str, choices: Sequence[str], words: Words) -> str | Unpars
         >>> parse_level("No mild NPDR.", ("0", "1", "2"), words).reason
         'no_match'
     """
-    if not text.strip():
-        return Unparsed("empty")
     return answer_in(
         text, lambda slot: _read_slot(slot, choices, words), lambda prose: _in_prose(prose, choices, words)
     )

@@ -41,8 +41,6 @@ def parse_sex(text: str, choices: Sequence[str]) -> str | Unparsed:
         >>> parse_sex("Sex: MALE/FEMALE", ("MALE", "FEMALE")).reason
         'ambiguous'
     """
-    if not text.strip():
-        return Unparsed("empty")
     return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
 
 

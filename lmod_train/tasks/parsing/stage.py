@@ -80,8 +80,6 @@ def parse_stage(text: str, choices: Sequence[str]) -> str | Unparsed:
         >>> [parse_stage(text, ("1", "2", "3", "4")).reason for text in ("Stage: 200 μm; Justification: -", "Stage: 5")]
         ['no_match', 'out_of_range']
     """
-    if not text.strip():
-        return Unparsed("empty")
     return answer_in(text, lambda slot: read_stage(slot, choices), lambda prose: stage_in_prose(prose, choices))
 
 

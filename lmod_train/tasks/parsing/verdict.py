@@ -61,8 +61,6 @@ def parse_verdict(text: str, choices: Sequence[str]) -> str | Unparsed:
         >>> [parse_verdict(text, tf).reason for text in ("No edema.", "对/错", "")]
         ['no_match', 'ambiguous', 'empty']
     """
-    if not text.strip():
-        return Unparsed("empty")
     return answer_in(text, lambda slot: _read_slot(slot, choices), lambda prose: _in_prose(prose, choices))
 
 
