@@ -16,11 +16,11 @@ from lmod_train.scoring.languages import LANGUAGES, other_language_scores
 from lmod_train.scoring.text import open_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.forms import Form, divided, text_of
-from lmod_train.tasks.parsing.open_answer import read_open
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.parsing.refusal import read_open
 from lmod_train.tasks.parsing.verdict import parse_verdict
+from lmod_train.tasks.parsing.visible import strip_thinking
 from lmod_train.tasks.prompt import prompt
 from lmod_train.tasks.single_choice import Stated, checked
 from lmod_train.tasks.wordings import Wordings

@@ -13,9 +13,9 @@ from lmod_train.scoring.subsets import subsets_of
 from lmod_train.scoring.text import EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1, TOKEN_F1_ANSWERED, word_columns
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.own import YES_NO
-from lmod_train.tasks.parsing.open_answer import read_words
 from lmod_train.tasks.parsing.own_choice import parse_yes_no
 from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.parsing.refusal import read_words
 
 
 class Conversation(Task):
@@ -47,7 +47,7 @@ class Conversation(Task):
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return the text of the reply, without thinking and surrounding blanks, or why there is none.
 
-        See `lmod_train.tasks.parsing.open_answer.read_words`.
+        See `lmod_train.tasks.parsing.refusal.read_words`.
         """
         return read_words(reply)
 

@@ -16,11 +16,10 @@ from lmod_train.scoring.text import open_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.clean import unmasked
 from lmod_train.tasks.parsing.number import number_of, parse_number
-from lmod_train.tasks.parsing.open_answer import read_open
 from lmod_train.tasks.parsing.option_signs import MOST_OPTIONS
-from lmod_train.tasks.parsing.own_choice import SEPARATOR, parse_own, parse_several, parse_yes_no
-from lmod_train.tasks.parsing.own_words import Synonyms, spelled
+from lmod_train.tasks.parsing.own_choice import SEPARATOR, Synonyms, parse_own, parse_several, parse_yes_no, spelled
 from lmod_train.tasks.parsing.reading import read
+from lmod_train.tasks.parsing.refusal import read_open
 from lmod_train.tasks.prompt import prompt
 from lmod_train.tasks.wordings import Wordings
 

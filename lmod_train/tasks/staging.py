@@ -13,7 +13,7 @@ from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.parsing.severity import parse_level
+from lmod_train.tasks.parsing.stage import parse_stage
 from lmod_train.tasks.prompt import image_type, known_wording, prompt
 
 PROMPTS = {
@@ -132,7 +132,7 @@ class Staging(Task):
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return the level, or why there is none (see `lmod_train.tasks.parsing`)."""
-        return read(reply, partial(parse_level, words=_WORDS[self.scale]), self.choices)
+        return read(reply, partial(parse_stage, words=_WORDS[self.scale]), self.choices)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, kappa, error, figures of each stage, the account and the baselines."""

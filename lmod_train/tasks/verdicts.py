@@ -9,7 +9,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.extension import joined, loaded
 from lmod_train.core.types import Answer, Prediction, Score, Unparsed
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.parsing.visible import strip_thinking
 
 
 class Judge(Protocol):

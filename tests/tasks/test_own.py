@@ -14,7 +14,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Question, Reply, Sample, Unparsed
 from lmod_train.tasks.building import rebuilt, tasks_asked
 from lmod_train.tasks.own import Own
-from lmod_train.tasks.parsing.own_words import spelled
+from lmod_train.tasks.parsing.own_choice import spelled
 from lmod_train.tasks.trust import Trust
 from tests.contracts import TaskContract, record_from
 from tests.tabled import tabled

@@ -40,9 +40,8 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.parsing.repetition import split_repetition
-from lmod_train.tasks.parsing.thinking import strip_thinking
 from lmod_train.tasks.parsing.verdict import parse_verdict
+from lmod_train.tasks.parsing.visible import split_repetition, strip_thinking
 
 SOURCE = "captions"
 

@@ -20,7 +20,7 @@ from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.extensions.drafting.drafts import LESIONS, OPTIONS, PARTS, VERDICTS, Drafted, parts_of
 from lmod_train.extensions.drafting.judgement import without_tokens
 from lmod_train.tasks.parsing.forms import pattern_of, spellings
-from lmod_train.tasks.parsing.repetition import split_repetition
+from lmod_train.tasks.parsing.visible import split_repetition
 
 DUPLICATE = "duplicate"
 """Name of the check of the whole set."""

@@ -17,7 +17,7 @@ from lmod_train.core.types import Box, Prediction, Record, Region, Unparsed
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.tasks.filled import plain_text
 from lmod_train.tasks.parsing.label import labels_in
-from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.parsing.visible import strip_thinking
 from lmod_train.tasks.prompt import prompt, question_text
 
 HEADS = ("Question", "Options", "Right letter", "Answer")

@@ -37,7 +37,7 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import bare_question
 from lmod_train.tasks.parsing.label import labels_in, parse_label, plain_label
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.parsing.visible import strip_thinking
 from lmod_train.tasks.prompt import question_text
 from lmod_train.tasks.verdicts import given
 

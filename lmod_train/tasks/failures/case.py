@@ -10,7 +10,7 @@ from lmod_train.core.types import Answer, Prediction, Record, Unparsed
 from lmod_train.core.vocabulary import entry
 from lmod_train.tasks.parsing.cues import EXPLANATION
 from lmod_train.tasks.parsing.normalise import in_place
-from lmod_train.tasks.parsing.thinking import visible_spans
+from lmod_train.tasks.parsing.visible import visible_spans
 
 LONGEST = 20_000
 """Characters of a reply that the rules read: a longer one has failed before, and the work stays bounded."""

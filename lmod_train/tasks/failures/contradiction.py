@@ -22,8 +22,8 @@ from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.concepts import mentions_choice
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL
 from lmod_train.tasks.parsing.finding import parse_finding
-from lmod_train.tasks.parsing.severity import parse_level
 from lmod_train.tasks.parsing.sex import parse_sex
+from lmod_train.tasks.parsing.stage import parse_stage
 from lmod_train.tasks.parsing.stance import clause_spans, clauses, contains_negation, stance
 
 _OTHER_EYE = re.compile("|".join(entry("signs.other_eye")), re.IGNORECASE)
@@ -72,7 +72,7 @@ def _choice(text: str, choices: tuple[str, ...], task: str) -> str | Unparsed:
     if all(choice.isdecimal() for choice in choices):
         if _COMPARISON.search(text):
             return Unparsed("ambiguous", "compares stages")
-        return parse_level(text, choices, _words_of(task))
+        return parse_stage(text, choices, _words_of(task))
     if not mentions_choice(text, choices):  # most explanations: parsing them would take ten times as long
         return Unparsed("no_match")
     return parse_choice(text, choices)

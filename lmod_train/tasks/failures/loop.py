@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from lmod_train.tasks.failures.case import AskedReply, Span
-from lmod_train.tasks.parsing.repetition import REPEATS, loop_of, split_repetition
+from lmod_train.tasks.parsing.visible import REPEATS, loop_of, split_repetition
 
 COUNTING = 16
 """Times that a line comes again with only its numbers changed, as in a list of regions without end."""

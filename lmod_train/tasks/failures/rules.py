@@ -25,8 +25,8 @@ from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.refusal import declines
 from lmod_train.tasks.parsing.regions import parse_regions
-from lmod_train.tasks.parsing.repetition import split_repetition
 from lmod_train.tasks.parsing.stance import contains_negation
+from lmod_train.tasks.parsing.visible import split_repetition
 
 _LOG = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.cues import EXPLANATION, FINAL
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain
 from lmod_train.tasks.parsing.normalise import normalise
-from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.parsing.visible import strip_thinking
 
 LONGEST = 20_000
 """Characters of a reply up to which words are searched; longer replies are loops or files."""

@@ -5,16 +5,225 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
 
-from lmod_train.core.vocabulary import compiled
+from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
+from lmod_train.core.vocabulary.conditions import CONDITIONS
+from lmod_train.core.vocabulary.sexes import SEXES
+from lmod_train.tasks.parsing.forms import forms_of, pattern_of
 from lmod_train.tasks.parsing.normalise import normalise
-from lmod_train.tasks.parsing.rewriting import (
-    expand_coordination,
-    expand_headings,
-    split_contrasts,
-    without_parentheses,
-    without_retractions,
+
+_RATHER = re.compile("rather than|instead of|as opposed to", re.IGNORECASE)
+_BUT = re.compile(r"\sbut\s", re.IGNORECASE)
+"""Words of the patterns of contrasts, which are slow: a text without them is not searched with the patterns."""
+_NOT_SO_MUCH = re.compile(r"与其说(?:这?是|为)?[^,。;\n]{1,30},?(?=不如说)")
+
+
+@cache  # every condition's names three times: compiled where a reply is read, not with every command
+def _contrasts() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of "not X but Y" and of "Male rather than female"."""
+    name = pattern_of(form for term in (*CONDITIONS, *SEXES) for form in forms_of(term.name) if form.isascii())
+    no_limits = "(?i:only|just|merely|simply|sure|certain|clear|possible|know|to)(?![a-z])"
+    not_but = re.compile(
+        rf"(?P<denied>(?:(?<![a-z])(?i:not)|n't)\s(?!{no_limits})"
+        rf"[^.;:,\n?!]{{1,60}}?(?<!\sno)),?\s(?i:but)\s(?:(?i:rather|instead|of)\s){{0,2}}"
+        rf"(?P<asserted>(?:(?i:an?|the)\s)?(?:(?i:{any_of(entry('modifiers.modifiers.en'))})\s){{0,2}}{name}"
+        r"(?:\s(?i:one|patient|eye|person|subject|fundus|retina|image))?)(?=[\"')\]]{0,3}\s{0,3}(?:[.;,\n]|$))"
+    )
+    rather = re.compile(
+        rf"(?P<asserted>(?:^|(?<=[\n.;:]))\s?(?:(?i:an?|most|more|likely|probably)\s){{0,3}}{name}),?\s"
+        rf"(?i:{_RATHER.pattern})\s(?:(?i:an?)\s)?(?P<denied>{name})(?=\s?(?:[.;,\n]|$))"
+    )
+    return not_but, rather
+
+
+def split_contrasts(text: str) -> str:
+    """Return the text with each contrast as two statements: "not X; it is Y".
+
+    Example:
+        >>> split_contrasts("This is not a female patient but a male one.")
+        'This is not a female patient; it is a male one.'
+        >>> split_contrasts("Male rather than female."), split_contrasts("与其说是男性,不如说是女性")
+        ('Male; not female.', '不如说是女性')
+        >>> split_contrasts("not only drusen but a scar")
+        'not only drusen but a scar'
+        >>> split_contrasts("It does not look like AMD but drusen may be there.")
+        'It does not look like AMD but drusen may be there.'
+    """
+    not_but, rather = _contrasts()
+    if _RATHER.search(text):
+        text = rather.sub(r"\g<asserted>; not \g<denied>", text)
+    text = _NOT_SO_MUCH.sub("", text)
+    return not_but.sub(r"\g<denied>; it is \g<asserted>", text) if _BUT.search(text) else text
+
+
+_HAN = "(?:糖尿病|高血压)性?"
+_JOIN = phrases("rewriting.join")
+
+
+def _shared(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return last word -> first words, for last words that the names of several diseases share."""
+    words: dict[str, list[str]] = defaultdict(list)
+    for attribute, last in (name.split() for name in names if len(name.split()) == 2 and name.isascii()):
+        words[last].append(attribute)
+    return {last: attributes for last, attributes in words.items() if len(attributes) > 1}
+
+
+def _pattern(last: str, attributes: Iterable[str]) -> re.Pattern[str]:
+    one = f"(?:{'|'.join(sorted(attributes))})"
+    more = rf"(?:{one}{_JOIN}){{0,3}}{one}\s{last}(?![a-z])"
+    return re.compile(rf"(?<![a-z])(?P<first>{one})(?={_JOIN}{more})", re.IGNORECASE)
+
+
+_LATIN = tuple(
+    (_pattern(last, attributes), last) for last, attributes in _shared(term.name for term in CONDITIONS).items()
 )
+_AFTERTHOUGHT = compiled("rewriting.afterthought")
+_CHINESE_COORDINATION = re.compile(f"{_HAN}(?=(?:、|或者?|和|及|与|以及|还是|而非|而不是){_HAN}视网膜病变)")
+
+
+def expand_coordination(text: str) -> str:
+    """Return the text with coordinated names in full, and an alternative in a follow-up question joined by "or".
+
+    Example:
+        >>> expand_coordination("hypertensive rather than diabetic retinopathy")
+        'hypertensive retinopathy rather than diabetic retinopathy'
+        >>> expand_coordination("糖尿病或高血压性视网膜病变")
+        '糖尿病视网膜病变或高血压性视网膜病变'
+        >>> expand_coordination("Stage: 2. Hmm, or rather 3?")
+        'Stage: 2 or 3.'
+    """
+    text = _AFTERTHOUGHT.sub(r" or \g<other>.", text)
+    for pattern, last in _LATIN:
+        text = pattern.sub(rf"\g<first> {last}", text)
+    return _CHINESE_COORDINATION.sub(lambda m: f"{m[0]}视网膜病变", text)
+
+
+_ITEM = phrases("rewriting.item")
+_LIST = compiled("rewriting.list")
+_LISTED = re.compile(rf"(?:[:：]|findings)\s{{0,3}}\n{_ITEM}", re.IGNORECASE)  # the end of `_LIST`, found faster
+_IN_LINE = re.compile(r"(?P<head>[^\n.;。]{2,80}?)[:：]\s{0,3}(?P<items>[^\n.;:。]{2,200})")
+_DENIES = compiled("rewriting.denies")
+_LEAVES_OPEN = compiled("rewriting.leaves_open")
+_BEGINNING = re.compile(r"(?P<mark>^\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])?\s{0,3})(?=\w)", re.MULTILINE)
+
+
+def expand_headings(text: str) -> str:
+    r"""Return the text with each item of a list denied or left open as its heading says.
+
+    Example:
+        >>> expand_headings("No evidence of:\n- DR\n- glaucoma"), expand_headings("Absent findings: AMD, DR")
+        ('No evidence of:\n- no DR\n- no glaucoma', 'Absent findings: no AMD, no DR')
+    """
+
+    def of_lines(found: re.Match[str]) -> str:
+        word = _word_for(found["head"])
+        items = _BEGINNING.sub(rf"\g<mark>{word}", found["items"]) if word else found["items"]
+        return f"{found['head']}:\n{items}" if word else found[0]
+
+    def in_line(found: re.Match[str]) -> str:
+        word = _word_for(found["head"]) if _GOVERNS.search(found["head"]) else ""
+        if not word:
+            return found[0]
+        items = re.sub(r"(?:^|(?<=[,、])) ?(?:and |or |和|及)?(?=\w)", f" {word}", found["items"])
+        return f"{found['head']}:{items}"
+
+    if _LISTED.search(text):
+        text = _LIST.sub(of_lines, text)
+    return _IN_LINE.sub(in_line, text) if _GOVERNS.search(text) else text
+
+
+_GOVERNS = re.compile(r"(?:following|findings?|conditions?|diseases?|signs?|以下|下列|所见)", re.IGNORECASE)
+
+
+def _word_for(head: str) -> str:
+    """Return what a heading says of the items below it: "no", "possible", or nothing."""
+    return "possible " if _LEAVES_OPEN.search(head) else "no " if _DENIES.search(head) else ""
+
+
+_PARENTHESIS = compiled("rewriting.parenthesis")
+_EXAMPLES = compiled("rewriting.examples")
+
+
+def without_parentheses(text: str) -> str:
+    """Return the text without parentheses behind a verb; elsewhere "however" opens a new statement and stays.
+
+    Example:
+        >>> without_parentheses("There is, however, glaucoma.")
+        'There is glaucoma.'
+        >>> without_parentheses("The cup is large, however, the rim is intact.")
+        'The cup is large, however, the rim is intact.'
+        >>> without_parentheses("Nothing, such as a thin rim or a notch, points to it.")
+        'Nothing points to it.'
+    """
+    return _EXAMPLES.sub("", _PARENTHESIS.sub(r"\g<verb> ", text))
+
+
+_THINKS = phrases("rewriting.thinks")
+_ENGLISH = compiled("rewriting.english")
+_CHINESE_RETRACTION = compiled("rewriting.chinese_retraction", 0)
+_DENIED_LATER = compiled("rewriting.denied_later")
+
+
+def without_retractions(text: str) -> str:
+    """Return the text without retracted first thoughts, or "taken back" in place of a thought that is all the text.
+
+    Example:
+        >>> without_retractions("I first wrote DRUSEN TRUE, but that was wrong. DRUSEN FALSE")
+        ' , but that was wrong. DRUSEN FALSE'
+        >>> without_retractions("I initially thought of glaucoma.")
+        'taken back.'
+    """
+    for pattern in (_ENGLISH, _CHINESE_RETRACTION, _DENIED_LATER):
+        text = pattern.sub(_taken_back, text)
+    return text
+
+
+def _taken_back(thought: re.Match[str]) -> str:
+    """Return a blank, or "taken back" if the reply would otherwise be empty."""
+    alone = not any(c.isalnum() for c in thought.string[: thought.start()] + thought.string[thought.end() :])
+    return "taken back" if alone else " "
+
+
+_HEALTHY = phrases("rewriting.healthy")
+_LOSS = compiled("rewriting.loss")
+
+
+def without_losses(text: str) -> str:
+    """Return the text with each loss of healthy tissue replaced by a stop.
+
+    Example:
+        >>> without_losses("GLAUCOMA - no rim left"), without_losses("GLAUCOMA - no cupping seen")
+        ('GLAUCOMA;', 'GLAUCOMA - no cupping seen')
+    """
+    return _LOSS.sub(";", text)
+
+
+_NONE = phrases("rewriting.none")
+_OF_IT = re.compile(rf"(?<![a-z])(?P<none>{_NONE}\sof\s)(?:it|that|this)(?=\s?(?:$|[.,:;!\n]))", re.IGNORECASE)
+
+
+def resolve_pronoun(text: str, mention: re.Pattern[str]) -> str:
+    """Return the text with the pronoun replaced by the name, if the name precedes it.
+
+    Args:
+        text: A reply without thinking and markup.
+        mention: Pattern of the one disease asked about.
+
+    Example:
+        >>> resolve_pronoun("AMD was suspected; there is no evidence of it.", re.compile("AMD"))
+        'AMD was suspected; there is no evidence of AMD.'
+        >>> resolve_pronoun("There is no evidence of it.", re.compile("AMD"))
+        'There is no evidence of it.'
+    """
+    named = mention.search(text)
+    if named is None:
+        return text
+    head, tail = text[: named.end()], text[named.end() :]
+    return head + _OF_IT.sub(lambda m: m["none"] + named[0], tail)
+
 
 _HTML = compiled("clean.html")
 _SPECIAL = compiled("clean.special")

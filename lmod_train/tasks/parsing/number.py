@@ -11,7 +11,7 @@ from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.confidence import without_confidence
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
 from lmod_train.tasks.parsing.normalise import normalise
-from lmod_train.tasks.parsing.own_words import field_named, folded
+from lmod_train.tasks.parsing.own_choice import field_named, folded
 from lmod_train.tasks.parsing.slots import kinds_of
 from lmod_train.tasks.parsing.stance import stance, statements
 from lmod_train.tasks.parsing.structure import decode

@@ -1,29 +1,310 @@
 """Parse the answer to a question of one's own: one of its choices, yes or no, or several choices.
 
-Mentions of choices are signs before anything else is read (`lmod_train.tasks.parsing.own_words`), and the rules for
+Mentions of choices are signs before anything else is read (`lmod_train.tasks.parsing.own_choice`), and the rules for
 options read the signs.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from lmod_train.core.types import Unparsed
-from lmod_train.core.vocabulary import compiled, entry
+from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
+from lmod_train.tasks.parsing.forms import spellings, term_of
 from lmod_train.tasks.parsing.keys import role_of
+from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.option import option_in_prose, read_slot
-from lmod_train.tasks.parsing.option_signs import TEXT, index_of
-from lmod_train.tasks.parsing.own_words import Synonyms, Words, field_named, folded, words_of
+from lmod_train.tasks.parsing.option_signs import OF_TEXT, TEXT, in_full, index_of, unsigned
 from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.slots import kinds_of
 from lmod_train.tasks.parsing.stage import parse_stage
-from lmod_train.tasks.parsing.stance import stance, statements
+from lmod_train.tasks.parsing.stance import describes_whole_eye, stance, statements
 from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot, decode
+
+Synonyms = tuple[tuple[str, tuple[str, ...]], ...]
+"""Choice -> further words by which replies name it."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a question's choices.
+
+    Attributes:
+        numbers: Spelling, as `spelled` returns it -> index of its choice.
+        strong: Pattern of the spellings that name a choice wherever they occur.
+        weak: Pattern of spellings that are words or numbers of any text ("no", "1", "A"); they count in the place of an
+            answer only.
+        whole: Pattern of words for a normal eye, which count where they are said of the whole eye.
+        negative: Index of a choice -> that of its negation ("DR", "no DR").
+        folded: The choices as replies are compared with them, if words that two of them share may be left out once.
+    """
+
+    choices: tuple[str, ...]
+    numbers: dict[str, int]
+    strong: re.Pattern[str]
+    weak: re.Pattern[str]
+    whole: re.Pattern[str]
+    negative: dict[int, int]
+    folded: tuple[str, ...]
+
+    def opened(self, text: str, keys: Iterable[str]) -> str:
+        """Return a reply, with its markup, with signs and with English names of its fields."""
+        text = _EXPLAINED.sub(r"\g<before>Explanation\g<after>", unsigned(folded(text)))
+        text = field_named(keys, self.numbers).sub(r"\g<before>Answer\g<after>", text)
+        return self._signed(in_full(text, self.folded) if self.folded else text, self.strong)
+
+    def marked(self, text: str, choices: Sequence[str]) -> str:
+        """Return cleaned text with signs, and with the English words for negations of other languages."""
+        text = self.whole.sub(self._of_whole_eye, self._signed(folded(text), self.strong))
+        before = ""
+        while before != text:  # each one beside another: "1, 2, 3"
+            before, text = text, self._signed(text, self.weak)
+        text = _NEGATED_BEHIND.sub(r" not \g<sign>", _SAID_NO.sub(r" not \g<sign>", text))
+        for pattern, english in _ENGLISH:
+            text = pattern.sub(english, text)
+        return text
+
+    def run_of_answers(self, text: str) -> str:
+        """Return the line of the answer with lines of bare choices behind it, with signs; empty without one."""
+        run = _RUN.search(self.marked(text, ()))
+        return run[0] if run else ""
+
+    def in_slot(self, slot: Slot) -> Slot:
+        """Return a slot whose value is a sign if it is a choice and nothing else, also "unknown" or "0"."""
+        number = self.numbers.get(spelled(folded(slot.value).strip(" \t\n*_\"'<>.,;`")))
+        value = slot.value if number is None else chr(OF_TEXT + number)
+        return replace(slot, value=value)
+
+    def denied_by(self, slot: Slot) -> str | None:
+        """Return the other one of a pair such as "DR" and "no DR" where a field denies it: {"DR": false}."""
+        named = re.fullmatch(rf"\W{{0,9}}(?P<sign>{TEXT})\W{{0,9}}", self.marked(slot.name, ()))
+        if len(self.choices) != 2 or not named or kinds_of(clean(slot.value)) != ("no",):
+            return None
+        other = self.negative.get(index_of(named["sign"]))
+        return None if other is None else self.choices[other]
+
+    def denied_in(self, text: str) -> str | None:
+        """Return the negation of the choices that the text denies, None if it denies none with one."""
+        found = set()
+        for clause in statements(self.marked(text, ())):
+            for mention in re.finditer(TEXT, clause):
+                if stance(clause, mention.start(), mention.end(), bare=True) == "denied":
+                    found.add(self.negative.get(index_of(mention[0])))
+        found.discard(None)
+        return self.choices[found.pop() or 0] if len(found) == 1 else None
+
+    def _signed(self, text: str, pattern: re.Pattern[str]) -> str:
+        return pattern.sub(self._sign, text)
+
+    def _sign(self, found: re.Match[str]) -> str:
+        number = self._number(found[0])
+        return found[0] if number is None else chr(OF_TEXT + number)
+
+    def _number(self, text: str) -> int | None:
+        own = spelled(text)
+        return self.numbers.get(own, self.numbers.get(own.removesuffix("s")))
+
+    def _of_whole_eye(self, found: re.Match[str]) -> str:
+        text = found.string
+        start = max((text.rfind(sign, 0, found.start()) + 1 for sign in ".;\n!?"), default=0)
+        ends = [at for sign in ".;\n!?" if (at := text.find(sign, found.end())) >= 0]
+        clause = text[start : min(ends, default=len(text))]
+        whole = describes_whole_eye(clause, found.start() - start, found.end() - start)
+        return self._sign(found) if whole else found[0]
+
+
+@lru_cache(maxsize=256)
+def words_of(choices: tuple[str, ...], synonyms: Synonyms = ()) -> Words:
+    """Return the words of the choices."""
+    own = _own_forms(choices, synonyms)
+    numbers = {spelled(form): i for i, forms in enumerate(own) for form in forms}
+    negative, further = _by_vocabulary(choices, numbers)
+    for i, form in further:
+        numbers.setdefault(spelled(form), i)
+    for i, form in _numbered(choices):
+        numbers.setdefault(spelled(form), i)
+    forms = {*(form for forms in own for form in forms), *(form for _, form in further)}
+    normal = {form for form in forms if _means_normal(choices[numbers[spelled(form)]])}
+    weak = {form for form in forms - normal if _is_weak(form)}
+    text = tuple(folded(choice) for choice in choices)
+    joined = any(in_full(one, text) != one for one in text)
+    return Words(
+        choices,
+        numbers,
+        re.compile(_any(forms - normal - weak)),
+        _in_slot({*weak, *(form for _, form in _numbered(choices))}),
+        re.compile(_any(normal)),
+        negative,
+        () if joined else text,
+    )
+
+
+def _own_forms(choices: Sequence[str], synonyms: Synonyms) -> list[list[str]]:
+    """Return the spellings of each choice: its own, that without brackets behind it, and the synonyms of the user."""
+    given = dict(synonyms)
+    own = [[choice, *given.get(choice, ())] for choice in choices]
+    taken = {spelled(form) for forms in own for form in forms}
+    shorter = [_IN_BRACKETS.sub("", choice) for choice in choices]
+    for i, form in enumerate(shorter):
+        if form.strip() and spelled(form) not in taken and [*map(spelled, shorter)].count(spelled(form)) == 1:
+            own[i].append(form)
+    return own
+
+
+def _by_vocabulary(choices: Sequence[str], own: dict[str, int]) -> tuple[dict[int, int], list[tuple[int, str]]]:
+    """Return index of a choice -> that of its negation, and the spellings of the vocabulary with their index."""
+    bare = [_NEGATION.sub("", folded(choice)) for choice in choices]
+    negated = [one != folded(choice) for one, choice in zip(bare, choices, strict=True)]
+    terms = [term_of(one) for one in bare]
+    kinds = [
+        term is not None and spelled(one) in map(spelled, term.kinds) for term, one in zip(terms, bare, strict=True)
+    ]
+    negative = {
+        i: j
+        for j, one in enumerate(bare)
+        if negated[j]
+        for i in range(len(choices))
+        if not negated[i]
+        and (own.get(spelled(one)) == i or (terms[j] is not None and terms[j] == terms[i] and not kinds[i] | kinds[j]))
+    }
+    forms = []
+    for i, term in enumerate(terms):
+        same = [j for j, other in enumerate(terms) if other is not None and other == term and j != i]
+        if term is None or kinds[i] or any(kinds[j] or negated[j] == negated[i] for j in same):
+            continue
+        if negated[i]:
+            forms += [(i, f"no {form}") for form in spellings(term)[: -len(term.kinds) or None] if form.isascii()]
+        else:
+            forms += [(i, form) for form in spellings(term)]
+    return negative, [(i, form) for i, form in forms if spelled(form) not in own]
+
+
+def _means_normal(choice: str) -> bool:
+    term = term_of(choice)
+    return term is not None and term.name == "normal"
+
+
+def _numbered(choices: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the number of each choice if they are a scale, "Grade 1", "Grade 2"; empty otherwise."""
+    found = [_LEVEL.fullmatch(folded(choice)) for choice in choices]
+    whole = [one for one in found if one]
+    if len(whole) < len(found) or len({one["head"].casefold() for one in whole}) > 1:
+        return []
+    return [(i, one["number"]) for i, one in enumerate(whole)]
+
+
+def _is_weak(form: str) -> bool:
+    """Return whether a spelling is a word or number that any reply may contain."""
+    word = spelled(form)
+    plain = re.fullmatch(r"[\d.,+/ -]+|[^\W\d][+-]?", word) or re.fullmatch("[a-z]{2,3}", form)
+    return bool(plain or kinds_of(form) or role_of(form) or word in (*entry("answers.yes"), *entry("answers.no")))
+
+
+def folded(text: str) -> str:
+    """Return a text with plain Latin letters: ae for ä, ss for ß, e for é; all other signs as `normalise` returns them.
+
+    Example:
+        >>> folded("Gefäß"), folded("rétinopathie"), folded("青光眼")
+        ('Gefaess', 'retinopathie', '青光眼')
+    """
+    text = unicodedata.normalize("NFC", normalise(text)).translate(_UMLAUTS)
+    return "".join(map(_bare_letter, text)) if not text.isascii() else text
+
+
+_UMLAUTS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss", "ẞ": "SS", "æ": "ae", "ø": "o"}
+)
+
+
+@lru_cache(maxsize=4096)
+def _bare_letter(letter: str) -> str:
+    first = unicodedata.normalize("NFD", letter)[0]
+    return first if first.isascii() and first.isalpha() else letter
+
+
+def spelled(text: str) -> str:
+    """Return a text as choices are compared: without case, accents, and differences of blanks and hyphens.
+
+    Example:
+        >>> spelled("Cotton-wool  Spots."), spelled("A-"), spelled("Ödem")
+        ('cotton wool spots', 'a-', 'oedem')
+    """
+    return " ".join(filter(None, re.split(_BLANK, folded(text).casefold()))).rstrip(" .")
+
+
+_BLANK = r"[\s_]{1,9}|(?<=[^\W_])[\s_]?-[\s_]?(?=[^\W_])"
+_IN_BRACKETS = re.compile(r"\s?\([^()]{1,40}\)$")
+_NEGATION = compiled("own_words.negation")
+_LEVEL = re.compile(r"(?P<head>[^\W\d][^\d]{0,30}?\s)(?P<number>[0-9]{1,3})")
+_LATIN = "[A-Za-z0-9]"
+
+
+def _any(forms: Iterable[str]) -> str:
+    """Return a pattern of any spelling as whole words, the longest first; one that matches nothing for none."""
+    texts = {spelled(form): folded(form) for form in sorted(forms)}
+    ordered = sorted(texts, key=lambda text: (-len(text), text))
+    return "|".join(_form(text, texts[text]) for text in ordered if text) or "(?!)"
+
+
+def _form(text: str, written: str) -> str:
+    words = (rf"(?:{_BLANK})").join(map(re.escape, text.split()))
+    if written.isascii() and written.isupper() and written.isalpha() and len(written) <= 5:
+        words = f"(?:{re.escape(written)}|{re.escape(written.lower())})"  # not "Dr. Li"
+    else:
+        plural = "s?" if len(text) > 4 and re.search("[a-z]$", text) and not text.endswith("s") else ""
+        words = f"(?i:{words}{plural})"
+    start = rf"(?<!{_LATIN})(?<!{_LATIN}-)(?<!\bnon\s)" if re.match(_LATIN, text) else "(?<![非不])"
+    return start + words + (rf"(?!{_LATIN}|-{_LATIN}|[.,][0-9]|\+)" if re.search(f"{_LATIN}$", text) else "")
+
+
+_TICKS = phrases("own_words.ticks")
+_OR = r"(?:[,;/|]|(?<=\s)(?:or|and|oder|und|ou|et|o|y|e)(?=\s)|[或和、])"
+_BEFORE = phrases("own_words.before")
+
+
+def _in_slot(forms: Iterable[str]) -> re.Pattern[str]:
+    """Return a pattern of the spellings where an answer stands: behind a sign, alone, or beside another choice."""
+    own = _any(forms)
+    behind = rf"(?=\s?(?:\Z|[\n,.;:!)\]\"'|>{_TICKS}]|{_OR}\s?(?:{TEXT}|{own})(?![^\W_])))"
+    return re.compile(rf"(?:{_BEFORE}|(?<![\s\S]))(?:{own}){behind}")
+
+
+def field_named(keys: Iterable[str], but: Collection[str] = ()) -> re.Pattern[str]:
+    """Return a pattern of the names of fields that announce an answer, in five languages, with some further names.
+
+    Args:
+        keys: Further names; a blank in one may be an underscore.
+        but: Words that are none of these names, as they are choices.
+    """
+    own = (re.escape(spelled(key)).replace(r"\ ", "[ _]") for key in keys if key)
+    names = {*entry("other_languages.answers"), *own} - set(but)
+    return _field("|".join(sorted(names, key=lambda name: (-len(name), name))))
+
+
+def _field(names: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<before>(?:^|[\n;{{,|.])[\s\"'*#>-]{{0,6}})(?:(?:die|das|der|la|le|el|a|o)\s)?(?:{names})"
+        rf"(?P<after>[\"'*]{{0,4}}\s{{0,3}}[:=|])",
+        re.IGNORECASE,
+    )
+
+
+_EXPLAINED = _field("|".join(entry("other_languages.explanations")))
+_ENGLISH = tuple(
+    (re.compile(rf"(?<![^\W_])(?:{found})(?![^\W_])", re.I), e) for found, e in entry("other_languages.english")
+)
+_SAID_NO = compiled("own_words.said_no")
+_NEGATED_BEHIND = compiled("own_words.negated_behind")
+_RUN = compiled("own_words.run")
+
 
 SEPARATOR = "; "
 """Between the choices of an answer with several."""

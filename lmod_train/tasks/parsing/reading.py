@@ -87,7 +87,7 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
         prose: The parser of cleaned text (see `lmod_train.tasks.parsing.clean`).
 
     Returns:
-        The answer, or `Unparsed`: ``empty``, ``ambiguous`` for two answers, else the reason of the slots or of the prose.
+        The answer, or `Unparsed`: ``empty``, ``ambiguous`` for two, else the reason of the slots or of the prose.
     """
     if not text.strip():
         return Unparsed("empty")

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from lmod_train.core.vocabulary import any_of, entry, phrases
+from lmod_train.core.types import Reply, Unparsed
+from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.tasks.parsing.normalise import normalise
+from lmod_train.tasks.parsing.stance import clauses
+from lmod_train.tasks.parsing.visible import split_repetition, strip_thinking
 
 _REFUSAL = re.compile(phrases("refusals.refusals"), re.IGNORECASE)
 
@@ -46,3 +49,68 @@ def declines(text: str, choices: Iterable[str]) -> bool:
 def _phrases() -> list[re.Pattern[str]]:
     english = (re.compile(any_of([phrase]), re.IGNORECASE) for phrase in entry("refusals.refusals.en"))
     return [*english, *map(re.compile, entry("refusals.refusals.zh"))]
+
+
+_APOLOGY = re.compile(rf"\W{{0,9}}(?:{phrases('refusals.apologies')})[\s,.!:，。！]{{0,4}}", re.IGNORECASE)
+_COURTESY = re.compile(rf"\W{{0,9}}(?:{phrases('refusals.courtesies')})", re.IGNORECASE)
+_BARE = re.compile(phrases("refusals.bare"), re.IGNORECASE)
+_HIDDEN = compiled("open_answer.hidden")
+_SHORT = 24
+"""Letters beside "unknown" up to which it is the answer; a Chinese character counts as four."""
+_LONGEST = 2000
+"""Characters of an answer above which it is none that only declines."""
+
+
+def read_words(reply: Reply) -> str | Unparsed:
+    """Return the text of a reply without thinking and surrounding blanks, or why there is none.
+
+    ``failed`` (no reply at all), ``refused`` (declined or withheld by the service), ``empty``, ``repetition`` (the
+    words fell into a loop), ``truncated`` (cut off within a thought, before any answer). A reply that was cut off after
+    its answer began counts as far as it goes.
+
+    Example:
+        >>> read_words(Reply("a", "<think>hm</think> Pale disc. ")), read_words(Reply("a", "...")).reason
+        ('Pale disc.', 'empty')
+    """
+    if reply.finish_reason == "error" or reply.error:
+        return Unparsed("failed", reply.error)
+    withheld = reply.finish_reason == "content_filter"
+    if reply.finish_reason == "refusal" or (withheld and not reply.reply.strip()):
+        return Unparsed("refused", reply.reply[:80])
+    answer, closed = strip_thinking(reply.reply)
+    answer = answer.strip()
+    if not any(c.isalnum() for c in answer):
+        return Unparsed("empty" if closed else "truncated", answer[:80])
+    sound, looped = split_repetition(answer)
+    return Unparsed("repetition", answer[len(sound) : len(sound) + 80]) if looped else answer
+
+
+def read_open(reply: Reply) -> str | Unparsed:
+    """Return the answer to an open question, or why there is none (see `read_words`); ``refused`` if it only declines.
+
+    A reply declines if each of its sentences does, apart from apologies and courtesies. One that doubts and answers all
+    the same, or answers and refers to a doctor, is an answer, with all its words.
+
+    Example:
+        >>> read_open(Reply("a", "Macular hole. Please see a doctor."))
+        'Macular hole. Please see a doctor.'
+        >>> read_open(Reply("a", "抱歉，我无法判断。如有其他问题，请告诉我。")).reason
+        'refused'
+    """
+    answer = read_words(reply)
+    if isinstance(answer, str) and len(answer) <= _LONGEST and _only_declines(answer):
+        return Unparsed("refused", answer[:80])
+    return answer
+
+
+def _only_declines(answer: str) -> bool:
+    own = _APOLOGY.sub("", answer, count=1)
+    sentences = [clause for clause in clauses(own) if not _COURTESY.match(clause)]
+    return is_refusal(answer) and all(map(_declines, sentences))
+
+
+def _declines(sentence: str) -> bool:
+    """Return whether a sentence declines; neither "unknown" within a finding nor a hidden part of the eye does."""
+    rest = _BARE.sub("", sentence)
+    length = sum(4 if "\u4e00" <= c <= "\u9fff" else 1 for c in rest if c.isalnum())
+    return is_refusal(sentence if length <= _SHORT else rest) and not _HIDDEN.search(sentence)

@@ -11,8 +11,7 @@ from lmod_train.core.vocabulary import compiled, entry, phrases
 from lmod_train.core.vocabulary.structures import TYPE_SLOT
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, last
-from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
-from lmod_train.tasks.parsing.spelling import correct_labels, nearest
+from lmod_train.tasks.parsing.forms import correct_labels, forms_of, nearest, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.structure import PLACE, Slot, decode
 
 _REGION = phrases("regions.region")

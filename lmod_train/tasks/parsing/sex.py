@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import compiled
-from lmod_train.tasks.parsing.choice import read_slot
-from lmod_train.tasks.parsing.choice_in_prose import choice_in_prose
+from lmod_train.tasks.parsing.choice import choice_in_prose, read_slot
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.reading import Claim, answer_in

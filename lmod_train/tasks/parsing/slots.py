@@ -107,6 +107,13 @@ def no_answer(kind: Kind) -> Unparsed:
     return Unparsed("refused" if kind == "refused" else "no_match", kind)
 
 
+def abstains(kinds: Sequence[Kind], wanted: str = "answer") -> Unparsed | None:
+    """Return why a slot whose value abstains is no answer; None for any other value."""
+    if not {"refused", "open"} & set(kinds):
+        return None
+    return Unparsed("refused" if "refused" in kinds else "no_match", f"no {wanted} in its slot")
+
+
 _AROUND = " \t\n*_\"'<>.,;!。"
 _BRACKETED = re.compile(r"[(\[]\s?(?P<inside>[^()\[\]]{2,40}?)\s?[)\]]")
 _REMARK = re.compile(r"\s?\((?P<inside>[^()]{0,60})\)?$")  # "absent (0)"

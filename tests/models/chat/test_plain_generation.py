@@ -16,7 +16,7 @@ from lmod_train.models.chat import plain_generation
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
 from lmod_train.models.chat.reply_text import StopWords
-from lmod_train.tasks.parsing.thinking import strip_thinking
+from lmod_train.tasks.parsing.visible import strip_thinking
 from tests.models.chat.plain_reference import plain_reply
 from tests.models.chat.quick import few
 from tests.models.chat.written_once import write_other, write_tiny

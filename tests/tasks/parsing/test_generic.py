@@ -5,7 +5,7 @@ from __future__ import annotations
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import FINDINGS, SIGNS
-from lmod_train.tasks.parsing.generic import is_generic
+from lmod_train.tasks.parsing.stance import is_generic
 from tests.tabled import tabled
 from tests.tasks.parsing.asked import parse
 

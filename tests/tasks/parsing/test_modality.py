@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary.modalities import SEEN
-from lmod_train.tasks.parsing.modality import parse_modality
+from lmod_train.tasks.recognition import parse_modality
 from tests.tabled import tabled
 
 CFP, OCT, SLO = "colour fundus photograph", "optical coherence tomography", "scanning laser ophthalmoscopy"

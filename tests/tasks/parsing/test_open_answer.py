@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lmod_train.core.types import Reply, Unparsed
-from lmod_train.tasks.parsing.open_answer import read_open, read_words
+from lmod_train.tasks.parsing.refusal import read_open, read_words
 from tests.tabled import tabled
 
 

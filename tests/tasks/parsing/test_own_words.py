@@ -7,7 +7,7 @@ import re
 import pytest
 
 from lmod_train.tasks.parsing.option_signs import TEXT, index_of
-from lmod_train.tasks.parsing.own_words import folded, spelled, words_of
+from lmod_train.tasks.parsing.own_choice import folded, spelled, words_of
 from tests.tabled import tabled
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmod_train.core.vocabulary.findings import FINDINGS
-from lmod_train.tasks.parsing.predicate import as_condition
+from lmod_train.tasks.parsing.finding import as_condition
 from tests.tabled import tabled
 from tests.tasks.parsing.asked import parse
 

@@ -23,8 +23,8 @@ from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.regions import parse_regions
-from lmod_train.tasks.parsing.repetition import REPEATS, split_repetition
 from lmod_train.tasks.parsing.stage import parse_stage
+from lmod_train.tasks.parsing.visible import REPEATS, split_repetition
 from tests.growth import growth
 from tests.tabled import tabled
 from tests.tasks.parsing import grids

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmod_train.core.types import Unparsed
-from lmod_train.tasks.parsing.rewriting import expand_coordination, split_contrasts, without_losses, without_parentheses
+from lmod_train.tasks.parsing.clean import expand_coordination, split_contrasts, without_losses, without_parentheses
 from tests.tabled import tabled
 from tests.tasks.parsing.asked import parse
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lmod_train.core.types import Unparsed
-from lmod_train.tasks.parsing.spelling import correct_labels, correct_spelling
+from lmod_train.tasks.parsing.forms import correct_labels, correct_spelling
 from tests.tabled import tabled
 from tests.tasks.parsing.asked import parse
 

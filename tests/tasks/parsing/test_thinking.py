@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.parsing.thinking import strip_thinking, visible_spans
+from lmod_train.tasks.parsing.visible import strip_thinking, visible_spans
 from tests.tabled import tabled
 
 
