@@ -137,7 +137,9 @@ def _number_in_prose(text: str, choices: Sequence[str]) -> str | Unparsed:
 def _of_fields(text: str, starts: Sequence[int], choices: Sequence[str], lettered: bool) -> str | Unparsed:
     """Return the one stage in the fields of the requested format."""
     ends = (_FIELD_END.search(text, start, start + _LONGEST_FIELD) for start in starts)
-    values = [text[start : end.start() if end else start + _LONGEST_FIELD] for start, end in zip(starts, ends, strict=True)]
+    values = [
+        text[start : end.start() if end else start + _LONGEST_FIELD] for start, end in zip(starts, ends, strict=True)
+    ]
     if found := list(dict.fromkeys(n for value in values for n in _in_field(value, lettered))):
         return _decide(found, choices)
     held = [value_at(text, opening.end()) for start in starts if (opening := _OPENING.match(text, start))]
