@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.core.types import Unparsed
-from lmod_train.tasks.parsing.label import labels_in, parse_label
+from lmod_train.tasks.parsing.label import parse_label
 from tests.tabled import tabled
 
 PAIR = ("TRUE", "FALSE")
@@ -33,41 +33,6 @@ THREE = ("correct", "partly correct", "wrong")
 )
 def test_a_label_that_is_stated_is_read(text: str, label: str):
     assert parse_label(text, PAIR) == label
-
-
-@tabled(
-    ("text", "reason"),
-    [
-        ("", "empty"),
-        ("   \n", "empty"),
-        ("TRUE or FALSE", "ambiguous"),
-        ("TRUE\nFALSE", "ambiguous"),
-        ("FALSE, as it is not true that the disc is pale", "ambiguous"),
-        ("The answer says TRUE, so the verdict is\nFALSE", "ambiguous"),
-        ("It is not TRUE", "no_match"),
-        ("Not true.", "no_match"),
-        ("untrue", "no_match"),
-        ("TRUE?", "no_match"),
-        ("TRUE if the left eye is meant", "no_match"),
-        ("I would say it is true", "no_match"),
-        ("The reply asks me to say TRUE here\nwhich I do not.", "no_match"),
-        ("yes", "no_match"),
-        ("不TRUE", "no_match"),
-    ],
-)
-def test_anything_else_is_unjudged_with_its_reason(text: str, reason: str):
-    found = parse_label(text, PAIR)
-    assert isinstance(found, Unparsed)
-    assert found.reason == reason
-
-
-def test_a_label_inside_another_is_not_that_label():
-    assert parse_label("Partly correct.", THREE) == "partly correct"
-    assert parse_label("CORRECT", THREE) == "correct"
-    assert parse_label("incorrect", THREE) == Unparsed("no_match", "incorrect")
-    assert labels_in("partly correct, or correct", THREE) == ["partly correct", "correct"]
-    assert parse_label("对。", ("对", "错")) == "对"
-    assert isinstance(parse_label("不对", ("对", "错")), Unparsed)
 
 
 @given(st.text(max_size=60), st.text(max_size=60))

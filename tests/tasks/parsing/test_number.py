@@ -37,8 +37,3 @@ def test_every_decimal_number_is_read_with_either_sign(number: str, unit: str) -
         for reply in (f"Answer: {written} {unit}", f"{written}{unit}", f'{{"answer": "{written} {unit}"}}'):
             assert parse_number(reply.strip(), unit) == float(number)
         assert number_of(written) == number
-
-
-def test_the_names_of_the_question_announce_its_number() -> None:
-    assert parse_number('{"thickness": 300, "age": 60}', "µm", ("thickness",)) == 300.0
-    assert isinstance(parse_number('{"width": 300, "age": 60}', "µm", ("thickness",)), Unparsed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lmod_train.core.types import Reply, Unparsed
-from lmod_train.tasks.parsing.own_choice import parse_own, parse_several, parse_yes_no
+from lmod_train.tasks.parsing.own_choice import parse_own
 from lmod_train.tasks.parsing.reading import read
 from tests.tabled import tabled
 
@@ -92,22 +92,3 @@ RIM = ("normal", "abnormal")
 )
 def test_a_choice_is_read_by_the_questions_own_words(choices: tuple[str, ...], reply: str, answer: str) -> None:
     assert outcome(choices, reply) == answer
-
-
-def test_synonyms_of_the_user_name_a_choice_and_are_denied_like_it() -> None:
-    synonyms = (("thin", ("verschmälert", "rim loss")), ("intact", ("unremarkable",)))
-    replies = ("Der Randsaum ist verschmaelert.", "rim loss", "unremarkable", "no rim loss", "rim loss or unremarkable")
-    found = [parse_own(reply, ("thin", "intact"), synonyms) for reply in replies]
-    assert found[:3] == ["thin", "thin", "intact"]
-    assert [one.reason for one in found[3:] if isinstance(one, Unparsed)] == ["no_match", "ambiguous"]
-
-
-def test_the_names_of_the_question_announce_an_answer() -> None:
-    reply = '{"rim_status": "thin", "macula": "intact"}'
-    assert parse_own(reply, ("thin", "intact"), (), ("rim status",)) == "thin"
-    assert isinstance(parse_own(reply, ("thin", "intact")), Unparsed)
-
-
-def test_an_empty_text_is_empty_for_every_kind() -> None:
-    for parser in (parse_own, parse_several, parse_yes_no):
-        assert parser(" ", ("yes", "no")) == Unparsed("empty")

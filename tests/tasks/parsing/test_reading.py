@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 import random
 import re
 import string
 from itertools import cycle, product
+from pathlib import Path
 from re._constants import MAXREPEAT
 from re._parser import SubPattern
 from re._parser import parse as parse_pattern
@@ -24,7 +26,6 @@ from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.regions import parse_regions
 from lmod_train.tasks.parsing.stage import parse_stage
-from lmod_train.tasks.parsing.visible import REPEATS, split_repetition
 from tests.growth import growth
 from tests.tabled import tabled
 from tests.tasks.parsing import grids
@@ -40,54 +41,6 @@ PARSERS = [
     (parse_regions, ("optic disc", "optic cup")),
     (parse_option, ("optic disc", "optic cup", "no abnormality", "yes")),
 ]
-
-
-def outcome(text: str, finish: Any = "stop", error: str = "") -> str:
-    answer = read(Reply("id", text, finish, error), parse_choice, POLAR)
-    return f"?{answer.reason}" if isinstance(answer, Unparsed) else str(answer)
-
-
-@tabled(
-    ("text", "finish", "wanted"),
-    [
-        ("GLAUCOMA; Explanation: the cup is", "length", "GLAUCOMA"),
-        ("The image you have provided appears to be a", "length", "?truncated"),
-        ("", "length", "?truncated"),
-        ("", "stop", "?empty"),
-        ("", "content_filter", "?refused"),
-        ("The image you have provided appears to be a", "content_filter", "?refused"),
-        ("GLAUCOMA; Explanation: the", "content_filter", "GLAUCOMA"),
-        ("I will not say GLAUCOMA.", "refusal", "?refused"),
-        ("GLAUCOMA", "refusal", "?refused"),
-        ("</s>", "stop", "?empty"),
-        ("\u200b\ufeff", "stop", "?empty"),
-        ("I'm sorry, I cannot diagnose this as I", "length", "?refused"),
-        ("<think>It might be GLAUCOMA", "length", "?truncated"),
-        ("<think>It is GLAUCOMA.", "stop", "?truncated"),
-        ("<think>It is GLAUCOMA.</think>", "stop", "?empty"),
-        ("<think>It is GLAUCOMA.</think>NON-GLAUCOMA", "stop", "NON-GLAUCOMA"),
-        ("It is GLAUCOMA.</think>NON-GLAUCOMA", "stop", "NON-GLAUCOMA"),
-        ("GLAUCOMA<think>or maybe NON-GLAUCOMA", "length", "GLAUCOMA"),
-        ("◁think▷GLAUCOMA◁/think▷NON-GLAUCOMA", "stop", "NON-GLAUCOMA"),
-        ("◁think▷GLAUCOMA", "stop", "?truncated"),
-        ("[THINK]GLAUCOMA[/THINK]NON-GLAUCOMA", "stop", "NON-GLAUCOMA"),
-        ("<unused94>thought GLAUCOMA<unused95>NON-GLAUCOMA", "stop", "NON-GLAUCOMA"),
-        ("<|channel|>analysis<|message|>GLAUCOMA<|channel|>final<|message|>NON-GLAUCOMA", "stop", "NON-GLAUCOMA"),
-        ("<think>a</think><think>GLAUCOMA</think>NON-GLAUCOMA", "stop", "NON-GLAUCOMA"),
-        ("<thinking>GLAUCOMA</thinking>\n<answer>NON-GLAUCOMA</answer>", "stop", "NON-GLAUCOMA"),
-        ("ＧＬＡＵＣＯＭＡ", "stop", "GLAUCOMA"),
-        ("<b>GLAUCOMA</b><br>Explanation: x", "stop", "GLAUCOMA"),
-        ("&lt;GLAUCOMA&gt;", "stop", "GLAUCOMA"),
-        ("GLAUCOMA<end_of_sentence>", "stop", "GLAUCOMA"),
-        ("glaucoma " * 200, "length", "?repetition"),
-        ("sign sign sign sign sign sign sign sign sign", "length", "?repetition"),
-        ("GLAUCOMA; Explanations: " + "planations: " * 30, "length", "GLAUCOMA"),
-        ("<planations: <planations: " + "planations: " * 30, "stop", "?repetition"),
-        ("青光青光青光青光青光青光青光青光青光", "length", "?repetition"),
-    ],
-)
-def test_endings(text: str, finish: str, wanted: str) -> None:
-    assert outcome(text, finish) == wanted
 
 
 TWO_ANSWERS = {
@@ -129,56 +82,9 @@ def test_an_announced_correction_replaces_the_answer_with_any_text_between(ask: 
         assert parse(ask, text) == wanted, text
 
 
-@tabled("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
-@tabled("doubt", ["", " I cannot decide.", " I can't make up my mind.", " 我无法判断。"])
-@tabled("join", ["; {b}.", " or {b}.", ". Or rather {b}?", "\n{b}\n"])
-def test_two_answers_without_a_correction_are_unparsed(join: str, doubt: str, ask: str) -> None:
-    for (first, _), (second, _) in (TWO_ANSWERS[ask], TWO_ANSWERS[ask][::-1]):
-        read_as = parse(ask, first + join.format(b=second) + doubt)
-        assert isinstance(read_as, Unparsed), first + join.format(b=second)
-        assert read_as.reason == "ambiguous" or "rather" in join, first + join.format(b=second) + doubt
-
-
-@tabled("ask", [ask for ask in TWO_ANSWERS if "anatomy" not in ask])
-def test_two_explained_answers_are_unparsed(ask: str) -> None:
-    (first, _), (second, _) = TWO_ANSWERS[ask]
-    for label in ("Explanation", "Explanations", "Reason"):
-        text = f"{first}; {label}: as seen.\n{second}; {label}: as seen."
-        assert isinstance(parse(ask, text), Unparsed), text
-
-
 @pytest.mark.parametrize(("text", "finish", "error"), [("", "error", "HTTP 500"), ("GLAUCOMA", "stop", "late error")])
 def test_an_error_is_failed_whatever_text_came_with_it(text: str, finish: str, error: str) -> None:
     assert read(Reply("id", text, finish, error), parse_choice, POLAR) == Unparsed("failed", error)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("count", [REPEATS - 1, REPEATS])
-def test_a_loop_begins_at_the_measured_count(count: int) -> None:
-    assert split_repetition("It is a thin rim. " * count)[1] is (count == REPEATS)
-
-
-LOOPED = ["rim", "disc", "cup", "vein", "macula", "fovea", "artery", "drusen", "scar"]
-
-
-@tabled("unit", range(1, 10))
-def test_a_loop_has_units_of_up_to_eight_words(unit: int) -> None:
-    text = "The image shows: "
-    looped = " ".join(LOOPED[:unit]) + ". "
-    whole = text + looped * 12
-    assert split_repetition(whole) == ((text, True) if unit <= 8 else (whole, False))
-    assert split_repetition(text + looped * 8)[1] is (unit <= 8)
-    assert split_repetition(text + looped * 7) == (text + looped * 7, False)
-
-
-def test_text_ends_before_the_first_of_several_loops() -> None:
-    for first, second in (
-        ("rim disc cup. ", "vein. "),
-        ("vein. ", "rim disc cup. "),
-        ("rim. ", "见见见"),
-        ("见见见", "rim. "),
-    ):
-        text = f"Seen: {first * 9}and {second * 9}"
-        assert split_repetition(text) == ("Seen: ", True), text
 
 
 _PIECES = st.sampled_from(
@@ -214,7 +120,7 @@ PATTERNS = {
     for name, pattern in vars(module).items()
     if isinstance(pattern, re.Pattern)
 }
-CHECKED = {"repetition._SPACELESS", "clean._RUN"}  # what is unbounded repeats what matched, and is behind the place
+CHECKED = {"visible._SPACELESS", "clean._RUN"}  # what is unbounded repeats what matched, and is behind the place
 
 
 def unbounded(tree: Any) -> bool:
@@ -241,126 +147,7 @@ def test_no_pattern_repeats_without_a_bound(name: str) -> None:
     assert not re.search(r"\{\d+, \d+\}", PATTERNS[name].pattern)  # braces that an f-string took for its own
 
 
-UNITS = [
-    *(c for c in string.punctuation + " \n"),
-    "a",
-    "no ",
-    "no, ",
-    "not ",
-    "Yes/no, ",
-    "glaucoma, cataract; ",
-    "glaucoma ",
-    "Glaucoma: ",
-    "drusen - ",
-    "GLAUCOMA: no glaucoma, ",
-    "Region ID: 1; Type: ",
-    "Region ID: 1 and ",
-    "1 - a",
-    "1, ",
-    "<think>",
-    "Diagnosis: ",
-    "stage ",
-    "Stage: 2 ",
-    "R2 ",
-    "non-",
-    "the ",
-    "cannot ",
-    "未见",
-    "是",
-    "青光眼",
-    "青光眼：",
-    "2级",
-    "yes/",
-    "Final answer: ",
-    "The answer is ",
-    "wait ",
-    "i ",
-    "Sex: ",
-    "male ",
-    "Age Group: 3; ",
-    "30-39 ",
-    "over 80, ",
-    "group 3 ",
-    "\\boxed{",
-    "&lt;",
-    "<b>",
-    "~~",
-    "macula is ",
-    "is ",
-    "explanation",
-    "I am unable to ",
-    "consult a ",
-    "xy: TRUE ",
-    "diabetic or ",
-    "diabetic, hypertensive/",
-    "mild NPDR ",
-    "moderate to ",
-    "drusen or AMD ",
-    "based on , ",
-    "between stage 2 and ",
-    "in glaucoma, ",
-    "a normal eye with ",
-    "the macula that is not ",
-    "not call the ",
-    "异常的不是",
-    "第1个框为",
-    "框1和",
-    ". Or rather ",
-    "GLAUCOMA: 7 ",
-    "no image ",
-    "not say that no ",
-    "there is, however, ",
-    "I first thought ",
-    "not glaucoma but ",
-    "not free of the ",
-    "- no healthy rim ",
-    "Diagnosi: glaucmoa\n",
-    "AMD TRUE? ",
-    "#1 iris, ",
-    "grade this eye as ",
-    "0 means no retinopathy, ",
-    "Normal: the macula and ",
-    "an eye with ",
-    "patient's sex ",
-    "the stage of the hole in ",
-    "my mother has glaucoma ",
-    "最初认为",
-    "不是视盘，而是",
-    "1 (optic disc), ",
-    "2-3期",
-    "had the cup been ",
-    "the age group of this patient is ",
-    "not in this eye ",
-    "either glaucoma or ",
-    "with a cup it would be ",
-    "the screener said ",
-    "what looks like ",
-    "male rather than female ",
-    "与其说是男性，",
-    "glaucoma: no evidence of it, ",
-    "not see anything abnormal about the ",
-    "vessels of this fundus ",
-    "glaucoma because of ",
-    "| Stage | Why |\n|---|---|\n",
-    "| a ",
-    "a; Why: b\n",
-    "region 1 (optic disc ",
-    "everything about ",
-    "male patients a ",
-    "Sex: M, ",
-    "A or ",
-    "A, B and ",
-    "the answer is A, ",
-    "option ",
-    "a: ",
-    "A: no\n",
-    "A. superior or ",
-    "superior temporal or ",
-    "is likely the ",
-    "选A或",
-    "Confidence: 8",
-    "confidence ",
-]
+UNITS = [*string.punctuation, " ", "\n", *json.loads((Path(__file__).parent / "hostile.json").read_text("utf-8"))]
 SIZE = 4_000
 READ_BY = ("glaucoma", "conditions abnormal macula", "icdr", "sex", "age_group", "anatomy SS", "option al")
 """Questions that every parser has one of."""

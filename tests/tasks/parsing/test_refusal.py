@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.parsing.refusal import declines, is_refusal
 from tests.tabled import tabled
 from tests.tasks.parsing.asked import ASKS, parse
 from tests.tasks.parsing.test_option import outcome
-
-
-@tabled(
-    "text",
-    [
-        "I'm sorry, I can't provide a medical diagnosis.",
-        "I am not able to provide a diagnosis.",
-        "Please consult an ophthalmologist.",
-        "我无法提供医疗诊断。",
-    ],
-)
-def test_refusals(text: str):
-    assert is_refusal(text)
-
 
 CANNOT = ("I cannot", "I can't", "I am unable to", "I'm not able to", "It is not possible to", "I would rather not")
 DO = ("comment on this image", "give an opinion on it", "judge this picture", "assess it", "make a diagnosis")
@@ -42,11 +27,6 @@ def test_every_task_reads_a_refusal_as_refused(ask: str) -> None:
     assert {text: answer for text, answer in read.items() if getattr(answer, "reason", "") != "refused"} == {}
 
 
-@tabled("text", ["GLAUCOMA", "DISEASE: normal", "The optic disc looks abnormal.", "青光眼", ""])
-def test_answers_are_not_refusals(text: str):
-    assert not is_refusal(text)
-
-
 CARE = ("observe", "review in 12 months", "refer to an eye specialist", "treat now")
 
 
@@ -65,8 +45,3 @@ CARE = ("observe", "review in 12 months", "refer to an eye specialist", "treat n
 )
 def test_an_option_that_reads_like_a_refusal_is_none(text: str, wanted: str) -> None:
     assert outcome(text, CARE) == wanted
-
-
-def test_only_words_that_no_choice_has_decline() -> None:
-    assert declines("See a doctor", ("observe", "treat")) and not declines("See a doctor", CARE)
-    assert declines("I cannot diagnose it. See a doctor", CARE) and not declines("", CARE)

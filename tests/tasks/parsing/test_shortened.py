@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.tasks.parsing.option_signs import in_full, plain
+from lmod_train.tasks.parsing.option_signs import in_full
 from tests.growth import growth
 from tests.tabled import tabled
 from tests.tasks.parsing.test_option import outcome
@@ -37,12 +37,6 @@ def test_a_second_first_word_is_a_second_option(text: str) -> None:
 def test_numbers_in_front_of_a_shared_word(text: str) -> None:
     assert outcome(text, ("1级", "2级", "3级")) in ("?ambiguous", "?no_match")
     assert outcome("2级", ("1级", "2级", "3级")) == "B"
-
-
-def test_options_without_shared_words_change_nothing() -> None:
-    text = "cup 2 or disc 3, vitreous ix"
-    assert in_full(text, ("cup", "disc", "vitreous", "")) == text
-    assert plain(" Cotton-wool_spots. ") == "cotton wool spots"
 
 
 def test_shortened_names_are_found_in_linear_time() -> None:

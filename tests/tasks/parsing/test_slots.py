@@ -11,7 +11,6 @@ from lmod_train.core.vocabulary.findings import Finding
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.finding import parse_finding
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.parsing.slots import slot_after, value_at
 from tests.tabled import tabled
 from tests.tasks.parsing import grids
 
@@ -294,10 +293,3 @@ def test_denying_a_subtype_does_not_deny_the_disease() -> None:
     assert outcome(retinopathy, "NPDR. No PDR.") == "yes"
     assert outcome(retinopathy, "There is no proliferative diabetic retinopathy.") == "no_match"
     assert outcome(retinopathy, "非增殖期糖尿病视网膜病变") == "yes"
-
-
-def test_ends_of_values() -> None:
-    assert value_at("no signs of bleeding", 0) is None
-    assert value_at("now", 0) is None
-    assert slot_after("X: 0.3", 1) is None
-    assert value_at("TRUE/FALSE", 0) == (("yes", "no"), 10)

@@ -10,8 +10,6 @@ from itertools import islice
 
 import pytest
 
-from lmod_train.tasks.parsing.structure import PLACE, decode
-from tests.tabled import tabled
 from tests.tasks.parsing import structured
 from tests.tasks.parsing.neutral import CHANGES
 from tests.tasks.parsing.test_blind import ATTACKS, BLIND, agrees, found, is_unread
@@ -110,52 +108,3 @@ def test_sixty_thousand_neutral_changes() -> None:
     assert count > 60_000
     assert len(other) <= 3, other
     assert len(unread) <= 0.005 * count
-
-
-@tabled(
-    ("text", "slots"),
-    [
-        ('{"a": "x", "condition": "AMD", "present": false}', [("a", "x"), ("AMD", "false")]),
-        ('[{"condition": "AMD", "present": 0}, {"condition": "DR", "present": 1}]', [("AMD", "0"), ("DR", "1")]),
-        (
-            '{"scar": {"present": true}, "drusen": {"present": false}}',
-            [("scar", "true"), ("drusen", "false")],
-        ),
-        ('{"labels": ["AMD", "DR"], "values": [0, 1]}', [("AMD", "0"), ("DR", "1")]),
-        ('{"answer": "A", "correct": false}', []),
-        ('{"answer": "A", "revised_answer": "B"}', [("revised_answer", "B")]),
-        ('{"present": true, "present": false}', [("present", "true"), ("present", "false")]),
-        ('{"present": true, "why": "the reply was cut', [("present", "true")]),
-        ('{"present": tru', []),
-        ("<a>x</a><condition>AMD</condition>\n<present>no</present>", [("AMD", "no")]),
-        ("<finding name='AMD'>no</finding><finding name='DR'>yes</finding>", [("AMD", "no"), ("DR", "yes")]),
-        ("| Finding | Yes | No |\n|---|---|---|\n| AMD | | ✓ |\n| DR | ✓ | |", [("AMD", "No"), ("DR", "Yes")]),
-        ("Condition: AMD; Present: No\nCondition: DR; Present: Yes", [("AMD", "No"), ("DR", "Yes")]),
-        ("### AMD\nPresent: no\n\n### DR\nPresent: yes", [("AMD", "no"), ("DR", "yes")]),
-        ("- [ ] A\n- [ ] B", [("", "?")]),
-        ("- [x] A\n- [x] B", [("", "?")]),
-        ("❌ TRUE", [("", "?")]),
-        ("AMD ❌\nDR ✅", [("", "DR"), ("AMD", "✗")]),
-        ("The macula is flat, and the vessels are normal.", []),
-        ("", []),
-    ],
-)
-def test_slots(text: str, slots: list[tuple[str, str]]) -> None:
-    assert sorted((slot.name, slot.value) for slot in decode(text).slots) == sorted(slots)
-
-
-def test_what_is_consumed_leaves_a_sign_in_the_prose() -> None:
-    decoded = decode('Here: {"AMD": true}. Second: {"DR": false}; end')
-    assert decoded.prose().split() == ["Here:", PLACE, ".", "Second:", PLACE, ";", "end"]
-    assert [decoded.place_of(slot) for slot in decoded.slots] == [0, 1]
-
-
-def test_extra_keys_stand_beside_the_answer() -> None:
-    (slot,) = decode('{"condition": "AMD", "present": false, "confidence": 0.9, "explanation": "flat"}').slots
-    assert slot.extra == {"confidence": "0.9", "explanation": "flat"}
-
-
-@tabled("lead", ["Example: ", "The format is ", "If it were there I would answer ", "It is not true that "])
-def test_a_quoted_object_is_no_answer(lead: str) -> None:
-    assert decode(lead + '{"AMD": true}').slots == ()
-    assert decode('So: {"AMD": true}').slots != ()

@@ -6,11 +6,9 @@ import random
 
 import pytest
 
-from lmod_train.core.types import Unparsed
 from lmod_train.tasks.parsing.verdict import parse_verdict
 from tests.growth import growth
-from tests.tabled import tabled
-from tests.tasks.parsing.bilingual import CHOICES, labelled, measured, outcome, precision_and_recall
+from tests.tasks.parsing.bilingual import labelled, measured, outcome, precision_and_recall
 from tests.tasks.parsing.test_reading import hostile, mutated
 
 
@@ -31,53 +29,6 @@ def test_labelled_replies_are_read_as_labelled(half: str) -> None:
     assert read == right == answers
 
 
-@tabled(
-    ("text", "wanted"),
-    [
-        ("True. There is no haemorrhage.", "True"),
-        ("No haemorrhage is seen, so the statement is false.", "False"),
-        ("No haemorrhage is seen.", "?no_match"),
-        ("A true aneurysm is seen in the right eye", "?no_match"),
-        ("The correct answer is glaucoma", "?no_match"),
-        ("The correct answer is False", "False"),
-        ("It is not an incorrect statement.", "True"),
-        ("I doubt it, but it might be true", "?no_match"),
-        ("True and False", "?ambiguous"),
-        ("True. Sorry, False.", "?ambiguous"),
-        ("Is it true? No.", "False"),
-        ("the text is inconsistent with the image", "False"),
-        ("❌", "False"),
-        ("", "?empty"),
-    ],
-)
-def test_english_replies(text: str, wanted: str) -> None:
-    assert outcome("true_false", text) == wanted
-
-
-@tabled(
-    ("text", "wanted"),
-    [
-        ("图中没有出血，因此描述有误。", "错"),
-        ("对。图中的病变不是错构瘤。", "对"),
-        ("晶状体错位", "?no_match"),
-        ("双眼对称，符合正常眼底", "?no_match"),
-        ("该文本不符合图片内容", "错"),
-        ("并没有错", "对"),
-        ("对，也不对", "?ambiguous"),
-        ("这是对的吗？", "?no_match"),
-        ("×", "错"),
-        ("無法判斷", "?refused"),
-    ],
-)
-def test_chinese_replies(text: str, wanted: str) -> None:
-    assert outcome("dui_cuo", text) == wanted
-
-
-@pytest.mark.parametrize("asked", ["true_false", "dui_cuo"])
-def test_every_choice_is_read_as_itself(asked: str) -> None:
-    assert [outcome(asked, choice) for choice in CHOICES[asked]] == list(CHOICES[asked])
-
-
 def test_mutated_replies_never_raise() -> None:
     chance = random.Random(0)
     for _ in range(250):
@@ -92,7 +43,3 @@ OTHERS = ["true ", "not ", "对", "是", "不", '"', "'", "(", "描述", ", ", "
 def test_adversarial_text_is_read_in_linear_time(unit: str) -> None:
     texts = {size: hostile(unit, size) for size in (1_000, 8_000)}
     assert growth(lambda size: [parse_verdict(text, ("True", "False")) for text in texts[size]], 1_000) < 2.5
-
-
-def test_a_verdict_far_from_its_subject_is_none() -> None:
-    assert isinstance(parse_verdict("the statement " + "x " * 300 + "is seen true", ("True", "False")), str | Unparsed)

@@ -37,13 +37,6 @@ def prose(size: int) -> str:
     return " ".join(chance.choices(words, k=size // 5))
 
 
-def test_thinking_and_loops_are_left_out() -> None:
-    found = visible_text("<think>A</think>" + "so " * 30)
-    assert (found.sound, found.looped, found.closed) == ("", True, True)
-    assert not visible_text("<think>A").closed
-    assert visible_text("").text == ""
-
-
 def test_a_short_reply_is_read_whole() -> None:
     assert visible_text(prose(LONGEST // 2)).text.count("\n...") == 0
 
