@@ -98,7 +98,6 @@ TESTED_ELSEWHERE = {
     "models/chat/family/": "loaded by name; tests/models/chat holds the facts of each against its network",
     "models/chat/layouts/": "loaded by name; tests/models/chat/conversion compares logits with an original of each",
     "report/published.py": "what sections ask an extension for; tests/extensions/papers fills it",
-    "tasks/parsing/severity.py": "a part of the parser of stages; tests/tasks/test_staging.py has its replies",
 }
 """File or folder that no test of its folder imports, and what tests it."""
 

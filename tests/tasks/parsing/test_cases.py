@@ -1,8 +1,8 @@
 """Functions that read replies, called with texts: `cases.jsonl` has a row for each call, and what it is about.
 
-Of a row, `call` is a function of a module of `lmod_train.tasks.parsing`, ``asked`` a task of `tests.tasks.parsing.asked`,
-and ``bilingual`` a question of OphthalWeChat; `args` and `with` are its arguments, and `is` what it returns, ``{"?":
-reason}`` without an answer.
+Of a row, `call` is a function of a module of `lmod_train.tasks.parsing`, ``asked`` a task of
+`tests.tasks.parsing.asked`, ``bilingual`` a question of OphthalWeChat; `args` and `with` are its arguments, and `is` is
+what it returns, ``{"?": reason}`` without an answer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import re
 from collections import defaultdict
 from dataclasses import fields, is_dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,33 @@ import pytest
 
 from lmod_train.core.types import Reply, Unparsed
 from lmod_train.core.vocabulary.findings import FINDINGS, Finding
+from lmod_train.tasks.parsing import (
+    age_group,
+    bare_choice,
+    choice,
+    clean,
+    confidence,
+    finding,
+    forms,
+    keys,
+    label,
+    layouts,
+    normalise,
+    number,
+    option,
+    option_signs,
+    own_choice,
+    reading,
+    refusal,
+    regions,
+    sex,
+    slots,
+    stage,
+    stance,
+    structure,
+    verdict,
+    visible,
+)
 from tests.tasks.parsing import asked, bilingual
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases.jsonl").read_text("utf-8").splitlines()]
@@ -27,10 +53,42 @@ for row in ROWS:
     BY_SUBJECT[row["about"].partition(":")[0]].append(row)
 
 
+MODULES = (
+   
+    
+        age_group,
+        bare_choice,
+        choice,
+        clean,
+        confidence,
+        finding,
+        forms,
+        keys,
+        label,
+        layouts,
+        normalise,
+        number,
+        option,
+        option_signs,
+        own_choice,
+        reading,
+        refusal,
+        regions,
+        sex,
+        slots,
+        stage,
+        stance,
+        structure,
+        verdict,
+        visible,
+    ,
+)  # fmt: skip
+
+
 def function(name: str) -> Any:
     module, _, attribute = name.rpartition(".")
     own = {"asked": asked.parse, "bilingual": bilingual.outcome}
-    return own.get(name) or getattr(import_module(f"lmod_train.tasks.parsing.{module}"), attribute)
+    return own.get(name) or getattr(next(m for m in MODULES if m.__name__.endswith(f".{module}")), attribute)
 
 
 def argument(value: Any) -> Any:
