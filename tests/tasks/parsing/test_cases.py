@@ -54,34 +54,9 @@ for row in ROWS:
 
 
 MODULES = (
-   
-    
-        age_group,
-        bare_choice,
-        choice,
-        clean,
-        confidence,
-        finding,
-        forms,
-        keys,
-        label,
-        layouts,
-        normalise,
-        number,
-        option,
-        option_signs,
-        own_choice,
-        reading,
-        refusal,
-        regions,
-        sex,
-        slots,
-        stage,
-        stance,
-        structure,
-        verdict,
-        visible,
-    ,
+    age_group, bare_choice, choice, clean, confidence, finding, forms, keys, label, layouts, normalise,
+    number, option, option_signs, own_choice, reading, refusal, regions, sex, slots, stage, stance, structure,
+    verdict, visible,
 )  # fmt: skip
 
 
