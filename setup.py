@@ -16,6 +16,7 @@ setup(
         "lmod_train.models.vision": ["*.yaml"],
         "lmod_train.models.chat": ["small_base/*", "templates/*.jinja"],
         "lmod_train.core.vocabulary": ["*.toml"],
+        "lmod_train.data.formats": ["*.html"],
         "lmod_train.tasks.failures": ["measured.csv"],
         "lmod_train.report": ["*.yaml", "sections/*.yaml", "writers/page_files/*"],
         **{package: ["*.csv", "*.yaml", "*.json", "configs/*.yaml", "configs/*/*.yaml"] for package in EXTENSIONS},

@@ -106,15 +106,13 @@ def import_(
     import re
 
     from lmod_train.core.lock import locked
-    from lmod_train.data.formats.conversations import Origin, import_conversations
+    from lmod_train.data.formats.conversations import Conversations, import_conversations
 
     source = name or re.sub(r"\W|^(?=\d)", "_", file.stem)
     with locked(out, "--out"):
         manifest = import_conversations(
-            file,
-            images,
+            Conversations(file, images, source, licence, redistributable, modality, language, patient),
             out,
-            Origin(source, licence, redistributable, modality, language, patient),
             ratios=ratios,
             longest_side=longest_side,
             seed=seed,

@@ -27,6 +27,7 @@ PUT_IN = {
     "core/errors.py: VALUE VALUE": "--data.tasks glaucoma",
     "cli/shipped.py: VALUE VALUE": "--data.tasks glaucoma,four_way",
     "extensions/table/places.py: VALUE VALUE": "--images PHOTOS",
+    "extensions/drafting/commands.py: VALUE VALUE": "--kinds open_question",
     "models/chat/tower_features.py: --VALUE DIR": "--run DIR",
     "cli/series.py: VALUE 5": "--seeds 5",
     "cli/series.py: python -m lmod_train fit --config CONFIG VALUE N --run FIT":

@@ -8,4 +8,4 @@ from lmod_train.cli import phantoms
 def drawn_folders() -> dict[str, str]:
     """Return name -> module of every source that can be drawn, by the package or here."""
     here = {file.stem: f"{__name__}.{file.stem}" for file in Path(__file__).parent.glob("[a-z]*.py")}
-    return phantoms.drawn_folders() | {name: module for name, module in here.items() if name != "roboflow"}
+    return {name: module for name, module in here.items() if name != "roboflow"} | phantoms.drawn_folders()

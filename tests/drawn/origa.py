@@ -45,9 +45,9 @@ class _Take:
         return (*self.masks, self.photograph)
 
 
-def eyes(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
+def eyes(n: int, seed: int) -> list[tuple[str, Eye]]:
     """Return number and eye of each of `n` phantoms; numbers run from ``001`` and do not depend on the label."""
-    sick = np.arange(n) < round(prevalence * n)
+    sick = np.arange(n) < round(n / 2)
     np.random.default_rng([seed, n]).shuffle(sick)
     return [
         (f"{i + 1:03d}", draw_eye(eye_seed(_SOURCE, seed, i), "glaucoma" if ill else "normal"))
@@ -55,10 +55,10 @@ def eyes(n: int, seed: int, prevalence: float = 0.5) -> list[tuple[str, Eye]]:
     ]
 
 
-def truths(n: int, seed: int, size: int = 384, layout: Layout = "kaggle", prevalence: float = 0.5) -> list[Truth]:
+def truths(n: int, seed: int, size: int = 384, layout: Layout = "kaggle") -> list[Truth]:
     """Return the truth of each phantom that `write` draws with the same options."""
     found = []
-    for number, eye in eyes(n, seed, prevalence):
+    for number, eye in eyes(n, seed):
         frame = _frame(eye, size)
         masks = {"optic disc": disc_mask(eye, frame.side), "optic cup": cup_mask(eye, frame.side)}
         found.append(
@@ -73,19 +73,11 @@ def truths(n: int, seed: int, size: int = 384, layout: Layout = "kaggle", preval
     return found
 
 
-def write(
-    out: Path,
-    n: int,
-    seed: int,
-    size: int = 384,
-    layout: Layout = "kaggle",
-    prevalence: float = 0.5,
-    workers: int = 2,
-) -> None:
+def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "kaggle", workers: int = 2) -> None:
     """Draw `n` phantoms with masks and tables below ``out/ORIGA`` or ``out/glaucoma-detection``."""
-    drawn = eyes(n, seed, prevalence)
+    drawn = eyes(n, seed)
     root = Path(out) / ("glaucoma-detection" if layout == "detection" else "ORIGA")
-    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout, "prevalence": prevalence})
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout})
     base = root / "ORIGA" / "ORIGA" if layout == "detection" else root
     annotations = _ANNOTATIONS + ("-done-by-doctors-eg-ground-truth" if layout == "original" else "")
     takes = []

@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -271,32 +271,9 @@ def _file(name: str, images: Path) -> Path:
     return images / path.relative_to(root)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """What an imported file does not state, and its user must.
-
-    Attributes:
-        name: Of the source in records; letters, digits and underscores.
-        licence: Under which images and words came.
-        redistributable: Whether they may be passed on; `export` refuses otherwise.
-        modality: Word of `lmod_train.core.vocabulary.modalities`; empty where it is another or mixed.
-        language: ISO 639-1 code of the words.
-        patient: Field of an item with the patient; empty for none.
-    """
-
-    name: str
-    licence: str = "not stated"
-    redistributable: bool = False
-    modality: str = ""
-    language: str = "en"
-    patient: str = ""
-
-
 def import_conversations(
-    file: Path,
-    images: Path,
+    source: Conversations,
     out: Path,
-    origin: Origin,
     *,
     ratios: Sequence[float] = (0.8, 0.15, 0.05),
     longest_side: int | None = 1024,
@@ -312,10 +289,8 @@ def import_conversations(
     same file, images and arguments give the same bytes but for the manifest's `command` and `root`.
 
     Args:
-        file: ``.json`` or ``.jsonl``.
-        images: Folder that its image paths are relative to.
+        source: The file, and what it does not state.
         out: New or empty folder, or one begun by an earlier start.
-        origin: What the file does not state.
         ratios: Shares of train, val and test.
         longest_side: Pixels of the curated images' longer side; never enlarged; None keeps originals.
         seed: Of the splits.
@@ -333,11 +308,10 @@ def import_conversations(
     if longest_side is not None and longest_side < 1:
         expected = "at least 1 pixel, or null for originals"
         raise BadArgument("--longest_side", longest_side, expected, "leave it out: 1024")
-    source = Conversations(file, images, **asdict(origin))
     source.verify()
     manifest = curate(
         [source],
-        [task(origin.language) for task in TURNS],
+        [task(source.language) for task in TURNS],
         out,
         protocol=Conversation.name,
         seed=seed,
@@ -349,5 +323,7 @@ def import_conversations(
     )
     if not any(manifest["counts"].values()):
         cure = f"look into {out / 'dropped.csv'}, correct the file and name another folder with `--out DIR`"
-        raise BadArgument("file", str(file), f"a conversation that can be used (left out: {manifest['dropped']})", cure)
+        raise BadArgument(
+            "file", str(source.file), f"a conversation that can be used (left out: {manifest['dropped']})", cure
+        )
     return manifest

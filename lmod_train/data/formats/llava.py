@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from lmod_train.data.formats.folder import ExportFolder, exported_id
 from lmod_train.data.formats.selection import Selection
-from lmod_train.data.formats.turns import Conversation, conversations, problem_of, text_of
+from lmod_train.data.formats.turns import Conversation, text_of, written
 
 EMBEDS = False
 """Images lie beside the file."""
@@ -29,15 +29,10 @@ def write(selection: Selection, folder: ExportFolder) -> None:
             for split in selection.splits
         }
         begun: set[str] = set()
-        for conversation in conversations(selection):
-            problem = problem_of(conversation, system=False)
-            if problem is not None:
-                folder.leave_out(conversation.record, *problem)
-                continue
+        for conversation in written(selection, folder, system=False):
             split: str = conversation.record.split
             _append(files[split], item_of(conversation, folder.place(conversation.record)), first=split not in begun)
             begun.add(split)
-            folder.written += 1
         for split, file in files.items():
             file.write("\n]\n" if split in begun else "[]\n")
     folder.describe("Conversations for LLaVA", _how(selection, folder))

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment
 
@@ -26,6 +28,7 @@ from lmod_train.tasks.prompt import question_text
 
 COLUMNS = ("id", "image", "region", "question", "choices", "answer", "comment")
 OPTION = "--blank"
+PAGE = Path(__file__).with_name("sheet.html")
 
 LETTERS = "bcdfghjklmnpqrstvwxz"
 """Of codes: without digits and vowels, as spreadsheets turn ``1e5`` into a number and ``dec-1`` into a date."""
@@ -165,17 +168,13 @@ def write_blank(sheet: ReadingSheet, path: Path) -> Path:
     check_unfilled(path, content, OPTION)
     complete = path.exists() and folder.is_dir() and not is_empty(folder)
     if not complete:
-        _refuse_files(folder)
+        if folder.exists() and not (folder.is_dir() and is_empty(folder)):
+            cure = "name another file, or delete this folder if it is of an interrupted command"
+            raise BadArgument(OPTION, str(folder), "a new or empty folder for the images beside the table", cure)
         with new_folder(folder, OPTION) as beside:
             _write_images(sheet, names, beside)
     write_table(path, content, OPTION)
     return folder
-
-
-def _refuse_files(folder: Path) -> None:
-    if folder.exists() and not (folder.is_dir() and is_empty(folder)):
-        cure = "name another file, or delete this folder if it is of an interrupted command"
-        raise BadArgument(OPTION, str(folder), "a new or empty folder for the images beside the table", cure)
 
 
 def _write_images(sheet: ReadingSheet, names: Mapping[str, str], folder: Path) -> None:
@@ -185,7 +184,17 @@ def _write_images(sheet: ReadingSheet, names: Mapping[str, str], folder: Path) -
         (folder / "images" / name).write_bytes(images.bytes(image))
     if sheet.stays:
         (folder / "NOTICE").write_text(NOTICE + licence_table(sheet.licences) + "\n", encoding="utf-8")
-    (folder / "index.html").write_text(page(list(_questions(sheet, names)), sheet.stays), encoding="utf-8")
+    asked = [
+        {
+            "id": code_of(r),
+            "images": [names[image] for image in r.image],
+            "question": question_text(r.messages),
+            "choices": r.choices,
+            "regions": sorted(region.id for region in r.regions),
+        }
+        for r in sheet.records
+    ]
+    (folder / "index.html").write_text(page(asked, sheet.stays), encoding="utf-8")
 
 
 def rows_of(records: Sequence[Record], names: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
@@ -193,94 +202,18 @@ def rows_of(records: Sequence[Record], names: Mapping[str, str]) -> Iterator[tup
     for record in records:
         shown = "; ".join(names[image] for image in record.image)
         question = " ".join(question_text(record.messages).split())
-        for region in _regions(record):
-            yield code_of(record), shown, region, question, " | ".join(record.choices), "", ""
+        for region in sorted(r.id for r in record.regions) or [""]:
+            yield code_of(record), shown, str(region), question, " | ".join(record.choices), "", ""
 
 
-def _regions(record: Record) -> list[str]:
-    return [str(number) for number in sorted(r.id for r in record.regions)] or [""]
-
-
-def _questions(sheet: ReadingSheet, names: Mapping[str, str]) -> Iterator[Asked]:
-    for r in sheet.records:
-        shown = tuple(names[image] for image in r.image)
-        yield Asked(code_of(r), shown, question_text(r.messages), r.choices, tuple(filter(None, _regions(r))))
-
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Images and questions</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src 'self' file:; style-src 'unsafe-inline'">
-<style>
-body { font: 16px/1.5 sans-serif; color: #1a1a1a; background: #fff; max-width: 64rem;
-  margin: 1rem auto; padding: 0 1rem }
-section { border-top: 1px solid #999; padding: 1rem 0 }
-img { max-width: 100%; height: auto; display: block; margin-bottom: .5rem }
-code { font-size: 1.1em; user-select: all } .notice { border: 3px solid #D55E00; padding: .6rem 1rem }
-p.question { white-space: pre-wrap; overflow-wrap: anywhere }
-</style></head><body>
-<h1>Images and questions</h1>
-{% if stays %}
-<p class="notice">These images must not be passed on; see the file NOTICE beside this page.</p>
-{% endif %}
-<p>{{ count }} questions. Write each answer in the column <b>answer</b> of the table, in the row of the question's id.
-Use one of the choices where there are any.</p>
-<main>
-{% for images, questions in groups %}
-<section aria-label="{{ images | join(', ') or 'no image' }}">
-{% for image in images %}
-<img src="images/{{ image }}" alt="image {{ image }}" loading="lazy"><p>{{ image }}</p>
-{% else %}
-<p>No image.</p>
-{% endfor %}
-{% for q in questions %}
-<article><h2><code>{{ q.id }}</code></h2><p class="question">{{ q.question }}</p>
-{% if q.choices %}
-<p>Choices: <b>{{ q.choices | join(" | ") }}</b></p>
-{% endif %}
-{% if q.regions %}
-<p>One row for each of the regions {{ q.regions | join(", ") }}.</p>
-{% endif %}
-</article>
-{% endfor %}
-</section>
-{% endfor %}
-</main></body></html>
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question as a person sees it.
-
-    Attributes:
-        id: Its code in the table.
-        images: Names of its images in the sheet's folder.
-        question: The words of the prompt.
-        choices: Answers to choose from; empty for free text.
-        regions: Numbers of the regions to name; empty if it asks about none.
-    """
-
-    id: str
-    images: tuple[str, ...]
-    question: str
-    choices: tuple[str, ...]
-    regions: tuple[str, ...]
-
-
-def page(questions: Sequence[Asked], stays: bool) -> str:
+def page(questions: Sequence[Mapping[str, Any]], stays: bool) -> str:
     """Return the page as HTML without scripts; questions about the same images in a row stand together.
 
     Args:
-        questions: In the order of the table.
+        questions: id, images, question, choices and regions of each, in the order of the table.
         stays: Whether the images must not be passed on, which the page then states.
     """
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(PAGE)
-    return template.render(groups=list(_groups(questions)), count=len(questions), stays=stays)
-
-
-def _groups(questions: Sequence[Asked]) -> Iterator[tuple[tuple[str, ...], list[Asked]]]:
-    for images, several in groupby(questions, key=lambda q: q.images):
-        yield images, list(several)
+    groups = [(images, list(several)) for images, several in groupby(questions, key=itemgetter("images"))]
+    template = environment.from_string(PAGE.read_text(encoding="utf-8"))
+    return template.render(groups=groups, count=len(questions), stays=stays)

@@ -13,7 +13,7 @@ from typing import Any
 
 from lmod_train.data.formats.folder import ExportFolder, exported_id
 from lmod_train.data.formats.selection import Selection
-from lmod_train.data.formats.turns import Conversation, conversations, problem_of, text_of
+from lmod_train.data.formats.turns import Conversation, text_of, written
 
 EMBEDS = False
 """Images lie beside the file."""
@@ -26,14 +26,9 @@ def write(selection: Selection, folder: ExportFolder) -> None:
             split: stack.enter_context((folder.path / f"{split}.jsonl").open("w", encoding="utf-8"))
             for split in selection.splits
         }
-        for conversation in conversations(selection):
-            problem = problem_of(conversation, system=True)
-            if problem is not None:
-                folder.leave_out(conversation.record, *problem)
-                continue
+        for conversation in written(selection, folder, system=True):
             item = item_of(conversation, folder.place(conversation.record))
             files[conversation.record.split].write(json.dumps(item, ensure_ascii=False) + "\n")
-            folder.written += 1
     index = {f"lmod_{split}": entry(f"{split}.jsonl") for split in selection.splits}
     folder.write_text("dataset_info.json", json.dumps(index, indent=2) + "\n")
     folder.describe("Conversations for LLaMA-Factory and ms-swift", _how(selection, folder))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from lmod_train.core.types import Message, Part, Record
+from lmod_train.data.formats.folder import ExportFolder
 from lmod_train.tasks.conversation import TURNS, YesNoConversation
 
 IMAGE = "<image>"
@@ -151,6 +152,17 @@ def problem_of(conversation: Conversation, *, system: bool) -> tuple[str, str] |
     if places != len(conversation.record.image):
         return "image_places", f"{places} places for {len(conversation.record.image)} images"
     return None
+
+
+def written(records: Iterable[Record], folder: ExportFolder, *, system: bool) -> Iterator[Conversation]:
+    """Yield the `conversations` that a format with an image word can hold, counted as written; list the others."""
+    for conversation in conversations(records):
+        problem = problem_of(conversation, system=system)
+        if problem is None:
+            folder.written += 1
+            yield conversation
+        else:
+            folder.leave_out(conversation.record, *problem)
 
 
 def one_question(record: Record) -> tuple[str, str] | str:

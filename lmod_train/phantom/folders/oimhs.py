@@ -25,6 +25,7 @@ _EYES, _QUALITY = "Demographics of the participants.xlsx", "Quality Assessment.x
 _EYE_HEADER = ("Patient ID", "Eye ID", "Eye category", "Age(years)", "Sex", "Stage")
 _QUALITY_HEADER = ("Eye ID", "Image ID", "Low signal strength", "Signal shield", "Image blur")
 _COLOURS = np.array([(0, 0, 0), (255, 255, 0), (0, 255, 0), (0, 0, 255), (255, 0, 0)], dtype=np.uint8)
+_SCANS = 4  # of an eye
 _BESIDE = 0.2  # probability that a scan other than an eye's middle one is beside the hole
 
 
@@ -58,10 +59,8 @@ class _File:
         return (self.path,)
 
 
-def truths(
-    n: int, seed: int, size: int = 256, scans: int = 4, counts: tuple[int, int, int, int] | None = None
-) -> list[Truth]:
-    """Return the truth of each of `n` scans, eye by eye.
+def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
+    """Return the truth of each of `n` scans, eye by eye, four of each eye but the last, which may have fewer.
 
     Every fifth patient, from the second, has two eyes. Stages are equally frequent over the eyes, in random order. A
     fifth of the scans, but never an eye's middle one, are beside the hole and do not show it, as in real eyes, so that
@@ -72,12 +71,9 @@ def truths(
         n: Number of scans, from 0.
         seed: Seed, from 0.
         size: Side of the B-scan in pixels, the unit of the boxes.
-        scans: Number of scans per eye, from 1; the last eye may have fewer.
-        counts: Number of eyes of stage 1, 2, 3 and 4, in total as many as `n` scans need; None for equal shares. The
-            published dataset has (1, 16, 34, 74).
 
     Raises:
-        BadArgument: A number is out of range, or `counts` do not add up to the number of eyes.
+        BadArgument: A number is out of range.
 
     Example:
         >>> first = truths(8, seed=0)[0]
@@ -85,7 +81,7 @@ def truths(
         ('1/0', '1', ['macular_hole_stage'])
     """
     found = []
-    for place in _places(n, seed, scans, counts):
+    for place in _places(n, seed):
         words = ("signal strength low", "signal shield", "blurred")
         quality = "; ".join(w for w, flag in zip(words, place.flags, strict=True) if flag) or "no defect noted"
         found.append(
@@ -100,15 +96,7 @@ def truths(
     return found
 
 
-def write(
-    out: Path,
-    n: int,
-    seed: int,
-    size: int = 256,
-    scans: int = 4,
-    counts: tuple[int, int, int, int] | None = None,
-    workers: int = 2,
-) -> None:
+def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> None:
     """Draw `n` scans to ``out/OIMHS_dataset/Images/<eye>/<scan>.png`` and the two workbooks; existing files are kept.
 
     Args:
@@ -116,19 +104,16 @@ def write(
         n: As `truths`.
         seed: As `truths`; the same seed writes the same images.
         size: Side of the B-scan in pixels, from 16, 512 in the published dataset; the file is twice as wide.
-        scans: As `truths`.
-        counts: As `truths`.
         workers: Number of processes to start; 0 works in this one.
 
     Raises:
         BadArgument: As `truths`, or the folder contains phantoms drawn with other options.
     """
     root = Path(out) / _FOLDER
-    places = _places(n, seed, scans, counts)
+    places = _places(n, seed)
     if size < 16:
         raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
-    shares = "equal" if counts is None else " ".join(map(str, counts))
-    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "scans": scans, "counts": shares})
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     eyes = {place.eye: place for place in places}.values()
     _write_table(
         root / _EYES,
@@ -163,24 +148,22 @@ def _boxes(scan: Scan, size: int) -> tuple[tuple[str, Box], ...]:
     return tuple(found)
 
 
-def _places(n: int, seed: int, scans: int, counts: tuple[int, int, int, int] | None) -> list[_Place]:
+def _places(n: int, seed: int) -> list[_Place]:
     """Return the random truth of every scan."""
     if n < 0:
         raise BadArgument("n", n, "0 or more scans", "give a number from 0")
-    if scans < 1:
-        raise BadArgument("scans", scans, "1 or more scans an eye", "leave it out for 4")
-    eyes = -(-n // scans)
-    stages = _stages(eyes, seed, counts)
+    eyes = -(-n // _SCANS)
+    stages = [STAGES[i % 4] for i in np.random.default_rng([seed, eyes]).permutation(eyes)]
     found: list[_Place] = []
     for (patient, eye, both), stage in zip(_patients(eyes), stages, strict=True):
         person = np.random.default_rng([eye_seed(_SOURCE, seed, 2 * patient), 1])
         age, female, right = int(person.integers(48, 82)), person.random() < 0.5, person.random() < 0.5
         right ^= both  # the second eye is the other one
         drawn = draw_oct_eye(eye_seed(_SOURCE, seed, 2 * eye + 1), stage, "right" if right else "left")
-        for number in range(min(scans, n - len(found))):
+        for number in range(min(_SCANS, n - len(found))):
             index = len(found)
             place = np.random.default_rng([eye_seed(_SOURCE, seed, index), 2])
-            beside = place.random() < _BESIDE and number != scans // 2
+            beside = place.random() < _BESIDE and number != _SCANS // 2
             scan = draw_scan(eye_seed(_SOURCE, seed, index), drawn, None if beside else place.uniform(-0.5, 0.5))
             found.append(_Place(patient, eye, number, age, "Female" if female else "Male", scan))
     return found
@@ -196,17 +179,6 @@ def _patients(eyes: int) -> list[tuple[int, int, bool]]:
         if patient % 5 == 2:
             found.append((patient, len(found) + 1, True))
     return found[:eyes]
-
-
-def _stages(eyes: int, seed: int, counts: Sequence[int] | None) -> list[str]:
-    """Return the stage of every eye: in equal shares or as counted, shuffled."""
-    if counts is None:
-        stages = [STAGES[i % 4] for i in range(eyes)]
-    elif len(counts) != 4 or min(counts) < 0 or sum(counts) != eyes:
-        raise BadArgument("counts", counts, f"four numbers from 0, together {eyes} eyes", "leave it out, or change n")
-    else:
-        stages = [stage for stage, count in zip(STAGES, counts, strict=True) for _ in range(count)]
-    return [stages[i] for i in np.random.default_rng([seed, eyes]).permutation(eyes)]
 
 
 def _write_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[int | str]]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,13 @@ from lmod_train.core.types import Unparsed
 from lmod_train.data.curation import pipeline as results
 from lmod_train.data.curation.manifest import read_dropped
 from lmod_train.data.curation.pipeline import curate
-from lmod_train.data.formats.conversations import Conversations, Origin, import_conversations
+from lmod_train.data.formats.conversations import Conversations, import_conversations
 from lmod_train.tasks.building import tasks_asked
 from lmod_train.tasks.conversation import Conversation
 from tests.data.curation.world import Folders, Glaucoma, photograph
 from tests.tabled import tabled
 
-ORIGIN = Origin("talk", "CC BY-NC 4.0", modality="CFP")
+ORIGIN = {"name": "talk", "licence": "CC BY-NC 4.0", "modality": "CFP"}
 
 
 def said(*turns: str) -> list[dict[str, str]]:
@@ -60,8 +59,16 @@ def item(key: str, image: str | list[str] | None, *turns: str) -> dict[str, Any]
     return {"id": key, **shown, "conversations": said("<image>\n" * len(names) + first, *rest)}
 
 
-def run(tmp_path: Path, images: Path, items: list[Any], out: str = "curated", **options: Any) -> Path:
-    import_conversations(write(tmp_path, items), images, tmp_path / out, ORIGIN, **{"workers": 1} | options)
+def run(
+    tmp_path: Path,
+    images: Path,
+    items: list[Any],
+    out: str = "curated",
+    origin: dict[str, str] | None = None,
+    **options: Any,
+) -> Path:
+    source = Conversations(write(tmp_path, items), images, **ORIGIN | (origin or {}))
+    import_conversations(source, tmp_path / out, **{"workers": 1} | options)
     return tmp_path / out
 
 
@@ -123,9 +130,7 @@ def test_what_shares_an_image_shares_a_split_also_by_way_of_others(tmp_path: Pat
 def test_conversations_of_a_patient_are_in_one_split(tmp_path: Path, images: Path):
     items = [item(f"c{n}", f"deep/{n}.png") | {"who": f"Erika {n // 4}"} for n in range(39)]
     del items[38]["who"]
-    out = tmp_path / "curated"
-    origin = replace(ORIGIN, patient="who")
-    import_conversations(write(tmp_path, items), images, out, origin, workers=1, ratios=(0.5, 0.25, 0.25))
+    out = run(tmp_path, images, items, origin={"patient": "who"}, ratios=(0.5, 0.25, 0.25))
     records = read_records(out / "records")
     splits = {r.group: {other.split for other in records if other.group == r.group} for r in records}
     assert len(splits) == 11 and all(len(of) == 1 for of in splits.values())
@@ -191,16 +196,15 @@ def test_the_task_of_the_records_reads_them(tmp_path: Path, images: Path):
 @tabled(
     ("change", "named"),
     [
-        ({"origin": Origin("two words")}, "--name"),
+        ({"origin": {"name": "two words"}}, "--name"),
         ({"longest_side": 0}, "--longest_side"),
         ({"ratios": (0.5, 0.1, 0.1)}, "ratios"),
         ({"images": Path("nowhere")}, "--images"),
     ],
 )
 def test_a_bad_argument_is_named_before_any_work(tmp_path: Path, images: Path, change: dict, named: str):
-    values: dict[str, Any] = {"images": images, "out": tmp_path / "out", "origin": ORIGIN, "workers": 1} | change
     with pytest.raises(BadArgument, match=named):
-        import_conversations(write(tmp_path, [item("a", "deep/1.png")]), **values)
+        run(tmp_path, items=[item("a", "deep/1.png")], **{"images": images} | change)
     assert [p.name for p in tmp_path.iterdir()] == ["talk.json"]
 
 
@@ -227,7 +231,7 @@ def test_hostile_items_and_images_are_listed_and_the_others_are_imported(tmp_pat
         {"id": "deep", "image": [[[]]], "conversations": talk},
     ]
     (tmp_path / "talks.jsonl").write_text("\n".join([*map(json.dumps, items), "[" * 100_000]))
-    import_conversations(tmp_path / "talks.jsonl", folder, tmp_path / "out", Origin("talks"), workers=1)
+    import_conversations(Conversations(tmp_path / "talks.jsonl", folder, "talks"), tmp_path / "out", workers=1)
     with (tmp_path / "out" / "dropped.csv").open(newline="") as file:
         dropped = {row["key"][:8]: row["reason"] for row in csv.DictReader(file)}
     assert {r.key for r in read_records(tmp_path / "out" / "records")} == {"a.png", "b.png"}

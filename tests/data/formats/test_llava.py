@@ -11,7 +11,7 @@ from PIL import Image
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.links import links_followed
 from lmod_train.core.types import Message, Part, Record
-from lmod_train.data.formats.conversations import Origin, import_conversations
+from lmod_train.data.formats.conversations import Conversations, import_conversations
 from lmod_train.data.formats.export import export
 from lmod_train.data.formats.folder import exported_id, exported_name
 from tests.data.formats.conftest import WORDS, record, write_curated
@@ -71,6 +71,6 @@ def test_what_is_exported_comes_back_with_the_same_questions_and_answers(free: P
     export(free, "llava", tmp_path / "out", split="train", images=images)
     back = tmp_path / "back"
     with links_followed(images == "link"):
-        import_conversations(tmp_path / "out" / "train.json", tmp_path / "out", back, Origin("again"))
+        import_conversations(Conversations(tmp_path / "out" / "train.json", tmp_path / "out", "again"), back)
     sent = [r for r in read_records(free / "records") if r.split == "train"]
     assert questions(read_records(back / "records")) == questions(sent)

@@ -4,10 +4,8 @@ import pytest
 
 from lmod_train.core.extension import named
 from lmod_train.data.sources.discovery import source_classes
-from lmod_train.phantom.folders import eye_diseases, refuge
-from tests.drawn import drawn_folders
-
-LAYOUTS = ("challenge", "refuge2", "kaggle")
+from lmod_train.phantom.folders import eye_diseases
+from tests.drawn import drawn_folders, refuge
 
 
 @pytest.fixture(scope="session")
@@ -15,8 +13,8 @@ def drawn(tmp_path_factory):
     """A raw folder with every source, refuge in its three layouts."""
     raw = tmp_path_factory.mktemp("drawn")
     eye_diseases.write(raw / "eyes", 8, seed=11, size=48, workers=0)
-    for layout in LAYOUTS:
-        refuge.write(raw / layout, 12, seed=12, size=64, layout=layout, workers=0)
+    for layout in refuge.LAYOUTS:
+        refuge.write(raw / layout, 12, seed=12, size=64, layout=layout)
     return raw
 
 

@@ -11,10 +11,9 @@ from lmod_train.core.types import Box, Dropped, Patient, Sample
 from lmod_train.data.sources.g1020 import G1020
 from lmod_train.data.sources.origa import Origa
 from lmod_train.data.sources.refuge import Refuge
-from lmod_train.phantom.folders import refuge
 from tests.contracts import SourceContract
 from tests.data.sources.boxed import boxed
-from tests.drawn import g1020
+from tests.drawn import g1020, refuge
 from tests.drawn.origa import truths, write
 
 LAYOUTS = ("kaggle", "detection", "original")
@@ -218,7 +217,7 @@ def test_doubled_folders_and_encoded_names_give_the_same(folders, tmp_path):
 def test_datasets_in_one_bundle_are_distinguished(folders, tmp_path):
     shutil.copytree(folders["kaggle"], tmp_path / "ORIGA")
     g1020.write(tmp_path, 2, seed=0, size=48, workers=0)
-    refuge.write(tmp_path, 3, seed=0, size=48, layout="kaggle", workers=0)
+    refuge.write(tmp_path, 3, seed=0, size=48, layout="kaggle")
     (tmp_path / "glaucoma.csv").write_text("Filename,Glaucoma\n")
     found = {
         place.name: [source.name for source in (G1020, Origa, Refuge) if source.found_in(place)]

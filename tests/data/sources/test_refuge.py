@@ -12,7 +12,7 @@ from lmod_train.data.sources.refuge import Refuge
 from lmod_train.phantom.folders.refuge import truth
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from tests.contracts import SourceContract
-from tests.data.sources.conftest import LAYOUTS
+from tests.drawn.refuge import LAYOUTS
 
 
 def root_of(drawn, layout):

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.brset import RowTruth, cases, eye_of, portrait, scottish, truths, write
 from lmod_train.phantom.frame import frame_for
 from lmod_train.phantom.fundus import disc_mask
@@ -49,19 +47,6 @@ def test_the_folder_is_as_published(tmp_path: Path) -> None:
     assert files == {"labels_brset.csv", "LICENSE.txt", "fundus_photos/index.html", "phantom.json", *photographs}
     with (tmp_path / FOLDER / "labels_brset.csv").open(newline="") as table:
         assert [r["image_id"] for r in csv.DictReader(table)] == [f"img{i:05d}" for i in range(1, 11)]
-
-
-def test_seeds_decide_the_bytes_and_a_second_run_does_nothing(tmp_path: Path) -> None:
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        write(tmp_path / name, 3, seed, size=24, workers=0)
-    assert bytes_of(tmp_path / "a") == bytes_of(tmp_path / "b")
-    one, other = bytes_of(tmp_path / "a"), bytes_of(tmp_path / "c")
-    assert not {one[k] for k in one if k.endswith(".jpg")} & set(other.values())
-    stamps = {p: p.stat().st_mtime_ns for p in (tmp_path / "a").rglob("*.jpg")}
-    write(tmp_path / "a", 3, 1, size=24, workers=0)
-    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "a").rglob("*.jpg")} == stamps
-    with pytest.raises(BadArgument, match="name a new folder"):
-        write(tmp_path / "a", 4, 1, size=24, workers=0)
 
 
 def test_cases_are_as_many_as_requested_and_varied() -> None:
@@ -165,10 +150,3 @@ def test_cameras_have_their_own_widths_and_do_not_depend_on_labels() -> None:
     drawn = cases(400, 0)
     share = [np.mean([c.icdr > 0 for c in drawn if c.camera == name]) for name in ("Canon CR", "NIKON NF5050")]
     assert abs(share[0] - share[1]) < 0.15
-
-
-@pytest.mark.parametrize(("wrong", "named"), [({"n": -1}, "n=-1"), ({"size": 8}, r"size=\(8, 8\)")])
-def test_bad_arguments_are_named_before_anything_is_written(tmp_path: Path, wrong: dict[str, int], named: str) -> None:
-    with pytest.raises(BadArgument, match=named):
-        write(tmp_path, **{"n": 3, "seed": 0, "workers": 0, **wrong})
-    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.cataract_1k import truths, write
 from lmod_train.phantom.instruments import INSTRUMENTS
 
@@ -37,37 +36,6 @@ def test_the_folders_are_the_published_ones(drawn):
         *(f"{FRAMES}/{stem.replace('X', 'ann')}.png.json" for stem in stems),
         *(f"{COCO}/case_{case}/annotations/instances.json" for case in (5013, 5315)),
     }
-
-
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(drawn, tmp_path):
-    write(tmp_path / "same", 8, seed=1, size=128, workers=0)
-    write(tmp_path / "other", 8, seed=2, size=128, workers=0)
-    same, other = files(tmp_path / "same" / "Cataract-1K"), files(tmp_path / "other" / "Cataract-1K")
-    assert same == files(drawn) and set(other) == set(same)
-    assert not [name for name in other if other[name] == same[name]]
-
-
-def test_existing_files_are_kept_and_other_options_are_refused(tmp_path):
-    write(tmp_path, 2, seed=1, size=64, workers=0)
-    image = tmp_path / "Cataract-1K" / FRAMES / "case_5315" / "img" / "case_53153_01.png"
-    image.write_bytes(b"kept")
-    before = files(tmp_path)
-    write(tmp_path, 2, seed=1, size=64, workers=0)
-    assert files(tmp_path) == before
-    with pytest.raises(BadArgument, match="name a new folder"):
-        write(tmp_path, 3, seed=1, size=64, workers=0)
-    assert files(tmp_path) == before
-
-
-@pytest.mark.parametrize(
-    ("wrong", "named"), [({"n": -1}, "n=-1"), ({"size": 30}, "size=30"), ({"size": 66}, "size=66")]
-)
-def test_bad_arguments_are_named_before_anything_is_written(tmp_path, wrong, named):
-    with pytest.raises(BadArgument, match=named):
-        write(tmp_path, **{"n": 2, "seed": 0, **wrong})
-    assert list(tmp_path.iterdir()) == []
-    write(tmp_path, 0, seed=0)
-    assert truths(0, seed=0) == []
 
 
 def test_coco_and_supervisely_agree_and_class_names_are_the_published_ones(drawn):

@@ -1,10 +1,8 @@
 from collections import Counter
 
 import numpy as np
-import pytest
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.eye_diseases import truth, write
 from lmod_train.phantom.folders.refuge import truth as refuge_truth
 from lmod_train.phantom.fundus import render
@@ -43,10 +41,3 @@ def test_files_are_the_photographs_of_the_truth(tmp_path):
         assert (image.size, image.format) == ((80, 80), "JPEG")
         error = np.abs(np.asarray(image).astype(float) - np.asarray(render(eye, 80)).astype(float))
         assert error.mean() < 5  # what JPEG takes
-
-
-def test_zero_images_are_written_and_negative_numbers_refused(tmp_path):
-    assert truth(0, seed=0) == []
-    write(tmp_path, 0, seed=0)
-    with pytest.raises(BadArgument, match="n=-1"):
-        write(tmp_path, -1, seed=0)

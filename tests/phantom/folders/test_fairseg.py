@@ -3,17 +3,12 @@ import csv
 import numpy as np
 import pytest
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Box
 from lmod_train.core.vocabulary.age_groups import AGE_GROUPS
 from lmod_train.phantom.folders.fairseg import truths, write
 
 PUBLIC = {"slo_fundus", "disc_cup_mask", "age", "gender", "race", "ethnicity", "language", "maritalstatus"}
 OLDER = {"fundus_slo", "disc_cup", "pid", "age", "gender", "race", "hispanic", "language", "maritalstatus"}
-
-
-def files(out):
-    return {p.stem: p.read_bytes() for p in sorted((out / "FairSeg" / "All").iterdir())}
 
 
 def arrays(out):
@@ -84,29 +79,3 @@ def test_sex_and_age_do_not_follow_the_cup():
     assert 0.2 < np.mean(ratio > 0.55) < 0.8
     for values in ([t.patient.age for t in found], [t.patient.sex == "male" for t in found]):
         assert abs(np.corrcoef(ratio, np.array(values, dtype=float))[0, 1]) < 0.2
-
-
-def test_files_depend_only_on_the_seed(tmp_path):
-    for out, seed in (("a", 0), ("b", 0), ("c", 1)):
-        write(tmp_path / out, 10, seed, size=32, workers=0)
-    assert files(tmp_path / "a") == files(tmp_path / "b")
-    assert all(files(tmp_path / "a")[name] != data for name, data in files(tmp_path / "c").items())
-
-
-def test_a_second_write_does_nothing_and_other_options_are_refused(tmp_path):
-    write(tmp_path, 2, seed=0, size=32, workers=0)
-    before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.rglob("*") if p.suffix in (".npz", ".csv")}
-    write(tmp_path, 2, seed=0, size=32, workers=0)
-    assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in before} == before and len(before) == 3
-    for other in ({"n": 3}, {"seed": 1}, {"size": 33}):
-        with pytest.raises(BadArgument, match="name a new folder"):
-            write(tmp_path, **{"n": 2, "seed": 0, "size": 32, "workers": 0, **other})
-
-
-@pytest.mark.parametrize(("wrong", "named"), [({"n": -1}, "n=-1"), ({"size": 8}, "size=8")])
-def test_bad_arguments_are_named_before_anything_is_written(tmp_path, wrong, named):
-    with pytest.raises(BadArgument, match=named):
-        write(tmp_path, **{"n": 3, "seed": 0, "workers": 0, **wrong})
-    assert list(tmp_path.iterdir()) == []
-    write(tmp_path, 0, seed=0, workers=0)
-    assert truths(0, 0) == [] and not (tmp_path / "FairSeg" / "All").exists()

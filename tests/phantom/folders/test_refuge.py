@@ -1,9 +1,6 @@
-import json
-
 import pytest
 from openpyxl import load_workbook
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.folders.refuge import truth, write
 
 
@@ -13,10 +10,6 @@ def test_parts_are_thirds_with_half_of_each_ill():
     assert {part: len(eyes) for part, eyes in parts.items()} == {"train": 5, "val": 5, "test": 4}
     assert [eyes.count("glaucoma") for eyes in parts.values()] == [2, 2, 2]
     assert {eye.diagnosis for _, eye in found} == {"glaucoma", "normal"}
-
-
-def test_the_prevalence_is_as_requested():
-    assert [sum(eye.diagnosis == "glaucoma" for _, eye in truth(30, 0, p)) for p in (0, 0.1, 1)] == [0, 3, 30]
 
 
 def test_stems_of_validation_and_test_do_not_depend_on_the_label():
@@ -41,22 +34,3 @@ def test_sheets_have_the_headers_of_the_publisher(tmp_path):
             eye = eyes[f"{part}/{row[1].removesuffix('.jpg')}"]
             assert row[-2] - 0.5 == pytest.approx(eye.fovea[0] * 50, abs=0.01)
             assert not label or row[2] == (eye.diagnosis == "glaucoma")
-
-
-def test_kaggle_has_one_index_per_part(tmp_path):
-    write(tmp_path, 6, seed=1, size=50, layout="kaggle", workers=0)
-    index = json.loads((tmp_path / "REFUGE" / "val" / "index.json").read_text())
-    eyes = dict(truth(6, seed=1))
-    assert [set(r) for r in index.values()] == [{"ImgName", "Fovea_X", "Fovea_Y", "Size_X", "Size_Y", "Label"}] * 2
-    for r in index.values():
-        assert r["Label"] == (eyes[f"val/{r['ImgName'].removesuffix('.jpg')}"].diagnosis == "glaucoma")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [({"n": -1}, "n=-1"), ({"layout": "zip"}, "layout='zip'"), ({"prevalence": 1.5}, "prevalence=1.5")],
-)
-def test_bad_arguments_are_named_before_anything_is_written(tmp_path, wrong, named):
-    with pytest.raises(BadArgument, match=named):
-        write(tmp_path, **{"n": 3, "seed": 0, **wrong})
-    assert list(tmp_path.iterdir()) == []
