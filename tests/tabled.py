@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 LONGEST = 200
 """Characters of a value or message that are shown."""
+
+
+def stored(file: str, name: str) -> Any:
+    """Return a table of `tables.json` beside a test, with tuples for lists."""
+    return _tuples(_tables(Path(file).parent)[name])
+
+
+@functools.cache
+def _tables(folder: Path) -> Any:
+    return json.loads((folder / "tables.json").read_text(encoding="utf-8"))
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(one) for key, one in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 Rows = Iterable[Any] | Callable[[], Iterable[Any]]

@@ -10,7 +10,7 @@ from lmod_train.core.types import Patient, Unparsed
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
 from tests.scoring.make import by_metric, item, values
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 CLASSES = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
 REASONS = ("empty", "refused", "truncated", "no_match")
@@ -108,15 +108,7 @@ def test_sensitivity_without_positives_has_no_value():
 
 @tabled(
     ("right", "answered", "asked", "k", "printed"),
-    [
-        (66, 122, 336, 2, 54.09),  # GPT-4o, glaucoma
-        (14, 71, 76, 4, 19.71),  # GPT-4o, macular-hole stage
-        (16, 71, 76, 4, 22.53),
-        (7, 63, 296, 8, 11.11),  # age groups, all below
-        (17, 76, 296, 8, 22.36),
-        (18, 141, 296, 8, 12.76),
-        (36, 286, 296, 8, 12.58),
-    ],
+    stored(__file__, "classification.answered_accuracies_that_lmod_v1_prints_truncated"),
 )
 def test_answered_accuracies_that_lmod_v1_prints_truncated(right, answered, asked, k, printed):
     choices = [str(i) for i in range(k)]

@@ -15,7 +15,7 @@ from lmod_train.core.types import Patient, Prediction, Reply, Sample, Unparsed
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.age_group import AgeGroup
 from tests.contracts import TaskContract
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 SAMPLE = Sample("brset", "img1", "CFP", Path("a.jpg"), "p1", "open", patient=Patient(age=35))
 AGES = (5, 18, 39.5, 40, 59, 60, 79.9, 80)
@@ -60,15 +60,7 @@ def test_the_words_are_the_papers() -> None:
 
 
 def test_merged_scores_as_the_paper_consolidates_and_what_is_ours() -> None:
-    said = {  # truth, reply, merged truth, merged answer
-        "a": (25, "Age Group: Group 3", "18–40", "18–40"),  # another of the eight, the same of the broader
-        "b": (45, "Age Group: 50–59", "40–60", "40–60"),
-        "c": (62, "Age Group: 80+", "60+", "60+"),
-        "d": (65, "Age Group: Group 1", "60+", "invalid"),
-        "e": (12, "Age Group: <18", "invalid", "invalid"),  # under 18 fits none of the three broader groups
-        "f": (13, "I cannot tell the age.", "invalid", "?"),  # no answer is not the answer "invalid"
-        "g": (70, "Age Group: Group 9", "60+", "?"),
-    }
+    said = stored(__file__, "age_group.merged_scores_as_the_paper_consolidates_and_what_is_ours")
     samples = [aged(age, key) for key, (age, *_) in said.items()]
     eight, merged = AgeGroup(), AgeGroup(scored_as="merged")
     predictions = TaskContract.predictions_of(merged, samples, [reply for _, reply, *_ in said.values()])
@@ -85,21 +77,7 @@ def test_merged_scores_as_the_paper_consolidates_and_what_is_ours() -> None:
 
 @tabled(
     ("said", "broader"),
-    [
-        ("Age Group: 60+", "60+"),
-        ("The patient is over 60 years old.", "60+"),
-        ("60岁以上", "60+"),
-        ("Age Group: 40-60", "40–60"),
-        ("Age Group: 40–59", "40–60"),
-        ("Age Group: 18-40; Explanations: clear", "18–40"),
-        ("Age Group: Group 4: 40–49 or Group 5: 50–59", "40–60"),
-        ("60–69 or 70–79", "60+"),
-        ("Age Group: 35-45", None),
-        ("Age Group: 40-65", None),
-        ("Age Group: over 50", None),
-        ("in his teens", None),
-        ("Age Group: Group 3 or 4", None),
-    ],
+    stored(__file__, "age_group.a_span_within_one_broader_group_is_read_only_where_those_are_scored"),
 )
 def test_a_span_within_one_broader_group_is_read_only_where_those_are_scored(said: str, broader: str | None) -> None:
     eight, merged = AgeGroup(), AgeGroup(scored_as="merged")

@@ -14,7 +14,7 @@ from lmod_train.tasks.bilingual import BINARY, OPEN, SINGLE_CHOICE, BinaryQuesti
 from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.prompt import prompt
 from tests.contracts import TaskContract, record_from
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 PRINTED = json.loads((Path(__file__).parent / "ophthalwechat_prompts.json").read_text(encoding="utf-8"))
 OPTIONS = {"zh": ("视盘", "视杯", "黄斑", "虹膜"), "en": ("optic disc", "optic cup", "macula", "iris")}
@@ -98,19 +98,7 @@ def test_one_language_or_both():
 
 @tabled(
     ("language", "reply", "answer"),
-    [
-        ("zh", "对", "对"),
-        ("zh", "错。", "错"),
-        ("zh", "错误", "错"),
-        ("zh", "不对", "错"),
-        ("zh", "True", "对"),
-        ("en", "False", "False"),
-        ("en", "**True**", "True"),
-        ("en", "对", "True"),
-        ("en", "True or False", "ambiguous"),
-        ("zh", "", "empty"),
-        ("zh", "无法判断", "refused"),
-    ],
+    stored(__file__, "bilingual.statements_are_judged_by_the_reply"),
 )
 def test_statements_are_judged_by_the_reply(language, reply, answer):
     task, one = BinaryQuestion(), sample(statement(language, {"zh": "对", "en": "True"}[language]))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from lmod_train.core.types import Reply
 from lmod_train.tasks.asked import Current, current, newest
+from tests.tabled import stored
 
 replies = st.lists(
     st.builds(
@@ -28,14 +29,7 @@ def test_the_highest_step_counts_wherever_it_stands():
 
 
 def test_of_replies_at_one_step_the_later_counts():
-    said = [
-        ("a", "first", 5),
-        ("a", "second", 5),
-        ("b", "late", 9),
-        ("a", "third", 5),
-        ("b", "early", 8),
-        ("a", "x", 4),
-    ]
+    said = stored(__file__, "current.of_replies_at_one_step_the_later_counts")
     saved = [Reply(id, text, step=step) for id, text, step in said]
     for several in (saved, saved[::-1]):
         last = {r.id: r.reply for r in sorted(several, key=lambda r: r.step)}  # a stable sort

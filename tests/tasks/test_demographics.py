@@ -9,21 +9,12 @@ from lmod_train.core.types import Patient, Reply, Sample
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.demographics import both, label_of_age
 from lmod_train.tasks.sex import Sex
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 
 @tabled(
     ("age", "label"),
-    [
-        (0, "<18"),
-        (17.99, "<18"),
-        (18, "18–29"),
-        (29.9, "18–29"),
-        (30, "30–39"),
-        (69, "60–69"),
-        (80, "80+"),
-        (119, "80+"),
-    ],
+    stored(__file__, "demographics.edges"),
 )
 def test_edges(age: float, label: str) -> None:
     assert label_of_age(age) == label

@@ -17,7 +17,7 @@ from lmod_train.tasks.own import Own
 from lmod_train.tasks.parsing.own_choice import spelled
 from lmod_train.tasks.trust import Trust
 from tests.contracts import TaskContract, record_from
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tasks.parsing.structured import CHOSEN, PLAIN, fill
 
 SAMPLE = Sample("clinic", "1", "CFP", Path("a.jpg"), "p1", "CC0")
@@ -171,18 +171,7 @@ def test_no_luck_for_replies_that_choose_nothing(pair: tuple[str, str]) -> None:
 
 @tabled(
     ("reply", "answer"),
-    [
-        ("Answer: none", ""), ("none of them", ""), ("No Drusen, no Blutung, no hard exudates.", ""), ("keine", ""),
-        ("no Drusen", "?no_match"), ("Drusen but no Blutung", "Drusen"), ("Answer: Blutung; Drusen", "Drusen; Blutung"),
-        ('["Drusen", "Blutung"]', "Drusen; Blutung"), ('{"findings": ["hard exudates"]}', "hard exudates"),
-        ('{"Drusen": true, "Blutung": false}', "Drusen"), ("- [x] Drusen\n- [ ] Blutung", "Drusen"),
-        ("- Drusen\n- Hard exudates", "Drusen; hard exudates"), ("| Drusen | yes |\n| Blutung | no |", "Drusen"),
-        ("Drusen and Blutung", "Drusen; Blutung"), ("Answer: Drusen; Explanation: no Blutung", "Drusen"),
-        ("none, Drusen", "Drusen"), ("Drusen. There are no Drusen.", "?ambiguous"), ("I cannot tell", "?refused"),
-        ("scar", "?no_match"), ("", "?empty"), ("Options: Drusen, Blutung, hard exudates. Answer: Blutung", "Blutung"),
-        ("The options are Drusen, Blutung, hard exudates.", "?no_match"),
-        ("Answer: Drusen, Blutung, hard exudates", "Drusen; Blutung; hard exudates"),
-    ],
+    stored(__file__, "own.several_choices"),
 )  # fmt: skip
 def test_several_choices(reply: str, answer: str) -> None:
     task = TestContractOfSeveral.task

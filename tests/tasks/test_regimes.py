@@ -8,7 +8,7 @@ from lmod_train.extensions.xpcr.stages import CLASSES, STAGE_NAMES, STAGES
 from lmod_train.tasks.filled import unfilled
 from lmod_train.tasks.regimes import in_regime
 from tests.chained import WORDS, Words, chain_of, words_of
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tiny import record, write_curated
 
 TASKS = {"words": Words()}
@@ -25,14 +25,7 @@ def test_alone_nothing_changes():
 
 
 def test_only_the_preceding_answer_is_stated_in_the_words_of_the_paper():
-    expected = (
-        "Which word for IQA?",
-        "Image quality: {answer 1}.\nWhich word for AL?",
-        "Characterize the lesions you identified at {answer 1}.\nWhich word for LC?",
-        "Given the {answer 1}, answer the question.\nWhich word for DD?",
-        "Grade the severity of {answer 1} based on observed findings.\nWhich word for SG?",
-        "Severity: {answer 1}.\nWhich word for CD?",
-    )
+    expected = stored(__file__, "regimes.only_the_preceding_answer_is_stated_in_the_words_of_the_paper")
     assert tuple(texts("cas_last")) == expected
     asked = in_regime(CHAIN, TASKS, "cas_last", KNOWN)
     assert [r.needs for r in asked[1:]] == [(r.id,) for r in CHAIN[:-1]]

@@ -19,7 +19,7 @@ from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.staging import Staging
 from tests.contracts import TaskContract, record_from
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 SAMPLE = Sample("oimhs", "1/0", "OCT", Path("a.png"), "p1", "open", labels={"macular_hole_stage": "3"})
 FUNDUS = replace(SAMPLE, source="brset", modality="CFP", key="img1")
@@ -51,29 +51,7 @@ class TestContractOfRetinopathy(TaskContract):
 
 @tabled(
     ("wording", "printed"),
-    [
-        (  # LMOD+, Ophthalmologic Disease Staging Assessment, <DISEASE> filled in as in LMOD's appendix G
-            "lmod_plus",
-            "This is an ophthalmology OCT image. Based on the image, please tell me the stage of macular hole "
-            "decision. Follow the format: Stage: <AN INTEGER>.",
-        ),
-        (  # LMOD v1, section 3.1.2, <IMAGE TYPE> filled in
-            "lmod_v1",
-            "This is an ophthalmology OCT image. Based on the image, please tell me the stage of the macular hole. "
-            "Follow the format: Stage: <AN INTEGER>.",
-        ),
-        (  # LMOD NAACL, appendix A.2, prompt 2, <IMAGE TYPE> filled in
-            "lmod_naacl",
-            "This is an ophthalmology OCT image. Based on the image, please tell me the stage of the macular hole, "
-            "then give justifications. Follow the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
-        ),
-        (  # LMOD NAACL, appendix G, input of the example, whole
-            "lmod_naacl_example",
-            "This is an ophthalmology OCT image. Based on the image, please tell me the stage of macular hole "
-            "decision. Then, give a detailed justification and explanation for your answer. Follow the format: {Stage: "
-            "<AN INTEGER>; Justification: <EXPLANATION>}.",
-        ),
-    ],
+    stored(__file__, "staging.the_words_are_the_papers"),
 )
 def test_the_words_are_the_papers(wording, printed) -> None:
     (question,) = Staging(wording=wording).ask(SAMPLE)
@@ -105,14 +83,7 @@ def test_what_cannot_be_asked_is_named() -> None:
 
 def test_scores_over_replies() -> None:
     task = Staging("icdr")
-    said = [
-        ("0", "Stage: 0"),
-        ("1", "Stage: 3"),
-        ("2", "grade two"),
-        ("4", "Stage: IV"),
-        ("3", "Stage: 9"),
-        ("3", "sorry"),
-    ]
+    said = stored(__file__, "staging.scores_over_replies")
     samples = [graded("icdr", level, f"k{i}") for i, (level, _) in enumerate(said)]
     predictions = TaskContract.predictions_of(task, samples, [reply for _, reply in said])
     scores = {(s.subset, s.metric): (s.value, s.n) for s in task.score(predictions)}

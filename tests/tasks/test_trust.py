@@ -10,7 +10,7 @@ import pytest
 from lmod_train.core.errors import Untrusted
 from lmod_train.tasks.building import build, tasks_asked
 from lmod_train.tasks.trust import Trust
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tasks.test_reading import record
 
 EVIL = "from pathlib import Path\nPath({mark!r}).write_text('executed')\n"
@@ -62,13 +62,7 @@ def test_what_lies_in_the_folder_that_names_it_is_never_imported(evil: Path):
 
 @pytest.mark.parametrize(
     ("path", "file"),
-    [
-        ("evil_module.X", "evil_module.py"),
-        ("evil_package.X", "evil_package/__init__.py"),
-        ("evil_package.tasks.X", "evil_package/tasks.py"),
-        ("evil_package.nothing.X", "evil_package/__init__.py"),
-        ("evil_package./evil_module.X", "evil_package/__init__.py"),
-    ],
+    stored(__file__, "trust.the_file_to_look_into_is_named"),
 )
 def test_the_file_to_look_into_is_named(evil: Path, path: str, file: str):
     with pytest.raises(Untrusted) as refused:

@@ -14,7 +14,7 @@ from lmod_train.tasks.four_way import PROMPT, FourWay
 from lmod_train.tasks.glaucoma import PROMPT as GLAUCOMA
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.ways import Ways, in_every_way, is_greedy, summary
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tiny import record
 
 TASKS = {"four_way": FourWay(), "glaucoma": Glaucoma(), "conversation": Conversation()}
@@ -108,15 +108,7 @@ def test_a_way_that_no_question_has_is_an_error(option):
 
 @tabled(
     ("option", "message"),
-    [
-        ({"wordings": 0}, r"data\.asking\.wordings=0: expected a number from 1"),
-        ({"orders": -1}, r"data\.asking\.orders=-1"),
-        ({"shots": -1}, r"data\.asking\.shots=-1: expected a number from 0"),
-        ({"repeats": 0}, r"data\.asking\.repeats=0"),
-        ({"system_prompts": {"a b": "x"}}, r"system_prompts=.*names of letters"),
-        ({"system_prompts": {"none": "x"}}, r"system_prompts=.*`none` alone has an empty one"),
-        ({"system_prompts": {"expert": ""}}, r"system_prompts="),
-    ],
+    stored(__file__, "ways.wrong_options_are_named"),
 )
 def test_wrong_options_are_named(option, message):
     with pytest.raises(BadArgument, match=message):

@@ -19,6 +19,7 @@ from lmod_train.tasks.probe import Probe
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
 from lmod_train.tasks.wordings import count_wordings, digest_of, digests_of, filling, reworded
+from tests.tabled import stored
 from tests.tiny import record
 
 TASKS = [AgeGroup(), Anatomy(), Conditions(), FourWay(), Glaucoma(), Sex(), Staging(), Probe(Glaucoma())]
@@ -89,14 +90,7 @@ def test_the_digest_of_a_question_is_that_of_its_template_whatever_fills_it():
     assert len({digest_of(t) for several in wordings for t in several}) == 3
 
 
-QUESTIONS = (
-    "视盘苍白",
-    "IOP < 21 mmHg and CDR > 0.6",
-    "Which?\nA. one\nB. <two>",
-    "{question}",
-    "Is it {answer 1}?",
-    "a.",
-)
+QUESTIONS = stored(__file__, "wordings.QUESTIONS")
 
 
 @pytest.mark.parametrize("kind", [BINARY, SINGLE_CHOICE, OPEN])

@@ -3,7 +3,7 @@
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS, LMOD_MODES, LMOD_PLUS_TYPES, TITLES, type_called
 from lmod_train.tasks.failures.rules import RULES, failures_of
 from lmod_train.tasks.failures.sorting import modes_of, type_of
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tasks.failures.asked import prediction_of
 from tests.tasks.failures.labelled import Labelled
 
@@ -27,14 +27,7 @@ def test_examples_of_the_table_of_lmod_plus(ask, reply, kind):
 
 @tabled(
     ("ask", "reply", "mode"),
-    [
-        ("macular_hole_stage explained", "Stage: 1; Explanation: there is no visible macular hole.",
-         "inconsistent reasoning"),
-        ("anatomy OCT 3", "Region ID: 4; Type: Retina", "hallucination"),
-        ("glaucoma", "GLAUCOMA", "assertion"),
-        ("macular_hole_stage explained", "Stage: 5; Explanation: the final stage, where the hole has healed.",
-         "lack of domain-specific knowledge"),
-    ],
+    stored(__file__, "sorting.examples_of_the_failure_modes_of_lmod"),
 )  # fmt: skip
 def test_examples_of_the_failure_modes_of_lmod(ask, reply, mode):
     prediction = prediction_of(Labelled(ask, reply, frozenset(), "develop"))

@@ -20,16 +20,10 @@ from pathlib import Path
 from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Record, Reply, Unparsed
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
+from tests.tabled import stored
 from tests.tasks.parsing.options import Labelled
 
-CHOICES = {
-    "true_false": ("True", "False"),
-    "dui_cuo": ("对", "错"),
-    "en4": ("Diabetic retinopathy", "Macular hole", "Glaucoma", "Retinal detachment"),
-    "zh4": ("糖尿病视网膜病变", "黄斑裂孔", "青光眼", "视网膜脱离"),
-    "open_en": (),
-    "open_zh": (),
-}
+CHOICES = stored(__file__, "bilingual.CHOICES")
 """Kind of question -> its choices."""
 _TASKS = {
     "true_false": BinaryQuestion,

@@ -7,78 +7,16 @@ from __future__ import annotations
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import FINDINGS
+from tests.tabled import stored
 
-SIGNED = (
-    "{x}: {v}",
-    "{x}:{v}",
-    "{x} = {v}",
-    '"{x}": "{v}"',
-    '{{"{x}": "{v}"}}',
-    '{{"{x}": "{v}", "explanation": "the image was looked at"}}',
-    '{{\n  "{x}": "{v}"\n}}',
-    "```json\n{{\"{x}\": \"{v}\"}}\n```",
-    "{{'{x}': '{v}'}}",
-    "| {x} | {v} |",
-    "| Finding | Answer |\n|---|---|\n| {x} | {v} |",
-    "{x} → {v}",
-    "{x} -> {v}",
-    "{x} => {v}",
-    "{x}: {v}; Explanation: as seen",
-    "{x}: {v}\nExplanation: as seen",
-    "{x}: {v}. The image was looked at.",
-    "- {x}: {v}",
-    "* **{x}:** {v}",
-    "**{x}**: **{v}**",
-    "1. {x}: {v}",
-    "{x}:\n{v}",
-    "{x} present: {v}",
-    "{x} status: {v}",
-    "<{x}>: <{v}>",
-)  # fmt: skip
+SIGNED = stored(__file__, "grids.SIGNED")  # fmt: skip
 """Layouts with a sign that gives a number a meaning as well."""
 
-LOOSE = (
-    "{x} - {v}",
-    "{x} – {v}",
-    "{x} — {v}",
-    "{x} ({v})",
-    "{x} [{v}]",
-    "{x}\n{v}",
-    "{x}? {v}",
-    "{x} present? {v}",
-    "{x} present?\n{v}.",
-    "Is there {x}? {v}",
-    "Is {x} present in this image?\n{v}.",
-    "Does the patient have {x}?\n\n{v}",
-    "Q: Does the image show {x}?\nA: {v}",
-)
+LOOSE = stored(__file__, "grids.LOOSE")
 
-CHINESE = (
-    "{x}：{v}",
-    "{x}:{v}",
-    "“{x}”：“{v}”",
-    '{{"{x}": "{v}"}}',
-    "| {x} | {v} |",
-    "{x}（{v}）",
-    "{x}→{v}",
-    "{x}：{v}；解释：如图所示",
-    "{x}：{v}。如图所示。",
-    "{x}？{v}",
-    "是否有{x}？\n{v}",
-    "{x}\n{v}",
-    "**{x}**：{v}",
-)
+CHINESE = stored(__file__, "grids.CHINESE")
 
-PAIRS = (
-    ("yes", "no"),
-    ("true", "false"),
-    ("present", "absent"),
-    ("positive", "negative"),
-    ("detected", "not detected"),
-    ("seen", "not seen"),
-    ("likely", "unlikely"),
-    ("probable", "improbable"),
-)
+PAIRS = stored(__file__, "grids.PAIRS")
 NUMBERS = (("1", "0"), ("T", "F"), ("Y", "N"))
 PAIRS_ZH = (
     ("是", "否"), ("有", "无"), ("有", "没有"), ("存在", "不存在"), ("阳性", "阴性"), ("真", "假"), ("正确", "错误"),
@@ -99,13 +37,7 @@ OPEN_ZH = ("可能", "疑似", "待排除", "？")
 REQUESTED = ("{x} {v};", "{x} {v}", "{x} {v}; Explanations: as seen", "{x} <{v}>; Explanations: <as seen>")
 """The format that LMOD+ requests ("AMD <TRUE/FALSE>"); its slot holds only the requested values or an abstention."""
 
-CORRECTIONS = (
-    "Correction: {b}", "Correction: {b}.", "Wait, I misread the image. The corrected answer is {b}.", "I meant {b}.",
-    "Let me correct that: {b}", "I need to correct myself: {b}", "Edit: {b}", "Revised answer: {b}", "No, wait, {b}",
-    "On second thought, {b}", "The correct answer is {b}.", "Final answer: {b}",
-    "I correct my answer to {b}.", "So I change my answer to {b}.",
-    "更正：{b}", "更正一下，{b}", "不对，应该是{b}", "修正后的答案是{b}", "最终答案：{b}",
-)  # fmt: skip
+CORRECTIONS = stored(__file__, "grids.CORRECTIONS")  # fmt: skip
 """Announcements of a corrected answer."""
 
 ZH_NAME = {term.name: term.chinese[0] for term in CONDITIONS}

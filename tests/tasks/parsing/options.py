@@ -21,24 +21,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-OPTIONS = {
-    "iqa": ("Yes, clearly visible.", "No, too blurred.", "No, severe shadowing.", "No, overexposure."),
-    "al": (
-        "superior temporal quadrant",
-        "inferior temporal quadrant",
-        "superior nasal quadrant",
-        "inferior nasal quadrant",
-    ),
-    "lc": ("microaneurysms", "microaneurysms and hard exudates", "cotton-wool spots", "neovascularisation"),
-    "dd": ("Normal fundus", "Diabetic retinopathy", "Proliferative diabetic retinopathy", "Glaucoma"),
-    "sg": ("No retinopathy", "Mild NPDR", "Moderate NPDR", "Severe NPDR"),
-    "cd": ("Observe", "Refer to an ophthalmologist within 3 months", "Urgent surgery", "Review in 12 months"),
-    "yn": ("Yes", "No"),
-    "six": ("cornea", "iris", "lens", "choroid", "optic nerve", "vitreous"),
-    "vit": ("Vitamin A deficiency", "Hepatitis B uveitis", "Type C tumour", "Normal"),
-    "zdd": ("糖尿病视网膜病变", "青光眼", "年龄相关性黄斑变性", "正常眼底"),
-    "zal": ("视盘", "黄斑", "上方血管弓", "周边视网膜"),
-}
+from tests.tabled import stored
+
+OPTIONS = stored(__file__, "options.OPTIONS")
 """Name -> options of a question."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Unparsed
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tasks.parsing import bilingual
 from tests.tasks.parsing.asked import parse as parse_asked
 from tests.tasks.parsing.options import OPTIONS
@@ -86,17 +86,7 @@ def test_structured_replies_are_read() -> None:
     assert len(measured(rows)[0]) <= 0.015 * len(rows)
 
 
-EXPLAINED_TWICE = {
-    "conditions drusen": ("Drusen TRUE; Explanations: dots", "Drusen FALSE; Explanations: reflections"),
-    "glaucoma": ("GLAUCOMA; Explanation: large cup", "NON-GLAUCOMA; Explanation: fine rim"),
-    "macular_hole_stage": ("Stage: 2; Justification: small", "Stage: 3; Justification: wide"),
-    "sex": ("FEMALE; Explanations: small disc", "MALE; Explanations: large disc"),
-    "age_group": ("Age Group: 18-29; Explanations: young", "Age Group: 60-79; Explanations: old"),
-    "four_way": ("glaucoma; Explanations: large cup", "cataract; Explanations: haze"),
-    "true_false": ("True; Explanation: oedema", "False; Explanation: flat"),
-    "dui_cuo": ("对；解释：有水肿", "错；解释：无水肿"),
-    "en4": ("A; Explanation: oedema", "B; Explanation: flat"),
-}
+EXPLAINED_TWICE = stored(__file__, "blind.EXPLAINED_TWICE")
 
 
 @tabled("between", [". ", "\n", "; ", "。"])

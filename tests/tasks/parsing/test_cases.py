@@ -31,6 +31,7 @@ from lmod_train.tasks.parsing import (
     layouts,
     normalise,
     number,
+    objects,
     option,
     option_signs,
     own_choice,
@@ -55,7 +56,7 @@ for row in ROWS:
 
 MODULES = (
     age_group, bare_choice, choice, clean, confidence, finding, forms, keys, label, layouts, normalise,
-    number, option, option_signs, own_choice, reading, refusal, regions, sex, slots, stage, stance, structure,
+    number, objects, option, option_signs, own_choice, reading, refusal, regions, sex, slots, stage, stance, structure,
     verdict, visible,
 )  # fmt: skip
 
@@ -75,7 +76,10 @@ def argument(value: Any) -> Any:
     if "reply" in value:
         return Reply("id", value["reply"], value.get("finish", "stop"))
     if "parser" in value:
-        return function(value["parser"])
+        parser, rest = function(value["parser"]), argument(value.get("rest"))
+        return parser if rest is None else lambda text, _: parser(text, *rest)
+    if "pattern" in value:
+        return re.compile(value["pattern"], value["flags"])
     if "finding" in value:
         known = (f for f in FINDINGS if (f.condition, f.short) == (value["finding"], value["short"]))
         return next(known, Finding(value["finding"], "", value["short"]))
@@ -104,3 +108,8 @@ def test_each_text_is_read_as_written(subject: str) -> None:
         given = map(argument, row["args"])
         returned = plain(function(row["call"])(*given, **{k: argument(v) for k, v in row.get("with", {}).items()}))
         assert returned == row["is"], (row["about"], row["call"], row["args"])
+
+
+def test_every_finding_has_labelled_replies() -> None:
+    named = {row["args"][1]["rest"][1]["short"] for row in BY_SUBJECT["finding"] if row["about"] == "finding: replies"}
+    assert named == {finding.short for finding in FINDINGS}

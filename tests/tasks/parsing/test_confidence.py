@@ -8,17 +8,10 @@ import pytest
 
 from lmod_train.tasks.parsing.confidence import parse_confidence
 from tests.growth import growth
+from tests.tabled import stored
 from tests.tasks.parsing.test_reading import hostile, mutated
 
-VALUES = {
-    "80%": 0.8, "80 %": 0.8, "80": 0.8, "0.8": 0.8, ".8": 0.8, "80.5%": 0.805, "0.8%": 0.008, "100%": 1, "0%": 0,
-    "1.0": 1, "1": 0.01, "0": 0, "1.5": 0.015, "150%": 1, "1000%": 1, "-20%": 0, "80 percent": 0.8, "８０％": 0.8,
-    "70-80%": 0.75, "70%-80%": 0.75, "70 to 80%": 0.75, "between 70% and 80%": 0.75, "0.7-0.8": 0.75, "70–80": 0.75,
-    "70～80%": 0.75, "8/10": 0.8, "80/100": 0.8, "80 out of 100": 0.8, "~80%": 0.8, "about 80%": 0.8, ">90%": 0.9,
-    "over 90%": 0.9, "<80>%": 0.8, "80,5%": 0.805, "high (80%)": 0.8, "very high": None, "very sure": None,
-    "high": None, "eighty percent": None, "N/A": None, "": None, "80mm": None, "<0-100>%": None, "unknown": None,
-    "80% (high)": 0.8, "**80%**": 0.8, "80%.": 0.8, '"80%"': 0.8, "约80%": 0.8,
-}  # fmt: skip
+VALUES = stored(__file__, "confidence.VALUES")  # fmt: skip
 """Stated value -> share."""
 
 

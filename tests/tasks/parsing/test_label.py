@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lmod_train.core.types import Unparsed
 from lmod_train.tasks.parsing.label import parse_label
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 PAIR = ("TRUE", "FALSE")
 THREE = ("correct", "partly correct", "wrong")
@@ -15,21 +15,7 @@ THREE = ("correct", "partly correct", "wrong")
 
 @tabled(
     ("text", "label"),
-    [
-        ("TRUE", "TRUE"),
-        ("false.", "FALSE"),
-        ("(FALSE)", "FALSE"),
-        ("'True'", "TRUE"),
-        ("ＴＲＵＥ。", "TRUE"),
-        ("Verdict: FALSE", "FALSE"),
-        ("My final answer is true.", "TRUE"),
-        ("判断：TRUE", "TRUE"),
-        ("TRUE. Both name the optic cup.", "TRUE"),
-        ("FALSE - the side differs", "FALSE"),
-        ("FALSE (another eye)", "FALSE"),
-        ("The given answer names the other eye.\nFinal answer: FALSE", "FALSE"),
-        ("The given answer names the same eye.\n\nTRUE", "TRUE"),
-    ],
+    stored(__file__, "label.a_label_that_is_stated_is_read"),
 )
 def test_a_label_that_is_stated_is_read(text: str, label: str):
     assert parse_label(text, PAIR) == label

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmod_train.tasks.parsing.normalise import in_place
-from lmod_train.tasks.parsing.objects import DEEPEST, Group, Node, Word, objects
+from lmod_train.tasks.parsing.objects import Node, Word, objects
 from tests.growth import growth
-from tests.tabled import tabled
 
 JSON = st.recursive(
     st.one_of(st.text(alphabet="ab c\"'\\{}[],:\n无", max_size=8), st.booleans(), st.integers(-9, 99)),
@@ -33,54 +32,6 @@ def plain(node: Node) -> object:
 
 def read(text: str) -> list[object]:
     return [plain(group) for group in objects(in_place(text), text)]
-
-
-@tabled(
-    "text",
-    [
-        "{'a': 'x', 'b': None}",
-        '{"a": "x", "b": null,}',
-        "{a: x; b: null}",
-        "{“a”：“x”，“b”：null}",
-        '{"a" = "x", "b" = null}',
-    ],
-)
-def test_dialects(text: str) -> None:
-    assert read(text) == [{"a": "x", "b": "null"}]
-
-
-@tabled("text", ["The eye {left} shows", "[1] Retina [2] Choroid", "\\boxed{Stage: 2}", "{", "}", "[", "no"])
-def test_other_braces_are_no_objects(text: str) -> None:
-    assert read(text) == []
-
-
-@tabled(
-    ("text", "members"),
-    [
-        ('{"a": "x", "b": "y', {"a": "x"}),
-        ('{"a": "x", "b": "y"', {"a": "x"}),
-        ('{"a": "x"\n```', {"a": "x"}),
-        ('{"a": "x', {}),
-    ],
-)
-def test_of_a_cut_object_the_closed_members_count(text: str, members: dict[str, str]) -> None:
-    assert read(text) == [members]
-
-
-def test_quotes_within_a_word_do_not_end_it() -> None:
-    assert read('{"a": "the "flat" cup, it\'s small", "b": 1}') == [{"a": 'the "flat" cup, it\'s small', "b": "1"}]
-
-
-def test_equal_keys_are_all_kept() -> None:
-    (group,) = objects(text := '{"a": 1, "a": 2}', text)
-    assert [(key, plain(node)) for key, node in group.members] == [("a", "1"), ("a", "2")]
-
-
-def test_nesting_has_a_limit() -> None:
-    for depth in (DEEPEST - 1, DEEPEST, 10 * DEEPEST):
-        found = objects(text := '{"a": ' * depth + "1" + "}" * depth, text)
-        assert (len(found) == 1) == (depth <= DEEPEST)
-        assert all(isinstance(group, Group) for group in found)
 
 
 def as_text(value: object) -> object:

@@ -27,7 +27,7 @@ from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.regions import parse_regions
 from lmod_train.tasks.parsing.stage import parse_stage
 from tests.growth import growth
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tasks.parsing import grids
 from tests.tasks.parsing.asked import ASKS, parse
 from tests.tasks.parsing.test_replies import REPLIES
@@ -166,15 +166,7 @@ def growth_of(ask: str, unit: str, size: int, times: int) -> float:
 
 @pytest.mark.parametrize(
     ("ask", "unit"),
-    [
-        ("glaucoma", "no "),
-        ("conditions abnormal macula", "Yes/no, "),
-        ("icdr", "stage "),
-        ("sex", '"'),
-        ("age_group", "30-39 "),
-        ("anatomy SS", "Region ID: 1; Type: "),
-        ("option al", "A or "),
-    ],
+    stored(__file__, "reading.adversarial_text_is_read_in_linear_time"),
 )
 def test_adversarial_text_is_read_in_linear_time(ask: str, unit: str) -> None:
     """One unit a parser; the slow test reads every unit with each of them."""
@@ -258,18 +250,7 @@ def test_a_hundred_thousand_mutated_replies_never_raise(seed: int) -> None:
 
 
 NUMERALS = ["Ⅶ", "VV", "İ", "ı", "²", "①", "IIII", "VIX", "〇〇", "٣", "ⅻ", "½", "1e9", "9" * 40, "-0", "+2"]
-NUMBERED = [
-    "{}级",
-    "Stage: {}",
-    "stage {}",
-    "Age Group: {}",
-    "Group {}",
-    "第{}组",
-    "{}岁",
-    "{}0s",
-    "R{}",
-    "Region ID: {}; Type: Iris",
-]
+NUMBERED = stored(__file__, "reading.NUMBERED")
 
 
 @tabled("numeral", NUMERALS)

@@ -11,7 +11,7 @@ from lmod_train.core.vocabulary.findings import Finding
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.finding import parse_finding
 from lmod_train.tasks.parsing.reading import read
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tasks.parsing import grids
 
 LAYOUTS = (*grids.SIGNED, *grids.LOOSE)
@@ -115,57 +115,9 @@ def test_clinical_notation_needs_its_brackets(sign: str, wanted: str) -> None:
     assert wrong([(finding, name, sign, wanted) for finding, name in NAMES], "{x} {v}") == []
 
 
-@tabled("layout", ["{v}", "{v}.", "Answer: {v}", "Final answer: {v}", '{{"answer": "{v}"}}', "Diagnosis: {v}"])
-@tabled(("option", "wanted"), [("GLAUCOMA", "yes"), ("NON-GLAUCOMA", "no")])
-@tabled("prefix", ["", "A. ", "(B) ", "C) "])
-def test_options_of_the_prompt(layout: str, option: str, wanted: str, prefix: str) -> None:
-    assert outcome(None, layout.format(v=prefix + option)) == wanted
-
-
 @tabled(
     ("before", "after"),
-    [
-        ("There is no evidence of ", ""),
-        ("I see no ", ""),
-        ("", " is absent"),
-        ("", " is unlikely"),
-        ("It is unlikely that this is ", ""),
-        ("The image fails to show ", ""),
-        ("There is little evidence of ", ""),
-        ("There is nothing to suggest ", ""),
-        ("There is a low probability of ", ""),
-        ("I doubt there is ", ""),
-        ("", " can be ruled out"),
-        ("", " was not detected"),
-        ("The eye is free of ", ""),
-        ("The findings argue against ", ""),
-        ("The image is not suspicious for ", ""),
-        ("The likelihood of ", " is low"),
-        ("Negative for ", ""),
-        ("The findings are not consistent with ", ""),
-        ("It would be wrong to call this ", ""),
-        ("It would be a mistake to speak of ", " here"),
-        ("I would not call this ", ""),
-        ("", ", unlikely"),
-        ("", ", absent"),
-        ("", ": very unlikely"),
-        ("It is not the case that there is ", ""),
-        ("Careful inspection fails to find ", ""),
-        ("Little suggests ", ""),
-        ("There is scarce evidence of ", ""),
-        ("I could find no ", ""),
-        ("I can rule out ", ""),
-        ("Nowhere do I see ", ""),
-        ("It is anything but ", ""),
-        ("", " cannot be found"),
-        ("", " can safely be excluded"),
-        ("No one would call this ", ""),
-        ("It is false that there is ", ""),
-        ("It would be wrong to write ", ""),
-        ("", " would be wrong"),
-        ("", " is therefore absent"),
-        ("没看到", ""),
-    ],
+    stored(__file__, "slots.denials_in_free_text"),
 )
 def test_denials_in_free_text(before: str, after: str) -> None:
     for finding, name in IN_TEXT:
@@ -174,114 +126,7 @@ def test_denials_in_free_text(before: str, after: str) -> None:
 
 @tabled(
     ("before", "after"),
-    [
-        ("There is evidence of ", ""),
-        ("The image shows ", ""),
-        ("", " is present"),
-        ("", " is likely"),
-        ("It is likely that this is ", ""),
-        ("This is probably ", ""),
-        ("The findings are consistent with ", ""),
-        ("There is a high probability of ", ""),
-        ("", " was detected"),
-        ("The likelihood of ", " is high"),
-        ("There is no doubt that this is ", ""),
-        ("", ", likely"),
-        ("", ", present"),
-        ("", ": very likely"),
-        ("", " is what I would say"),
-        ("The changes at the pole make this ", ""),
-        ("Together they amount to ", ""),
-        ("I look again and arrive at ", ""),
-        ("Everything in this picture says ", ""),
-        ("The signs are there, hence ", ""),
-        ("", " is therefore present"),
-    ],
-)
-def test_assertions_in_free_text(before: str, after: str) -> None:
-    for finding, name in IN_TEXT:
-        assert outcome(finding, f"{before}{name}{after}.") == "yes", name
-
-
-@tabled(
-    ("before", "after"),
-    [
-        ("I would not say that there is no ", ""),
-        ("I cannot say that the eye is not without ", ""),
-        ("If the eye is not free of ", ""),
-        ("There is no proof that the eye is not free of ", ""),
-        ("There is no evidence that ", " is absent"),
-        ("I cannot rule out the absence of ", ""),
-        ("I cannot comment on the presence of ", ""),
-        ("不能说有", ""),
-    ],
-)
-def test_unresolved_double_negations_are_no_statement(before: str, after: str) -> None:
-    for finding, name in IN_TEXT:
-        assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
-
-
-@tabled(
-    ("before", "after"),
-    [
-        ("The eye is not without ", ""),
-        ("The eye is not free of ", ""),
-        ("The eye is by no means free from ", ""),
-        ("The eye cannot be said to be free of ", ""),
-        ("The eye cannot be called entirely free of ", ""),
-        ("This is not an eye without ", ""),
-        ("It would be wrong to say there is no ", ""),
-        ("It would be a mistake to call this eye free of ", ""),
-        ("It is not true that there is no ", ""),
-        ("There is no lack of ", ""),
-        ("", " is not absent"),
-        ("", " is by no means lacking"),
-        ("并非没有", ""),
-    ],
-)
-def test_a_denied_absence_is_an_assertion(before: str, after: str) -> None:
-    for finding, name in IN_TEXT:
-        assert outcome(finding, f"{before}{name}{after}.") == "yes", name
-
-
-@tabled(
-    ("before", "after"),
-    [
-        ("", " is possible"),
-        ("Possible ", ""),
-        ("", " cannot be excluded"),
-        ("The image is suspicious for ", ""),
-        ("Rule out ", ""),
-        ("This may be ", ""),
-        ("", " cannot be ruled out"),
-        ("I would say it is ", " only if there were more to see"),
-        ("The answer would be ", " only if there were more to see"),
-        ("Patients with ", " should be screened"),
-        ("I am reluctant to call it ", ""),
-        ("I hesitate to speak of ", ""),
-        ("I would not go so far as to call it ", ""),
-        ("I shall not claim ", " nor deny it"),
-        ("My mother has ", ""),
-        ("The patient's brother was diagnosed with ", ""),
-        ("A friend of mine has ", ""),
-        ("The previous patient had ", ""),
-        ("Some would call this ", ""),
-        ("To say ", " would be premature"),
-        ("Had the image been sharper I would have said ", ""),
-        ("I would call it ", " were the image sharper"),
-        ("He is worried about ", ""),
-        ("The referral letter says ", ""),
-        ("I was asked about ", ""),
-        ("", ": to be confirmed"),
-        ("This is either ", " or something else"),
-        ("With a larger cup it would be ", ""),
-        ("The screener entered ", ""),
-        ("Last year's report says ", ""),
-        ("What looks like ", " is dust"),
-        ("One cannot claim that ", " is absent"),
-        ("我母亲患有", ""),
-        ("不敢说是", ""),
-    ],
+    stored(__file__, "slots.hedges_in_free_text"),
 )
 def test_hedges_in_free_text(before: str, after: str) -> None:
     for finding, name in IN_TEXT:

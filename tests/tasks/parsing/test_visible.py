@@ -10,6 +10,7 @@ from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.visible import LONGEST, visible_text
 from tests.growth import growth
+from tests.tabled import stored
 
 FOUR = ("optic disc", "macula", "superior arcade", "periphery")
 
@@ -17,23 +18,7 @@ FOUR = ("optic disc", "macula", "superior arcade", "periphery")
 def prose(size: int) -> str:
     """Return so many characters of words in no order, which are no loop."""
     chance = random.Random(size)
-    words = [
-        "the",
-        "vessels",
-        "are",
-        "thin",
-        "near",
-        "a",
-        "pale",
-        "rim",
-        "in",
-        "this",
-        "eye,",
-        "and",
-        "so",
-        "it",
-        "goes.",
-    ]
+    words = stored(__file__, "visible.prose")
     return " ".join(chance.choices(words, k=size // 5))
 
 
