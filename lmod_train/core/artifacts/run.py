@@ -33,6 +33,16 @@ MEMBER = re.compile(r"seed_\d+|fold_\d+of\d+")
 """Names of the folders of the runs of a series (`lmod_train.core.artifacts.series`)."""
 
 
+class _Place:
+    """A file or folder of a run, whose path is checked whenever it is used, as the run may come from someone else."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: Run | None, owner: type[Run]) -> Path:
+        return Path(self._name) if run is None else run._own(self._name)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """The folder of a run, which need not exist.
@@ -43,15 +53,30 @@ class Run:
 
     folder: Path
 
-    @property
-    def config(self) -> Path:
-        """What it was started with, YAML."""
-        return self._own("config.yaml")
-
-    @property
-    def doctor(self) -> Path:
-        """What was found before the first step."""
-        return self._own("doctor.json")
+    config = _Place("config.yaml")
+    """What it was started with, YAML."""
+    doctor = _Place("doctor.json")
+    """What was found before the first step."""
+    last = _Place("checkpoints/last.ckpt")
+    """Checkpoint that a training goes on from."""
+    records = _Place("records.parquet")
+    """What is asked."""
+    replies = _Place("replies")
+    """Folder of what was replied, a file a rank: the only thing that a run cannot make again."""
+    predictions = _Place("predictions.parquet")
+    """What the replies were read as."""
+    scores = _Place("scores.csv")
+    """Figures."""
+    trained_on = _Place("trained_on.csv")
+    """Images that it was trained on, by content and family."""
+    unseen = _Place("unseen.txt")
+    """Ids of the records that do not belong to the training of the evaluated checkpoint, if others do."""
+    bert_scores = _Place("bert_scores.json")
+    """BERTScores of its open answers."""
+    judgements = _Place("judgements")
+    """Folder of the judgements of its replies: a run folder for each judge."""
+    tripwires = _Place("tripwires.jsonl")
+    """Probes of a training, one a line."""
 
     @property
     def checkpoints(self) -> Path:
@@ -59,59 +84,9 @@ class Run:
         return self.folder / "checkpoints"
 
     @property
-    def last(self) -> Path:
-        """Checkpoint that a training goes on from."""
-        return self._own("checkpoints/last.ckpt")
-
-    @property
-    def records(self) -> Path:
-        """What is asked."""
-        return self._own("records.parquet")
-
-    @property
-    def replies(self) -> Path:
-        """Folder of what was replied, a file a rank: the only thing that a run cannot make again."""
-        return self._own("replies")
-
-    @property
-    def predictions(self) -> Path:
-        """What the replies were read as."""
-        return self._own("predictions.parquet")
-
-    @property
-    def scores(self) -> Path:
-        """Figures."""
-        return self._own("scores.csv")
-
-    @property
-    def trained_on(self) -> Path:
-        """Images that it was trained on, by content and family."""
-        return self._own("trained_on.csv")
-
-    @property
-    def unseen(self) -> Path:
-        """Ids of the records that do not belong to the training of the evaluated checkpoint, if others do."""
-        return self._own("unseen.txt")
-
-    @property
-    def bert_scores(self) -> Path:
-        """BERTScores of its open answers."""
-        return self._own("bert_scores.json")
-
-    @property
-    def judgements(self) -> Path:
-        """Folder of the judgements of its replies: a run folder for each judge."""
-        return self._own("judgements")
-
-    @property
     def attacks(self) -> Run:
         """Of a judge's folder: the folder of the attacks on this judge, a run folder."""
         return Run(self._own("attacks"))
-
-    @property
-    def tripwires(self) -> Path:
-        """Probes of a training, one a line."""
-        return self._own("tripwires.jsonl")
 
     def replies_of(self, rank: int, shard: str = "") -> Path:
         """Return the reply file of one process of a run.
