@@ -18,6 +18,7 @@ setup(
         "lmod_train.core.vocabulary": ["*.toml"],
         "lmod_train.data.formats": ["*.html"],
         "lmod_train.tasks.failures": ["measured.csv"],
+        "lmod_train.training.doctor": ["*.yaml"],
         "lmod_train.report": ["*.yaml", "sections/*.yaml", "writers/page_files/*"],
         **{package: ["*.csv", "*.yaml", "*.json", "configs/*.yaml", "configs/*/*.yaml"] for package in EXTENSIONS},
         **{package: ["*.yaml"] for package in SHIPPED},

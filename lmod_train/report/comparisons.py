@@ -290,8 +290,8 @@ def _compared(
     common = _common(a, b, among)
     right, other, patients = _tested(a, b, common)
     test, p = mcnemar(right, other), mcnemar_by_patient(right, other, patients)
-    scores = [[run.item_scores[key] for key in common] for run in (a, b)]
-    difference = paired_difference(task, *scores, [item.group for item in common.values()])
+    own, theirs = ([run.item_scores[key] for key in common] for run in (a, b))
+    difference = paired_difference(task, own, theirs, [item.group for item in common.values()])
     detectable = None
     if test.n:
         share = (test.only_first + test.only_second) / test.n

@@ -103,4 +103,5 @@ def heads(module: str) -> Mapping[str, Heads]:
 def noted(note: str, *shown: Table) -> Iterator[Part]:
     """Yield a note and the tables that it is about, those without rows left out; nothing if none is left."""
     if tables := [one for one in shown if one.rows]:
-        yield from (Text(note), *tables)
+        yield Text(note)
+        yield from tables

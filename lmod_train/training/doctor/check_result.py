@@ -7,10 +7,11 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.errors import LmodError
+from lmod_train.core.package_data import package_data
 
 Level = Literal["ok", "warn", "fail", "skip"]
 
@@ -32,6 +33,20 @@ class CheckResult:
     what: str
     why: str = ""
     cure: str = ""
+
+
+def problem(name: str, level: Level, what: str, **values: Any) -> CheckResult:
+    """Return a result with the reason and remedy of `problems.yaml`.
+
+    Args:
+        name: Check and problem, such as ``recipe.decay``.
+        level: ``warn`` or ``fail``.
+        what: What was observed.
+        **values: What reason and remedy name.
+    """
+    check, _, own = name.partition(".")
+    text = package_data(__file__, "problems.yaml")[check][own]
+    return CheckResult(check, level, what, *(text[part].format(**values) for part in ("why", "cure")))
 
 
 class Refused(LmodError):

@@ -16,7 +16,7 @@ from lmod_train.core.errors import LmodError
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.balance import Balance, cells_of, class_of, shares
-from lmod_train.training.doctor.check_result import CheckResult, Level
+from lmod_train.training.doctor.check_result import CheckResult, Level, problem
 from lmod_train.training.doctor.subject import Subject
 
 SHOWN = 5
@@ -41,25 +41,20 @@ MAJORITY = 0.6
 
 def records(subject: Subject) -> Iterator[CheckResult]:
     """Check every training record and decode its images; of these all, or as many as `Subject.images`."""
-    if subject.data is None:
-        yield CheckResult("records", "skip", "the data could not be built")
-        return
     asked = subject.records()
     if not asked:
-        cure = "curate with more samples, or name another folder (data.curated)"
-        yield CheckResult("records", "fail", "no record in the split train", "there is nothing to train on", cure)
+        yield problem("records.none", "fail", "no record in the split train")
         return
-    broken = [problem for record in asked for problem in problems(record)]
-    yield from _failed(broken, "records that are not well formed", "the model would be trained on a wrong conversation")
+    broken = [one for record in asked for one in problems(record)]
+    yield from _failed("malformed", broken, "records that are not well formed")
     named = sorted({image for record in asked for image in record.image})
     opened = _evenly(named, subject.images)
     unread, blank, small = unreadable_blank_and_small(subject.data.images, opened)
-    yield from _failed(unread, "images that cannot be read", "the run would stop at the first of them")
+    yield from _failed("unread", unread, "images that cannot be read")
     yield from _blank(blank, len(opened))
     yield from _small(small, len(opened))
     changed = other_files(subject.data.images, asked, set(opened) if not unread else set())
-    why = "they may be those of other records, with other answers (files renamed or written again)"
-    yield from _failed(changed, "images that are not the files that were curated", why)
+    yield from _failed("changed", changed, "images that are not the files that were curated")
     if not broken and not unread and not changed:
         text = sum(not r.image for r in asked) / len(asked)
         images = str(len(opened)) if len(opened) == len(named) else f"{len(opened)} of {len(named)}"
@@ -67,8 +62,7 @@ def records(subject: Subject) -> Iterator[CheckResult]:
             "records", "ok", f"{len(asked)} records, {images} images decoded, {text:.0%} without an image"
         )
         if text == 1:
-            why = "a vision-language model trained without images learns to answer without looking"
-            yield CheckResult("records", "warn", "no record has an image", why, "add tasks with images to data.tasks")
+            yield problem("records.no_image", "warn", "no record has an image")
 
 
 def problems(record: Record) -> list[str]:
@@ -89,7 +83,7 @@ def problems(record: Record) -> list[str]:
 def unreadable_blank_and_small(images: Curated, names: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
     """Return why images cannot be decoded, and the names of those of one colour and of the small ones."""
 
-    def problem(name: str) -> tuple[str, str, str]:
+    def examined(name: str) -> tuple[str, str, str]:
         try:
             picture = images.rgb(name)
         except LmodError as error:
@@ -97,7 +91,7 @@ def unreadable_blank_and_small(images: Curated, names: Sequence[str]) -> tuple[l
         return "", name if is_blank(picture) else "", name if min(picture.size) < SMALL else ""
 
     with ThreadPoolExecutor(4) as pool:
-        found = list(tqdm(pool.map(problem, names), total=len(names), desc="images", leave=False, disable=None))
+        found = list(tqdm(pool.map(examined, names), total=len(names), desc="images", leave=False, disable=None))
     unread, blank, small = ([row[i] for row in found if row[i]] for i in range(3))
     return unread, blank, small
 
@@ -131,16 +125,13 @@ def is_blank(picture: Image.Image) -> bool:
 def _blank(blank: Sequence[str], opened: int) -> Iterator[CheckResult]:
     if blank:
         level: Level = "fail" if len(blank) > MANY_BLANK * opened else "warn"
-        what = f"{len(blank)} of {opened} images have a single colour, e.g. {blank[0]}"
-        why = "they show nothing, and training on them teaches the model to ignore the image"
-        yield CheckResult("records", level, what, why, "compare them with the raw files, and curate again")
+        yield problem("records.blank", level, f"{len(blank)} of {opened} images have a single colour, e.g. {blank[0]}")
 
 
 def _small(small: Sequence[str], opened: int) -> Iterator[CheckResult]:
     if len(small) > MANY_SMALL * opened:
         what = f"{len(small)} of {opened} images are narrower or lower than {SMALL} pixels, e.g. {small[0]}"
-        why = "they are thumbnails: enlarged to the size of the tower they show no lesion"
-        yield CheckResult("records", "warn", what, why, "name the folder of the full images (--raw), and curate again")
+        yield problem("records.small", "warn", what)
 
 
 def _evenly(names: Sequence[str], most: int) -> Sequence[str]:
@@ -150,21 +141,14 @@ def _evenly(names: Sequence[str], most: int) -> Sequence[str]:
     return [names[i * len(names) // most] for i in range(most)]
 
 
-def _failed(found: Sequence[str], what: str, why: str) -> Iterator[CheckResult]:
+def _failed(name: str, found: Sequence[str], what: str) -> Iterator[CheckResult]:
     if found:
         listed = "\n".join(found[:SHOWN]) + (f"\nand {len(found) - SHOWN} more" if len(found) > SHOWN else "")
-        cure = (
-            "curate into a new folder (`python -m lmod_train curate --config CONFIG --raw RAW --out NEW`): curation "
-            "drops broken files and lists them"
-        )
-        yield CheckResult("records", "fail", f"{len(found)} {what}:\n{listed}", why, cure)
+        yield problem(f"records.{name}", "fail", f"{len(found)} {what}:\n{listed}")
 
 
 def balance(subject: Subject) -> Iterator[CheckResult]:
     """Check that no answer of a task is much more frequent than all others."""
-    if subject.data is None:
-        yield CheckResult("balance", "skip", "the data could not be built")
-        return
     by_task: dict[str, Counter[str]] = {}
     for record in subject.records():
         by_task.setdefault(record.task, Counter())[" ".join(record.answer.lower().split())] += 1
@@ -177,10 +161,7 @@ def balance(subject: Subject) -> Iterator[CheckResult]:
         if task not in even and len(answers) > 1 and count / answers.total() > MAJORITY:
             lopsided[task] = f"{task}: {count / answers.total():.0%} {answer[:60]!r}"
     if lopsided:
-        why = "the model may learn to always give the most frequent answer (LMOD appendix B: always non-glaucoma, 50 %)"
-        fewer = "remove some of these records: the task has no classes that `--data.balance` could draw evenly"
-        cure = fewer if asked else "add `--data.balance class`"
-        yield CheckResult("balance", "warn", "; ".join(lopsided.values()), why, cure)
+        yield problem(f"balance.{'no_classes' if asked else 'lopsided'}", "warn", "; ".join(lopsided.values()))
     else:
         counted = sorted(by_task.items())
         per_task = (f"{t} {len(answers)} answers{', drawn evenly' if t in even else ''}" for t, answers in counted)
@@ -197,9 +178,7 @@ def repeated(subject: Subject) -> Iterator[CheckResult]:
     if most is not None and times[most] > MOST_REPEATED:
         named = ", ".join(part for part in (most.task, most.word, most.modality) if part)
         what = f"{named}: each of {counted[most]} records is drawn {times[most]:.0f} times an epoch"
-        why = "the model learns these pictures by heart and not the class"
-        cure = "add samples of this class, take it out, or train with `--data.balance none`"
-        yield CheckResult("balance", "warn", what, why, cure)
+        yield problem("balance.repeated", "warn", what)
 
 
 # Check of what the splits have in common: patients, tasks, classes and pictures of training, val and test.
@@ -215,9 +194,6 @@ ENOUGH = 5
 
 def splits(subject: Subject) -> Iterator[CheckResult]:
     """Compare patients, tasks, classes and pictures of the training with those of val and test."""
-    if subject.data is None:
-        yield CheckResult("splits", "skip", "the data could not be built")
-        return
     learnt, asked = subject.records(), subject.asked()
     problems = [
         *unlearnt(learnt, asked),
@@ -251,10 +227,7 @@ def unlearnt(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[Chec
         f"{task}: {w}" for task in sorted(wanted) if task in trained for w in sorted(wanted[task] - trained[task])
     ]
     if absent:
-        what = f"asked in val or test and absent in training: {', '.join(absent)}"
-        why = "a model tuned on the other answers never gives these"
-        cure = "curate again with more samples of them, or take the task out of data.tasks"
-        yield CheckResult("splits", "warn", what, why, cure)
+        yield problem("splits.unlearnt", "warn", f"asked in val or test and absent in training: {', '.join(absent)}")
 
 
 def one_class(learnt: Sequence[Record], val: Sequence[Record]) -> Iterator[CheckResult]:
@@ -264,8 +237,7 @@ def one_class(learnt: Sequence[Record], val: Sequence[Record]) -> Iterator[Check
     alone = [t for t, words in seen.items() if len(words) == 1 < len(trained.get(t, ())) and counted[t] >= ENOUGH]
     if alone:
         what = "; ".join(f"{task}: all {counted[task]} records of val are {next(iter(seen[task]))!r}" for task in alone)
-        why = "a model that always gives this answer is scored as perfect on it"
-        yield CheckResult("splits", "warn", what, why, "curate again with more samples, or a larger share for val")
+        yield problem("splits.one_class", "warn", what)
 
 
 def same_patients(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[CheckResult]:
@@ -278,10 +250,7 @@ def same_patients(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator
             f"{len(both)} of {len(asked)} records of val and test are of {patients} patients (or families of copies) "
         )
         what += f"in the training, e.g. {both[0].id}"
-        why = "two photographs of a patient are alike: the score is higher than for new patients"
-        yield CheckResult(
-            "splits", "warn", what, why, "curate with `split_by: group`, or say with the score that patients overlap"
-        )
+        yield problem("splits.same_patients", "warn", what)
 
 
 def misplaced(records: Sequence[Record]) -> Iterator[CheckResult]:
@@ -296,8 +265,7 @@ def misplaced(records: Sequence[Record]) -> Iterator[CheckResult]:
         level: Level = "fail" if len(wrong) >= MANY_MISPLACED * len(records) else "warn"
         what = f"{len(wrong)} of {len(records)} records show another sample's image, e.g. {wrong[0].id}: "
         what += wrong[0].image_plain[0]
-        why = "their answers belong to other images"
-        yield CheckResult("splits", level, what, why, "curate again, and do not edit the files of records/")
+        yield problem("splits.misplaced", level, what)
 
 
 def placeholders(records: Sequence[Record]) -> Iterator[CheckResult]:
@@ -311,5 +279,4 @@ def placeholders(records: Sequence[Record]) -> Iterator[CheckResult]:
     if len(keys) >= MANY_KEYS and len(keys) > SHARE_OF_KEYS * samples:
         example = next(r.image[r.image_sha256.index(digest)] for r in records if digest in r.image_sha256)
         what = f"{len(keys)} of {samples} samples have the same picture, e.g. {example}"
-        why = "their answers differ and their picture does not: the model learns to ignore it"
-        yield CheckResult("splits", "warn", what, why, "compare it with the raw files, leave these out, curate again")
+        yield problem("splits.placeholders", "warn", what)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.modules.conversation import VisionLanguageModel
-from lmod_train.training.doctor.check_result import CheckResult, Level
+from lmod_train.training.doctor.check_result import CheckResult, Level, problem
 from lmod_train.training.doctor.strategy import devices_of
 from lmod_train.training.doctor.subject import Subject
 
@@ -92,15 +92,10 @@ def rates(model: Values) -> Iterator[CheckResult]:
     for name, rate in _rates(model).items():
         if rate <= 0:
             level: Level = "warn" if rate == 0 and name == "projector_lr" and not _alone(model) else "fail"
-            why = "the weights trained at this rate never improve"
-            yield CheckResult("recipe", level, f"{name}={rate:g}", why, f"set {_key(model, name)}, e.g. to 2e-5")
+            yield problem("recipe.rate_zero", level, f"{name}={rate:g}", key=_key(model, name))
         elif rate >= HIGH_RATE and name in _options(model) and name != "base_lr":  # a classifier's head allows more
             level = "fail" if rate >= HIGHEST_RATE else "warn"
-            why = (
-                f"each step of AdamW changes a weight by about {rate:g}, and weights are about 0.02: training diverges"
-            )
-            cure = f"set {_key(model, name)} to 2e-4 for adapters, 2e-5 for full tuning"
-            yield CheckResult("recipe", level, f"{name}={rate:g}", why, cure)
+            yield problem("recipe.rate_high", level, f"{name}={rate:g}", rate=rate, key=_key(model, name))
 
 
 def steps(model: Values, config: Any = None) -> Iterator[CheckResult]:
@@ -127,17 +122,14 @@ def steps(model: Values, config: Any = None) -> Iterator[CheckResult]:
         step = rate.get(name, 0.0) * (times or 0)
         if step > HIGH_STEP and rate[name] < HIGH_RATE:
             what = f"{name}={rate[name]:g} for {trained}: {factor} {times} x rate = {step:.2g}"
-            why = f"published recipes have about 0.05 to {HIGH_STEP:g}: above it, the first steps undo what was learnt"
-            cure = f"set {_key(model, name)} to {0.08 / (times or 1):.1g}"
-            yield CheckResult("recipe", "fail" if step > WORST_STEP else "warn", what, why, cure)
+            level: Level = "fail" if step > WORST_STEP else "warn"
+            yield problem("recipe.step", level, what, key=_key(model, name), rate=0.08 / (times or 1))
     trained = "adapters" if lora else "the whole language model" if whole else "the projector alone"
     name = "projector_lr" if _alone(model) else "lr"
     if name in _options(model) and 0 < rate.get(name, 0.0) < LOWEST_RATE[trained]:
         usual = {"adapters": 2e-4, "the whole language model": 2e-5, "the projector alone": 1e-3}[trained]
-        why = f"published rates for {trained} are {usual:g}; at this one hardly anything changes in a usual run"
-        yield CheckResult(
-            "recipe", "warn", f"{name}={rate[name]:g} for {trained}", why, f"set {_key(model, name)} to {usual:g}"
-        )
+        what, key = f"{name}={rate[name]:g} for {trained}", _key(model, name)
+        yield problem("recipe.rate_low", "warn", what, trained=trained, usual=usual, key=key)
 
 
 def _width(config: Any, part: str) -> int | None:
@@ -154,9 +146,7 @@ def decay(options: Values) -> Iterator[CheckResult]:
     value = options.get("weight_decay") or 0.0
     if value < 0 or value > MOST_DECAY:
         level: Level = "fail" if value < 0 or value >= WORST_DECAY else "warn"
-        why = "AdamW multiplies weights by 1 - rate x decay at every step; published decays are 0 to 0.3"
-        cure = "set model.init_args.optimisation.weight_decay to 0.0"
-        yield CheckResult("recipe", level, f"weight_decay={value:g}", why, cure)
+        yield problem("recipe.decay", level, f"weight_decay={value:g}")
 
 
 def betas(options: Values) -> Iterator[CheckResult]:
@@ -168,17 +158,15 @@ def betas(options: Values) -> Iterator[CheckResult]:
     """
     first, second = options.get("betas") or (0.9, 0.999)
     level: Level = "fail"
-    what = f"betas={[first, second]}"
     if not (0 <= first < 1 and 0 <= second < 1):
-        what += ": both must be from 0 to below 1"
+        how = "both must be from 0 to below 1"
     elif first > second:
-        what += ": the first is larger than the second"
+        how = "the first is larger than the second"
     elif first > LONG_BETA:
-        what, level = f"{what}: steps follow gradients of {1 / (1 - first):.0f} steps ago", "warn"
+        level, how = "warn", f"steps follow gradients of {1 / (1 - first):.0f} steps ago"
     else:
         return
-    why = "the size of a step no longer follows the size of its gradients, and training diverges"
-    yield CheckResult("recipe", level, what, why, "set model.init_args.optimisation.betas to [0.9, 0.999]")
+    yield problem("recipe.betas", level, f"betas={[first, second]}: {how}")
 
 
 def _alone(model: Values) -> bool:
@@ -198,19 +186,15 @@ def warmup(model: Values, trainer: Values) -> Iterator[CheckResult]:
         ['warmup=3 is a share of all steps: 300 % of them']
     """
     share, epochs = _options(model).get("warmup"), _options(model).get("warmup_epochs")
-    why = "the learning rate only rises, and the run ends before it reaches its maximum"
     if share is not None and not 0 <= share < 1:
         what = f"warmup={share:g} is a share of all steps: {100 * share:.0f} % of them"
-        cure = f"set model.init_args.optimisation.warmup to {share / 100:g} for {share:g} % of the steps"
-        yield CheckResult("recipe", "fail", what, why, cure if 0 < share <= 100 else "set it to 0.03")
+        name = "warmup_percent" if 0 < share <= 100 else "warmup_wrong"
+        yield problem(f"recipe.{name}", "fail", what, share=share / 100, percent=share)
     elif share is not None and share > 0.5:
-        what = f"warmup={share:g}: {100 * share:.0f} % of all steps"
-        cure = "set model.init_args.optimisation.warmup to 0.03, the usual value"
-        yield CheckResult("recipe", "warn", what, "the learning rate is low during most of the run", cure)
+        yield problem("recipe.warmup_long", "warn", f"warmup={share:g}: {100 * share:.0f} % of all steps")
     if epochs and trainer.get("max_epochs") and 0 < trainer["max_epochs"] <= epochs:
         what = f"warmup_epochs={epochs:g} of {trainer['max_epochs']} epochs"
-        cure = "set fewer model.init_args.optimisation.warmup_epochs, or more trainer.max_epochs"
-        yield CheckResult("recipe", "warn", what, why, cure)
+        yield problem("recipe.warmup_epochs", "warn", what)
 
 
 def adapters(lora: Values, config: Any = None) -> Iterator[CheckResult]:
@@ -222,28 +206,17 @@ def adapters(lora: Values, config: Any = None) -> Iterator[CheckResult]:
     """
     alpha, dropout = lora.get("alpha", 1), lora.get("dropout", 0.0)
     if alpha <= 0:
-        why = "an adapter's update is multiplied by alpha / rank: at 0 nothing is added, below 0 its opposite"
-        yield CheckResult(
-            "recipe", "fail", f"lora.alpha={alpha}", why, "set model.init_args.lora.alpha to twice the rank"
-        )
+        yield problem("recipe.alpha", "fail", f"lora.alpha={alpha}")
     rank, width = lora.get("rank", 1), _width(config, "text_config")
     if alpha > 0 and not LEAST_SCALE <= alpha / rank <= MOST_SCALE:
-        why = f"an adapter's update is multiplied by it; usual are {LEAST_SCALE:g} to {MOST_SCALE:g}, mostly 1 to 4"
-        what, cure = f"lora: alpha {alpha:g} / rank {rank} = {alpha / rank:g}", "set model.init_args.lora.alpha"
-        yield CheckResult("recipe", "warn", what, why, f"{cure} to twice the rank, {2 * rank}")
+        what = f"lora: alpha {alpha:g} / rank {rank} = {alpha / rank:g}"
+        yield problem("recipe.scale", "warn", what, least=LEAST_SCALE, most=MOST_SCALE, twice=2 * rank)
     if width and rank > width:
-        why = "such an adapter holds more weights than the matrix it changes: it is slower than full tuning"
-        cure = "set model.init_args.lora.rank to 16 and alpha to 32, or `lora: null` and `tune_language_model: true`"
-        yield CheckResult("recipe", "warn", f"lora.rank={rank} in matrices of width {width}", why, cure)
+        yield problem("recipe.rank", "warn", f"lora.rank={rank} in matrices of width {width}")
     if dropout >= 1:
-        why = "the whole input of every adapter is dropped, so that they learn nothing"
-        yield CheckResult(
-            "recipe", "fail", f"lora.dropout={dropout:g}", why, "set model.init_args.lora.dropout to 0.05"
-        )
+        yield problem("recipe.dropout_all", "fail", f"lora.dropout={dropout:g}")
     elif dropout > MOST_DROPOUT:
-        why = "most of every adapter's input is dropped"
-        cure = "set model.init_args.lora.dropout to a value from 0 to 0.1"
-        yield CheckResult("recipe", "warn", f"lora.dropout={dropout:g}", why, cure)
+        yield problem("recipe.dropout", "warn", f"lora.dropout={dropout:g}")
 
 
 def clipping(trainer: Values) -> Iterator[CheckResult]:
@@ -255,14 +228,11 @@ def clipping(trainer: Values) -> Iterator[CheckResult]:
     """
     clip = trainer.get("gradient_clip_val")
     if clip and 0 < clip < LEAST_CLIP:
-        why = "the gradient of a single weight falls below AdamW's epsilon, so that its steps are near zero"
-        yield CheckResult("recipe", "fail", f"gradient_clip_val={clip:g}", why, "set trainer.gradient_clip_val to 1.0")
+        yield problem("recipe.clip_small", "fail", f"gradient_clip_val={clip:g}")
     by_value = trainer.get("gradient_clip_algorithm") == "value"
     if clip and (clip > MOST_CLIP or by_value):
         what = f"gradient_clip_val={clip:g}" + (", each value by itself" if by_value else "")
-        why = "gradients of single weights are below 0.01 and norms below 100, so that nothing is clipped"
-        cure = "set trainer.gradient_clip_val to 1.0 and trainer.gradient_clip_algorithm to norm"
-        yield CheckResult("recipe", "warn", what, why, cure)
+        yield problem("recipe.clip_large", "warn", what)
 
 
 def precision(model: Values, trainer: Values) -> Iterator[CheckResult]:
@@ -280,16 +250,10 @@ def precision(model: Values, trainer: Values) -> Iterator[CheckResult]:
     """
     given = str(trainer.get("precision") or "")
     if given.startswith("64"):
-        why = "it takes twice the memory and many times the time of float32, and learns no better"
-        yield CheckResult("recipe", "warn", f"precision {given}", why, "set trainer.precision to bf16-mixed")
+        yield problem("recipe.precision_64", "warn", f"precision {given}")
     if given in ("bf16-true", "bf16-true-mixed"):
         full = bool(model.get("tune_language_model"))
-        why = (
-            "trained weights are rounded to 8 bits after every step: at a rate of 2e-5 fewer than a third of them "
-            "change; rotary frequencies are rounded too: position angles are off by 0.7 rad within 600 tokens"
-        )
-        cure = "set trainer.precision to bf16-mixed; frozen weights may stay in bfloat16 (model.init_args.dtype)"
-        yield CheckResult("recipe", "fail" if full else "warn", f"precision {given} in training", why, cure)
+        yield problem("recipe.precision_bf16", "fail" if full else "warn", f"precision {given} in training")
 
 
 # Check of the length of a training: optimiser steps, epochs, and the validations and checkpoints between them.
@@ -323,9 +287,6 @@ class Length(NamedTuple):
 def schedule(subject: Subject) -> Iterator[CheckResult]:
     """Check that the run has steps enough to learn, an end, and validations on its way."""
     trainer: ValuesSchedule = subject.config.get("trainer") or {}
-    if subject.data is None or not subject.records():
-        yield CheckResult("schedule", "skip", "no training records to count")
-        return
     length = length_of(subject)
     tunes = subject.module is not None
     problems = [*_left_in(trainer), *_steps(length, tunes, trainer), *_validated(subject, trainer, length)]
@@ -375,28 +336,22 @@ def _left_in(trainer: ValuesSchedule) -> Iterator[CheckResult]:
     tests = [name for name in ("fast_dev_run", "overfit_batches") if trainer.get(name)]
     if tests:
         what = ", ".join(f"trainer.{name}={trainer[name]}" for name in tests)
-        why = "with fast_dev_run no checkpoint is written; with overfit_batches only these batches are trained on"
-        yield CheckResult("schedule", "warn", what, why, f"leave out {', '.join(f'trainer.{name}' for name in tests)}")
+        yield problem("schedule.left_in", "warn", what, names=", ".join(f"trainer.{name}" for name in tests))
 
 
 def _steps(length: Length, tunes: bool, trainer: ValuesSchedule) -> Iterator[CheckResult]:
-    cure = "set trainer.max_epochs, trainer.max_steps and trainer.limit_train_batches"
     if not length.total and not math.isinf(length.epochs):
         what = f"no optimiser step: {length.in_epoch} in an epoch, {length.epochs:g} epochs"
-        yield CheckResult("schedule", "fail", what, "nothing would be trained", f"{cure}, e.g. to 3, -1 and 1.0")
+        yield problem("schedule.no_step", "fail", what)
     elif 0 < length.total < LEAST_STEPS or length.in_epoch == 1:
         what = f"{length.total} optimiser steps, {length.in_epoch} an epoch"
-        why = "AdamW moves a weight by at most its rate a step: so few hardly change the model"
-        smaller = "lower data.batch_size or trainer.accumulate_grad_batches, train on more records, or raise max_epochs"
         limit = trainer.get("limit_train_batches")
         batches = f"; limit_train_batches={limit} is {limit} batches, and 1.0 all" if isinstance(limit, int) else ""
-        yield CheckResult("schedule", "warn", what, why, smaller + batches)
+        yield problem("schedule.few_steps", "warn", what, batches=batches)
     if trainer.get("max_epochs") is None and length.epochs == EPOCHS:
-        why = f"Lightning's default is {EPOCHS} epochs, and the rate falls over all of them"
-        yield CheckResult("schedule", "warn", "neither max_epochs nor max_steps is set", why, f"{cure}, the first to 3")
+        yield problem("schedule.no_end", "warn", "neither max_epochs nor max_steps is set", epochs=EPOCHS)
     elif tunes and MOST_EPOCHS < length.epochs < math.inf:
-        why = "published tunings have 1 to 3; a model that sees its answers so often knows them by heart"
-        yield CheckResult("schedule", "warn", f"{length.epochs:g} epochs", why, "set trainer.max_epochs to 3")
+        yield problem("schedule.epochs", "warn", f"{length.epochs:g} epochs")
 
 
 def _kept(checkpoint: ValuesSchedule, length: Length) -> Iterator[CheckResult]:
@@ -404,25 +359,19 @@ def _kept(checkpoint: ValuesSchedule, length: Length) -> Iterator[CheckResult]:
     every = checkpoint.get("every_n_train_steps")
     if every and LEAST_STEPS <= length.total < every:
         what = f"a checkpoint every {every} steps, of {length.total}"
-        why = "a run that is interrupted begins again"
-        cure = f"set checkpoint.every_n_train_steps to {max(length.total // 5, 1)}"
-        yield CheckResult("schedule", "warn", what, why, cure)
+        yield problem("schedule.kept", "warn", what, steps=max(length.total // 5, 1))
 
 
 def _validated(subject: Subject, trainer: ValuesSchedule, length: Length) -> Iterator[CheckResult]:
     """Yield a warning where no validation would take place."""
     every, limit = trainer.get("check_val_every_n_epoch") or 1, trainer.get("limit_val_batches")
-    why = "nothing shows during training whether the model learns what it is asked later"
-    if not subject.data.records("val"):  # type: ignore[union-attr]
-        what, cure = "no record in the split val", "curate with a share for val (ratios: [0.8, 0.15, 0.05])"
+    if not subject.data.records("val"):
+        yield problem("schedule.no_val", "warn", "no validation: no record in the split val")
     elif limit == 0:
-        what, cure = "limit_val_batches=0", "leave out trainer.limit_val_batches"
+        yield problem("schedule.val_limit", "warn", "no validation: limit_val_batches=0")
     elif every > length.epochs and not trainer.get("val_check_interval"):
-        what = f"a validation every {every} epochs, of {length.epochs:g}"
-        cure = f"set trainer.check_val_every_n_epoch to {max(int(length.epochs), 1)}"
-    else:
-        return
-    yield CheckResult("schedule", "warn", f"no validation: {what}", why, cure)
+        what = f"no validation: a validation every {every} epochs, of {length.epochs:g}"
+        yield problem("schedule.val_late", "warn", what, epochs=max(int(length.epochs), 1))
 
 
 # Checks of the trainable weights: which parts are trained at which rate, and whether a checkpoint holds them.
@@ -438,9 +387,6 @@ AT_MOST = 4.0
 def census(subject: Subject) -> Iterator[CheckResult]:
     """Count the trainable weights by part, and check that tower, projector and adapters are trained as configured."""
     module = subject.module
-    if module is None or module.model is None:
-        yield CheckResult("census", "skip", "no network to count")
-        return
     family = family_of(module.network)
     made, _ = module.optimiser(STEPS)
     rate = {id(p): group["initial_lr"] for group in made.param_groups for p in group["params"]}
@@ -455,7 +401,7 @@ def census(subject: Subject) -> Iterator[CheckResult]:
     for part, owned in learns.items():
         if without := [n for n, p in owned if id(p) not in rate]:
             what = f"{len(without)} trainable tensors of the {part} have no learning rate, e.g. {without[0]}"
-            yield CheckResult("census", "fail", what, "they would not be trained", "report this as a bug")
+            yield problem("census.no_rate", "fail", what)
     counted = [
         f"{part} {sum(p.numel() for _, p in owned):,} at "
         + "/".join(f"{r:g}" for r in sorted({rate[id(p)] for _, p in owned if id(p) in rate}))
@@ -468,16 +414,11 @@ def census(subject: Subject) -> Iterator[CheckResult]:
 def _astray(module: VisionLanguageModel, astray: list[str], tower: bool, projector: bool) -> Iterator[CheckResult]:
     if astray:
         what = f"{len(astray)} adapter tensors outside the language model, e.g. {astray[0]}"
-        why = "q_proj, k_proj and v_proj are layers of the vision tower too: adapters there change the image features"
-        cure = "remove model.init_args.lora.targets: the default matches layers of the language model only"
-        yield CheckResult("census", "fail", what, why, cure)
+        yield problem("census.astray", "fail", what)
     if tower and not module.tune_tower:
-        why = "a vision tower that is tuned on few images loses what it learnt in pre-training"
-        what = "the vision tower is trained, although tune_tower is false"
-        yield CheckResult("census", "fail", what, why, "report this as a bug")
+        yield problem("census.tower", "fail", "the vision tower is trained, although tune_tower is false")
     if not projector:
-        why = "the language model cannot adapt to the image features"
-        yield CheckResult("census", "warn", "the projector is not trained", why, "leave the projector trainable")
+        yield problem("census.projector", "warn", "the projector is not trained")
 
 
 def round_trip(subject: Subject) -> Iterator[CheckResult]:
@@ -487,9 +428,6 @@ def round_trip(subject: Subject) -> Iterator[CheckResult]:
     checkpoint under the configured strategy.
     """
     module = subject.module
-    if module is None or module.model is None:
-        yield CheckResult("round_trip", "skip", "no network to save")
-        return
     trainable = {n: p for n, p in module.named_parameters() if p.requires_grad}
     size = FLOAT32 * sum(p.numel() for p in trainable.values()) / 1e9
     if size > AT_MOST:
@@ -499,7 +437,7 @@ def round_trip(subject: Subject) -> Iterator[CheckResult]:
     lost = _lost(module, trainable)
     if lost:
         what = f"{len(lost)} of {len(trainable)} trainable tensors change by saving and loading, e.g. {lost[0]}"
-        yield CheckResult("round_trip", "fail", what, "the training would be lost", "report this as a bug")
+        yield problem("round_trip.changed", "fail", what)
     else:
         yield CheckResult("round_trip", "ok", f"saved, overwritten and loaded: {len(trainable)} tensors, {size:.2g} GB")
 

@@ -9,7 +9,7 @@ from itertools import islice
 
 from lmod_train.core.languages import other_script, written_in
 from lmod_train.core.types import Record
-from lmod_train.training.doctor.check_result import CheckResult, Level
+from lmod_train.training.doctor.check_result import CheckResult, Level, problem
 from lmod_train.training.doctor.subject import Subject
 
 WARN_SHARE, FAIL_SHARE = 0.05, 0.5
@@ -27,9 +27,6 @@ MIN_LETTERS = 2
 
 def answers(subject: Subject) -> Iterator[CheckResult]:
     """Check the answers of every task."""
-    if subject.data is None:
-        yield CheckResult("answers", "skip", "the data could not be built")
-        return
     by_task: dict[str, list[Record]] = defaultdict(list)
     for record in subject.records():
         by_task[record.task].append(record)
@@ -48,9 +45,7 @@ def one_answer(by_task: Mapping[str, Sequence[Record]]) -> Iterator[CheckResult]
         what = "; ".join(
             f"{task}: all {len(by_task[task])} answers are {_short(by_task[task][0])}" for task in constant
         )
-        why = "the model learns to give this answer without looking at the image"
-        cure = "curate with samples of every class, or remove the task from data.tasks"
-        yield CheckResult("answers", level, what, why, cure)
+        yield problem("answers.one_answer", level, what)
 
 
 def _short(record: Record) -> str:
@@ -70,8 +65,7 @@ def answer_in_prompt(task: str, asked: Sequence[Record]) -> Iterator[CheckResult
         what = (
             f"{task}: the prompts of {len(leaks)} of {len(asked)} records contain their own answer, e.g. {leaks[0].id}"
         )
-        why = "the model can copy the answer from the question without looking at the image"
-        yield CheckResult("answers", level, what, why, "remove the answer from the prompts, and curate again")
+        yield problem("answers.in_prompt", level, what)
 
 
 def leaking(asked: Sequence[Record]) -> list[Record]:
@@ -122,9 +116,6 @@ CHECKED = 2000
 
 def language(subject: Subject) -> Iterator[CheckResult]:
     """Compare the declared language of records with the script of prompt and answer, and training with evaluation."""
-    if subject.data is None:
-        yield CheckResult("language", "skip", "the data could not be built")
-        return
     learnt, asked = subject.records(), subject.asked()
     stride = len(learnt) // CHECKED + 1
     problems = [*_in_another_script(learnt[::stride]), *_asked_in_another(learnt, asked)]
@@ -138,15 +129,14 @@ def _in_another_script(learnt: Sequence[Record]) -> Iterator[CheckResult]:
     declared = [r for r in learnt if not written_in(prompt_text(r), r.language)]
     strange = {r.id for r in declared}
     answered = [r for r in learnt if r.id not in strange and other_script(r.answer, prompt_text(r))]
-    cure = "correct the language or the words of the samples (data source or task), and curate again"
-    for wrong, problem, why in (
-        (declared, "are not written in their declared language", "the parser applies the rules of the declared one"),
-        (answered, "have an answer in another script than their question", "replies would come in the wrong language"),
+    for name, wrong, how in (
+        ("undeclared", declared, "are not written in their declared language"),
+        ("answered", answered, "have an answer in another script than their question"),
     ):
         if len(wrong) >= WARN_SHARE_LANGUAGE * max(len(learnt), 1) and wrong:
             level: Level = "fail" if len(wrong) >= FAIL_SHARE_LANGUAGE * len(learnt) else "warn"
-            what = f"{len(wrong)} of {len(learnt)} records {problem} ({wrong[0].language}), e.g. {wrong[0].id}"
-            yield CheckResult("language", level, what, why, cure)
+            what = f"{len(wrong)} of {len(learnt)} records {how} ({wrong[0].language}), e.g. {wrong[0].id}"
+            yield problem(f"language.{name}", level, what)
 
 
 def _asked_in_another(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[CheckResult]:
@@ -159,8 +149,7 @@ def _asked_in_another(learnt: Sequence[Record], asked: Sequence[Record]) -> Iter
         what = "; ".join(
             f"{task} is evaluated in {name} and trained in {', '.join(known[task])}" for task, name in strange
         )
-        why = "replies come in the language of the training, and the parser expects the language of the question"
-        yield CheckResult("language", "warn", what, why, "curate the task in one language, or in both for every split")
+        yield problem("language.another", "warn", what)
 
 
 # Check for duplicates and contradictions among the training records, and for overlap with val and test.
@@ -170,9 +159,6 @@ MANY = 0.01
 
 def separation(subject: Subject) -> Iterator[CheckResult]:
     """Compare the training records with one another and with those of the splits val and test."""
-    if subject.data is None:
-        yield CheckResult("separation", "skip", "the data could not be built")
-        return
     learnt, asked = subject.records(), subject.asked()
     problems = [*duplicated(learnt), *contradicted(learnt), *shared(learnt, asked)]
     yield from problems
@@ -194,8 +180,7 @@ def duplicated(learnt: Sequence[Record]) -> Iterator[CheckResult]:
     if again > MANY * len(learnt):
         example = next((name for name, n in ids.items() if n > 1), "") or _first_duplicate(learnt)
         what = f"{again} of {len(learnt)} training records are duplicates (same image and words), e.g. {example}"
-        why = "duplicates count twice, and if they existed before the split, copies are in training and test"
-        yield CheckResult("separation", "warn", what, why, "remove the copies and curate again")
+        yield problem("separation.duplicates", "warn", what)
 
 
 def _first_duplicate(learnt: Sequence[Record]) -> str:
@@ -217,8 +202,7 @@ def contradicted(learnt: Sequence[Record]) -> Iterator[CheckResult]:
     if several:
         example = next(r.id for r in learnt if model_input(r) == several[0])
         what = f"{len(several)} questions about the same image have several answers, e.g. {example}"
-        why = "one of the answers is wrong, or the question is ambiguous"
-        yield CheckResult("separation", "warn", what, why, "inspect these records, and remove the wrong ones")
+        yield problem("separation.contradicted", "warn", what)
 
 
 def shared(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[CheckResult]:
@@ -228,8 +212,7 @@ def shared(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[CheckR
     if both:
         level: Level = "fail" if len(both) >= MANY * len(asked) else "warn"
         what = f"{len(both)} of {len(asked)} records of val and test are training records too, e.g. {both[0].id}"
-        why = "the score would measure memory of the training records"
-        yield CheckResult("separation", level, what, why, "curate again: it keeps copies of an image in one split")
+        yield problem("separation.shared", level, what)
 
 
 # The text of a record's prompt, as several checks compare it.

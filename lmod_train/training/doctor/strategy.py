@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from lmod_train.training.doctor.check_result import CheckResult
+from lmod_train.training.doctor.check_result import CheckResult, problem
 from lmod_train.training.doctor.subject import Subject
 
 SINGLE = ("auto", "single_device", "")
@@ -56,14 +56,10 @@ def _launched(trainer: Mapping[str, Any], name: str, environment: Mapping[str, s
     by_deepspeed = "CROSS_SIZE" in environment and "LOCAL_SIZE" in environment
     if by_deepspeed and "deepspeed" not in name:
         what = f"started by the `deepspeed` launcher, with the strategy {name}: DeepSpeed would not be used"
-        why = "the launcher only starts processes; the strategy does the sharding (LLaVA issue 394)"
-        cure = "use `--trainer deepspeed_zero2`, or start with `python -m lmod_train fit --config CONFIG` or torchrun"
-        yield CheckResult("strategy", "fail", what, why, cure)
+        yield problem("strategy.by_deepspeed", "fail", what)
     elif started > 1 and name in SINGLE and devices_of(trainer) == 1 and trainer.get("num_nodes", 1) in (1, None):
         what = f"a launcher started {started} processes, each of which would train its own model on one device"
-        why = "`deepspeed` and `torchrun` only start processes; they train one model only with a distributed strategy"
-        cure = "set trainer.devices and trainer.strategy (configs/trainer/ddp.yaml, deepspeed_zero2.yaml, fsdp2.yaml)"
-        yield CheckResult("strategy", "fail", what, why, cure)
+        yield problem("strategy.launched", "fail", what)
 
 
 def devices_of(trainer: Mapping[str, Any]) -> int:
@@ -83,23 +79,13 @@ def devices_of(trainer: Mapping[str, Any]) -> int:
 
 def _fsdp(name: str) -> Iterator[CheckResult]:
     if "fsdp" in name and "modelparallel" not in name and "fsdp2" not in name:
-        what = f"{name}: FSDP of version 1"
-        why = (
-            "it joins frozen and trained tensors into one flat tensor; the published LLaVA-Med command also starts "
-            "`deepspeed` with it, and then neither of the two shards as intended"
-        )
-        yield CheckResult(
-            "strategy", "fail", what, why, "use trainer: trainer/fsdp2.yaml or trainer/deepspeed_zero3.yaml"
-        )
+        yield problem("strategy.fsdp", "fail", f"{name}: FSDP of version 1")
 
 
 def _deepspeed(name: str, options: Mapping[str, Any]) -> Iterator[CheckResult]:
     """Check that DeepSpeed is installed, shards something, and does not replace the configured optimiser."""
     if importlib.util.find_spec("deepspeed") is None:
-        why = "the strategy would stop the run at its start"
-        yield CheckResult(
-            "strategy", "fail", f"{name}: deepspeed is not installed", why, "pip install 'lmod-train[deepspeed]'"
-        )
+        yield problem("strategy.not_installed", "fail", f"{name}: deepspeed is not installed")
     config = options.get("config")
     if config is not None and not isinstance(config, Mapping):
         config, unread = _file(str(config))
@@ -108,15 +94,10 @@ def _deepspeed(name: str, options: Mapping[str, Any]) -> Iterator[CheckResult]:
             return
     if config is not None and ("scheduler" in config or "optimizer" in config):
         what = f"{name}: its own config names {', '.join(k for k in ('optimizer', 'scheduler') if k in config)}"
-        why = "an optimiser or schedule in DeepSpeed's file overrides the configured learning rates and cosine schedule"
-        yield CheckResult("strategy", "fail", what, why, "remove it from trainer.strategy.init_args.config")
+        yield problem("strategy.own_config", "fail", what)
     stage = options.get("stage", 2) if config is None else (config.get("zero_optimization") or {}).get("stage", 0)
     if not int(stage):
-        what = f"{name}: ZeRO stage 0"
-        why = "nothing is sharded: each device holds the whole model and the whole state of the optimiser"
-        yield CheckResult(
-            "strategy", "fail", what, why, "set zero_optimization.stage, or use trainer/deepspeed_zero2.yaml"
-        )
+        yield problem("strategy.stage", "fail", f"{name}: ZeRO stage 0")
 
 
 def _file(path: str) -> tuple[Mapping[str, Any], list[CheckResult]]:
@@ -125,27 +106,21 @@ def _file(path: str) -> tuple[Mapping[str, Any], list[CheckResult]]:
         read = json.loads(Path(path).read_text(encoding="utf-8"))
         if isinstance(read, dict):
             return read, []
-        problem = f"a {type(read).__name__}, expected a JSON object"
+        wrong = f"a {type(read).__name__}, expected a JSON object"
     except (OSError, ValueError) as error:
-        problem = f"{type(error).__name__}: {error}"
-    what = f"trainer.strategy.init_args.config={path}: {problem}"
-    cure = "name a readable JSON file, or use trainer/deepspeed_zero2.yaml"
-    return {}, [CheckResult("strategy", "fail", what, "the strategy would stop the run at its start", cure)]
+        wrong = f"{type(error).__name__}: {error}"
+    return {}, [problem("strategy.unread", "fail", f"trainer.strategy.init_args.config={path}: {wrong}")]
 
 
 def _precise(trainer: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[CheckResult]:
     precision = str(trainer.get("precision") or "32-true")
     dtype = ((config.get("model") or {}).get("init_args") or {}).get("dtype", "float32")
     if precision.startswith("16") or precision == "fp16":
-        what = f"precision {precision} with {dtype} weights"
-        why = "float16 overflows in large language models: logits become NaN without an error"
-        yield CheckResult("strategy", "warn", what, why, "use bf16-mixed")
+        yield problem("strategy.float16", "warn", f"precision {precision} with {dtype} weights")
     if not trainer.get("gradient_clip_val"):
-        why = "one unusual batch can make a fine-tuning diverge; published recipes clip the gradient norm at 1.0"
-        yield CheckResult("strategy", "warn", "gradients are not clipped", why, "add `--trainer.gradient_clip_val 1.0`")
+        yield problem("strategy.no_clip", "warn", "gradients are not clipped")
 
 
 def _device(trainer: Mapping[str, Any]) -> Iterator[CheckResult]:
     if trainer.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
-        why = "the other checks ran on the CPU; `fit` needs the device"
-        yield CheckResult("strategy", "warn", "no CUDA device is visible here", why, "run `fit` where there is one")
+        yield problem("strategy.device", "warn", "no CUDA device is visible here")

@@ -17,7 +17,7 @@ from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.checkpoint import find
 from lmod_train.models.chat.checkpoint_files import processor_of
 from lmod_train.models.chat.generation import end_tokens
-from lmod_train.training.doctor.check_result import CheckResult, Level
+from lmod_train.training.doctor.check_result import CheckResult, Level, problem
 from lmod_train.training.doctor.subject import Subject
 
 WARN_SHARE, FAIL_SHARE = 0.001, 0.1
@@ -29,19 +29,13 @@ ONE_TOKEN = 0.3
 SHOWN = 3
 """Number of targets that are printed."""
 
-WRONG_PROMPT = "a model evaluated with another prompt than it was trained with answers with one word or nothing"
-"""Consequence of a prompt that differs between training and evaluation."""
-
 COMPARED = 4
 """Number of prompts that are compared with those of transformers."""
 
 
 def labels(subject: Subject) -> Iterator[CheckResult]:
     """Check that the answers of some records end with a stop token, and that all records are short enough."""
-    if (batch := subject.drawn) is None:
-        yield CheckResult("labels", "skip", "no module or no records to tokenise")
-        return
-    module: Any = subject.module
+    module, batch = subject.module, subject.drawn
     answers, count, images = batch.answer_ids, len(subject.records()), _added(module.dialect, batch)
     largest, smallest, limit = max(images), min(images), module.max_tokens
     long = list(_long(subject, batch, largest))
@@ -49,23 +43,16 @@ def labels(subject: Subject) -> Iterator[CheckResult]:
     if len(lost) > WARN_SHARE * count:
         number = str(len(lost)) if lost == surely else f"{len(surely)}, or {len(lost)} with large images,"
         what = f"{number} of {count} records are longer than {limit} tokens, e.g. {lost[0]}"
-        why = "training drops and lists them: the model learns nothing from them"
         level: Level = "fail" if len(surely) > FAIL_SHARE * count else "warn"
-        yield CheckResult(
-            "labels", level, what, why, "raise model.init_args.max_tokens, or shorten prompts (data.tasks)"
-        )
+        yield problem("labels.long", level, what)
     ends = _ends(module)
     open_ended = [r.id for r, a in zip(batch.records, answers, strict=True) if not a or a[-1] not in ends]
     if open_ended:
         what = f"{len(open_ended)} of {len(batch)} answers do not end with a token that stops a reply ({sorted(ends)})"
-        why = "the model does not learn to stop, and its replies run to the token limit"
-        yield CheckResult("labels", "fail", what, why, "use the tokenizer and chat template published with the weights")
+        yield problem("labels.open_ended", "fail", what)
     if ordinary := sorted(ends - set(module.dialect.tokenizer.added_tokens_decoder)):
         words = [module.dialect.tokenizer.decode([token]) for token in ordinary]
-        what = f"replies also end at {words}, which is an ordinary token"
-        why = "a reply that contains it is cut off, though training teaches it"
-        cure = "use the generation_config.json published with the weights (eos_token_id)"
-        yield CheckResult("labels", "warn", what, why, cure)
+        yield problem("labels.ends", "warn", f"replies also end at {words}, which is an ordinary token")
     yield from _shown(module, batch, ends)
 
 
@@ -74,9 +61,6 @@ def replies(subject: Subject) -> Iterator[CheckResult]:
 
     A token is at least one byte, so that only answers with more bytes than the limit are tokenised.
     """
-    if subject.module is None or not subject.records():
-        yield CheckResult("replies", "skip", "no module or no records to tokenise")
-        return
     limit, tokenizer = subject.module.max_new_tokens, subject.module.dialect.tokenizer
     counted = Counter(r.answer.strip() for r in [*subject.records(), *subject.asked()])
     doubtful = [answer for answer in counted if len(answer.encode()) > limit]
@@ -86,9 +70,7 @@ def replies(subject: Subject) -> Iterator[CheckResult]:
         longest = max(lengths.values())
         what = f"{cut} of {counted.total()} answers have more tokens than max_new_tokens={limit}, up to {longest}"
         level: Level = "fail" if cut > FAIL_SHARE * counted.total() else "warn"
-        why = "replies are cut off at this length, so that even a model that learnt these answers scores them as wrong"
-        cure = f"set model.init_args.max_new_tokens to {longest + 1} or more"
-        yield CheckResult("replies", level, what, why, cure)
+        yield problem("replies.cut", level, what, tokens=longest + 1)
     else:
         yield CheckResult("replies", "ok", f"{counted.total()} answers, each within max_new_tokens={limit}")
 
@@ -98,7 +80,7 @@ def _long(subject: Subject, batch: ChatBatch, image: int) -> Iterator[tuple[Reco
 
     A token is at least one byte, so that only records with more bytes than the limit are tokenised.
     """
-    module: Any = subject.module
+    module = subject.module
     dialect, limit = module.dialect, module.max_tokens
     around = len(batch.rendered[0].encode()) - sum(len(w.strip().encode()) for w in _words(batch.records[0]))
     for record in subject.records():
@@ -130,40 +112,29 @@ def _shown(module: Any, batch: ChatBatch, ends: set[int]) -> Iterator[CheckResul
     yield CheckResult("labels", "ok", f"{summary}; targets, e.g.:\n{shown}")
     if most > ONE_TOKEN * counted.total():
         what = f"{decode([token])!r} is {most / counted.total():.0%} of the supervised tokens"
-        why = "a model that fails to learn repeats the most frequent token"
-        yield CheckResult("labels", "warn", what, why, "compare the answers of the records")
+        yield problem("labels.one_token", "warn", what)
 
 
 def template(subject: Subject) -> Iterator[CheckResult]:
     """Check that the prompt of training contains the record's words and equals the prompt that transformers makes."""
-    if subject.module is not None and (held := _holding_the_image_token(subject)):
+    if held := _holding_the_image_token(subject):
         what = f"{len(held)} records contain the model's image token in their text, e.g. {held[0]}"
-        why = "the model would expect an image at this place, and the run would stop at this record"
-        yield CheckResult("template", "fail", what, why, "remove these records, or their task from data.tasks")
+        yield problem("template.image_token", "fail", what)
         return
-    if (batch := subject.drawn) is None:
-        yield CheckResult("template", "skip", "no module or no records to render")
-        return
-    module: Any = subject.module
+    module, batch = subject.module, subject.drawn
     for record, rendered in zip(batch.records, batch.rendered, strict=True):
         if missing := [w for w in _words(record) if w.strip() not in rendered]:
             what = f"the prompt of {record.id} lacks words of its record, e.g. {missing[0][:80]!r}"
-            why = "the model would get another question than the record holds"
-            yield CheckResult("template", "fail", what, why, "use the chat template published with the weights")
+            yield problem("template.lacks_words", "fail", what)
             return
     yield from _replaced(subject)
     if not _marks(module.dialect, batch):
-        why = "an instruction-tuned model was trained with role markers, and has never seen a prompt without them"
-        cure = "use the chat_template.jinja published with the weights"
-        yield CheckResult("template", "warn", "the prompt has no role markers (such as USER:)", why, cure)
+        yield problem("template.no_marks", "warn", "the prompt has no role markers (such as USER:)")
     for record, learnt in list(zip(batch.records, batch.prompt_ids, strict=True))[:COMPARED]:
-        plain = module.dialect.plain_prompt(record, subject.data.images)  # type: ignore[union-attr]
+        plain = module.dialect.plain_prompt(record, subject.data.images)
         if plain != learnt:
             what = f"transformers tokenises the prompt of {record.id} differently ({len(plain)} tokens)"
-            why = WRONG_PROMPT
-            yield CheckResult(
-                "template", "fail", what, why, "use tokenizer and processor files published with the weights"
-            )
+            yield problem("template.tokenised", "fail", what)
             return
     prompt = _short(batch.rendered[0])
     yield CheckResult("template", "ok", f"training and evaluation use the same prompt, e.g. {prompt!r}")
@@ -171,19 +142,17 @@ def template(subject: Subject) -> Iterator[CheckResult]:
 
 def _replaced(subject: Subject) -> Iterator[CheckResult]:
     """Yield a warning where the option `prompt.template` replaces another template of the checkpoint."""
-    prompting = subject.module.dialect.prompting  # type: ignore[union-attr]
+    prompting = subject.module.dialect.prompting
     if not (given := prompting.template_text()):
         return
     own = getattr(processor_of(find(subject.checkpoint)), "chat_template", None)
     if own and own.strip() != given.strip():
         what = f"prompt.template={prompting.template} replaces the checkpoint's own chat template"
-        why = "a tuned model was trained with its own; with another it must learn the form of the prompt again"
-        cure = "leave out model.init_args.prompt.template, unless the model's authors used this one"
-        yield CheckResult("template", "warn", what, why, cure)
+        yield problem("template.replaced", "warn", what)
 
 
 def _holding_the_image_token(subject: Subject) -> list[str]:
-    token = subject.module.dialect.processor.image_token  # type: ignore[union-attr]
+    token = subject.module.dialect.processor.image_token
     return [r.id for r in subject.records() if any(token in words for words in (*_words(r), r.answer))]
 
 
@@ -232,9 +201,6 @@ MOST_CROPPED = 0.1
 def preprocessing(subject: Subject) -> Iterator[CheckResult]:
     """Process some training images, and compare their range and spread with those that mean and std allow."""
     shown = [r for r in subject.records() if r.image]
-    if subject.module is None or subject.data is None or not shown:
-        yield CheckResult("preprocessing", "skip", "no processor or no images")
-        return
     dialect, images_of = subject.module.dialect, subject.data.images
     names = list(dict.fromkeys(r.image[0] for r in shown[:: len(shown) // LOOKED_AT + 1]))
     pictures = [images_of.rgb(name) for name in names]
@@ -263,9 +229,7 @@ def _three(given: Any, default: float) -> np.ndarray[Any, Any]:
 def _card(mean: np.ndarray[Any, Any], std: np.ndarray[Any, Any]) -> Iterator[CheckResult]:
     if (mean < 0).any() or (mean > 1).any() or (std < LEAST_STD).any() or (std > 1).any():
         what = f"image_mean {mean.tolist()}, image_std {std.tolist()}: pixels are between 0 and 1 when these apply"
-        why = "the tower gets values far from those it was trained on, and its features say nothing"
-        cure = "use the processor files published with these weights (CLIP: mean 0.48, 0.46, 0.41; std 0.27)"
-        yield CheckResult("preprocessing", "fail", what, why, cure)
+        yield problem("preprocessing.card", "fail", what)
 
 
 def _pixels(
@@ -285,21 +249,18 @@ def _pixels(
     span = float(values.max() - values.min())
     found = f"pixels from {values.min():.3g} to {values.max():.3g}, mean {values.mean():.3g}, std {values.std():.2g}"
     card = f"mean and std of the processor allow {low:.2f} to {high:.2f}, and these images mean {expected.mean():.2f}"
-    why = "the tower gets values that it was never trained on, and its features say little"
-    cure = "do_rescale, rescale_factor and do_normalize as published with these weights (processor_config.json)"
     if values.min() > -1e-3 and FLAT < values.max() <= 1.001 and expected.min() < DARK:
-        yield CheckResult("preprocessing", "warn", f"{found}: not normalised; {card}", why, cure)
+        yield problem("preprocessing.pixels", "warn", f"{found}: not normalised; {card}")
     elif values.min() < low - OUTSIDE or values.max() > high + OUTSIDE or span < FLAT * np.ptp(expected):
-        yield CheckResult("preprocessing", "fail", f"{found}; {card}", why, cure)
+        yield problem("preprocessing.pixels", "fail", f"{found}; {card}")
 
 
 def _cropped(subject: Subject, pictures: Sequence[Image.Image], shown: Sequence[Record]) -> Iterator[CheckResult]:
     """Yield a warning where pictures lose a part that regions may lie in."""
-    if subject.module is None or subject.module.dialect.family.fit != "crop":
+    if subject.module.dialect.family.fit != "crop":
         return
     lost = sum(1 - min(p.size) / max(p.size) for p in pictures) / len(pictures)
     if lost > MOST_CROPPED:
         marked = sum(bool(r.regions) for r in shown)
         what = f"images.fit crop cuts {lost:.0%} off the pictures; {marked} of {len(shown)} records ask about regions"
-        why = "what lies at the sides is asked about and not shown"
-        yield CheckResult("preprocessing", "warn", what, why, "leave out model.init_args.images.fit, for pad")
+        yield problem("preprocessing.cropped", "warn", what)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from PIL.Image import Image
 from torch import Tensor
 
 from lmod_train.core.errors import LmodError
@@ -31,7 +30,7 @@ from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.layouts import layout_name
 from lmod_train.tasks.base import Task
 from lmod_train.training.callbacks.tripwires import with_images_of
-from lmod_train.training.doctor.check_result import CheckResult, Level
+from lmod_train.training.doctor.check_result import CheckResult, Level, problem
 from lmod_train.training.doctor.replies import prompt_text
 from lmod_train.training.doctor.subject import Subject
 
@@ -54,11 +53,6 @@ base: 0.08 on questions, 0.85 on sentences of another kind; with permuted rows o
 
 QUESTIONS = 6
 """Number of questions of each language, one of a task, whose words are predicted."""
-
-WHY_DELTA = (
-    "delta weights are the difference between a model and its base: values around zero that load without an error, "
-    "but learn only token frequencies; replies are empty or repeat one word"
-)
 
 
 def delta(subject: Subject) -> Iterator[CheckResult]:
@@ -85,22 +79,15 @@ def _folder(checkpoint: str) -> Path:
 def _delta_result(subject: Subject, signs: DeltaSigns) -> CheckResult:
     evidence = "; ".join(described(signs)) or "no sign of a delta"
     if signs.is_delta:
-        cure = (
-            f"`python -m lmod_train weights apply-delta --delta {subject.checkpoint} --base LLAMA "
-            f"--out {subject.checkpoint}-applied`, or name merged weights"
-        )
-        return CheckResult("delta", "fail", f"{subject.checkpoint}: delta weights: {evidence}", WHY_DELTA, cure)
+        what = f"{subject.checkpoint}: delta weights: {evidence}"
+        return problem("delta.weights", "fail", what, checkpoint=subject.checkpoint)
     if signs.named:
-        why = "the weights are complete, but the folder's name suggests a delta"
-        return CheckResult("delta", "warn", f"{subject.checkpoint}: {evidence}", why, "rename the folder")
+        return problem("delta.name", "warn", f"{subject.checkpoint}: {evidence}")
     return CheckResult("delta", "ok", evidence)
 
 
 def load_report(subject: Subject) -> Iterator[CheckResult]:
     """Build the network, and check that the files and the architecture have the same tensors."""
-    if subject.module is None:
-        yield CheckResult("load_report", "skip", "the module could not be built")
-        return
     subject.module.configure_model()  # raises on tensors that are missing, unexpected or of another shape
     network = subject.module.network
     total = sum(p.numel() for p in network.parameters())
@@ -110,9 +97,6 @@ def load_report(subject: Subject) -> Iterator[CheckResult]:
 
 def entropy(subject: Subject) -> Iterator[CheckResult]:
     """Check the entropy of the language model's next token after two plain sentences; a delta predicts about evenly."""
-    if subject.module is None or subject.module.model is None:
-        yield CheckResult("delta", "skip", "no network to predict a next token")
-        return
     subject.module.eval()
     share = next_token_entropy(subject.module.network, subject.module.dialect.tokenizer)
     yield _delta_result(subject, DeltaSigns(False, None, share))
@@ -121,19 +105,14 @@ def entropy(subject: Subject) -> Iterator[CheckResult]:
 def untrained(subject: Subject) -> Iterator[CheckResult]:
     """Check by their singular values that projector and blocks of tower and language model are no random values."""
     module = subject.module
-    if module is None or module.model is None:
-        yield CheckResult("untrained", "skip", "no network to measure")
-        return
     measured = spectra(module.network)
     random = {part: [b for b, edge in blocks.items() if edge < EDGE] for part, blocks in measured.items()}
     rate = module.optimisation.projector_lr
-    cure = "use the weights as published; where they were converted, convert them again"
     for part, found in random.items():
         if found and not (part == "projector" and rate >= NEW_RATE):
             level: Level = "warn" if part == "projector" or (module.tune_tower and part == "tower") else "fail"
             what = f"{len(found)} of {len(measured[part])} {part} blocks have random values, e.g. {found[0]}"
-            why = f"they say nothing of their input; at a projector_lr of {rate:g} they stay so"
-            yield CheckResult("untrained", level, what, why, f"{cure}; a new projector learns at a rate of 1e-3")
+            yield problem("untrained.random", level, what, rate=rate)
     if not any(random.values()):
         least = min((edge for blocks in measured.values() for edge in blocks.values()), default=math.inf)
         yield CheckResult("untrained", "ok", f"no block has random values (least {least:.2f}, random 1.00)")
@@ -186,9 +165,6 @@ def vocabulary(subject: Subject) -> Iterator[CheckResult]:
     model does so for none of these, and worse than by guessing evenly; a small model of other texts may be meant.
     """
     module = subject.module
-    if module is None or module.model is None:
-        yield CheckResult("vocabulary", "skip", "no network to predict words")
-        return
     module.eval()
     asked: dict[str, dict[str, str]] = defaultdict(dict)
     for record in subject.records():
@@ -199,9 +175,7 @@ def vocabulary(subject: Subject) -> Iterator[CheckResult]:
     ordered, best = min(own for own, _ in losses) / even, min(own / max(other, 1e-9) for own, other in losses)
     what = f"words in their order cost {best:.0%} of the loss on shuffled ones, {ordered:.2f} of ln(vocabulary)"
     if best > OUT_OF_ORDER and ordered > 1:
-        why = "the words that the model gets are not those that it learnt, or its layers are not in their order"
-        cure = "use the tokenizer published with these weights, and the weights as published"
-        yield CheckResult("vocabulary", "warn", what, why, cure)
+        yield problem("vocabulary.vocabulary", "warn", what)
     else:
         yield CheckResult("vocabulary", "ok", what)
 
@@ -229,9 +203,6 @@ FAIL_SHARE = 0.1
 
 def references(subject: Subject) -> Iterator[CheckResult]:
     """Parse every reference answer of the training and of val and test by its task, and compare it with the truth."""
-    if subject.data is None:
-        yield CheckResult("references", "skip", "the data could not be built")
-        return
     tasks, everything = subject.data.tasks, [*subject.records(), *subject.asked()]
     own = [r for r in everything if r.task in tasks]
     model: Mapping[str, Any] = (subject.config.get("model") or {}).get("init_args") or {}
@@ -280,9 +251,7 @@ def _unread(tasks: Mapping[str, Task], asked: Sequence[Record]) -> Iterator[Chec
         (first, reason), number = wrong[0], counted[task]
         what = f"{task}: {len(wrong)} of {number} reference answers are not read by the task's own parser, "
         what += f"e.g. {first.id}: {first.answer[:60]!r} {reason}"
-        why = "a model that learns these answers is scored as wrong"
-        cure = "correct the answers (source or task), or the parser, and curate again"
-        yield CheckResult("references", _level(len(wrong), number), what, why, cure)
+        yield problem("references.unread", _level(len(wrong), number), what)
 
 
 def _level(wrong: int, of: int) -> Level:
@@ -293,9 +262,7 @@ def _cut_off(stop: Sequence[str], learnt: Sequence[Record]) -> Iterator[CheckRes
     cut = [r for r in learnt if any(word in r.answer.strip() for word in stop)]
     if cut:
         what = f"{len(cut)} of {len(learnt)} reference answers contain a stop word ({list(stop)}), e.g. {cut[0].id}"
-        why = "replies end at a stop word, so that a model that learnt these answers is cut off"
-        cure = "remove the word from model.init_args.prompt.stop"
-        yield CheckResult("references", _level(len(cut), len(learnt)), what, why, cure)
+        yield problem("references.stop_words", _level(len(cut), len(learnt)), what)
 
 
 def _named(system: str, asked: Sequence[Record]) -> Iterator[CheckResult]:
@@ -306,8 +273,7 @@ def _named(system: str, asked: Sequence[Record]) -> Iterator[CheckResult]:
         said = [c for c in choices if c in system and (" " in c or c in words)]
         if said and len(said) < len(choices):
             what = f"the system text names {', '.join(said)} of the {len(choices)} answers of {task}"
-            why = "every prompt suggests this answer, and the model need not look at the image"
-            yield CheckResult("references", "warn", what, why, "take it out of model.init_args.prompt.system_prompt")
+            yield problem("references.named", "warn", what)
             return
 
 
@@ -315,21 +281,11 @@ def _named(system: str, asked: Sequence[Record]) -> Iterator[CheckResult]:
 BLIND = 1e-4
 """Relative change of the next-token logits below which an image has no effect; real images change them by over 1e-2."""
 
-TRIED = 16
-"""Number of pairs with the same pixels after which the search for a differing pair stops."""
-
-
-WHY_NOT_FINITE = "NaN spreads to every weight at the first step"
-
 
 def contract(subject: Subject) -> Iterator[CheckResult]:
     """Encode two images, and check that the features are finite and as many as the prompt has image tokens."""
-    pair = _pair(subject)
-    if pair is None or subject.module is None or subject.module.model is None:
-        yield CheckResult("vision", "skip", "no network, or fewer than two images to encode")
-        return
-    module: Any = subject.module
-    batch = ChatBatch.of(module.collate(pair, subject.data.images))  # type: ignore[union-attr]
+    module, pair = subject.module, subject.pair
+    batch = ChatBatch.of(module.collate(pair, subject.data.images))
     with torch.no_grad():
         encoded = encode(module.network, batch.images)
     token = family_of(module.network).image_token_id
@@ -340,82 +296,41 @@ def contract(subject: Subject) -> Iterator[CheckResult]:
     layer = getattr(module.network.config, "vision_feature_layer", None)
     setup += "" if layer is None else f", features of layer {layer}"
     if made != places:
-        why = "features would be put at the wrong positions, or the forward pass stops with an error"
-        cure = "use the processor files published with these weights"
         what = f"{made} image embeddings for {places} image tokens in the prompt ({setup})"
-        yield CheckResult("vision", "fail", what, why, cure)
+        yield problem("vision.places", "fail", what)
     elif not all(bool(torch.isfinite(f).all()) for f in encoded.features):
-        what = f"image features are not finite ({setup})"
-        yield CheckResult("vision", "fail", what, WHY_NOT_FINITE, "use dtype float32 or bfloat16")
+        yield problem("vision.not_finite", "fail", f"image features are not finite ({setup})")
     else:
         yield CheckResult("vision", "ok", f"{encoded.tokens[0]} embeddings per image, {setup}")
 
 
 def sensitivity(subject: Subject) -> Iterator[CheckResult]:
     """Replace the image of a question by another one, and check that the next-token logits change."""
-    pair = _pair(subject)
-    if pair is None or subject.module is None or subject.module.model is None:
-        yield CheckResult("sensitivity", "skip", "no network, or fewer than two images to exchange")
-        return
+    pair = subject.pair
     own, other = _logits(subject, [pair[0], with_images_of(pair[0], pair[1])])
     change = ((own - other).norm() / own.norm().clamp_min(1e-12)).item()
     if not math.isfinite(change):
-        what, cure = "the next-token logits are not finite", "use dtype float32 or bfloat16, or fetch the weights again"
-        yield CheckResult("sensitivity", "fail", what, WHY_NOT_FINITE, cure)
-    elif change < BLIND and _alike(subject, *pair):
+        yield problem("sensitivity.not_finite", "fail", "the next-token logits are not finite")
+    elif change < BLIND and subject.alike(*pair):
         what = f"the images of {pair[0].id} and {pair[1].id} have the same pixels, and no differing pair was found"
-        why = "a model cannot tell equal images apart; whether it uses images could not be checked"
-        cure = "compare the curated images with the raw ones (blank files, one file under many names)"
-        yield CheckResult("sensitivity", "fail", what, why, cure)
+        yield problem("sensitivity.same_pixels", "fail", what)
     elif change < BLIND:
         what = f"another image changes the next-token logits by only {change:.1e} of their norm"
-        why = "a model that ignores its images cannot learn from them, and gives the same answer to all"
-        cure = "compare tower and projector with the published files; a new projector needs pre-training first"
-        yield CheckResult("sensitivity", "fail", what, why, cure)
+        yield problem("sensitivity.no_change", "fail", what)
     else:
         yield CheckResult(
             "sensitivity", "ok", f"another image changes the next-token logits by {change:.1%} of their norm"
         )
 
 
-def _pair(subject: Subject) -> list[Record] | None:
-    """Return two training records of one task with as many images; with different pixels if such a pair is found.
-
-    None where no task has two such records.
-    """
-    first: dict[tuple[str, int], Record] = {}
-    alike: list[list[Record]] = []
-    for record in subject.records():
-        if not record.image or len(alike) == TRIED:
-            continue
-        known = first.setdefault((record.task, len(record.image)), record)
-        if known.image == record.image:
-            continue
-        if not _alike(subject, known, record):
-            return [known, record]
-        alike.append([known, record])
-    return alike[0] if alike else None
-
-
-def _alike(subject: Subject, one: Record, other: Record) -> bool:
-    """Return whether the images of two records have the same pixels."""
-    images = subject.data.images  # type: ignore[union-attr]
-    pairs = zip(one.image, other.image, strict=True)
-    return all(_pixels(images.rgb(own)) == _pixels(images.rgb(theirs)) for own, theirs in pairs)
-
-
-def _pixels(picture: Image) -> tuple[tuple[int, int], bytes]:
-    return picture.size, picture.tobytes()
-
-
 def _logits(subject: Subject, asked: Sequence[Record]) -> list[Tensor]:
     """Return the next-token logits after each prompt, each of shape (vocabulary,)."""
-    module: Any = subject.module
+    module = subject.module
     module.eval()
     logits = []
     with torch.no_grad():
         for record in asked:
-            batch = ChatBatch.of(module.collate([record], subject.data.images))  # type: ignore[union-attr]
+            batch = ChatBatch.of(module.collate([record], subject.data.images))
             ids = torch.tensor(batch.prompt_ids, device=module.network.device)
             given = encode(module.network, batch.images).inputs(ids, batch.images_of[0])
             logits.append(module.network(input_ids=ids, logits_to_keep=1, **given).logits[0, -1].float())

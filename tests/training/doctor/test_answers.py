@@ -77,10 +77,6 @@ def test_a_constant_answer_fails_alone_and_warns_beside_other_tasks():
     assert [f.level for f in found(one[:1])] == ["ok"], "one record has one answer"
 
 
-def test_without_data_the_check_is_skipped():
-    assert [f.level for f in answers(Subject({}))] == ["skip"]
-
-
 def test_an_answer_is_part_of_the_question_by_the_prompts_of_other_answers_however_many_are_its_own():
     wrong = []
     for n in (4, 40, 400):

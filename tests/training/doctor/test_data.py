@@ -97,9 +97,8 @@ def test_replayed_conversations_are_checked_too(tmp_path):
     assert failed.level == "fail" and "talk.png" in failed.what
 
 
-def test_no_records_fail_no_data_are_skipped_and_no_images_warn(tmp_path):
+def test_no_records_fail_and_no_images_warn(tmp_path):
     assert [f.level for f in records(subject(tmp_path, []))] == ["fail"]
-    assert [f.level for f in records(Subject({}))] == ["skip"]
     assert [f.level for f in records(subject(tmp_path, [record(image=())]))] == ["ok", "warn"]
 
 

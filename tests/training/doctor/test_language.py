@@ -71,7 +71,3 @@ def test_a_task_trained_in_one_language_and_evaluated_in_another_warns():
     assert (only.level, only.what) == ("warn", "glaucoma is evaluated in en and trained in zh")
     both = [*made("zh", TEXTS["zh"]), *made("en", TEXTS["en"])]
     assert [f.level for f in found(both, made("en", TEXTS["en"], 4, split="test"))] == ["ok"]
-
-
-def test_without_data_the_check_is_skipped():
-    assert [f.level for f in language(Subject({}))] == ["skip"]

@@ -23,12 +23,12 @@ from lmod_train.models.chat.prompting import Prompting
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.training.doctor import recipe as training
-from lmod_train.training.doctor import weights as vision
 from lmod_train.training.doctor.check_result import failures
-from lmod_train.training.doctor.examine import FROM_FILES, WITH_NETWORK, examine
+from lmod_train.training.doctor.examine import CHECKS, examine
+from lmod_train.training.doctor.recipe import round_trip
 from lmod_train.training.doctor.subject import Subject
-from lmod_train.training.doctor.tokens import labels, preprocessing, replies
+from lmod_train.training.doctor.tokens import labels, preprocessing, replies, template
+from lmod_train.training.doctor.weights import sensitivity, untrained
 from tests.families import MODEL_TYPES
 from tests.models.chat.quick import few
 from tests.models.chat.written_once import write_tiny
@@ -67,9 +67,8 @@ def subject(checkpoint, curated, **options):
 def failed(examined, *names):
     """Return the failures by check; of all checks, or of those that are named and the one that builds the network."""
     with pytest.MonkeyPatch.context() as patched:
-        for place, checks in {"FROM_FILES": FROM_FILES, "WITH_NETWORK": WITH_NETWORK}.items():
-            some = {name: check for name, check in checks.items() if name in ("load_report", *names) or not names}
-            patched.setattr(f"lmod_train.training.doctor.examine.{place}", some)
+        some = [one for one in CHECKS if one[0] in ("load_report", *names) or not names]
+        patched.setattr("lmod_train.training.doctor.examine.CHECKS", some)
         return {f.check: f for f in failures(examine(examined))}
 
 
@@ -114,6 +113,12 @@ def test_healthy_trainings_pass(checkpoint, curated, options):
         "preprocessing", "untrained", "vocabulary",
     }  # fmt: skip
     assert not [f for f in found if f.level == "skip"]
+
+
+def test_without_module_and_data_only_the_configuration_is_checked():
+    found = examine(Subject({}))
+    assert {f.check for f in found if f.level != "skip"} == {"strategy", "recipe"}
+    assert len(found) >= len(CHECKS) and not failures(found)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +275,7 @@ def test_logits_that_are_not_finite_fail(checkpoint, curated):
     made.module.configure_model()
     for parameter in made.module.model.parameters():
         parameter.data.mul_(float("nan"))
-    (found,) = (r for r in vision.sensitivity(made) if r.level == "fail")
+    (found,) = (r for r in sensitivity(made) if r.level == "fail")
     assert "not finite" in found.what
     tensors(checkpoint, lambda t: t | {spoilt: t[spoilt] * float("nan")})
     assert "NaN" in failed(subject(checkpoint, curated), "load_report")["load_report"].what
@@ -339,8 +344,8 @@ def test_a_tensor_that_is_not_saved_is_found(checkpoint, curated, monkeypatch):
 def test_weights_too_large_for_memory_are_checked_in_the_first_checkpoint(checkpoint, curated, monkeypatch):
     made = subject(checkpoint, curated)
     made.module.configure_model()
-    monkeypatch.setattr(training, "AT_MOST", 0.0)
-    (found,) = training.round_trip(made)
+    monkeypatch.setattr("lmod_train.training.doctor.recipe.AT_MOST", 0.0)
+    (found,) = round_trip(made)
     assert found.level == "ok" and "first checkpoint is read back" in found.what
 
 
@@ -352,7 +357,7 @@ def test_a_full_disk_for_temporary_files_is_no_failure(checkpoint, curated, monk
     made.module.configure_model()
     monkeypatch.setattr("tempfile.mkdtemp", full)
     monkeypatch.setattr("tempfile.mkstemp", full)
-    assert [f.level for f in training.round_trip(made)] == ["ok"]
+    assert [f.level for f in round_trip(made)] == ["ok"]
 
 
 def test_weights_are_read_once(checkpoint, curated, monkeypatch):
@@ -423,7 +428,7 @@ def test_random_values_and_permuted_rows_are_found(checkpoint, curated, change, 
     tensors(checkpoint, change)
     made = subject(checkpoint, curated)
     made.module.configure_model()
-    found = [f for f in WITH_NETWORK[check](made) if f.level != "ok"]
+    found = [f for f in {name: function for name, function, _ in CHECKS}[check](made) if f.level != "ok"]
     assert found[0].level == level and what in found[0].what
 
 
@@ -431,15 +436,15 @@ def test_a_new_projector_at_its_usual_rate_passes(checkpoint, curated):
     tensors(checkpoint, drawn_anew("multi_modal_projector"))
     made = subject(checkpoint, curated, optimisation=Optimisation(5e-4, 1e-3))
     made.module.configure_model()
-    (found,) = WITH_NETWORK["untrained"](made)
+    (found,) = untrained(made)
     assert found.level == "ok" and "learns at 0.001" in found.what
 
 
 def test_another_template_than_the_checkpoints_own_warns(checkpoint, curated):
-    for template, warned in (("vicuna_v1", True), (str(checkpoint / "chat_template.jinja"), False)):
-        made = subject(checkpoint, curated, prompt=Prompting(template))
+    for own, warned in (("vicuna_v1", True), (str(checkpoint / "chat_template.jinja"), False)):
+        made = subject(checkpoint, curated, prompt=Prompting(own))
         made.module.configure_model()
-        found = list(WITH_NETWORK["template"](made))
+        found = list(template(made))
         assert any("replaces the checkpoint's own" in f.what for f in found if f.level == "warn") == warned
 
 

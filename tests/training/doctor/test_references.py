@@ -84,7 +84,3 @@ def test_a_stop_word_inside_the_answers_is_found(stop, level):
 )
 def test_a_system_text_that_names_one_answer_warns(system, warned):
     assert [f.level for f in found(system_prompt=system)] == (["warn"] if warned else ["ok"])
-
-
-def test_without_data_the_check_is_skipped():
-    assert [f.level for f in references(Subject({}))] == ["skip"]

@@ -97,7 +97,3 @@ def test_many_epochs_warn_for_a_language_model():
     tuned = subject({"max_epochs": 51})
     tuned.module = SimpleNamespace()
     assert [f.level for f in schedule(tuned)] == ["warn", "ok"]
-
-
-def test_without_data_the_check_is_skipped():
-    assert [f.level for f in schedule(Subject({}))] == ["skip"]

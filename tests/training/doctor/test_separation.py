@@ -65,7 +65,3 @@ def test_one_question_with_two_answers_warns():
     assert only.level == "warn" and only.what.startswith("1 questions about the same image have several answers")
     spelt = replace(LEARNT[7], id="glaucoma/p/other", answer="glaucoma ")
     assert [f.level for f in found(learnt=[*LEARNT, spelt])] == ["ok"]
-
-
-def test_without_data_the_check_is_skipped():
-    assert [f.level for f in separation(Subject({}))] == ["skip"]

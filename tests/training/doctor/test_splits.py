@@ -83,7 +83,3 @@ def test_records_with_the_images_of_others_are_found(n, level):
 def test_an_image_that_several_samples_share_is_their_own():
     shared = [replace(r, image_plain=("images/phantom/shared.png",)) for r in TRAIN]
     assert [f.level for f in found(shared)] == ["ok"]
-
-
-def test_without_data_the_check_is_skipped():
-    assert [f.level for f in splits(Subject({}))] == ["skip"]
