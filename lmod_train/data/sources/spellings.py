@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from lmod_train.core.errors import BadArgument
@@ -24,7 +24,7 @@ def _plain(text: str) -> str:
     return "".join(c for c in text.casefold() if c.isalnum())
 
 
-def spellings(known: Mapping[str, tuple[str, ...]], option: str, more: Mapping[str, str] | None) -> dict[str, str]:
+def spellings(known: Mapping[str, Sequence[str]], option: str, more: Mapping[str, str] | None) -> dict[str, str]:
     """Return the plain form of every spelling -> the name it stands for.
 
     Args:

@@ -13,6 +13,7 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_beside
+from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
@@ -246,16 +247,7 @@ T = TypeVar("T")
 
 LETTERS, NEWLINE = "ABCD", "\n"
 
-HEADERS: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "questions": {
-        "en": ("QA ID", "Image ID", "Question type", "Question", "Answer"),
-        "zh": ("问答编号", "图片编号", "题型", "语言", "问题", "答案"),
-    },
-    "images": {
-        "en": ("Image ID", "URL", "Article ID", "Modality", "Subspecialty", "Condition", "Caption"),
-        "zh": ("图片编号", "图片链接", "文章编号", "成像模态", "亚专科", "疾病", "图注"),
-    },
-}
+HEADERS: Mapping[str, Mapping[str, Sequence[str]]] = package_data(__file__, "words.yaml")["phantom"]["headers"]
 """Workbook -> language -> its headers; without a column of the language, the type names it."""
 
 TYPES = {

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from lmod_train.core.tables import Cell, Column, Table, score_cells, table
 from lmod_train.extensions.ophthalwechat.paper import wechat_tables
@@ -130,9 +130,9 @@ def groups(results: Results) -> Iterator[Part]:
 
 
 def _radar(key: str, rows: Sequence[Sequence[Cell]]) -> Iterator[Figure]:
-    sizes = Counter[Cell]()
+    sizes: Counter[Cell] = Counter()
     for _, _, _, group, n, *_ in rows:
-        sizes[group] = max(sizes[group], n)  # type: ignore[call-overload]
+        sizes |= Counter({group: cast(int, n)})
     kept = {group for group, _ in sizes.most_common(SPOKES)}
     if len(kept) > 2:
         drawn = sorted((row for row in rows if row[3] in kept), key=lambda row: SUBSETS.index(str(row[1])))

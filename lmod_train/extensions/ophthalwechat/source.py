@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import SourceNotFound
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Dropped, Extent, Sample, SampleStream
 from lmod_train.core.vocabulary.modalities import in_order as in_order_modalities
 from lmod_train.data.sources.base import UNPLACED, Source
@@ -40,15 +41,7 @@ _TREE = """\
   <root>/OphthalWeChat_image_information.xlsx    (a row an image: image id, URL, modality, subspecialty)
   <root>/images/12.jpg                           (any folder; the name is the image id, or that of a column `file`)"""
 
-_NEEDED = {
-    "type": "none of its questions is read, as their kinds (binary, single choice, open) are not known",
-    "image": "none of its questions is read, as their images are not known",
-    "pair": "no question is joined with its translation; see the option `pairs_in_order`",
-    "url": "rows of one address cannot be joined",
-    "modality": "the modality of each image is empty",
-    "subspecialty": "there are no scores by subspecialty",
-    "article": "each image is a group of its own",
-}
+_NEEDED: dict[str, str] = package_data(__file__, "words.yaml")["source"]["needed"]
 """Column -> what is lost without it."""
 
 _WANTED = {"questions": ("type", "image", "pair"), "images": ("url", "modality", "subspecialty", "article")}

@@ -12,9 +12,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from lmod_train.core.artifacts.model_facts import STATES as OF_MODELS
 from lmod_train.core.artifacts.model_facts import ModelFacts, PublishedRow, known_models
+from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary.error_types import type_called
 from lmod_train.report.published import Published
 
@@ -277,81 +279,24 @@ def _of_model(cell: Printed) -> State:
 # Scores as the papers print them, of the tasks of this package, to show beside those of runs.
 
 
-@dataclass(frozen=True, slots=True)
-class _Supervised:
-    """A supervised model of LMOD's Table 4 and LMOD+'s Table 7."""
-
-    task: str
-    target: str
-    model: str
-    ours: str
-    note: str
-
-
-_SUPERVISED = (
-    _Supervised("anatomy", "anatomical_recognition", "CNN", "f1_lmod_plus",
-                "ours answers among the record's own options"),
-    _Supervised("glaucoma", "glaucoma_diagnosis", "RETFound (CFP weights)", "accuracy_strict",
-                "the table names it CNN and the text RETFound; the accuracy that its program prints is, with two "
-                "classes, the share of right answers"),
-    _Supervised("macular_hole_stage", "mh_staging", "RETFound (OCT weights)", "retfound_accuracy",
-                "the table names it CNN and the text RETFound; probably the one accuracy that its program prints after "
-                "a test: the mean over stages 2 to 4 of the share put rightly on either side of the stage, never below "
-                "the share of right answers; no paper says which, and a test split of 5 % (about 193 of 3,859 scans) "
-                "can give 0.9817 by neither"),
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _ZeroShot:
-    """A column of zero-shot scores, of which the best and the median are shown."""
-
-    task: str
-    paper: str
-    table: str
-    where: str
-    target: str
-    ours: str
-    metric: str = "accuracy"
-    chance: float | None = None
-    note: str = ""
-    of_best: str = ""
-    of_median: str = ""
-
-
-_ZERO_SHOT = (
-    _ZeroShot("anatomy", "lmod_plus", "Table 3", "LMOD+, Table 3", "anatomical_recognition", "f1_lmod_plus", "f1"),
-    _ZeroShot("glaucoma", "lmod_naacl", "Table 2", "LMOD, Table 2", "glaucoma_diagnosis", "accuracy_answered",
-              of_best="; 66 of the 122 answered"),
-    _ZeroShot("macular_hole_stage", "lmod_naacl", "Table 2", "LMOD, Table 2", "mh_staging", "accuracy_answered"),
-    _ZeroShot("conditions", "lmod_plus", "Table 3", "LMOD+, Table 3", "binary_diagnosis", "accuracy_strict"),
-    _ZeroShot("four_way", "lmod_plus", "Table 3", "LMOD+, Table 3", "multiclass_diagnosis", "accuracy_strict"),
-    _ZeroShot("sex", "lmod_plus", "Table 3", "LMOD+, Table 3", "sex_prediction", "accuracy_strict",
-              of_median="; three of them are printed as 0"),
-    _ZeroShot("age_group", "lmod_plus", "Table 3", "LMOD+, Table 3", "age_prediction", "accuracy_strict", chance=0.25,
-              note="; four merged groups"),
-    _ZeroShot("age_group", "lmod_v1", "Table 3", "LMOD v1, Table 3", "age_prediction", "accuracy_answered",
-              chance=0.125, note="; eight groups"),
-)  # fmt: skip
-
-
 @cache
 def published() -> tuple[Published, ...]:
     """Return all published scores: supervised models, best and median zero-shot, and the shares of error types."""
-    supervised = [score for of in _SUPERVISED for score in _supervised(of)]
-    zero_shot = [score for column in _ZERO_SHOT for score in _best_and_median(column)]
+    given = package_data(__file__, "scores.yaml")
+    supervised = [score for of in given["supervised"] for score in _supervised(**of)]
+    zero_shot = [score for of in given["zero_shot"] for score in _best_and_median(of)]
     return (*supervised, *zero_shot, *_error_types())
 
 
-def _supervised(of: _Supervised) -> Iterator[Published]:
-    for cell in find("lmod_plus", "Table 7", dataset_or_subset=of.target):
-        (first,) = find("lmod_naacl", "Table 4", dataset_or_subset=of.target, modality=cell.modality)
+def _supervised(task: str, target: str, model: str, ours: str, note: str) -> Iterator[Published]:
+    for cell in find("lmod_plus", "Table 7", dataset_or_subset=target):
+        (first,) = find("lmod_naacl", "Table 4", dataset_or_subset=target, modality=cell.modality)
         macro = cell.modality == "macro_avg"
         metric = _metric(cell) if first.metric == cell.metric else f"{_metric(first)} (LMOD), {_metric(cell)} (LMOD+)"
-        modality = ("macro" if macro else cell.modality) if of.task == "anatomy" else ""
-        note = f"mean over the five modalities; {of.note}" if macro else of.note
+        modality = ("macro" if macro else cell.modality) if task == "anatomy" else ""
+        remark = f"mean over the five modalities; {note}" if macro else note
         where = "LMOD, Table 4; LMOD+, Table 7"
-        yield Published(of.task, None, modality, "supervised", of.model, metric, of.ours, _number(cell), where, note)
+        yield Published(task, None, modality, "supervised", model, metric, ours, _number(cell), where, remark)
 
 
 def _metric(cell: Printed) -> str:
@@ -365,19 +310,18 @@ def _error_types() -> Iterator[Published]:
         yield Published("glaucoma", None, "", "error type", "", kind, "", _number(cell), "LMOD+, Table 9", note)
 
 
-def _best_and_median(column: _ZeroShot) -> Iterator[Published]:
-    cells = list(find(column.paper, column.table, task=column.target, metric=column.metric))
+def _best_and_median(column: Mapping[str, Any]) -> Iterator[Published]:
+    metric = column.get("metric", "accuracy")
+    cells = list(find(column["paper"], column["table"], task=column["target"], metric=metric))
     scores = {cell.model: _number(cell) for cell in cells if cell.value and cell.model not in NO_MODEL}
-    best = max(scores, key=scores.__getitem__)
-    metric = _metric(cells[0])
-    for model, value, note in (
-        (f"{best.replace('LLaVa', 'LLaVA')} (best)", scores[best], column.of_best),
-        (f"median of {len(scores)} models", median(scores.values()), column.of_median),
+    best = max(scores, key=scores.__getitem__).replace("LLaVa", "LLaVA")
+    chance, where, note = column.get("chance"), column["where"], f"zero-shot{column.get('note', '')}"
+    for model, value, of in (
+        (f"{best} (best)", max(scores.values()), "of_best"),
+        (f"median of {len(scores)} models", median(scores.values()), "of_median"),
     ):
-        remark = f"zero-shot{column.note}{note}"
-        yield Published(
-            column.task, column.chance, "", "zero-shot", model, metric, column.ours, value, column.where, remark
-        )
+        said, remark = _metric(cells[0]), note + column.get(of, "")
+        yield Published(column["task"], chance, "", "zero-shot", model, said, column["ours"], value, where, remark)
 
 
 def _number(cell: Printed) -> float:

@@ -76,7 +76,8 @@ def _missing(run: ChainRun) -> Iterator[list[Cell]]:
     """Yield the stages that incomplete chains lack."""
     lacking = incomplete_chains(run.items)
     counts = Counter(stage for stages in lacking.values() for stage in stages)
-    yield from ([run.label, stage, counts[stage], len(lacking)] for stage in STEPS if counts[stage])
+    for stage in filter(counts.__getitem__, STEPS):
+        yield [run.label, stage, counts[stage], len(lacking)]
 
 
 def _followed(run: ChainRun) -> Iterator[list[Cell]]:

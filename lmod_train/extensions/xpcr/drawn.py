@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.option_letters import both_or_neither
+from lmod_train.core.package_data import package_data
 from lmod_train.core.perturbations import perturbed
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.eye_photograph import EyePhotograph, OuterEye, draw_eye_photograph, render
@@ -27,12 +28,7 @@ QUARTERS = ("upper left quarter", "upper right quarter", "lower left quarter", "
 CLEAR = 0.015
 """Distance of a place from a border between two quarters, in units of the image's height, at least."""
 
-DEFECTS: Mapping[str, str] = {
-    "": "no notable defects",
-    "blur": "out-of-focus image",
-    "underexposure": "underexposed image",
-    "shadow": "shadow on one side",
-}
+DEFECTS: Mapping[str, str] = package_data(__file__, "words.yaml")["drawn"]["defects"]
 """Perturbation of an image, empty for none -> words of the options, of one length."""
 
 _GRADE = 3  # of the perturbation: it disturbs reading, and hides nothing that is asked for
@@ -70,6 +66,20 @@ class Drawing(Protocol):
     def picture(self, size: int) -> Image.Image:
         """Return the image, RGB, at a size in pixels."""
         ...
+
+
+def asked(name: str, right: int, *words: str, options: tuple[str, ...] = ()) -> Drawn:
+    """Return a question of `asked.yaml`.
+
+    Args:
+        name: Its name there.
+        right: Place of the right option.
+        *words: What its words name.
+        options: Options, where the file has none.
+    """
+    category, label, text, *listed = package_data(__file__, "asked.yaml")[name]
+    options = options or tuple(listed[0])
+    return Drawn(category, label, text.format(*words), one_of(options[right], options))
 
 
 def one_of(truth: str, others: tuple[str, ...]) -> tuple[str, ...]:
@@ -110,20 +120,6 @@ def with_defect(image: Image.Image, defect: str, seed: int) -> Image.Image:
 
 
 # Laser scans of the fundus in rows of X-PCR: quality, place of the disc, cup, glaucoma, its grade and the decision.
-RATIOS = ("under 0.30", "0.3 to 0.5", "0.5 to 0.7", "above 0.70")
-
-GLAUCOMA = ("without glaucoma", "glaucoma present")
-
-LASER_GRADES = tuple(f"cup grade {n}" for n in range(4))
-
-LASER_DECISIONS = (
-    "Routine eye examinations",
-    "Review within six months",
-    "Refer to glaucoma clinic",
-    "Start glaucoma treatment",
-)
-"""Decision by grade of the cup, for drawings only: no clinical recommendation."""
-
 BANDS = ((0.20, 0.28), (0.32, 0.48), (0.61, 0.64), (0.66, 0.69), (0.71, 0.78), (0.82, 0.85))
 """Vertical cup-to-disc ratios that are drawn, clear of the borders of classes (0.3, 0.5, 0.7) and grades."""
 
@@ -144,33 +140,16 @@ class Laser:
     @property
     def questions(self) -> tuple[Drawn, ...]:
         """Questions with their truth, one of each stage."""
-        ratio, grade = self.eye.cup_to_disc, sum(self.eye.cup_to_disc > border for border in _BORDERS)
-        ratios = one_of(RATIOS[sum(ratio > border for border in _CLASSES)], RATIOS)
-        scale = "(0 below {}; 1 up to {}; 2 up to {}; 3 above)".format(*_BORDERS)
-        wide = width_of(1000) / 1000
+        ratio, wide = self.eye.cup_to_disc, width_of(1000) / 1000
+        grade = sum(ratio > border for border in _BORDERS)
         x, y = wide * self.eye.disc[0], 0.5 + wide * (self.eye.disc[1] - 0.5)
         return (
             quality_question(_VIEW, self.defect),
             place_question(_VIEW, "optic disc", x, y, wide),
-            Drawn("LC", "cup", "Characterize the optic cup: what is the vertical cup-to-disc ratio?", ratios),
-            Drawn(
-                "DD",
-                "diagnosis",
-                "What is the diagnosis, as far as glaucoma is concerned?",
-                one_of(GLAUCOMA[ratio > _ILL], GLAUCOMA),
-            ),
-            Drawn(
-                "SG",
-                "cup grade",
-                f"Grade the severity of the cupping by the vertical cup-to-disc ratio {scale}.",
-                one_of(LASER_GRADES[grade], LASER_GRADES),
-            ),
-            Drawn(
-                "CD",
-                "decision",
-                "What is the most appropriate next step?",
-                one_of(LASER_DECISIONS[grade], LASER_DECISIONS),
-            ),
+            asked("cup", sum(ratio > border for border in _CLASSES)),
+            asked("glaucoma", ratio > _ILL),
+            asked("cup grade", grade),
+            asked("laser decision", grade),
         )
 
     def picture(self, size: int) -> Image.Image:
@@ -205,18 +184,6 @@ def _cupped(eye: Eye, ratio: float) -> Eye:
 
 
 # Photographs of the lens in rows of X-PCR: quality, place and width of the pupil, opacity, cataract and decision.
-CATARACT = ("without cataract", "cataract present")
-
-LENS_GRADES = tuple(f"opacity grade {n}" for n in range(4))
-
-LENS_DECISIONS = (
-    "Routine eye examinations",
-    "New glasses, then review",
-    "Refer to cataract clinic",
-    "Plan surgery of the lens",
-)
-"""Decision by grade of the opacity, for drawings only: no clinical recommendation."""
-
 LENS_HAZES = ((0.0, 0.0), (0.28, 0.36), (0.54, 0.62), (0.90, 1.0))
 """Haze of the lens in each grade."""
 
@@ -247,36 +214,13 @@ class Lens:
         """Questions with their truth, one of each stage."""
         (eye,) = self.photograph.eyes
         findings = both_or_neither("a lens opacity", "a wide pupil")
-        finding = findings[(eye.haze > 0) + 2 * (eye.pupil > 0.5)]
-        scale = "(0 black pupil; 1 dark grey; 2 middle grey; 3 white)"
         return (
             quality_question(_VIEW_LENS, self.defect),
             place_question(_VIEW_LENS, "pupil", *_middle(eye)),
-            Drawn(
-                "LC",
-                "findings",
-                "Characterize the findings (a pupil is wide from half the width of the iris). Which of the two does "
-                "the image show: a lens opacity or a wide pupil?",
-                one_of(finding, findings),
-            ),
-            Drawn(
-                "DD",
-                "diagnosis",
-                "What is the diagnosis, as far as cataract is concerned?",
-                one_of(CATARACT[self.grade > 0], CATARACT),
-            ),
-            Drawn(
-                "SG",
-                "opacity grade",
-                f"Grade the severity of the opacity of the lens by the colour of the pupil {scale}.",
-                one_of(LENS_GRADES[self.grade], LENS_GRADES),
-            ),
-            Drawn(
-                "CD",
-                "decision",
-                "What is the most appropriate next step?",
-                one_of(LENS_DECISIONS[self.grade], LENS_DECISIONS),
-            ),
+            asked("lens findings", (eye.haze > 0) + 2 * (eye.pupil > 0.5), options=findings),
+            asked("cataract", self.grade > 0),
+            asked("lens grade", self.grade),
+            asked("lens decision", self.grade),
         )
 
     def picture(self, size: int) -> Image.Image:
@@ -307,20 +251,6 @@ def _middle(eye: OuterEye) -> tuple[float, float]:
 
 
 # Frames of cataract surgery in rows of X-PCR: quality, pupil, instruments, state and opacity of the lens, step.
-LENSES = ("a natural lens", "implanted lens")
-
-SURGERY_GRADES = tuple(f"opacity grade {n}" for n in range(4))
-
-STEPS = (
-    "Aspirate lens: no energy",
-    "Aspirate lens: no energy",
-    "Break lens at low energy",
-    "Break lens at top energy",
-)
-
-CLOSE = "Close the small incision"
-"""Step by grade of the natural lens, and step with an implanted lens, for drawings only: no recommendation."""
-
 SURGERY_HAZES = ((0.0, 0.0), (0.22, 0.28), (0.50, 0.58), (0.85, 0.95))
 """Haze of the natural lens in each grade."""
 
@@ -349,32 +279,15 @@ class Surgery:
     def questions(self) -> tuple[Drawn, ...]:
         """Questions with their truth, one of each stage."""
         here = {instrument.kind for instrument in self.scene.instruments}
-        findings, (first, second) = both_or_neither(*self.named), self.named
-        implanted = bool(self.scene.lens)
-        steps = (CLOSE, *dict.fromkeys(STEPS))
+        there, implanted = [name in here for name in self.named], bool(self.scene.lens)
+        findings = both_or_neither(*self.named)
         return (
             quality_question(_VIEW_SURGERY, self.defect),
             place_question(_VIEW_SURGERY, "pupil", *_middle_surgery(self.scene.pupil), _WIDE),
-            Drawn(
-                "LC",
-                "instruments",
-                f"Characterize the findings. Which of the two does the image show: {first} or {second}?",
-                one_of(findings[(first in here) + 2 * (second in here)], findings),
-            ),
-            Drawn("DD", "lens", "What is the state of the lens?", one_of(LENSES[implanted], LENSES)),
-            Drawn(
-                "SG",
-                "opacity grade",
-                "Grade the severity of the opacity in the pupil (0 none, also with an implanted lens; 1 faint; "
-                "2 moderate; 3 dense).",
-                one_of(SURGERY_GRADES[self.grade], SURGERY_GRADES),
-            ),
-            Drawn(
-                "CD",
-                "step",
-                "What is the most appropriate next step of the operation?",
-                one_of(CLOSE if implanted else STEPS[self.grade], steps),
-            ),
+            asked("instruments", there[0] + 2 * there[1], *self.named, options=findings),
+            asked("lens", implanted),
+            asked("surgery grade", self.grade),
+            asked("surgery step", 0 if implanted else max(self.grade, 1)),
         )
 
     def picture(self, size: int) -> Image.Image:

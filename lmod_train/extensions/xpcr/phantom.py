@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -16,7 +17,7 @@ from PIL import Image
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Patient
-from lmod_train.extensions.xpcr.drawn import Drawing, Drawn, draw_laser, draw_lens, draw_surgery, one_of
+from lmod_train.extensions.xpcr.drawn import Drawing, Drawn, asked, draw_laser, draw_lens, draw_surgery
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
 from lmod_train.phantom.fundus import render as render_fundus
 from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
@@ -179,7 +180,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub",
         return
     images = root / "images" if layout == "card" else root
     files = [_File(row, images / row.place) for row in drawn]
-    draw_all(files, _Writer(size), _SOURCE, workers)
+    draw_all(files, partial(_write_image, size=size), _SOURCE, workers)
     for name, part in _tables(root, drawn, layout):
         make_folder(name.parent)
         with write_beside(name) as beside:
@@ -217,15 +218,9 @@ def _picture(drawn: Eye | Scan | Drawing, size: int) -> Image.Image:
     return render_oct(drawn, size) if isinstance(drawn, Scan) else drawn.picture(size)
 
 
-@dataclass(frozen=True, slots=True)
-class _Writer:
-    """Function that writes the image of a row, at a size in pixels."""
-
-    size: int
-
-    def __call__(self, file: _File) -> None:
-        with write_beside(file.path) as beside:
-            beside.write_bytes(image_file(file.row, self.size))
+def _write_image(file: _File, size: int) -> None:
+    with write_beside(file.path) as beside:
+        beside.write_bytes(image_file(file.row, size))
 
 
 def _write_parquet(folder: Path, drawn: Sequence[Row], size: int) -> None:
@@ -335,129 +330,42 @@ def _write(folder: _Folder) -> None:
 
 
 # Questions of X-PCR's six stages about drawn photographs and B-scans, and those about pairs of them.
-MANAGEMENT = {
-    "normal": "Routine review",
-    "cataract": "Refer for cataract surgery",
-    "glaucoma": "Refer to a glaucoma clinic",
-    "diabetic retinopathy": "Refer to a retina clinic",
-}
-"""Diagnosis -> decision, for drawings only: no clinical recommendation."""
+_DISEASES = ("normal", "cataract", "glaucoma", "diabetic retinopathy")
 
 
-def photograph_questions(eye: Eye) -> Iterator[Drawn]:
-    """Yield the questions about a fundus photograph: one of each stage, and a second one of localisation."""
-    hazy = eye.haze > 0.3
-    yield Drawn(
-        "IQA",
-        "quality",
-        "Is this colour fundus photograph of sufficient quality for clinical assessment?",
-        one_of(
-            "No, hidden by a haze" if hazy else "Yes, clearly visible",
-            ("Yes, clearly visible", "No, hidden by a haze", "No, without any light", "No, doubled"),
-        ),
-    )
-    left, right = ("In the left half", "In the right half")
-    yield Drawn(
-        "AL",
-        "optic disc",
-        "Where in the image is the optic disc?",
-        one_of(left if eye.disc[0] < 0.5 else right, (left, right, "Outside the image")),
-    )
-    left, right = ("To its left", "To its right")
-    yield Drawn(
-        "AL",
-        "fovea",
-        "Where is the fovea, seen from the optic disc?",
-        one_of(left if eye.fovea[0] < eye.disc[0] else right, (left, right, "Inside it")),
-    )
-    signs = {
-        "normal": "None of these",
-        "cataract": "A haze over the whole image",
-        "glaucoma": "An optic cup of more than half the disc",
-        "diabetic retinopathy": "Spots of blood and exudate",
-    }
-    yield Drawn("LC", "lesion", "Which sign does the image show?", one_of(signs[eye.diagnosis], tuple(signs.values())))
-    yield Drawn("DD", "diagnosis", "What is the most likely diagnosis?", one_of(eye.diagnosis, tuple(MANAGEMENT)))
-    counts = ("No spot", "6 to 13 spots", "14 to 20 spots", "More than 20 spots")
-    number = len(eye.lesions)
-    truth = counts[0] if not number else counts[1] if number < 14 else counts[2]
-    yield Drawn("SG", "spots", "How many spots of blood and exudate are there?", one_of(truth, counts))
-    decisions = tuple(MANAGEMENT.values())
-    yield Drawn(
-        "CD", "decision", "What is the most appropriate next step?", one_of(MANAGEMENT[eye.diagnosis], decisions)
+def photograph_questions(eye: Eye) -> tuple[Drawn, ...]:
+    """Return the questions about a fundus photograph: one of each stage, and a second one of localisation."""
+    disease, spots = _DISEASES.index(eye.diagnosis), len(eye.lesions)
+    return (
+        asked("photograph quality", eye.haze > 0.3),
+        asked("disc", eye.disc[0] >= 0.5),
+        asked("fovea", eye.fovea[0] >= eye.disc[0]),
+        asked("sign", disease),
+        asked("disease", disease),
+        asked("spots", (spots > 0) + (spots > 13)),
+        asked("photograph decision", disease),
     )
 
 
-def scan_questions(scan: Scan) -> Iterator[Drawn]:
-    """Yield the questions about a B-scan, one of each stage; the scan has at most one defect."""
-    defects = {
-        "Yes, clearly visible": not (scan.dim or scan.shield is not None or scan.blurred),
-        "No, the signal is too weak": scan.dim,
-        "No, a part is in shadow": scan.shield is not None,
-        "No, too blurred": scan.blurred,
-    }
-    yield Drawn(
-        "IQA",
-        "quality",
-        "Is this OCT scan of sufficient quality for clinical assessment?",
-        one_of(next(word for word, there in defects.items() if there), tuple(defects)),
-    )
+def scan_questions(scan: Scan) -> tuple[Drawn, ...]:
+    """Return the questions about a B-scan, one of each stage; the scan has at most one defect."""
     hole, through = scan.width > 0, scan.width > 0 and scan.eye.stage != "1"
-    yield Drawn(
-        "AL",
-        "interrupted layer",
-        "Which structure is interrupted?",
-        one_of("The retina" if hole else "None of these", ("The retina", "The choroid", "The lens", "None of these")),
+    return (
+        asked("scan quality", 1 if scan.dim else 2 if scan.shield is not None else 3 * scan.blurred),
+        asked("interrupted", 0 if hole else 3),
+        asked("gap", hole + through),
+        asked("hole", not hole),
+        asked("hole stage", int(scan.eye.stage) if hole else 0),
+        asked("scan decision", hole + through),
     )
-    gaps = ("No gap", "A gap below an intact inner surface", "A gap through all layers of the retina")
-    yield Drawn(
-        "LC",
-        "gap",
-        "Which description fits the fovea?",
-        one_of(gaps[2] if through else gaps[1] if hole else gaps[0], gaps),
-    )
-    names = ("macular hole", "no macular hole", "tumour of the choroid")
-    yield Drawn("DD", "diagnosis", "What is the most likely diagnosis?", one_of(names[0] if hole else names[1], names))
-    stages = ("no hole", *(f"stage {n}" for n in (1, 2, 3, 4)))
-    truth = f"stage {scan.eye.stage}" if hole else stages[0]
-    yield Drawn("SG", "stage", "Which stage has the macular hole?", one_of(truth, stages))
-    steps = ("Routine review", "Review in a few weeks", "Refer to a surgeon", "Emergency today")
-    step = steps[2] if through else steps[1] if hole else steps[0]
-    yield Drawn("CD", "decision", "What is the most appropriate next step?", one_of(step, steps))
 
 
-def pair_questions(pair: TwoImages) -> Iterator[Drawn]:
-    """Yield the questions about a photograph (image 1) and a scan (image 2) of one eye, one of each kind."""
-    spots = {place: f"The spot {place} of the fovea" for place in SPOTS}
-    yield Drawn(
-        "correspondence",
-        "raised spot",
-        "Image 1 shows four pale spots on the horizontal line through the fovea. Image 2 is a section along this line, "
-        "from left to right. Which of the spots is raised?",
-        one_of(spots[pair.raised], tuple(spots.values())),
-    )
-    both = {
-        (True, True): "Diabetic retinopathy and a macular hole",
-        (True, False): "Diabetic retinopathy without a macular hole",
-        (False, True): "A macular hole without diabetic retinopathy",
-        (False, False): "Neither diabetic retinopathy nor a macular hole",
-    }
-    found = both[pair.retinopathy, pair.hole]
-    yield Drawn(
-        "integration",
-        "diagnosis",
-        "Which diseases do the two images together show?",
-        one_of(found, tuple(both.values())),
-    )
-    dark = {
-        (True, False): "Image 1 alone",
-        (False, True): "Image 2 alone",
-        (True, True): "Both images",
-        (False, False): "Neither image",
-    }
-    yield Drawn(
-        "selection",
-        "exposure",
-        "Which image is too dark and should be taken again before it is relied on?",
-        one_of(dark[pair.dark_photograph, pair.dark_scan], tuple(dark.values())),
+def pair_questions(pair: TwoImages) -> tuple[Drawn, ...]:
+    """Return the questions about a photograph (image 1) and a scan (image 2) of one eye, one of each kind."""
+    spots = tuple(f"The spot {place} of the fovea" for place in SPOTS)
+    dark = {(True, False): 0, (False, True): 1, (True, True): 2, (False, False): 3}
+    return (
+        asked("raised", list(SPOTS).index(pair.raised), options=spots),
+        asked("diseases", 3 - 2 * pair.retinopathy - pair.hole),
+        asked("dark", dark[pair.dark_photograph, pair.dark_scan]),
     )

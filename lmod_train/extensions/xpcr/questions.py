@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from lmod_train.core.package_data import package_data
 from lmod_train.data.sources.spellings import folded, plain, shown, spellings
 
 LONGEST_QUESTION, LONGEST_OPTION, MOST_OPTIONS = 4000, 1000, 26
@@ -237,46 +238,20 @@ PAIR_FIELDS = ("category", "question", "answer", "sub_label", "question_type", "
 CASE_FIELDS = ("id", "images", "qa_pairs", "group")
 """Fields of a case with several images; ours, as the released layout was not seen."""
 
-STAGES: Mapping[str, tuple[str, ...]] = {
-    "IQA": ("QA", "quality", "image quality", "image quality assessment", "quality assessment"),
-    "AL": ("localization", "localisation", "anatomical localization", "anatomical localisation", "location"),
-    "LC": ("PF", "lesion", "lesion characterization", "lesion characterisation", "pathological features"),
-    "DD": ("DR", "diagnosis", "disease diagnosis", "disease recognition", "differential diagnosis"),
-    "SG": ("severity", "grading", "severity grading", "severity assessment", "risk assessment"),
-    "CD": ("decision", "clinical decision", "clinical decision making", "management", "treatment"),
-}
+STAGES: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["questions"]["stages"]
 """Stage -> further spellings of a question's category; the spelling in the release is not known."""
 
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "correspondence": ("correspondence identification", "cross modality correspondence", "lesion correspondence"),
-    "integration": ("diagnostic integration", "cross modality integration"),
-    "selection": ("modality selection", "cross modality selection"),
-}
+KINDS: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["questions"]["kinds"]
 """Kind of a cross-modality question (supplement, section 6.2) -> further spellings of its category."""
 
-LEVELS: Mapping[str, tuple[str, ...]] = {
-    "R": ("resident", "residents", "easy"),
-    "A": ("attending", "attendings", "medium"),
-    "S": ("specialist", "specialists", "hard"),
-}
+LEVELS: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["questions"]["levels"]
 
 IMPACTS: Mapping[str, tuple[str, ...]] = {str(n): () for n in range(1, 6)}
 
-MODALITIES: Mapping[str, tuple[str, ...]] = {
-    "CFP": ("fundus", "color fundus", "color fundus photography", "colour fundus photograph", "fundus photograph"),
-    "OCT": ("optical coherence tomography",),
-    "EP": ("external eye", "external eye photograph", "eye photo", "eyephotos", "external"),
-    "RetCam": ("ret cam",),
-    "FFA": ("FA", "fluorescein angiography", "fundus fluorescein angiography"),
-    "ICGA": ("ICG", "indocyanine green angiography"),
-    "SLO": ("laser scan", "scanning laser ophthalmoscopy"),
-    "SS": ("surgical scene", "surgical frame"),
-}
+MODALITIES: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["questions"]["modalities"]
 """Modality -> further spellings; the last two are not in the release: drawn rows have them, a user's rows may."""
 
-TYPES: Mapping[str, tuple[str, ...]] = {
-    "single choice": ("single", "multiple choice", "mcq", "choice", "closed", "closed ended", "single choice question"),
-}
+TYPES: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["questions"]["types"]
 """The question type that is read; the spelling in the release is not known."""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, table
 from lmod_train.core.types import REGIME, Score
 from lmod_train.extensions.xpcr.stages import stage_named
@@ -521,35 +522,7 @@ OF_STAGES = "swa"
 BESIDE = ("chance", "majority", "share_unparsed")
 """Metrics beside those of each stage."""
 
-WHOLE_CHAINS = {
-    "swa_mean": "SWA, mean of the stages",
-    "ccr": "CCR, complete chains",
-    "ccr_strict": "CCR, incomplete chains wrong",
-    "ccr_expected": "CCR, mean over one question a stage",
-    "ccr_all": "CCR, every question right",
-    "ccr_drawn": "CCR, one drawn question a stage",
-    "ccr_product": "product of SWA, complete chains",
-    "ccr_minus_product": "CCR minus this product",
-    "esa=R": "ESA resident",
-    "esa=A": "ESA attending",
-    "esa=S": "ESA specialist",
-    "esa_mean": "ESA, mean of the levels",
-    "uas": "UAS, points",
-    "uas_unit": "UAS, unit scales, points",
-    "uas_flat": "UAS, equal weights, points",
-    "uas_worst": "UAS, no confidence as the worst, points",
-    "uas_sum": "UAS, plain sum of equation 6",
-    "ece_4": "ECE, 4 bins",
-    "ece_4_debiased": "ECE, 4 bins, debiased",
-    "ece_10": "ECE, 10 bins",
-    "ece_10_debiased": "ECE, 10 bins, debiased",
-    "auroc_confidence": "AUROC of confidence",
-    "share_without_confidence": "without confidence",
-    "ece_4_likelihood": "ECE of likelihood, 4 bins",
-    "ece_10_likelihood": "ECE of likelihood, 10 bins",
-    "ece_10_debiased_likelihood": "ECE of likelihood, 10 bins, debiased",
-    "auroc_likelihood": "AUROC of likelihood",
-}
+WHOLE_CHAINS: dict[str, str] = package_data(__file__, "words.yaml")["scores"]["whole_chains"]
 """Metric of `lmod_train.extensions.xpcr.scores`, with the level of ESA -> name of its row."""
 
 OF_SEVERAL = ("ccr_expected", "ccr_all", "ccr_drawn")

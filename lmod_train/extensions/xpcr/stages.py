@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from lmod_train.core.option_letters import both_or_neither, named_in
+from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Sample
 from lmod_train.core.vocabulary.scales import SCALES
@@ -220,13 +221,7 @@ LESION_QUESTION = "Characterize the findings. Which of the two does the image sh
 LESION_KINDS = ("microaneurysms", "haemorrhages", "hard exudates", "soft exudates")
 """Lesions of diabetic retinopathy whose masks say whether they are there."""
 
-FLAGS = {
-    "hemorrhage": "hemorrhage",
-    "drusen": "drusen",
-    "increased cup-to-disc ratio": "a large cup",
-    "nevus": "a nevus",
-    "scar": "a scar",
-}
+FLAGS: dict[str, str] = package_data(__file__, "words.yaml")["stages"]["flags"]
 """Labels of findings -> words of the options."""
 
 INSTRUMENTS = (
@@ -301,12 +296,7 @@ def _cup(sample: Sample) -> Posed | Missing:
 
 
 # Diagnosis (DD): diseases that a source labels as present or absent.
-DIAGNOSES = {
-    "cataract": "cataract of the lens",
-    "diabetic retinopathy": "diabetic retinopathy",
-    "glaucoma": "glaucomatous changes",
-    "normal": "normal (no findings)",
-}
+DIAGNOSES: dict[str, str] = package_data(__file__, "words.yaml")["stages"]["diagnoses"]
 
 HOLES = ("macula with no hole", "lamellar hole alone", "impending hole only", "full-thickness hole")
 
@@ -593,28 +583,10 @@ def cup_to_disc(sample: Sample, borders: Sequence[float]) -> float | Missing:
 DRAFT = "draft, not yet read by a clinician"
 """State of the table; the manifest of a curated folder prints it beside the counts of the stage CD."""
 
-OBSERVE = "observe, routine screening"
+_TABLE = package_data(__file__, "management.yaml")
 
-REVIEW = "review at a short interval"
-
-REFER = "refer to an eye specialist"
-
-TREAT = "treat the disease actively"
-
-EMERGENCY = "emergency: within 24 hours"
-
-CLASSES = (OBSERVE, REVIEW, REFER, TREAT, EMERGENCY)
-"""Management classes, from the least to the most urgent; their texts are of one length, so that none stands out."""
-
-_ICO = "ICO Guidelines for Diabetic Eye Care, International Council of Ophthalmology, updated 2017"
-
-_HOLE = "AAO Preferred Practice Pattern, Idiopathic Macular Hole, American Academy of Ophthalmology, 2019"
-
-_SUSPECT = "AAO Preferred Practice Pattern, Primary Open-Angle Glaucoma Suspect, 2020"
-
-_GLAUCOMA = "AAO Preferred Practice Pattern, Primary Open-Angle Glaucoma, 2020"
-
-_DETACHED = "AAO Preferred Practice Pattern, Posterior Vitreous Detachment and Retinal Breaks, 2019"
+CLASSES = tuple(_TABLE["classes"].values())
+"""Management classes, from the least to the most urgent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -636,33 +608,9 @@ class Management:
     impact: int
 
 
-MANAGEMENT: tuple[Management, ...] = (
-    # International Clinical Diabetic Retinopathy scale; re-examination and referral of table 2
-    Management("diabetic retinopathy", "ICDR 0", OBSERVE, _ICO, 1),
-    Management("diabetic retinopathy", "ICDR 1", REVIEW, _ICO, 2),
-    Management("diabetic retinopathy", "ICDR 2", REFER, _ICO, 3),
-    Management("diabetic retinopathy", "ICDR 3", REFER, _ICO, 4),
-    Management("diabetic retinopathy", "ICDR 4", TREAT, _ICO, 5),
-    # with hard exudates or thickening in the posterior pole: referral is required at any grade
-    Management("diabetic retinopathy with macular edema", "ICDR 1", REFER, _ICO, 4),
-    Management("diabetic retinopathy with macular edema", "ICDR 2", REFER, _ICO, 4),
-    Management("diabetic retinopathy with macular edema", "ICDR 3", REFER, _ICO, 5),
-    Management("diabetic retinopathy with macular edema", "ICDR 4", TREAT, _ICO, 5),
-    # Gass stages: stage 1 often closes by itself, a full-thickness hole is operated on
-    Management("macular hole", "Gass 1", REVIEW, _HOLE, 2),
-    Management("macular hole", "Gass 2", TREAT, _HOLE, 4),
-    Management("macular hole", "Gass 3", TREAT, _HOLE, 4),
-    Management("macular hole", "Gass 4", TREAT, _HOLE, 5),
-    # grades of the vertical cup-to-disc ratio (`lmod_train.extensions.xpcr.stages`): a large cup alone makes a suspect
-    Management("no glaucoma", "cup 0", OBSERVE, _SUSPECT, 1),
-    Management("no glaucoma", "cup 1", REVIEW, _SUSPECT, 2),
-    Management("no glaucoma", "cup 2", REFER, _SUSPECT, 3),
-    Management("no glaucoma", "cup 3", REFER, _SUSPECT, 3),
-    Management("glaucoma", "cup 0", TREAT, _GLAUCOMA, 3),
-    Management("glaucoma", "cup 1", TREAT, _GLAUCOMA, 3),
-    Management("glaucoma", "cup 2", TREAT, _GLAUCOMA, 4),
-    Management("glaucoma", "cup 3", TREAT, _GLAUCOMA, 5),
-    Management("retinal detachment", "", EMERGENCY, _DETACHED, 5),
+MANAGEMENT = tuple(
+    Management(diagnosis, grade, _TABLE["classes"][name], _TABLE["references"][guidance], impact)
+    for diagnosis, grade, name, guidance, impact in _TABLE["rows"]
 )
 
 _ROWS = {(row.diagnosis, row.grade): row for row in MANAGEMENT}

@@ -10,6 +10,7 @@ from typing import Any
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.option_letters import options_in
+from lmod_train.core.package_data import package_data
 from lmod_train.core.perturbations import perturbation_name
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import (
@@ -299,15 +300,7 @@ NAMES: Mapping[str, str] = {"R": "resident", "A": "attending", "S": "specialist"
 RULE: Mapping[str, str] = {"IQA": "R", "AL": "R", "LC": "A", "DD": "A", "SG": "S", "CD": "S"}
 """Stage of a chain -> level of its questions where none is stated; ours. Other questions are attendings'."""
 
-PROMPT = """Which level of expertise does the question below ask for? Do not answer the question itself.
-resident: foundational knowledge and pattern perception of the first two years of training
-attending: clinical context, differential diagnoses and their order, management by standard guidelines
-specialist: subspecialty proficiency, such as uncommon subtypes, complex patterns in several images, therapy by evidence
-Consider the knowledge that is required, the complexity of the diagnosis and the nuance of the decision.
-Reply in this format: Level: <LEVEL>
-
-The question:
-{question}"""
+PROMPT: str = package_data(__file__, "words.yaml")["tasks"]["prompt"]
 """The levels and what to consider as in X-PCR's supplement, section 4.1, shortened; the form is ours."""
 
 
@@ -449,31 +442,13 @@ FLAGGED = "How good is this image? Which of the two defects does it have: {} or 
 
 ADDED = "How good is this image? Which defect does it have?"
 
-DEFECTS = {
-    "Adequate": {
-        "focus": "a lack of focus",
-        "illumination": "poor illumination",
-        "image field": "a misplaced field",
-        "artifacts": "visible artifacts",
-    },
-    "no defect noted": {
-        "signal strength low": "a low signal strength",
-        "signal shield": "a shielded signal",
-        "blurred": "a blurred scan",
-    },
-}
+DEFECTS: dict[str, Any] = package_data(__file__, "words.yaml")["tasks"]["defects"]
 """Quality without a defect, by which the set of flags is known (BRSET, OIMHS) -> defect as the source's quality notes
 it -> words of the options."""
 
 CLEAN = "no notable defects"
 
-KINDS = {
-    "blur": "out-of-focus image",
-    "underexposure": "underexposed image",
-    "overexposure": "over-exposed image",
-    "shadow": "shadow on one side",
-    "crop": "image side cut off",
-}
+KINDS: dict[str, str] = package_data(__file__, "words.yaml")["tasks"]["kinds"]
 """Perturbation (`lmod_train.core.perturbations`) -> words of the options; all of one length, as `CLEAN` is."""
 
 GRADES = (2, 3, 4)
