@@ -59,7 +59,9 @@ def divide(
     sharing = list(pairs_to_join(samples, images))
     joined, _ = families(samples, sharing)
     shown = grouped(images, joined)
-    alike = _alike(shown, prepared)
+    usable = {place: done for place, done in prepared.items() if done.dropped is None}
+    alike = same_files(shown, {place: done.files[0] for place, done in usable.items()})
+    alike += likenesses(shown, {place: done.thumbnail for place, done in usable.items()})
     contradictory = contradictions(shown, alike)
     out = {(d.source, d.key) for d in contradictory}
     if by == "group":
@@ -81,12 +83,6 @@ def _moved(samples: Iterable[Sample], splits: Mapping[Place, Split]) -> Iterator
         if sample.split and sample.split != placed:
             detail = f"stated {sample.split}; in {placed}, as are the others of its patient or family"
             yield Dropped.of(sample, "split", "split of its group", detail, "part")
-
-
-def _alike(images: Sequence[Sample], prepared: Mapping[Place, Prepared]) -> list[Likeness]:
-    usable = {place: done for place, done in prepared.items() if done.dropped is None}
-    same = same_files(images, {place: done.files[0] for place, done in usable.items()})
-    return same + likenesses(images, {place: done.thumbnail for place, done in usable.items()})
 
 
 def shown_images(divided: Divided, images: ImageIndex, prepared: Mapping[Place, Prepared]) -> list[Shown]:

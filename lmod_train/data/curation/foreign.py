@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,8 +15,9 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.links import check_links_below
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.curation.images import shrink, write_image
-from lmod_train.data.curation.prepare import open_guarded
+from lmod_train.data.curation.guard import guarded
+from lmod_train.data.curation.images import open_image, shrink, write_image
+from lmod_train.data.curation.keys import unusable_key
 
 NAME = "foreign"
 """Folder below ``images/``, in the place where other images have the name of their source."""
@@ -115,7 +117,8 @@ def curate_foreign(
     curated, dropped = [], []
     for file in files:
         sample = Sample(NAME, file.stem, "", file, "", "")
-        opened = open_guarded(sample)
+        problem = unusable_key(sample)
+        opened = problem if problem is not None else guarded(sample, partial(open_image, sample))
         if isinstance(opened, Dropped):
             dropped.append(opened)
             continue

@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from lmod_train.core.errors import BadArgument, BadSample, LmodError
-from lmod_train.core.types import Cut, Dropped, Sample
+from lmod_train.core.types import Dropped, Sample
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.modalities import combined, unknown_words, words_of
 from lmod_train.core.vocabulary.phantoms import LICENCE
@@ -68,11 +68,12 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
             elif isinstance(item, Sample):
                 known, unknown = with_known_values(item)
                 dropped += unknown
-                known = replace(known, modality=combined(words_of(known.modality)))  # OCT+CFP is CFP+OCT
-                samples[item.source, item.key] = drawn(known) if is_phantom else known
+                drawing = {"phantom": True, "licence": LICENCE} if is_phantom else {}
+                modality = combined(words_of(known.modality))  # OCT+CFP is CFP+OCT
+                samples[item.source, item.key] = replace(known, modality=modality, **drawing)
         if not is_phantom and any(isinstance(item, Sample) for item in items) and not source.is_published():
             samples |= {place: replace(s, licence=UNSTATED) for place, s in samples.items() if s.source == source.name}
-        lines = sorted(json.dumps(_row(item, source.root), sort_keys=True, ensure_ascii=False) for item in items)
+        lines = sorted(_listed(item, source.root) for item in items)
         digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
         counted = {"samples": sum(isinstance(i, Sample) for i in items), "listing_sha256": digest}
         listing[source.name] = {**source.inputs(), **counted}
@@ -104,7 +105,10 @@ def _items(source: Source) -> list[Sample | Dropped]:
     except LmodError:
         raise
     except Exception as error:  # whatever a damaged or hostile table makes a reader do
-        return [*items, _failed(source, error)]
+        at = traceback.extract_tb(error.__traceback__)[-1]  # the place in the code, not on the disk
+        problem = f"{type(error).__name__}: {error}".replace(f"{source.root}/", "")[:400]
+        detail = f"{problem} ({Path(at.filename).name}, line {at.lineno}); what follows in the source is missing"
+        return [*items, Dropped(source.name, "all", ".", "read", "source_failed", detail)]
     if not any(isinstance(item, Sample) for item in items):
         items.append(
             Dropped(source.name, "all", ".", "read", "no samples", f"of {len(items)} things listed none is one")
@@ -117,23 +121,6 @@ def licence_of(source: Source) -> str:
     if source.is_phantom:
         return LICENCE
     return source.licence if source.is_published() else UNSTATED
-
-
-def _modalities(item: Sample | Dropped) -> tuple[str, ...]:
-    return (item.modality, *(one.modality for one in item.shared_images)) if isinstance(item, Sample) else ()
-
-
-def _failed(source: Source, error: Exception) -> Dropped:
-    """Return the line for a source whose reading ended early, with the place in the code, not on the disk."""
-    at = traceback.extract_tb(error.__traceback__)[-1]
-    problem = f"{type(error).__name__}: {error}".replace(f"{source.root}/", "")[:400]
-    detail = f"{problem} ({Path(at.filename).name}, line {at.lineno}); what follows in the source is missing"
-    return Dropped(source.name, "all", ".", "read", "source_failed", detail)
-
-
-def drawn(sample: Sample) -> Sample:
-    """Return the sample as a phantom, under the licence of drawings and not of the dataset whose shape they have."""
-    return replace(sample, phantom=True, licence=LICENCE)
 
 
 def relative(file: str | Path, root: Path | None) -> str:
@@ -165,39 +152,17 @@ def _unusable(sample: Sample, known: Mapping[tuple[str, str], Sample]) -> Droppe
     return unusable_key(sample)
 
 
-def _row(item: Sample | Dropped, root: Path) -> dict[str, Any]:
-    if isinstance(item, Dropped):
-        return {**asdict(item), "file": relative(item.file, root)}
-    row = asdict(item)
-    row["image"] = _file(item.image, root) if item.image else None
-    row["cut"] = _cut(item.cut)
-    row["shared_images"] = [
-        asdict(one) | {"path": _file(one.path, root), "cut": _cut(one.cut)} for one in item.shared_images
-    ]
-    row["masks"] = [
-        {"file": _file(m.path, root), "codings": [dict(c) for c in m.codings], "cut": _cut(m.cut)} for m in item.masks
-    ]
-    row["outlines"] = [_without_empty(outline, "parts", "drawn_on") for outline in row["outlines"]]
-    row["labels"] = dict(item.labels)
-    row["asked"] = [_without_empty(question, "perturbation") for question in row["asked"]]
-    return {name: value for name, value in row.items() if value or name not in ("shared_images", "asked", "split")}
+def _listed(item: Sample | Dropped, root: Path) -> str:
+    """Return all that a source yielded as a line, files relative to its root and with their sizes."""
 
+    def sized(path: Path) -> list[Any]:
+        try:
+            return [relative(path, root), path.stat().st_size]
+        except (OSError, ValueError):  # not there, or not readable; listed when it is read
+            return [relative(path, root), None]
 
-def _without_empty(row: dict[str, Any], *fields: str) -> dict[str, Any]:
-    """Return a row without fields that are empty, so that folders curated before they existed stay the same."""
-    return {name: value for name, value in row.items() if value or name not in fields}
-
-
-def _cut(cut: Cut) -> dict[str, Any]:
-    """Return the fields of a cut, without column and row where it is not in a Parquet file, as they were before."""
-    return {name: value for name, value in asdict(cut).items() if cut.column or name not in ("column", "row")}
-
-
-def _file(path: Path, root: Path) -> list[Any]:
-    try:
-        return [relative(path, root), path.stat().st_size]
-    except (OSError, ValueError):  # not there, or not readable; listed when it is read
-        return [relative(path, root), None]
+    row = asdict(item) | ({"file": relative(item.file, root)} if isinstance(item, Dropped) else {})
+    return json.dumps(row, sort_keys=True, ensure_ascii=False, default=sized)
 
 
 def check(item: object, source: str, where: str) -> None:
@@ -216,7 +181,8 @@ def check(item: object, source: str, where: str) -> None:
     wrong = wrong_field(item)
     if not wrong and item.source != source:
         wrong = f"source is {_shown(item.source)}, expected {source!r}, the name of its class"
-    for modality in _modalities(item) if not wrong else ():
+    shown = [item, *item.shared_images] if isinstance(item, Sample) and not wrong else []
+    for modality in (one.modality for one in shown):
         if unknown := unknown_words(modality):
             wrong = f"modality is {modality!r}, of which lmod_train/core/vocabulary/modalities.py has no {unknown}"
     if wrong:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.escaping import for_csv, from_csv
 from lmod_train.core.files import write_durably
 from lmod_train.core.types import Dropped, Sample, class_path
 from lmod_train.data.curation.inputs import licence_of, relative
 from lmod_train.data.curation.prepare import Prepared
-from lmod_train.data.curation.versions import versions
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.settings import plain
@@ -47,16 +45,6 @@ def task_settings(task: Task) -> dict[str, Any]:
         "language": task.language,
         "choices": [str(c) for c in getattr(task, "choices", ())],
         "settings": plain(task.settings(), f"{kind.__name__}.settings()"),
-    }
-
-
-def header(settings: Mapping[str, Any], listing: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what must be the same for earlier work to count."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "settings": dict(settings),
-        "inputs": dict(listing),
-        "versions": versions(),
     }
 
 
@@ -104,14 +92,28 @@ def source_notes(
     return notes
 
 
-def drop_counts(dropped: Iterable[Dropped]) -> dict[str, Any]:
-    """Return source -> step -> reason -> number.
+def file_row(image: Sample, made: Prepared) -> dict[str, Any]:
+    """Return a row of ``files.csv``: what is known of the raw file of a readable image before it is opened.
+
+    The type is the ending of the file's name, lower case, as the source writes it (jpg and jpeg are two).
+    """
+    kind = image.own_image.suffix.lower().removeprefix(".")
+    width, height = made.size
+    row = (image.source, image.key, kind, made.bytes, width, height)
+    return dict(zip(FILE_COLUMNS, row, strict=True))
+
+
+def nested(named: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
+    """Return first name -> second -> third -> how often the three are named together.
 
     Example:
-        >>> drop_counts([Dropped("refuge", "a", "a.jpg", "read", "image_unreadable")])
+        >>> nested([("refuge", "read", "image_unreadable")])
         {'refuge': {'read': {'image_unreadable': 1}}}
     """
-    return _nested(Counter((d.source, d.step, d.reason) for d in dropped))
+    counts: dict[str, Any] = {}
+    for (one, two, three), n in sorted(Counter(named).items()):
+        counts.setdefault(one, {}).setdefault(two, {})[three] = n
+    return counts
 
 
 def extent_counts(dropped: Iterable[Dropped]) -> dict[str, dict[str, int]]:
@@ -121,37 +123,8 @@ def extent_counts(dropped: Iterable[Dropped]) -> dict[str, dict[str, int]]:
         >>> extent_counts([Dropped("refuge", "a", "a.jpg", "read", "image_unreadable")])
         {'refuge': {'gone': 1, 'part': 0}}
     """
-    several = list(dropped)
-    counts = Counter((d.source, d.extent) for d in several)
-    return {source: {e: counts[source, e] for e in ("gone", "part")} for source in sorted({d.source for d in several})}
-
-
-def box_counts(done: Iterable[Prepared]) -> dict[str, Any]:
-    """Return source -> structure -> reason -> number of boxes left out."""
-    return _nested(Counter((p.source, structure, reason) for p in done for structure, reason in p.lost))
-
-
-def _nested(counts: Mapping[tuple[str, str, str], int]) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
-    for (one, two, three), n in sorted(counts.items()):
-        nested.setdefault(one, {}).setdefault(two, {})[three] = n
-    return nested
-
-
-def file_rows(samples: Iterable[Sample], done: Mapping[tuple[str, str], Prepared]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of ``files.csv``: what is known of the raw file of each readable image before it is opened.
-
-    The type is the ending of the file's name, lower case, as the source writes it (jpg and jpeg are two).
-    """
-    for sample in samples:
-        made = done[sample.source, sample.key]
-        if made.dropped is None:
-            row = {
-                "source": sample.source,
-                "key": sample.key,
-                "type": sample.own_image.suffix.lower().removeprefix("."),
-            }
-            yield row | {"bytes": made.bytes, "width": made.size[0], "height": made.size[1]}
+    counts = Counter((d.source, d.extent) for d in dropped)
+    return {source: {e: counts[source, e] for e in ("gone", "part")} for source in sorted({of for of, _ in counts})}
 
 
 def write_dropped(path: Path, dropped: Iterable[Dropped], roots: Mapping[str, Path]) -> None:

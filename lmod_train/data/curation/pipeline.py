@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 from lmod_train.core.artifacts.manifest import read_manifest, write_json
 from lmod_train.core.artifacts.records import write_records
+from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.errors import BadArgument, CurationConflict, LmodError
 from lmod_train.core.files import make_folder, remove, remove_empty, sha256_of, sweep
 from lmod_train.core.lock import is_empty
@@ -41,7 +42,7 @@ from lmod_train.data.curation.filters import BoxFilter, cutoff_of
 from lmod_train.data.curation.images import FORMAT, used_bits
 from lmod_train.data.curation.inputs import Inputs, read_sources
 from lmod_train.data.curation.journal import NAME, Journal, differing
-from lmod_train.data.curation.leakage import ImagePair, account, copies_to_drop, find_pairs
+from lmod_train.data.curation.leakage import account, copies_to_drop, find_pairs
 from lmod_train.data.curation.orientation import Turned
 from lmod_train.data.curation.prepare import Plan, Prepared, boxes_all, lost, prepare_all
 from lmod_train.data.curation.records import count, records_of
@@ -149,7 +150,7 @@ def curate(
     refusal = Refusal(strict, accepted or Counter(), command)
     inputs = read_sources(sources)
     inputs.dropped.extend(missing)
-    head = manifest.header(settings, inputs.listing)
+    head = {"schema_version": SCHEMA_VERSION, "settings": settings, "inputs": inputs.listing, "versions": versions()}
     if (out / "manifest.json").exists():
         return _measured(finished(out, head, refusal), tasks, out)
     split((), ratios, by=split_by)  # refuses and warns before an hour of images
@@ -188,7 +189,10 @@ def _prepare(inputs: Inputs, images: ImageIndex, plan: Plan, journal: Journal, c
 
     def is_done(image: Sample) -> bool:
         done = journal.done.get((image.source, image.key))
-        return done is not None and all(_holds(plan.out / name, sha256) for name, sha256 in done.curated.items())
+        return done is not None and all(
+            (plan.out / name).is_file() and sha256_of(plan.out / name) == sha256
+            for name, sha256 in done.curated.items()
+        )
 
     left = {is_own: [s for s in of_kind if not is_done(s)] for is_own, of_kind in ((True, own), (False, shared))}
     before = len(images.samples) - sum(map(len, left.values()))
@@ -234,10 +238,6 @@ def _boxes(samples: Sequence[Sample], plan: Plan, crew: Crew) -> Iterator[tuple[
     own = [s for s in samples if s.image is not None]
     for job in run(partial(boxes_all, rule=plan.boxes), own, crew, lost=lambda _: []):
         yield from job
-
-
-def _holds(image: Path, sha256: str) -> bool:
-    return image.is_file() and sha256_of(image) == sha256
 
 
 def check_arguments(
@@ -321,24 +321,32 @@ def write_results(
     """
     divided = results.divided
     pairs = find_pairs(shown_images(divided, results.images, results.prepared), divided.alike)
-    copies = _copies(pairs, results) if settings["copies"] == "drop" else []
+    twice = copies_to_drop(pairs) if settings["copies"] == "drop" else set()
+    copies = [s for s in results.inputs.samples if twice & {(s.source, key) for key in s.image_keys}]
     out = {(s.source, s.key) for s in copies}
     kept = [s for s in divided.samples if (s.source, s.key) in divided.splits.keys() - out]
     asked = ask(plan, kept, results.done, divided.splits, results.prepared, settings, foreign, divided.alike)
-    dropped = [*_dropped(results, copies), *asked.dropped]
+    dropped = [*results.inputs.dropped, *(p.dropped for p in results.done.values() if p.dropped is not None)]
+    dropped += [one for p in results.prepared.values() for one in p.listed]
+    dropped += [*divided.contradictory, *divided.moved]
+    dropped += [*(Dropped.of(s, "leakage", "copy_in_other_split") for s in copies), *asked.dropped]
     roots = {s.name: s.root for s in sources} | ({abroad.NAME: foreign} if foreign else {})
     manifest.write_dropped(plan.out / "dropped.csv", dropped, roots)
     refusal.raise_for(dropped, plan.out / "dropped.csv")
-    _write_tables(plan.out, results, pairs)
+    usable = (image for image in divided.images if results.prepared[image.source, image.key].dropped is None)
+    rows = (manifest.file_row(image, results.prepared[image.source, image.key]) for image in usable)
+    manifest.write_table(plan.out / "files.csv", manifest.FILE_COLUMNS, rows)
+    if pairs:
+        manifest.write_table(plan.out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row() for p in pairs))
     shown = _write_records(plan.out, asked)
     _sweep(plan.out, shown)
     used = [p for p in asked.photographs if p.image in shown]
     return {
         "sources": manifest.source_notes(sources, results.done.values(), results.prepared, kept),
         "counts": {name: count(questions) for name, questions in asked.by_task.items()},
-        "dropped": manifest.drop_counts(dropped),
+        "dropped": manifest.nested((d.source, d.step, d.reason) for d in dropped),
         "dropped_extents": manifest.extent_counts(dropped),
-        "dropped_boxes": manifest.box_counts(results.done.values()),
+        "dropped_boxes": manifest.nested((p.source, *lost) for p in results.done.values() for lost in p.lost),
         "balance": asked.balanced,
         "families": {**family_account(divided.images, divided.alike), "contradictory": len(divided.contradictory)},
         "leakage": account(pairs),
@@ -347,27 +355,6 @@ def write_results(
         **({"accounts": asked.accounts} if asked.accounts else {}),
         **({"foreign": abroad.note(foreign, used)} if used else {}),
     }
-
-
-def _copies(pairs: Sequence[ImagePair], results: Results) -> list[Sample]:
-    """Return the samples that show an exact copy which is in another split."""
-    out = copies_to_drop(pairs)
-    return [s for s in results.inputs.samples if out & {(s.source, key) for key in s.image_keys}]
-
-
-def _dropped(results: Results, copies: Sequence[Sample]) -> list[Dropped]:
-    """Return what was left out until the questions are asked."""
-    prepared = [p.dropped for p in results.done.values() if p.dropped is not None]
-    prepared += [one for p in results.prepared.values() for one in p.listed]
-    crossing = [Dropped.of(s, "leakage", "copy_in_other_split") for s in copies]
-    return [*results.inputs.dropped, *prepared, *results.divided.contradictory, *results.divided.moved, *crossing]
-
-
-def _write_tables(out: Path, results: Results, pairs: Sequence[ImagePair]) -> None:
-    rows = manifest.file_rows(results.divided.images, results.prepared)
-    manifest.write_table(out / "files.csv", manifest.FILE_COLUMNS, rows)
-    if pairs:
-        manifest.write_table(out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row() for p in pairs))
 
 
 def _write_records(out: Path, asked: Questions) -> set[str]:

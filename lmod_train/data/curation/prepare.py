@@ -27,7 +27,6 @@ from lmod_train.data.curation.evidence import Shapes, redrawn, removed
 from lmod_train.data.curation.filters import BoxFilter, Loss, keep_boxes
 from lmod_train.data.curation.guard import died, guarded
 from lmod_train.data.curation.images import Opened, open_image, shrink, write_image
-from lmod_train.data.curation.keys import unusable_key
 from lmod_train.data.curation.orientation import Frame
 from lmod_train.tasks.base import Task
 
@@ -151,7 +150,8 @@ def prepare(sample: Sample, plan: Plan) -> Prepared:
     """Read, box, filter, number, shrink, perturb, draw and write one sample; an unusable file gives its reason."""
     read = guarded(sample, lambda: _read(sample, plan))
     if isinstance(read, Dropped):
-        return Prepared(sample.source, sample.key, files=_own_hash(sample), dropped=read)
+        own = () if sample.cut.column else _hashes([sample.own_image])  # a Parquet file holds the images of others too
+        return Prepared(sample.source, sample.key, files=own, dropped=read)
     if isinstance(read, Prepared):
         return read
     done, small, orientation = read
@@ -186,14 +186,10 @@ def _changed(
             changed[REDRAWN] = shrink(opened.image, plan.longest_side)[0]
     for name in names:
         if name and name != REDRAWN and name not in removals:
-            changed[name] = _perturbed(image, name, sample, plan.seed)
+            kind, grade = parse_perturbation(name)  # sides are drawn by sample, the same in every grade
+            drawn = shuffle_key(plan.seed, "perturb", kind, sample.source, sample.key)
+            changed[name] = perturbed(image, kind, grade, int(drawn, 16))
     return changed, listed
-
-
-def _perturbed(image: Image.Image, name: str, sample: Sample, seed: int) -> Image.Image:
-    """Return the image with a defect, whose sides are drawn by sample; the same side in every grade."""
-    kind, grade = parse_perturbation(name)
-    return perturbed(image, kind, grade, int(shuffle_key(seed, "perturb", kind, sample.source, sample.key), 16))
 
 
 def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image, int] | Prepared | Dropped:
@@ -245,12 +241,6 @@ def _unclear_greys(sample: Sample, opened: Opened) -> Iterator[Dropped]:
     elif opened.most and 4 * opened.most < 1 << opened.bits:
         detail = f"greys up to {opened.most}, but {opened.bits} bits are used in the source: too dark if of fewer bits"
         yield Dropped.of(sample, "read", "grey_range_unclear", detail, "part")
-
-
-def open_guarded(sample: Sample) -> Opened | Dropped:
-    """Return the raw image of a sample that no source listed, or why it is left out; nothing else of it is read."""
-    problem = unusable_key(sample)
-    return problem if problem is not None else guarded(sample, partial(open_image, sample))
 
 
 def lost(samples: Sequence[Sample]) -> list[Prepared]:
@@ -308,11 +298,6 @@ def _checked(tasks: Sequence[Task], sample: Sample) -> Iterator[Question]:
                 f"numbered regions of the sample, as they are what is drawn.\nNext: ask with regions=sample.regions"
             )
         yield question
-
-
-def _own_hash(sample: Sample) -> tuple[str, ...]:
-    """Return the hash of a sample's image file; none of a row in a Parquet file, which holds those of others too."""
-    return () if sample.cut.column else _hashes([sample.own_image])
 
 
 def _hashes(paths: Sequence[Path]) -> tuple[str, ...]:

@@ -101,18 +101,14 @@ def own_pictures(question: Question, sample: Sample, images: Mapping[Place, Prep
             f"the sample's own image, which would be perturbed, is not shown.\n"
             f"Next: show image 0 of a sample with an image of its own, or leave `perturbation` out"
         )
-    return tuple(
-        _picture(images[sample.source, keys[place]], sample.licence, question if is_own else None)
-        for place, is_own in zip(shown, own, strict=True)
-    )
-
-
-def _picture(done: Prepared, licence: str, question: Question | None) -> Picture:
-    """Return an image as a question shows it; without a question as it is."""
-    marked, name = (question.marked, question.perturbation) if question else (False, "")
-    plain = image_path(done.source, done.key, marked=False, perturbation=name)
-    shown = image_path(done.source, done.key, marked=marked, perturbation=name)
-    return Picture(shown, plain, done.curated[shown], done.scale, licence, name)
+    pictures = []
+    for place, is_own in zip(shown, own, strict=True):
+        done = images[sample.source, keys[place]]
+        name = question.perturbation if is_own else ""
+        plain = image_path(done.source, done.key, marked=False, perturbation=name)
+        path = image_path(done.source, done.key, marked=is_own and question.marked, perturbation=name)
+        pictures.append(Picture(path, plain, done.curated[path], done.scale, sample.licence, name))
+    return tuple(pictures)
 
 
 def image_places(question: Question) -> int:
@@ -228,14 +224,14 @@ def _record(asked: PlacedQuestion) -> Record:
         chain_step=question.chain_step,
         needs=asked.needs,
         variant=question.variant,
-        tags={**question.tags, **_perturbation_tags(pictures)},
+        tags={**question.tags, **_defect(pictures)},
         phantom=sample.phantom,
         patient=sample.patient,
         licence="; ".join(dict.fromkeys(p.licence for p in pictures)) or sample.licence,
     )
 
 
-def _perturbation_tags(pictures: Sequence[Picture]) -> dict[str, str]:
+def _defect(pictures: Sequence[Picture]) -> dict[str, str]:
     """Return the tags of the defect of the images shown; none if none has one."""
     name = next((p.perturbation for p in pictures if is_defect(p.perturbation)), "")
     return dict(zip(("perturbation", "grade"), map(str, parse_perturbation(name)), strict=True)) if name else {}
