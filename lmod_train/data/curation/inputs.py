@@ -68,9 +68,8 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
             elif isinstance(item, Sample):
                 known, unknown = with_known_values(item)
                 dropped += unknown
-                drawing = {"phantom": True, "licence": LICENCE} if is_phantom else {}
-                modality = combined(words_of(known.modality))  # OCT+CFP is CFP+OCT
-                samples[item.source, item.key] = replace(known, modality=modality, **drawing)
+                known = replace(known, modality=combined(words_of(known.modality)))  # OCT+CFP is CFP+OCT
+                samples[item.source, item.key] = replace(known, phantom=True, licence=LICENCE) if is_phantom else known
         if not is_phantom and any(isinstance(item, Sample) for item in items) and not source.is_published():
             samples |= {place: replace(s, licence=UNSTATED) for place, s in samples.items() if s.source == source.name}
         lines = sorted(_listed(item, source.root) for item in items)
@@ -181,8 +180,8 @@ def check(item: object, source: str, where: str) -> None:
     wrong = wrong_field(item)
     if not wrong and item.source != source:
         wrong = f"source is {_shown(item.source)}, expected {source!r}, the name of its class"
-    shown = [item, *item.shared_images] if isinstance(item, Sample) and not wrong else []
-    for modality in (one.modality for one in shown):
+    parts = () if wrong or isinstance(item, Dropped) else (item.modality, *(one.modality for one in item.shared_images))
+    for modality in parts:
         if unknown := unknown_words(modality):
             wrong = f"modality is {modality!r}, of which lmod_train/core/vocabulary/modalities.py has no {unknown}"
     if wrong:
@@ -199,7 +198,9 @@ def wrong_field(item: Sample | Dropped) -> str:
     return _wrong(item, type(item), "")
 
 
-_hints = cache(get_type_hints)
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _wrong(value: object, expected: Any, place: str) -> str:
@@ -221,7 +222,7 @@ def _wrong(value: object, expected: Any, place: str) -> str:
         keys = (_wrong(key, inside[0], f"a key of {place}") for key in value)
         within = chain(keys, (_wrong(one, inside[1], f"{place}[{key!r}]") for key, one in value.items()))
     elif kind is None and _is(value, expected):
-        hints = _hints(expected) if is_dataclass(expected) else {}
+        hints = _hints(type(value)) if is_dataclass(expected) else {}
         above = f"{place}." if place else ""
         within = (_wrong(getattr(value, name), of, f"{above}{name}") for name, of in hints.items())
     if within is not None:

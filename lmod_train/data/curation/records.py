@@ -251,7 +251,7 @@ def without_images(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 def count(asked: Sequence[PlacedQuestion]) -> dict[str, Any]:
     """Return for each split the number of records, samples, groups, and records by stratum, structure, image."""
-    counts = {}
+    counts: dict[str, Any] = {}
     for split in sorted({a.split for a in asked}):
         here = [a for a in asked if a.split == split]
         counts[split] = {

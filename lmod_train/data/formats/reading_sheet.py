@@ -202,8 +202,8 @@ def rows_of(records: Sequence[Record], names: Mapping[str, str]) -> Iterator[tup
     for record in records:
         shown = "; ".join(names[image] for image in record.image)
         question = " ".join(question_text(record.messages).split())
-        for region in sorted(r.id for r in record.regions) or [""]:
-            yield code_of(record), shown, str(region), question, " | ".join(record.choices), "", ""
+        for number in [str(id) for id in sorted(r.id for r in record.regions)] or [""]:
+            yield code_of(record), shown, number, question, " | ".join(record.choices), "", ""
 
 
 def page(questions: Sequence[Mapping[str, Any]], stays: bool) -> str:
