@@ -1,4 +1,4 @@
-"""docs/one-record.md is true: the functions exist, and are called in this order by the commands."""
+"""The steps of docs/one-record.md and docs/architecture.md are true: the functions exist, and are called in this order by the commands."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ COMMANDS = {
 
 
 def shown(command: str) -> list[tuple[str, str]]:
-    """Return (file, function) of each step of a command on the page."""
-    (table,) = re.findall(rf"^## `{command}`\n(.*?)(?=^## )", read(DOCS / "one-record.md"), re.M | re.S)
+    """Return (file, function) of each step of a command on its page."""
+    page = read(DOCS / ("one-record.md" if command == "validate" else "architecture.md"))
+    table = page if command == "validate" else re.findall(rf"^### `{command}`\n(.*?)(?=^##)", page, re.M | re.S)[0]
     return [(file, name) for name, file in re.findall(r"\| `([\w.]+)` \| `([\w/]+\.py)` \|", table)]
 
 
