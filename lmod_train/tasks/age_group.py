@@ -10,6 +10,7 @@ import numpy as np
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.age_groups import AGE_GROUPS, MERGED
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import Item, items_of
@@ -33,23 +34,7 @@ PROMPTS = {
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age" and does not list the groups."""
 
-PARAPHRASES = {
-    "lmod_plus": (
-        "You see <IMAGE TYPE>. Judging from the image, which age group is the patient in? Answer first, then give "
-        "explanations. Choose among these age groups: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; "
-        "Group 5: 50–59; Group 6: 60–69; Group 7: 70–79; Group 8: 80+. "
-        "Use the format: Age Group: <GROUP_LABEL>; Explanations: <EXPLANATIONS>.",
-        "The picture is <IMAGE TYPE>. Please decide from the image on the patient's age group, and explain your "
-        "decision. The possible age groups: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; "
-        "Group 5: 50–59; Group 6: 60–69; Group 7: 70–79; Group 8: 80+. "
-        "Answer in the format: Age Group: <GROUP_LABEL>; Explanations: <EXPLANATIONS>.",
-        "Please examine this image, which is <IMAGE TYPE>. State the age group of the patient, followed by "
-        "explanations. These are the age groups: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; "
-        "Group 5: 50–59; Group 6: 60–69; Group 7: 70–79; Group 8: 80+. "
-        "Your reply must follow the format: Age Group: <GROUP_LABEL>; Explanations: <EXPLANATIONS>.",
-    ),
-    "lmod_v1": EITHER_PARAPHRASES["lmod_v1"],
-}
+PARAPHRASES: dict[str, tuple[str, ...]] = {**entry("paraphrases.age_group"), "lmod_v1": EITHER_PARAPHRASES["lmod_v1"]}
 """Ours."""
 
 BROADER = {group.label: group.merged for group in AGE_GROUPS}

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.regions import region_scores
 from lmod_train.tasks.base import Task
@@ -29,27 +30,7 @@ PROMPTS = {
 """LMOD+, Anatomical Structure Recognition, with what it prints for surgical scenes made placeholders; LMOD v1, section
 3.1.2, and NAACL, appendix A.1, with their placeholders in our brackets."""
 
-PARAPHRASES = {
-    "lmod_plus": (
-        "You see an ophthalmology image of type <IMAGE TYPE>. What is the type of each labeled bounding box in it? "
-        "Please identify and describe all of them. Choose among <OPTIONS>. Please only use the format: Region ID: xxx; "
-        "Type: xxx.",
-        "The picture is an ophthalmology image of type <IMAGE TYPE>. For each labeled bounding box, please state and "
-        "describe its type. Possible options are <OPTIONS>. Please answer only in the format: Region ID: xxx; "
-        "Type: xxx.",
-        "Please examine this ophthalmology image of type <IMAGE TYPE>. Identify and describe the type of every labeled "
-        "bounding box. The options are <OPTIONS>. Your reply must only follow the format: Region ID: xxx; Type: xxx.",
-    ),
-    "lmod_v1": (
-        "You see an image <IMAGE DESCRIPTION> of type <IMAGE TYPE>. What is the type of each labeled bounding box in "
-        "it? Please identify all of them. Choose among: <OPTIONS>. Please only use the format: Region ID: xxx; "
-        "Type: xxx.",
-        "The picture is an image <IMAGE DESCRIPTION> of type <IMAGE TYPE>. For each labeled bounding box, please state "
-        "its type. Possible options are: <OPTIONS>. Please answer only in the format: Region ID: xxx; Type: xxx.",
-        "Please examine this image <IMAGE DESCRIPTION> of type <IMAGE TYPE>. Identify the type of every labeled "
-        "bounding box. The options are: <OPTIONS>. Your reply must only follow the format: Region ID: xxx; Type: xxx.",
-    ),
-}
+PARAPHRASES: dict[str, tuple[str, ...]] = entry("paraphrases.anatomy")
 """Ours."""
 
 IMAGE_TYPES = {

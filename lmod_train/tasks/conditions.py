@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.findings import FINDINGS, Finding
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import Item, items_of
@@ -21,14 +22,7 @@ PROMPT = (
 )
 """LMOD+, Ophthalmologic Disease Diagnosis, binary, with what it prints for AMD in fundus images made placeholders."""
 
-PARAPHRASES = (
-    "You see <IMAGE TYPE>. Judging from the image, does this patient have <CONDITION>? Answer first, then give "
-    "explanations. Use the format: <SHORT> <TRUE/FALSE>; Explanations: <EXPLANATIONS>.",
-    "The picture is <IMAGE TYPE>. Please decide from the image whether this patient has <CONDITION>, and explain your "
-    "decision. Answer in the format: <SHORT> <TRUE/FALSE>; Explanations: <EXPLANATIONS>.",
-    "Please examine this image, which is <IMAGE TYPE>. State whether the patient has <CONDITION>, followed by "
-    "explanations. Your reply must follow the format: <SHORT> <TRUE/FALSE>; Explanations: <EXPLANATIONS>.",
-)
+PARAPHRASES: tuple[str, ...] = entry("paraphrases.conditions")
 """Ours."""
 
 ANSWERS = {"yes": "TRUE", "no": "FALSE"}

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-TASKS = {
-    "anatomy": "Anatomy",
-    "four_way": "Four-way diagnosis",
-    "glaucoma": "Glaucoma",
-    "conditions": "Binary diagnoses",
-    "age_group": "Age group",
-    "sex": "Sex",
-    "icdr": "Retinopathy stage (ICDR)",
-    "sdrg": "Retinopathy stage (SDRG)",
-    "macular_hole_stage": "Macular hole stage",
-    "macular_edema_risk": "Risk of macular edema",
-    "binary_question": "True-or-false questions",
-    "single_choice_question": "Single-choice questions",
-    "open_question": "Open questions",
-    "question": "Single-choice questions",
-    "chain": "Chains of questions",
-}
+from lmod_train.core.vocabulary import entry
+
+TASKS: dict[str, str] = entry("display_names.tasks")
 """Task -> its name; another task, such as a question of one's own, is named by its identifier in words."""
 
-METRICS = {
-    "accuracy_strict": "strict accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "f1_lmod_plus": "F1 per image",
-    "kappa": "quadratic kappa",
-    "mean_absolute_error": "mean absolute error",
-}
+METRICS: dict[str, str] = entry("display_names.metrics")
 """Metric -> its name; another one is named by its identifier in words."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
@@ -19,17 +20,7 @@ PROMPT = (
 )
 """LMOD+, Ophthalmologic Disease Diagnosis, multi-class: verbatim."""
 
-PARAPHRASES = (
-    "You see a colorful fundus image. Judging from the image, which disease is it among cataract, diabetic "
-    "retinopathy, glaucoma, normal? Answer first, then give explanations. Use the format: DISEASE: <disease_name>; "
-    "Explanations: <EXPLANATIONS>.",
-    "The picture is a colorful fundus image. Please decide from the image on the disease, which is one of cataract, "
-    "diabetic retinopathy, glaucoma, normal, and explain your decision. Answer in the format: DISEASE: <disease_name>; "
-    "Explanations: <EXPLANATIONS>.",
-    "Please examine this colorful fundus image. State the disease, choosing among cataract, diabetic retinopathy, "
-    "glaucoma, normal, followed by explanations. Your reply must follow the format: DISEASE: <disease_name>; "
-    "Explanations: <EXPLANATIONS>.",
-)
+PARAPHRASES: tuple[str, ...] = entry("paraphrases.four_way")
 """Ours."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
@@ -19,14 +20,7 @@ PROMPT = (
 )
 """LMOD, appendix A.2, prompt 1: verbatim."""
 
-PARAPHRASES = (
-    "You see <IMAGE TYPE>. Judging from the image, does it contain glaucoma or not? Answer first, then give "
-    "justifications. Use the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>.",
-    "The picture is <IMAGE TYPE>. Please decide from the image whether it contains glaucoma, and justify your "
-    "decision. Answer in the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>.",
-    "Please examine this image, which is <IMAGE TYPE>. State whether it contains glaucoma, followed by "
-    "justifications. Your reply must follow the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>.",
-)
+PARAPHRASES: tuple[str, ...] = entry("paraphrases.glaucoma")
 """Ours."""
 
 ANSWERS = {"yes": "GLAUCOMA", "no": "NON-GLAUCOMA"}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.modalities import KIND_SEEN, SEEN
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
@@ -18,7 +19,7 @@ from lmod_train.tasks.prompt import prompt
 PROMPT = "What is this image?"
 """LMOD, caption of figure 6: verbatim."""
 
-PARAPHRASES = ("What does this image show?", "Which kind of image is this?", "Please tell me what this image is.")
+PARAPHRASES: tuple[str, ...] = entry("paraphrases.recognition")
 """Ours."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
@@ -26,24 +27,7 @@ PROMPTS = {
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age"."""
 
-PARAPHRASES = {
-    "lmod_plus": (
-        "You see <IMAGE TYPE>. Judging from the image, what is the patient's sex? Answer first, then give "
-        "explanations. Use the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>.",
-        "The picture is <IMAGE TYPE>. Please decide from the image on the patient's sex, and explain your decision. "
-        "Answer in the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>.",
-        "Please examine this image, which is <IMAGE TYPE>. State the sex of the patient, followed by explanations. "
-        "Your reply must follow the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>.",
-    ),
-    "lmod_v1": (
-        "You see <IMAGE TYPE>. Judging from the image, what is the sex/age group of the patient? "
-        "Use the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>.",
-        "The picture is <IMAGE TYPE>. Please decide from the image on the sex/age group of the patient. "
-        "Answer in the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>.",
-        "Please examine this image, which is <IMAGE TYPE>. State the patient's sex/age group. "
-        "Your reply must follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>.",
-    ),
-}
+PARAPHRASES: dict[str, tuple[str, ...]] = entry("paraphrases.sex")
 """Ours."""
 
 

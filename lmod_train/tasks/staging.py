@@ -8,6 +8,7 @@ from typing import Literal
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.items import items_of
@@ -39,41 +40,7 @@ PROMPTS = {
 section 3.1.2, LMOD NAACL, appendix A.2 prompt 2, and its example of an input in appendix G, with their "macular hole"
 made one."""
 
-PARAPHRASES = {
-    "lmod_plus": (
-        "You see <IMAGE TYPE>. Judging from the image, what is the stage of <DISEASE>? "
-        "Use the format: Stage: <AN INTEGER>.",
-        "The picture is <IMAGE TYPE>. Please decide from the image on the stage of <DISEASE>. "
-        "Answer in the format: Stage: <AN INTEGER>.",
-        "Please examine this image, which is <IMAGE TYPE>. State your decision on the stage of <DISEASE>. "
-        "Your reply must follow the format: Stage: <AN INTEGER>.",
-    ),
-    "lmod_v1": (
-        "You see <IMAGE TYPE>. Judging from the image, what is the stage of the <DISEASE>? "
-        "Use the format: Stage: <AN INTEGER>.",
-        "The picture is <IMAGE TYPE>. Please decide from the image on the stage of the <DISEASE>. "
-        "Answer in the format: Stage: <AN INTEGER>.",
-        "Please examine this image, which is <IMAGE TYPE>. State the stage of the <DISEASE>. "
-        "Your reply must follow the format: Stage: <AN INTEGER>.",
-    ),
-    "lmod_naacl": (
-        "You see <IMAGE TYPE>. Judging from the image, what is the stage of the <DISEASE>? Answer first, then give "
-        "justifications. Use the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
-        "The picture is <IMAGE TYPE>. Please decide from the image on the stage of the <DISEASE>, and justify your "
-        "decision. Answer in the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
-        "Please examine this image, which is <IMAGE TYPE>. State the stage of the <DISEASE>, followed by "
-        "justifications. Your reply must follow the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>.",
-    ),
-    "lmod_naacl_example": (
-        "You see <IMAGE TYPE>. Judging from the image, what is the stage of <DISEASE>? Answer first, then justify and "
-        "explain your answer in detail. Use the format: {Stage: <AN INTEGER>; Justification: <EXPLANATION>}.",
-        "The picture is <IMAGE TYPE>. Please decide from the image on the stage of <DISEASE>, and give a detailed "
-        "justification and explanation. Answer in the format: {Stage: <AN INTEGER>; Justification: <EXPLANATION>}.",
-        "Please examine this image, which is <IMAGE TYPE>. State your decision on the stage of <DISEASE>, followed by "
-        "a detailed justification and explanation. Your reply must follow the format: {Stage: <AN INTEGER>; "
-        "Justification: <EXPLANATION>}.",
-    ),
-}
+PARAPHRASES: dict[str, tuple[str, ...]] = entry("paraphrases.staging")
 """Ours."""
 
 _WORDS = {row.name: row.words for row in SCALES}

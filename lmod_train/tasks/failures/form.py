@@ -9,48 +9,11 @@ from lmod_train.tasks.failures.case import AskedReply, Span
 from lmod_train.tasks.parsing.cues import EXPLANATION
 from lmod_train.tasks.parsing.normalise import in_place
 
-_NAMES = (
-    "justifications?",
-    "explanations?",
-    "reason(?:s|ing)?",
-    "rationale",
-    "an? integer",
-    "integer",
-    "number",
-    "disease[ _]name",
-    "group[ _]label",
-    "male/female",
-    "true/false",
-    "yes/no",
-    "x{2,8}",
-    "type",
-    "id",
-    "answer",
-    "diagnosis",
-    "stage",
-    "insert.{0,40}",
-    "(?:your|the) (?:\\w{1,15} ){0,2}(?:answer|explanations?|justifications?|reasons?|diagnosis)(?: here)?",
-    "解释",
-    "理由",
-    "说明",
-    "整数",
-    "疾病名称?",
-    "glaucoma ?/ ?non-glaucoma",
-)
 _NAME = phrases("form.name")
+_EXPLAINED = entry("labels.explanation_labels")
 _LABELS = any_of(
-    [
-        *(w for w in entry("labels.explanation_labels") if w.isascii()),
-        *entry("labels.diagnoses.en"),
-        *entry("labels.answers.en"),
-        "stage",
-        "grade",
-        "type",
-        "sex",
-        "age group",
-        "(?:region )?id",
-    ],
-    [w for w in entry("labels.explanation_labels") if not w.isascii()],
+    [*filter(str.isascii, _EXPLAINED), *entry("labels.diagnoses.en"), *entry("labels.answers.en"), *entry("form.keys")],
+    [word for word in _EXPLAINED if not word.isascii()],
 )
 _UNFILLED = compiled("form.unfilled", labels=_LABELS)
 _FILLED_EXPLANATION = compiled("form.filled_explanation")
