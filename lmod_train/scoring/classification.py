@@ -176,8 +176,6 @@ MEASURES = (
 
 
 # The measures of the original RETFound program, for comparison with its published results.
-_Checked = tuple[NDArray[np.intp], Floats]
-"""Validated truths (items) and probabilities (items, classes)."""
 
 
 def retfound_scores(
@@ -234,6 +232,12 @@ def healthy_class(choices: Sequence[str], positive: str | None = None) -> str | 
 def retfound_measures(truths: ArrayLike, probabilities: ArrayLike) -> dict[str, float]:
     """Return all nine measures by name.
 
+    All but the last two are means over the classes 1 ... K - 1, each against the others; with many classes the accuracy
+    is so higher than top-1 accuracy, as most items are correctly "not this class". ``retfound_g_mean`` is the geometric
+    mean of sensitivity and specificity, ``retfound_mcc`` the Matthews correlation, which differs from scikit-learn's
+    multi-class one. ``retfound_auroc``, by which the original picked its best checkpoint, and ``retfound_auprc``, the
+    average precision, are means over all classes.
+
     Args:
         truths: Index of the true class of each item, shape (n,), 0 being the healthy one.
         probabilities: Probability of each class for each item, shape (n, classes), at least two classes. The largest is
@@ -242,159 +246,49 @@ def retfound_measures(truths: ArrayLike, probabilities: ArrayLike) -> dict[str, 
     Returns:
         Name -> value: ``retfound_accuracy``, ``retfound_sensitivity``, ``retfound_specificity``,
         ``retfound_precision``, ``retfound_g_mean``, ``retfound_f1``, ``retfound_mcc`` (in [-1, 1], the others in
-        [0, 1]), ``retfound_auroc`` and ``retfound_auprc``. NaN where undefined, and everywhere without items.
+        [0, 1]), ``retfound_auroc`` and ``retfound_auprc``. NaN everywhere without items, and where one of the classes
+        has a zero denominator, as a class without items or that is never the answer; the F1 also where a class has no
+        true positive (other definitions give 0), and the areas where the original stopped with an error.
 
     Raises:
         BadArgument: The shapes do not match, a truth is no class, or a probability is NaN or infinite.
 
     Example:
+        >>> truths, one_hot = [0, 1, 2, 3], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
+        >>> retfound_measures(truths, one_hot)["retfound_accuracy"]  # half of the answers are right
+        0.666...
         >>> truths, probabilities = [0, 0, 1, 1], [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]]
         >>> measures = retfound_measures(truths, probabilities)
         >>> measures["retfound_sensitivity"], measures["retfound_specificity"], measures["retfound_auroc"]
         (1.0, 0.5, 1.0)
     """
-    return {
-        measure.__name__: measure(truths, probabilities)
-        for measure in (
-            retfound_accuracy,
-            retfound_sensitivity,
-            retfound_specificity,
-            retfound_precision,
-            retfound_g_mean,
-            retfound_f1,
-            retfound_mcc,
-            retfound_auroc,
-            retfound_auprc,
-        )
-    }
+    from sklearn.metrics import average_precision_score, roc_auc_score  # take a second to import
 
-
-def retfound_accuracy(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean one-against-rest accuracy of the classes 1 ... K - 1.
-
-    With many classes it is higher than top-1 accuracy, as most items are correctly "not this class"; with two classes
-    both are equal. See `retfound_measures` for arguments and errors.
-
-    Example:
-        >>> truths, one_hot = [0, 1, 2, 3], [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]]
-        >>> retfound_accuracy(truths, one_hot)  # half of the answers are right
-        0.666...
-    """
-    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
-    return _mean(ratio(hits + rejections, hits + false_alarms + misses + rejections))
-
-
-def retfound_sensitivity(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean recall of the classes 1 ... K - 1: macro recall without class 0.
-
-    NaN where one of these classes has no items. See `retfound_measures` for arguments and errors.
-    """
-    hits, _, misses, _ = _counts(truths, probabilities)
-    return _mean(ratio(hits, hits + misses))
-
-
-def retfound_specificity(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean one-against-rest specificity of the classes 1 ... K - 1.
-
-    See `retfound_measures` for arguments and errors.
-    """
-    _, false_alarms, _, rejections = _counts(truths, probabilities)
-    return _mean(ratio(rejections, rejections + false_alarms))
-
-
-def retfound_precision(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean precision of the classes 1 ... K - 1: macro precision without class 0.
-
-    NaN where one of these classes is never the answer. See `retfound_measures` for arguments and errors.
-    """
-    hits, false_alarms, _, _ = _counts(truths, probabilities)
-    return _mean(ratio(hits, hits + false_alarms))
-
-
-def retfound_g_mean(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean, over the classes 1 ... K - 1, of the geometric mean of sensitivity and specificity ("G").
-
-    See `retfound_measures` for arguments and errors.
-    """
-    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
-    return _mean(np.sqrt(ratio(hits, hits + misses) * ratio(rejections, rejections + false_alarms)))
-
-
-def retfound_f1(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean F1 of the classes 1 ... K - 1: macro F1 without class 0.
-
-    NaN where one of these classes is never the answer, has no items, or has no true positive (precision and recall
-    both 0; other definitions give 0). See `retfound_measures` for arguments and errors.
-    """
-    hits, false_alarms, misses, _ = _counts(truths, probabilities)
-    precision, recall = ratio(hits, hits + false_alarms), ratio(hits, hits + misses)
-    return _mean(ratio(2 * precision * recall, precision + recall))
-
-
-def retfound_mcc(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean Matthews correlation of the classes 1 ... K - 1, each against the others.
-
-    It differs from scikit-learn's multi-class correlation. NaN where one of these classes is never or always the truth
-    or the answer. See `retfound_measures` for arguments and errors.
-    """
-    hits, false_alarms, misses, rejections = _counts(truths, probabilities)
-    margins = [hits + false_alarms, hits + misses, rejections + false_alarms, rejections + misses]
-    return _mean(ratio(hits * rejections - false_alarms * misses, np.sqrt(np.prod(margins, axis=0))))
-
-
-def retfound_auroc(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean area under the ROC curve of all classes, each against the others, class 0 included.
-
-    The original picked its best checkpoint by this measure on the validation split. NaN where a class has no items or
-    all of them, where the original stopped with an error. See `retfound_measures` for arguments and errors.
-    """
-    from sklearn.metrics import roc_auc_score  # takes a second to import
-
-    true, shares = _checked(truths, probabilities)
-    if not _has_every_class(true, shares):
-        return float("nan")
-    return float(roc_auc_score(_one_hot(true, shares), shares, average="macro"))
-
-
-def retfound_auprc(truths: ArrayLike, probabilities: ArrayLike) -> float:
-    """Return the mean average precision of all classes, each against the others, class 0 included.
-
-    The area under the precision-recall curve without interpolation. NaN where a class has no items or all of them. See
-    `retfound_measures` for arguments and errors.
-    """
-    from sklearn.metrics import average_precision_score  # takes a second to import
-
-    true, shares = _checked(truths, probabilities)
-    if not _has_every_class(true, shares):
-        return float("nan")
-    return float(average_precision_score(_one_hot(true, shares), shares, average="macro"))
-
-
-def _counts(truths: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return true and false positives, false and true negatives of the classes 1 ... K - 1, each (classes - 1,)."""
     labels, shares = _checked(truths, probabilities)
     classes = np.arange(1, shares.shape[1])
-    true = labels[:, None] == classes
-    predicted = shares.argmax(axis=1)[:, None] == classes
-    cells = (true & predicted, ~true & predicted, true & ~predicted, ~true & ~predicted)
-    hits, false_alarms, misses, rejections = (cell.sum(axis=0).astype(np.float64) for cell in cells)
-    return hits, false_alarms, misses, rejections
+    true, said = labels[:, None] == classes, shares.argmax(axis=1)[:, None] == classes
+    cells = (true & said, ~true & said, true & ~said, ~true & ~said)
+    hits, alarms, misses, rejections = (cell.sum(axis=0).astype(np.float64) for cell in cells)
+    precision, recall = ratio(hits, hits + alarms), ratio(hits, hits + misses)
+    specificity = ratio(rejections, rejections + alarms)
+    margins = (hits + alarms) * (hits + misses) * (rejections + alarms) * (rejections + misses)
+    by_class = {
+        "accuracy": ratio(hits + rejections, hits + alarms + misses + rejections),
+        "sensitivity": recall,
+        "specificity": specificity,
+        "precision": precision,
+        "g_mean": np.sqrt(recall * specificity),
+        "f1": ratio(2 * precision * recall, precision + recall),
+        "mcc": ratio(hits * rejections - alarms * misses, np.sqrt(margins)),
+    }
+    one_hot = np.eye(shares.shape[1], dtype=np.intp)[labels]
+    curves = {"auroc": roc_auc_score, "auprc": average_precision_score} if one_hot.any(axis=0).all() else {}
+    areas = {name: area(one_hot, shares, average="macro") for name, area in curves.items()}
+    means = {name: values.mean() for name, values in by_class.items()} | {"auroc": np.nan, "auprc": np.nan} | areas
+    return {f"retfound_{name}": float(value) for name, value in means.items()}
 
 
-def _one_hot(true: NDArray[np.intp], shares: Floats) -> NDArray[np.intp]:
-    return np.eye(shares.shape[1], dtype=np.intp)[true]
-
-
-def _has_every_class(true: NDArray[np.intp], shares: Floats) -> bool:
-    return bool(len(np.unique(true)) == shares.shape[1])
-
-
-def _mean(values: Floats) -> float:
-    """Return the mean, NaN if any class is, as in the original."""
-    return float(values.mean())
-
-
-def _checked(truths: ArrayLike, probabilities: ArrayLike) -> _Checked:
+def _checked(truths: ArrayLike, probabilities: ArrayLike) -> tuple[NDArray[np.intp], Floats]:
     shares = np.asarray(probabilities, dtype=np.float64)
     if shares.ndim != 2 or shares.shape[1] < 2:
         raise BadArgument("probabilities", f"shape {shares.shape}", "(items, classes)", "give one column per class")

@@ -9,14 +9,7 @@ import pytest
 from sklearn import metrics
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.scoring.classification import (
-    classification_scores,
-    retfound_accuracy,
-    retfound_auroc,
-    retfound_f1,
-    retfound_mcc,
-    retfound_measures,
-)
+from lmod_train.scoring.classification import classification_scores, retfound_measures
 from lmod_train.scoring.grading import grading_scores
 from tests.formula import table
 from tests.scoring.make import item
@@ -56,21 +49,25 @@ def test_values_equal_scikit_learn_over_the_classes_but_the_first():
         }
     )
     assert (
-        retfound_accuracy(truths, probabilities) > metrics.accuracy_score(truths, predicted) + 0.1
+        retfound_measures(truths, probabilities)["retfound_accuracy"] > metrics.accuracy_score(truths, predicted) + 0.1
     )  # no top-1 accuracy
 
 
 def test_with_two_classes_accuracy_is_top_1():
     truths, probabilities = table(50, 2, 40, None)
-    assert retfound_accuracy(truths, probabilities) == metrics.accuracy_score(truths, probabilities.argmax(axis=1))
+    assert retfound_measures(truths, probabilities)["retfound_accuracy"] == metrics.accuracy_score(
+        truths, probabilities.argmax(axis=1)
+    )
 
 
 def test_a_zero_denominator_gives_nan():
     never_right = [0, 1, 2, 2], [[1, 0, 0], [0, 1, 0], [1, 0, 0], [1, 0, 0]]
-    assert np.isnan(retfound_f1(*never_right)) and np.isnan(retfound_mcc(*never_right))
-    assert retfound_accuracy(*never_right) == 0.75
+    assert np.isnan(retfound_measures(*never_right)["retfound_f1"]) and np.isnan(
+        retfound_measures(*never_right)["retfound_mcc"]
+    )
+    assert retfound_measures(*never_right)["retfound_accuracy"] == 0.75
     absent = [0, 1, 1], [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.3, 0.4, 0.3]]
-    assert np.isnan(retfound_auroc(*absent))
+    assert np.isnan(retfound_measures(*absent)["retfound_auroc"])
     assert all(np.isnan(value) for value in retfound_measures([], np.zeros((0, 3))).values())
 
 

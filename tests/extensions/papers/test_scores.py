@@ -9,7 +9,7 @@ from lmod_train.core.types import Score
 from lmod_train.extensions.papers.printed import published
 from lmod_train.report.published import published_beside
 from lmod_train.report.results import Results
-from lmod_train.scoring.classification import retfound_accuracy
+from lmod_train.scoring.classification import retfound_measures
 from lmod_train.tasks.run_scores import RunScores
 
 
@@ -55,10 +55,10 @@ def test_every_row_names_its_place_and_one_of_our_figures():
 def test_the_retfound_accuracy_of_several_stages_stands_beside_what_its_program_prints():
     ((two,), (four,)) = (of(task, "RETFound") for task in ("glaucoma", "macular_hole_stage"))
     truths, answers = np.array([0, 1, 2, 3, 1, 2]), np.array([0, 1, 3, 3, 1, 0])
-    assert retfound_accuracy(truths, np.eye(4)[answers]) > (truths == answers).mean()
-    assert four.ours == retfound_accuracy.__name__ and "no paper says which" in four.note
+    assert retfound_measures(truths, np.eye(4)[answers])["retfound_accuracy"] > (truths == answers).mean()
+    assert four.ours == "retfound_accuracy" and "no paper says which" in four.note
     truths, answers = truths % 2, answers % 2
-    assert retfound_accuracy(truths, np.eye(2)[answers]) == (truths == answers).mean()
+    assert retfound_measures(truths, np.eye(2)[answers])["retfound_accuracy"] == (truths == answers).mean()
     assert two.ours == "accuracy_strict" and "two classes" in two.note
 
 
