@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import compiled, entry
@@ -12,7 +12,7 @@ from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
-from lmod_train.tasks.parsing.slots import kinds_of
+from lmod_train.tasks.parsing.slots import abstains, kinds_of
 from lmod_train.tasks.parsing.stance import clauses, stance, statements
 from lmod_train.tasks.parsing.structure import Slot
 
@@ -23,39 +23,28 @@ OLDEST = 120
 _NONE: Span = (-1, -1)  # a group or an age that does not exist
 _EVERY = float("inf")
 
-_WORDS = "|".join(sorted((w for w in entry("numerals.numerals") if w.isascii()), key=lambda w: (-len(w), w)))
-_GROUP = compiled("age_group.group", words=_WORDS)
-_RANGE = compiled("age_group.range")
-_OVER = compiled("age_group.over")
-_UNDER = compiled("age_group.under")
-_CHILD = compiled("age_group.child", 0)
-_TENS = {
-    **{word: 10 * i for i, word in enumerate(
-        ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties"), 2)},
-    **{word: 10 * i for i, word in enumerate("二三四五六七八九", 2)},
-}  # fmt: skip
-_DECADE = re.compile(
-    r"(?<![0-9])(?P<n>[1-9])0(?:'?s(?![a-z])|多岁|来岁|几岁)|(?<![a-z])(?P<word>"
-    + "|".join(w for w in _TENS if w.isascii())
-    + r")(?![a-z])|(?P<han>[二三四五六七八九])十(?:多|来|几)岁",
-    re.IGNORECASE,
-)
-_MEASURES = compiled("age_group.measures")
-_NOTHING_MEASURED = re.compile(r"\s{0,3}(?:$|[,;:)\]]|years?(?![a-z])|岁)", re.IGNORECASE)
-_TEENS = re.compile(r"(?<![a-z])(?:teens|teenage[dr]?|teenager)(?![a-z])", re.IGNORECASE)
-_AGE = compiled("age_group.age")
-_PERSON_OF = compiled("age_group.person_of")
-_FIELD = compiled("age_group.field")
-_NAME = compiled("age_group.name", 0)
-_LISTED = compiled("age_group.listed")
+_NUMERALS, _TENS = entry("numerals.numerals"), entry("age_group.tens")
+_PARTS = {
+    "words": "|".join(sorted(filter(str.isascii, _NUMERALS), key=lambda w: (-len(w), w))),
+    "tens": "|".join(filter(str.isascii, _TENS)),
+}
+
+
+def _compiled(name: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    return compiled(f"age_group.{name}", flags, **_PARTS)
+
+
+_READERS = {
+    **{name: _compiled(name) for name in ("group", "range", "over", "under", "decade", "person_of", "age", "teens")},
+    "child": _compiled("child", 0),
+}
+"""How a text states ages, in the order in which it is read."""
+_MEASURES, _NOTHING_MEASURED, _OLD = _compiled("measures"), _compiled("nothing_measured"), _compiled("old")
+_FIELD, _NAME, _OF_SEX, _COMPARED = _compiled("field"), _compiled("name", 0), _compiled("of_sex"), _compiled("compared")
+_LISTED = _compiled("listed")
 """Further groups with their ranges behind a first one, as the prompt lists them."""
-_FIRST_NUMBER = compiled("age_group.first_number", 0)
-_FIRST_WORD = re.compile(rf"\W{{0,4}}(?P<n>{_WORDS})(?=\s{{0,3}}(?:$|[,.;:()]))", re.IGNORECASE)
-_TWO = compiled("age_group.two")
-_OLD = re.compile(r"(?<![a-z])(?:age[ds]?|old|y/?o|elderly)(?![a-z])|岁|年龄", re.IGNORECASE)
-_ALONE = compiled("age_group.alone", 0)
-_COMPARED = compiled("age_group.compared")
-_OF_SEX = re.compile(r"^\W{0,9}(?:male|female|man|woman|m|f|男性?|女性?)\s?[/,]\s?", re.IGNORECASE)
+_FIRST_NUMBER, _FIRST_WORD = _compiled("first_number", 0), _compiled("first_word")
+_TWO, _ALONE = _compiled("two"), _compiled("alone", 0)
 
 
 def parse_age_group(text: str, choices: Sequence[str], broader: Mapping[str, str] | None = None) -> str | Unparsed:
@@ -104,12 +93,10 @@ def _read_slot(slot: Slot, choices: Sequence[str], broader: Mapping[str, str] | 
     label = (labelled["label"] or labelled["han"]) if labelled else "group"
     if re.fullmatch(r".{1,6}\?\s?", value):
         return Unparsed("no_match", "a question")
-    found = list(_in_field(label, value, spans))
-    if found:
+    if found := list(_in_field(label, value, spans)):
         return _decide(found, choices, spans, broader)
-    kinds = kinds_of(value)
-    if {"refused", "open"} & set(kinds):
-        return Unparsed("refused" if "refused" in kinds else "no_match", "no group in its slot")
+    if none := abstains(kinds_of(value), "group"):
+        return none
     return UNKNOWN if labelled and len(value.split()) <= 6 else None
 
 
@@ -119,11 +106,14 @@ def _in_prose(text: str, choices: Sequence[str], broader: Mapping[str, str] | No
     if final is not None and (found := list(_stated(clauses(final)[:1], spans, bare=True))):
         return _decide(found, choices, spans, broader)
     head, explained = split_explanation(text)
-    fields = [
-        (m["label"].casefold(), _OF_SEX.sub("", m["value"] + _listed(head, m.end()))) for m in _FIELD.finditer(head)
-    ]
-    found = [span for label, value in fields for span in _in_field(label, value, spans)]
-    if found or fields:
+    fields = list(_FIELD.finditer(head))
+    if fields:
+        lists = (_LISTED.match(head, m.end()) for m in fields)  # a whole list is no choice
+        values = [
+            _OF_SEX.sub("", m["value"] + (more[0] if more else "")) for m, more in zip(fields, lists, strict=True)
+        ]
+        labels = [m["label"].casefold() for m in fields]
+        found = [a for label, value in zip(labels, values, strict=True) for a in _in_field(label, value, spans)]
         return _decide(found, choices, spans, broader)
     parts = clauses(head)
     short = parts[:1] if explained or (len(parts) == 1 and len(head.split()) <= 4) else []
@@ -133,20 +123,11 @@ def _in_prose(text: str, choices: Sequence[str], broader: Mapping[str, str] | No
 
 def _spans_of(choices: Sequence[str]) -> list[Span]:
     """Return the age span of each label."""
-    spans: list[Span] = []
-    for choice in choices:
-        numbers = [int(n) for n in re.findall("[0-9]+", choice)]
-        if choice.startswith("<"):
-            spans.append((0, numbers[0]))
-        else:
-            spans.append((numbers[0], numbers[1] + 1 if len(numbers) > 1 else _EVERY))
-    return spans
-
-
-def _listed(text: str, at: int) -> str:
-    """Return the rest of a list of groups that continues at `at`; a whole list is no choice. Empty without a list."""
-    more = _LISTED.match(text, at)
-    return more[0] if more else ""
+    numbers = [[int(n) for n in re.findall("[0-9]+", choice)] for choice in choices]
+    return [
+        (0, n) if choice.startswith("<") else (n, more[0] + 1 if more else _EVERY)
+        for choice, (n, *more) in zip(choices, numbers, strict=True)
+    ]
 
 
 def _in_field(label: str, value: str, spans: Sequence[Span]) -> Iterator[Span]:
@@ -188,81 +169,51 @@ def _mentioned(clause: str, spans: Sequence[Span]) -> Iterator[tuple[re.Match[st
     years), or if it has the printed form of a group (30-39, 80+, under 18).
     """
     rest, about_age = clause, _OLD.search(clause) is not None
-    for pattern, span_of in _READERS:
+    for kind, pattern in _READERS.items():
         for m in pattern.finditer(rest):
-            span = span_of(m, spans)
+            span = _span_of(kind, m, spans)
             if span is None or _MEASURES.match(rest, m.end()):
                 continue
-            marked = pattern is _RANGE or "+" in m[0] or "<" in m[0]
+            marked = kind == "range" or "+" in m[0] or "<" in m[0]
             printed = span in spans and (marked or _NOTHING_MEASURED.match(rest, m.end()) is not None)
-            explicit = _OLD.search(m[0]) is not None if pattern is _AGE else about_age
-            yield m, span, printed or explicit or pattern not in (_RANGE, _OVER, _UNDER, _AGE)
+            explicit = _OLD.search(m[0]) is not None if kind == "age" else about_age
+            yield m, span, printed or explicit or kind not in ("range", "over", "under", "age")
         rest = pattern.sub(lambda m: "\x00" * len(m[0]), rest)
 
 
-def _of_group(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
-    word = m["n"].casefold()
-    n = _number(word)
-    if m["other"]:
-        return (0, _EVERY)
-    if m["age"] and n > len(spans):
-        return _bare_number(n, spans)
-    return spans[n - 1] if 1 <= n <= len(spans) else _NONE
+def _span_of(kind: str, m: re.Match[str], spans: Sequence[Span]) -> Span | None:
+    """Return the ages that a match of one of the readers states, None if it is about something else."""
+    groups = m.groupdict()
+    if kind in ("teens", "child"):
+        return (13, 20) if kind == "teens" else (0, 13)
+    if kind == "group":
+        n = _number(groups["n"])
+        if groups["other"]:
+            return (0, _EVERY)
+        if groups["age"] and n > len(spans):
+            return _bare_number(n, spans)
+        return spans[n - 1] if 1 <= n <= len(spans) else _NONE
+    if kind == "decade":
+        low = 10 * int(groups["n"]) if groups["n"] else _TENS.get((groups["word"] or groups["han"]).casefold())
+        return None if low is None else (low, low + 10)
+    n = int(groups["n"] or groups["m"])
+    if kind == "range":
+        high = int(groups["m"])
+        if high <= n or high > 150:
+            return None
+        if high <= len(spans):  # "5-7": ages or groups?
+            return (0, _EVERY)
+        return (n, high if {n, high} <= {first for first, _ in spans} else high + 1)  # 30-40 for the group 30-39
+    if kind == "over":
+        return (n, _EVERY) if n <= OLDEST else None
+    if kind == "under" and m[0].startswith("<") and n <= len(spans):
+        return spans[n - 1] if n else None  # rest of a placeholder in angle brackets: "<3>"
+    return (0, n) if kind == "under" else (n, n + 1) if n <= OLDEST else _NONE
 
 
 def _number(word: str) -> int:
     """Return the value of a numeral, -1 for none."""
-    return int(word) if word.isascii() and word.isdigit() else entry("numerals.numerals").get(word.casefold(), -1)
-
-
-def _of_range(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
-    low, high = int(m["n"]), int(m["m"])
-    if high <= low or high > 150:
-        return None
-    if high <= len(spans):  # "5-7": ages or groups?
-        return (0, _EVERY)
-    if {low, high} <= {first for first, _ in spans}:  # 30-40 for the group 30-39
-        return (low, high)
-    return (low, high + 1)
-
-
-def _of_over(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
-    n = int(m["n"] or m["m"])
-    return (n, _EVERY) if n <= OLDEST else None
-
-
-def _of_under(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
-    n = int(m["n"] or m["m"])
-    if m[0].startswith("<") and n <= len(spans):
-        return spans[n - 1] if n else None  # rest of a placeholder in angle brackets: "<3>"
-    return (0, n)
-
-
-def _of_decade(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
-    low = 10 * int(m["n"]) if m["n"] else _TENS.get((m["word"] or m["han"]).casefold())
-    return None if low is None else (low, low + 10)
-
-
-def _of_age(m: re.Match[str], spans: Sequence[Span]) -> Span | None:
-    return _of_years(m["n"] or m["m"])
-
-
-def _of_years(number: str) -> Span:
-    n = int(number)
-    return (n, n + 1) if n <= OLDEST else _NONE
-
-
-_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Sequence[Span]], Span | None]], ...] = (
-    (_GROUP, _of_group),
-    (_RANGE, _of_range),
-    (_OVER, _of_over),
-    (_UNDER, _of_under),
-    (_DECADE, _of_decade),
-    (_PERSON_OF, lambda m, spans: _of_years(m["n"])),
-    (_AGE, _of_age),
-    (_TEENS, lambda m, spans: (13, 20)),
-    (_CHILD, lambda m, spans: (0, 13)),
-)
+    return int(word) if word.isascii() and word.isdigit() else _NUMERALS.get(word.casefold(), -1)
 
 
 def _decide(

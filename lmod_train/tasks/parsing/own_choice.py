@@ -26,9 +26,10 @@ from lmod_train.tasks.parsing.option_signs import OF_TEXT, TEXT, in_full, index_
 from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.slots import kinds_of
 from lmod_train.tasks.parsing.stage import parse_stage
-from lmod_train.tasks.parsing.stance import describes_whole_eye, stance, statements
+from lmod_train.tasks.parsing.stance import describes_whole_eye, mentions_in
 from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot, decode
 
+_SIGN = re.compile(TEXT)
 Synonyms = tuple[tuple[str, tuple[str, ...]], ...]
 """Choice -> further words by which replies name it."""
 
@@ -59,14 +60,14 @@ class Words:
         """Return a reply, with its markup, with signs and with English names of its fields."""
         text = _EXPLAINED.sub(r"\g<before>Explanation\g<after>", unsigned(folded(text)))
         text = field_named(keys, self.numbers).sub(r"\g<before>Answer\g<after>", text)
-        return self._signed(in_full(text, self.folded) if self.folded else text, self.strong)
+        return self.strong.sub(self._sign, in_full(text, self.folded) if self.folded else text)
 
     def marked(self, text: str, choices: Sequence[str]) -> str:
         """Return cleaned text with signs, and with the English words for negations of other languages."""
-        text = self.whole.sub(self._of_whole_eye, self._signed(folded(text), self.strong))
+        text = self.whole.sub(self._of_whole_eye, self.strong.sub(self._sign, folded(text)))
         before = ""
         while before != text:  # each one beside another: "1, 2, 3"
-            before, text = text, self._signed(text, self.weak)
+            before, text = text, self.weak.sub(self._sign, text)
         text = _NEGATED_BEHIND.sub(r" not \g<sign>", _SAID_NO.sub(r" not \g<sign>", text))
         for pattern, english in _ENGLISH:
             text = pattern.sub(english, text)
@@ -93,24 +94,14 @@ class Words:
 
     def denied_in(self, text: str) -> str | None:
         """Return the negation of the choices that the text denies, None if it denies none with one."""
-        found = set()
-        for clause in statements(self.marked(text, ())):
-            for mention in re.finditer(TEXT, clause):
-                if stance(clause, mention.start(), mention.end(), bare=True) == "denied":
-                    found.add(self.negative.get(index_of(mention[0])))
-        found.discard(None)
-        return self.choices[found.pop() or 0] if len(found) == 1 else None
-
-    def _signed(self, text: str, pattern: re.Pattern[str]) -> str:
-        return pattern.sub(self._sign, text)
+        denied = (index_of(m[0]) for m, said in mentions_in(self.marked(text, ()), _SIGN) if said == "denied")
+        found = {self.negative[number] for number in denied if number in self.negative}
+        return self.choices[found.pop()] if len(found) == 1 else None
 
     def _sign(self, found: re.Match[str]) -> str:
-        number = self._number(found[0])
+        own = spelled(found[0])
+        number = self.numbers.get(own, self.numbers.get(own.removesuffix("s")))
         return found[0] if number is None else chr(OF_TEXT + number)
-
-    def _number(self, text: str) -> int | None:
-        own = spelled(text)
-        return self.numbers.get(own, self.numbers.get(own.removesuffix("s")))
 
     def _of_whole_eye(self, found: re.Match[str]) -> str:
         text = found.string
@@ -458,11 +449,8 @@ def _of_prose(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
     marked = words.marked(text, ())
     if _NONE.fullmatch(marked):
         yield None, True
-    for clause in statements(marked):
-        for mention in re.finditer(TEXT, clause):
-            found = stance(clause, mention.start(), mention.end(), bare=True)
-            if found is not None:
-                yield index_of(mention[0]), found == "asserted"
+    for mention, said in mentions_in(marked, _SIGN):
+        yield index_of(mention[0]), said == "asserted"
 
 
 _NONE = compiled("own_choice.none")

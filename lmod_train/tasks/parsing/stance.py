@@ -7,6 +7,7 @@ denied is no statement: "glaucoma is a group of diseases", "to determine whether
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Literal
 
 from lmod_train.core.vocabulary import compiled, entry, phrases
@@ -226,6 +227,20 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
         if negators_before(before) > accounted:
             return None  # in doubt nothing is asserted, and nothing denied
     return found
+
+
+def mentions_in(text: str, mention: re.Pattern[str]) -> Iterator[tuple[re.Match[str], Stance]]:
+    """Yield each mention that a statement of the text asserts or denies, a bare name as asserted, and which of the two.
+
+    Example:
+        >>> [(m[0], said) for m, said in mentions_in("No scar. Is it AMD? Drusen.", re.compile("(?i)scar|amd|drusen"))]
+        [('scar', 'denied'), ('Drusen', 'asserted')]
+    """
+    for clause in statements(text):
+        for found in mention.finditer(clause):
+            said = stance(clause, found.start(), found.end(), bare=True)
+            if said is not None:
+                yield found, said
 
 
 def _stance(clause: str, start: int, before: str, after: str, bare: bool) -> Stance | None:
