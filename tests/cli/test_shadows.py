@@ -16,7 +16,7 @@ import pytest
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.extension import PACKAGE
-from tests.cli.test_own import EVIL, MARKS, write_shadows
+from tests.cli.test_working_folder import EVIL, MARKS, write_shadows
 from tests.report.make import run as write_run
 
 HOOK = """
