@@ -1,4 +1,4 @@
-"""The steps of docs/one-record.md and docs/architecture.md are true: the functions exist, and are called in this order by the commands."""
+"""The steps of docs/one-record.md and docs/architecture.md are true: they exist, and are called in this order."""
 
 from __future__ import annotations
 
