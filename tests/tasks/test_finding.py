@@ -127,9 +127,11 @@ def test_scores_of_other_replies_are_not_ranked():
 
 @pytest.mark.parametrize(
     ("metric", "said"),
-    stored(
-        __file__, "finding.only_a_share_of_right_answers_is_called_correct_and_only_metrics_with_a_baseline_have_one"
-    ),
+    [
+        ("exact_match", "a gives exactly the reference in 61.0 % of 216 questions (95 % interval 50.0-70.0 %;"),
+        ("kappa", "a reaches 0.610 quadratic kappa on 216 questions (95 % interval 0.500-0.700)."),
+        ("share_refused", "a reaches 0.610 share refused on 216 questions (95 % interval 0.500-0.700)."),
+    ],
 )
 def test_only_a_share_of_right_answers_is_called_correct_and_only_metrics_with_a_baseline_have_one(metric, said):
     found = text({"a": replace(ROW, metric=metric, value=0.61, low=0.5, high=0.7)})

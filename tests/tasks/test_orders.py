@@ -18,7 +18,7 @@ from lmod_train.tasks.age_group import PROMPTS, AgeGroup
 from lmod_train.tasks.four_way import PROMPT, FourWay
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.ways import SEPARATORS, Ways, count_orders, in_every_way, names_others, permutation, reordered
-from tests.tabled import stored, tabled
+from tests.tabled import tabled
 from tests.tiny import record
 
 PLACES = ("optic disc", "macula", "upper arcade", "far periphery")
@@ -161,8 +161,17 @@ def test_another_list_than_that_of_the_choices_has_one_order(text):
     assert reordered(single_choice(text=text), PLACES, 1, 0) == single_choice(text=text)
 
 
-OTHERS = stored(__file__, "orders.OTHERS")  # fmt: skip
-ORDINARY = stored(__file__, "orders.ORDINARY")  # fmt: skip
+OTHERS = (
+    "All of the above", "None of the above.", "none of these options", "Both of the above",
+    "neither of the other options", "Both A and B", "A and C", "Neither A nor B", "A, B, and C", "A & B", "A/B",
+    "B or D", "Options A and D", "Only A", "A only", "Option C", "Same as option B", "以上都是", "以上皆非", "A和B",
+    "上述两项",
+)  # fmt: skip
+ORDINARY = (
+    "abnormal optic disc", "A-scan", "A scan of the eye", "grade B", "vitamins", "Any glaucoma", "both eyes",
+    "all quadrants", "above the fovea", "below the disc", "none", "A", "No DR", "中度以上", "Hepatitis E and F",
+    "B cell lymphoma",
+)  # fmt: skip
 
 
 @tabled("place", range(4))

@@ -18,9 +18,17 @@ CHINESE = stored(__file__, "grids.CHINESE")
 
 PAIRS = stored(__file__, "grids.PAIRS")
 NUMBERS = (("1", "0"), ("T", "F"), ("Y", "N"))
-PAIRS_ZH = stored(__file__, "grids.PAIRS_ZH")  # fmt: skip
+PAIRS_ZH = (
+    ("是", "否"), ("有", "无"), ("有", "没有"), ("存在", "不存在"), ("阳性", "阴性"), ("真", "假"), ("正确", "错误"),
+    ("对", "错"),
+    ("可见", "未见"), ("陽性", "陰性"), ("正確", "錯誤"), ("有", "無"),
+)  # fmt: skip
 
-REFUSED = stored(__file__, "grids.REFUSED")  # fmt: skip
+REFUSED = (
+    "UNKNOWN", "UNCERTAIN", "N/A", "CANNOT DETERMINE", "INCONCLUSIVE", "null", "INDETERMINATE", "UNDETERMINED",
+    "UNGRADABLE",
+    "cannot be determined", "unable to determine", "not applicable", "insufficient information",
+)  # fmt: skip
 JUNK = ("7", "12", "0.4", "1.5", "0/1", "T/F", "50%", "___", "TBD", "XXXX", "<answer>", "<ANSWER>", "-1", "00")
 """Values that are neither an answer nor an abstention."""
 OPEN = ("MAYBE", "POSSIBLE", "?", "-", "possibly", "perhaps", "suspected", "borderline")

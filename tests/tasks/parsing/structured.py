@@ -18,9 +18,19 @@ from tests.tasks.parsing.grids import NAMES, NAMES_ZH
 NAMED = stored(__file__, "structured.NAMED")  # fmt: skip
 NAMED_ZH = stored(__file__, "structured.NAMED_ZH")  # fmt: skip
 MANY = stored(__file__, "structured.MANY")  # fmt: skip
-MANY_ZH = stored(__file__, "structured.MANY_ZH")  # fmt: skip
+MANY_ZH = (
+    '{"{y}": "{w}", "{x}": "{v}"}', '[{"疾病": "{x}", "结论": "{v}"}, {"疾病": "{y}", "结论": "{w}"}]',
+    "{y}：{w}；{x}：{v}", "{x}：{v}\n{y}：{w}", "| 疾病 | 是否存在 |\n|---|---|\n| {y} | {w} |\n| {x} | {v} |",
+    "疾病：{y}，是否存在：{w}\n疾病：{x}，是否存在：{v}",
+    "<疾病>{x}</疾病><结论>{v}</结论>\n<疾病>{y}</疾病><结论>{w}</结论>", "- **{y}**：{w}\n- **{x}**：{v}",
+)  # fmt: skip
 PLAIN = stored(__file__, "structured.PLAIN")  # fmt: skip
-CHOSEN = stored(__file__, "structured.CHOSEN")  # fmt: skip
+CHOSEN = (
+    "- [x] {a}\n- [ ] {b}", "- [ ] {b}\n- [x] {a}", "☑ {a}\n☐ {b}", "☐ {b}  ☑ {a}", "✅ {a}\n❌ {b}", "{b} ❌\n{a} ✅",
+    "[ ] {b}   [X] {a}", "(x) {a}\n( ) {b}", "| {a} | {b} |\n|---|---|\n| ✓ | |", "| {b} | {a} |\n|---|---|\n| | x |",
+    "✅ {a}", "{a} ✅", "[x] {a}", "● {a}\n○ {b}", "Answer: [x] {a} [ ] {b}",
+    "- [X] **{a}**\n- [ ] **{b}**\n\nExplanation: as seen", "{a} ☑ / {b} ☐", "☒ {a}\n☐ {b}",
+)  # fmt: skip
 
 PAIRS = (
     ("TRUE", "FALSE"), ("Yes", "No"), ("true", "false"), ("present", "absent"), ("positive", "negative"), ("1", "0"),
