@@ -341,11 +341,9 @@ def _place_of(word: str, case: AskedReply) -> Span:
     return found.span() if found else case.stripped(0, len(case.text))
 
 
-_WORDS = "|".join(
-    sorted((re.escape(w) for w in entry("numerals.numerals") if w.isascii() and len(w) > 1), key=len, reverse=True)
-)
-
-_HAN_NUMERALS = "".join(w for w in entry("numerals.numerals") if not w.isascii() and len(w) == 1)
+_NUMERALS: dict[str, int] = entry("numerals.numerals")
+_WORDS = "|".join(sorted((re.escape(w) for w in _NUMERALS if w.isascii() and len(w) > 1), key=len, reverse=True))
+_HAN_NUMERALS = "".join(w for w in _NUMERALS if not w.isascii() and len(w) == 1)
 
 _N = rf"(?:[0-9]{{1,3}}|(?:{_WORDS}|v)(?![a-z]))"
 
@@ -420,7 +418,7 @@ def _denied(text: str, start: int) -> bool:
 
 def _value(word: str) -> int | None:
     folded = word.casefold()
-    return entry("numerals.numerals").get(folded, int(folded) if folded.isdecimal() else None)
+    return _NUMERALS.get(folded, int(folded) if folded.isdecimal() else None)
 
 
 def special_tokens(case: AskedReply) -> Span | None:

@@ -23,7 +23,8 @@ OLDEST = 120
 _NONE: Span = (-1, -1)  # a group or an age that does not exist
 _EVERY = float("inf")
 
-_NUMERALS, _TENS = entry("numerals.numerals"), entry("age_group.tens")
+_NUMERALS: dict[str, int] = entry("numerals.numerals")
+_TENS = entry("age_group.tens")
 _PARTS = {
     "words": "|".join(sorted(filter(str.isascii, _NUMERALS), key=lambda w: (-len(w), w))),
     "tens": "|".join(filter(str.isascii, _TENS)),

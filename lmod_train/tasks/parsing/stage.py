@@ -18,7 +18,8 @@ from lmod_train.tasks.parsing.slots import abstains, kinds_of, value_at
 from lmod_train.tasks.parsing.stance import clauses, stance, statements
 from lmod_train.tasks.parsing.structure import Slot
 
-_NUMERALS, _LABELS = entry("numerals.numerals"), entry("numerals.stage_labels")
+_NUMERALS: dict[str, int] = entry("numerals.numerals")
+_LABELS = entry("numerals.stage_labels")
 _PARTS = {
     "words": "|".join(sorted(filter(str.isascii, _NUMERALS), key=lambda w: (-len(w), w))),
     "han": "".join(w for w in _NUMERALS if not w.isascii()),
@@ -191,7 +192,7 @@ def _numbers(parts: Sequence[str], lettered: bool) -> list[int | None]:
 def _value(numeral: str) -> int | None:
     """Return the value of a numeral, None for an invalid one (VV)."""
     word = numeral.casefold()
-    return _NUMERALS.get(word, int(word) if word.isascii() and word.isdigit() else None)  # type: ignore[no-any-return]
+    return _NUMERALS.get(word, int(word) if word.isascii() and word.isdigit() else None)
 
 
 def _named(text: str, pattern: re.Pattern[str]) -> Iterator[int]:
