@@ -11,7 +11,6 @@ from lmod_train.scoring.account import Account
 from lmod_train.tasks.finding import NOT_COMPARED, Place, findings
 from lmod_train.tasks.headline import Row, headline_rows
 from tests.report.make import run
-from tests.tabled import stored
 
 ROW = Row("four_way", "r", "m", "accuracy_strict", 216, 0.9, 0.85, 0.94, 0.25, 0.3, 0.0)
 
