@@ -9,9 +9,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from openpyxl import Workbook
 from PIL import Image
 from tqdm import tqdm
 
@@ -43,22 +44,10 @@ class Shot:
     mask: Path | None = None
     codes: tuple[int, int, int] = (0, 1, 2)
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write, in this order."""
-        return (self.mask, self.photograph) if self.mask else (self.photograph,)
 
-
-class Drawing(Protocol):
-    """Something to draw; small and picklable."""
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write, in this order."""
-        ...
-
-
-Drawn = TypeVar("Drawn", bound=Drawing)
+Drawn = TypeVar("Drawn")
+Files = tuple[Path, ...]
+"""Files of one drawing, in the order in which they are written."""
 
 
 def eye_seed(source: str, seed: int, index: int) -> int:
@@ -118,46 +107,67 @@ def take(shots: Sequence[Shot], size: int, source: str, workers: int = 2) -> Non
         source: Name shown beside the progress bar.
         workers: Number of processes to start; 0 works in this one.
     """
-    draw_all(shots, partial(_take_one, size=size), source, workers)
+    files = [(*([shot.mask] if shot.mask else []), shot.photograph) for shot in shots]
+    draw_all(files, shots, partial(_take_one, size=size), source, workers)
 
 
-def draw_all(drawings: Sequence[Drawn], draw: Callable[[Drawn], None], source: str, workers: int = 2) -> None:
+def draw_all(
+    files: Sequence[Files],
+    drawings: Sequence[Drawn],
+    draw: Callable[[Files, Drawn], None],
+    source: str,
+    workers: int = 2,
+) -> None:
     """Call `draw` for every drawing of which a file is missing, with a progress bar on a terminal.
 
     Args:
-        drawings: What to draw; may be empty. Their folders are created.
+        files: Files of each drawing; their folders are created.
+        drawings: What to draw, small and picklable; may be empty.
         draw: A function of a module, or a `partial` of one (picklable); writes the files of one drawing atomically.
         source: Name shown beside the progress bar.
         workers: Number of processes to start; 0 works in this one, which also does up to `FEW` drawings by itself.
     """
-    left = [drawing for drawing in drawings if not all(p.exists() for p in drawing.files)]
-    for folder in {p.parent for drawing in left for p in drawing.files}:
+    left = [pair for pair in zip(files, drawings, strict=True) if not all(p.exists() for p in pair[0])]
+    for folder in {p.parent for own, _ in left for p in own}:
         make_folder(folder)
     done, words = len(drawings) - len(left), {"desc": f"phantoms of {source}", "unit": "eye"}
     bar = partial(tqdm, total=len(drawings), initial=done, disable=None, **words)  # None: only on a terminal
     if workers == 0 or len(left) <= FEW:
-        _drain(bar(map(draw, left)))
+        for own, drawing in bar(left):
+            draw(own, drawing)
         return
     # Spawned, not forked: a fork would copy locks held by threads of the caller (torch, tqdm).
     with ProcessPoolExecutor(workers, mp_context=spawning()) as pool:
-        _drain(bar(pool.map(draw, left, chunksize=4)))
+        for _ in bar(pool.map(draw, *zip(*left, strict=True), chunksize=4)):
+            pass
 
 
-def _drain(done: Iterable[None]) -> None:
-    for _ in done:
-        pass
+def save(picture: Image.Image, path: Path, **options: int) -> None:
+    """Write a picture whole or not at all, in the format of the file's ending."""
+    kind = {".jpg": "JPEG", ".bmp": "BMP"}.get(path.suffix, "PNG")
+    with write_beside(path) as part:
+        picture.save(part, format=kind, **({"quality": 92} if kind == "JPEG" else {}), **options)
 
 
-def _take_one(shot: Shot, size: int) -> None:
+def write_workbook(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a workbook if it does not exist yet; workbooks contain the time of writing, so another would differ."""
+    if path.exists():
+        return
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    for row in (header, *rows):
+        sheet.append(list(row))
+    make_folder(path.parent)
+    with write_beside(path) as beside:
+        book.save(beside)
+
+
+def _take_one(files: Files, shot: Shot, size: int) -> None:
     """Write mask and photograph of one shot; the photograph last."""
     eye = draw_eye(shot.seed, shot.diagnosis)
     if shot.mask:
         background, rim, cup = shot.codes
         codes = np.where(disc_mask(eye, size), rim, background).astype(np.uint8)
         codes[cup_mask(eye, size)] = cup
-        kind = "BMP" if shot.mask.suffix == ".bmp" else "PNG"
-        with write_beside(shot.mask) as part:
-            Image.fromarray(codes).save(part, format=kind)
-    picture = render(eye, size)
-    with write_beside(shot.photograph) as part:
-        picture.save(part, format="JPEG", quality=92)
+        save(Image.fromarray(codes), shot.mask)
+    save(render(eye, size), files[-1])

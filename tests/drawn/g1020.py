@@ -16,7 +16,7 @@ from lmod_train.core.types import Box
 from lmod_train.phantom.eye import Eye, Point, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
 from lmod_train.phantom.truth import Truth, extent
 
 Annotations = Literal["json", "masks"]
@@ -44,21 +44,6 @@ class Photograph:
             (label, self.frame.pixel(centre), (radii[0] * side, radii[1] * side))
             for label, centre, radii in found[: 1 + self.cup]
         ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Take:
-    """One photograph, its outlines and its mask to write."""
-
-    root: Path
-    drawn: Photograph
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write, the photograph last."""
-        stem = f"image_{self.drawn.number}"
-        images = self.root / "Images"
-        return self.root / "Masks" / f"{stem}.png", images / f"{stem}.json", images / f"{stem}.jpg"
 
 
 def photographs(n: int, seed: int, size: int = 384, prevalence: float = 0.5) -> list[Photograph]:
@@ -103,24 +88,22 @@ def write(out: Path, n: int, seed: int, size: int = 384, prevalence: float = 0.5
     text = "imageID,binaryLabels\n" + "".join(rows)
     with write_beside(root / "G1020.csv") as beside:
         beside.write_text(text, encoding="utf-8")
-    draw_all([_Take(root, one) for one in drawn], _take, _SOURCE, workers)
+    places = (("Masks", "png"), ("Images", "json"), ("Images", "jpg"))
+    files = [tuple(root / folder / f"image_{one.number}.{kind}" for folder, kind in places) for one in drawn]
+    draw_all(files, drawn, _take, _SOURCE, workers)
 
 
-def _take(take: _Take) -> None:
+def _take(files: Files, drawn: Photograph) -> None:
     """Write mask, outlines and photograph of one eye."""
-    mask, outlines, image = take.files
-    drawn = take.drawn
+    mask, outlines, image = files
     codes = place(disc_mask(drawn.eye, drawn.frame.side), drawn.frame).astype(np.uint8)
     if drawn.cup:
         codes += place(cup_mask(drawn.eye, drawn.frame.side), drawn.frame)
-    with write_beside(mask) as beside:
-        Image.fromarray(codes).save(beside, format="PNG")
+    save(Image.fromarray(codes), mask)
     text = json.dumps(_labelme(drawn), indent=2)
     with write_beside(outlines) as beside:
         beside.write_text(text, encoding="utf-8")
-    picture = photograph(drawn.eye, drawn.frame)
-    with write_beside(image) as beside:
-        picture.save(beside, format="JPEG", quality=92)
+    save(photograph(drawn.eye, drawn.frame), image)
 
 
 def _labelme(drawn: Photograph) -> dict[str, Any]:

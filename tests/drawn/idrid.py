@@ -17,7 +17,7 @@ from lmod_train.phantom.eye import Eye, LesionKind, Point, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import disc_mask
 from lmod_train.phantom.retinopathy import Exudates, grade_eye, lesion_mask
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth, extent
 
 _SOURCE = "idrid"
@@ -154,7 +154,8 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2, repea
         foveas = [f"{one.stem},{x},{y}" for one in rows for x, y in [one.point(one.eye.fovea)]]
         path = folder / "2. Fovea Center Location" / f"IDRiD_Fovea_Center_{word} Set_Markups.csv"
         _write_table(path, "Image No,X- Coordinate,Y - Coordinate", foveas)
-    draw_all([_Take(root, one) for one in drawn], _take, _SOURCE, workers)
+    takes = [_Take(root, one) for one in drawn]
+    draw_all([take.files for take in takes], takes, _take, _SOURCE, workers)
 
 
 def _place(i: int, masked: int, n: int) -> tuple[str, str, str]:
@@ -181,7 +182,7 @@ def _around(drawn: Photograph, at: Point, sides: tuple[int, int]) -> Box:
     return Box(left, top, min(frame.width, math.ceil(x + across)), min(frame.height, math.ceil(y + down)))
 
 
-def _take(take: _Take) -> None:
+def _take(_: Files, take: _Take) -> None:
     """Write masks and photograph of one eye."""
     drawn = take.drawn
     kinds = {structure: kind for kind, (_, _, structure) in _LESIONS.items()}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from openpyxl import Workbook
 from PIL import Image
 from scipy.io import savemat
 
@@ -20,29 +19,13 @@ from lmod_train.core.types import Patient
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save, write_workbook
 from lmod_train.phantom.truth import Truth, extent
 
 Layout = Literal["kaggle", "detection", "original"]
 
 _SOURCE = "origa"
 _ANNOTATIONS = "Semi-automatic-annotations"
-
-
-@dataclass(frozen=True, slots=True)
-class _Take:
-    """One photograph and its masks to write."""
-
-    seed: int
-    diagnosis: str
-    size: int
-    masks: tuple[Path, ...]
-    photograph: Path
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write, the photograph last."""
-        return (*self.masks, self.photograph)
 
 
 def eyes(n: int, seed: int) -> list[tuple[str, Eye]]:
@@ -80,14 +63,10 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "kaggl
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout})
     base = root / "ORIGA" / "ORIGA" if layout == "detection" else root
     annotations = _ANNOTATIONS + ("-done-by-doctors-eg-ground-truth" if layout == "original" else "")
-    takes = []
-    for number, eye in drawn:
-        masks = [base / annotations / f"{number}.mat"]
-        if layout == "kaggle":
-            masks.append(base / "Masks" / f"{number}.png")
-        takes.append(_Take(eye.seed, eye.diagnosis, size, tuple(masks), base / "Images" / f"{number}.jpg"))
+    places = [(annotations, "mat"), *([("Masks", "png")] if layout == "kaggle" else []), ("Images", "jpg")]
+    files = [tuple(base / folder / f"{number}.{kind}" for folder, kind in places) for number, _ in drawn]
     _write_tables(root, layout, drawn)
-    draw_all(takes, _take, _SOURCE, workers)
+    draw_all(files, [eye for _, eye in drawn], partial(_take, size=size), _SOURCE, workers)
 
 
 def _frame(eye: Eye, size: int) -> Frame:
@@ -95,22 +74,16 @@ def _frame(eye: Eye, size: int) -> Frame:
     return frame_for(size * 3 // 2, size, eye.seed)
 
 
-def _take(one: _Take) -> None:
+def _take(files: Files, eye: Eye, size: int) -> None:
     """Write masks and photograph of one eye: 0 background, 1 rim, 2 cup."""
-    eye = draw_eye(one.seed, one.diagnosis)
-    frame = _frame(eye, one.size)
+    frame = _frame(eye, size)
     codes = place(disc_mask(eye, frame.side), frame).astype(np.uint8)
     codes += place(cup_mask(eye, frame.side), frame)
-    for path in one.masks:
-        if path.suffix == ".mat":
-            with write_beside(path) as beside:
-                _save_mat(codes, beside)
-        else:
-            with write_beside(path) as beside:
-                Image.fromarray(codes).save(beside, format="PNG")
-    picture = photograph(eye, frame)
-    with write_beside(one.photograph) as beside:
-        picture.save(beside, format="JPEG", quality=92)
+    with write_beside(files[0]) as beside:
+        _save_mat(codes, beside)
+    for path in files[1:-1]:
+        save(Image.fromarray(codes), path)
+    save(photograph(eye, frame), files[-1])
 
 
 def _save_mat(codes: npt.NDArray[np.uint8], path: Path) -> None:
@@ -148,13 +121,8 @@ def _write_tables(root: Path, layout: Layout, drawn: Sequence[tuple[str, Eye]]) 
 
 def _write_workbook(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """Write the original release's table, with file names in quotation marks."""
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
-    sheet.append(["set", "filename", "label"])
-    for row in rows:
-        sheet.append([row["Set"], f"'{row['Filename']}'", int(row["Glaucoma"])])
-    with write_beside(path) as beside:
-        book.save(beside)
+    listed = [(row["Set"], f"'{row['Filename']}'", int(row["Glaucoma"])) for row in rows]
+    write_workbook(path, ("set", "filename", "label"), listed)
 
 
 def _write_csv(path: Path, header: Sequence[str], rows: Sequence[dict[str, str]]) -> None:

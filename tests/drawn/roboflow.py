@@ -16,7 +16,7 @@ import yaml
 from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box
 from lmod_train.phantom.eye_photograph import EyePhotograph, augment, render
-from lmod_train.phantom.shots import draw_all, note
+from lmod_train.phantom.shots import Files, draw_all, note, save
 
 Flavour = Literal["yolo", "coco"]
 
@@ -60,21 +60,6 @@ class Project:
     name: str
     classes: tuple[str, ...]
     augmentation: str = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    """An image to draw, its path, and its label file (None for COCO)."""
-
-    image: Exported
-    path: Path
-    label: Path | None
-    classes: tuple[str, ...]
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write, the image last."""
-        return (self.label, self.path) if self.label else (self.path,)
 
 
 def places(n: int, copies: int = COPIES) -> Iterator[Place]:
@@ -127,33 +112,23 @@ def write_export(
     _write_readmes(root, project, len(images), size)
     if flavour == "yolo":
         _write_data_yaml(root, project)
-        files = [
-            _File(
-                image,
-                root / image.split / "images" / f"{image.stem}.jpg",
-                root / image.split / "labels" / f"{image.stem}.txt",
-                project.classes,
-            )
-            for image in images
-        ]
+        places: tuple[tuple[str, str], ...] = (("labels", "txt"), ("images", "jpg"))
     else:
         for split in dict.fromkeys(image.split for image in images):
             _write_coco(root / split, project, [image for image in images if image.split == split], size)
-        files = [_File(image, root / image.split / f"{image.stem}.jpg", None, project.classes) for image in images]
-    draw_all(files, partial(_draw, size=size), str(drawn["source"]), workers)
+        places = (("", "jpg"),)
+    files = [tuple(root / i.split / folder / f"{i.stem}.{kind}" for folder, kind in places) for i in images]
+    draw_all(files, images, partial(_draw, size=size, classes=project.classes), str(drawn["source"]), workers)
 
 
-def _draw(file: _File, size: int) -> None:
-    """Write the label file and the image of one drawing, the image last."""
-    if file.label:
-        lines = "\n".join(_yolo_line(file.classes.index(name), box, size) for name, box in file.image.objects)
-        with write_beside(file.label) as beside:
+def _draw(files: Files, image: Exported, size: int, classes: tuple[str, ...]) -> None:
+    """Write the label file, if there is one, and the image of one drawing, the image last."""
+    for label in files[:-1]:
+        lines = "\n".join(_yolo_line(classes.index(name), box, size) for name, box in image.objects)
+        with write_beside(label) as beside:
             beside.write_text(lines, encoding="utf-8")
-    picture = render(file.image.photograph, size)
-    if file.image.augmentation is not None:
-        picture = augment(picture, file.image.augmentation)
-    with write_beside(file.path) as beside:
-        picture.save(beside, format="JPEG", quality=92)
+    picture = render(image.photograph, size)
+    save(picture if image.augmentation is None else augment(picture, image.augmentation), files[-1])
 
 
 def _yolo_line(kind: int, box: Box, size: int) -> str:

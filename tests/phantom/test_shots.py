@@ -31,15 +31,15 @@ def test_two_workers_write_what_one_process_writes(tmp_path, monkeypatch):
     assert all((tmp_path / "none" / f).read_bytes() == (tmp_path / "two" / f).read_bytes() for f in files)
 
 
-def write_process(shot):
-    shot.photograph.write_text(str(os.getpid()))
+def write_process(files, _):
+    files[0].write_text(str(os.getpid()))
 
 
 def test_a_few_drawings_start_no_process_and_more_do(tmp_path):
     for n, is_here in ((FEW, True), (FEW + 1, False)):
-        drawn = [Shot(0, "x", tmp_path / str(n) / str(i)) for i in range(n)]
-        draw_all(drawn, write_process, "x")
-        assert all((shot.photograph.read_text() == str(os.getpid())) == is_here for shot in drawn)
+        files = [(tmp_path / str(n) / str(i),) for i in range(n)]
+        draw_all(files, range(n), write_process, "x")
+        assert all((file.read_text() == str(os.getpid())) == is_here for (file,) in files)
 
 
 def test_masks_hold_the_three_codes_where_the_truth_has_them(tmp_path):

@@ -200,7 +200,7 @@ def wrong_field(item: Sample | Dropped) -> str:
 
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+    return get_type_hints(kind) if is_dataclass(kind) else {}
 
 
 def _wrong(value: object, expected: Any, place: str) -> str:
@@ -222,9 +222,8 @@ def _wrong(value: object, expected: Any, place: str) -> str:
         keys = (_wrong(key, inside[0], f"a key of {place}") for key in value)
         within = chain(keys, (_wrong(one, inside[1], f"{place}[{key!r}]") for key, one in value.items()))
     elif kind is None and _is(value, expected):
-        hints = _hints(type(value)) if is_dataclass(expected) else {}
         above = f"{place}." if place else ""
-        within = (_wrong(getattr(value, name), of, f"{above}{name}") for name, of in hints.items())
+        within = (_wrong(getattr(value, name), of, f"{above}{name}") for name, of in _hints(expected).items())
     if within is not None:
         return next(filter(None, within), "")
     return f"{place} is {_shown(value)}, expected {named}"

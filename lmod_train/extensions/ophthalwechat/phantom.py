@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
-from openpyxl import Workbook
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import write_beside
 from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.structures import STRUCTURES
@@ -21,7 +20,7 @@ from lmod_train.phantom.fundus import render as render_fundus
 from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
 from lmod_train.phantom.oct import render as render_oct
 from lmod_train.phantom.pair import SPOTS, TwoImages, draw_pair, photograph, section
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save, write_workbook
 from lmod_train.phantom.truth import Truth
 
 _SOURCE, _FOLDER = "ophthalwechat", "OphthalWeChat"
@@ -86,20 +85,6 @@ class Shown:
         return _SUBSPECIALTIES.get(self.drawn.diagnosis, _RETINA) if isinstance(self.drawn, Eye) else _RETINA
 
 
-@dataclass(frozen=True, slots=True)
-class _File:
-    """An image to write."""
-
-    shown: Shown
-    path: Path
-    size: int
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write."""
-        return (self.path,)
-
-
 def truths(n: int, seed: int) -> list[Truth]:
     """Return the truth of each image that `write` draws with the same options, without its questions.
 
@@ -158,19 +143,18 @@ def write(out: Path, n: int, seed: int, size: int = 384, headers: Headers = "mix
         raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
     root = Path(out) / _FOLDER
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "headers": headers})
-    draw_all([_File(shown, root / "images" / shown.file, size) for shown in drawn], _draw, _SOURCE, workers)
+    files = [(root / "images" / shown.file,) for shown in drawn]
+    draw_all(files, [shown.drawn for shown in drawn], partial(_draw, size=size), _SOURCE, workers)
     for name, kind, rows, own in (
         (QUESTIONS, "questions", question_rows, "en"),
         (IMAGES, "images", image_rows, "zh"),
     ):
         language = own if headers == "mixed" else headers
-        _write_table(root / name, HEADERS[kind][language], rows(drawn, language))
+        write_workbook(root / name, HEADERS[kind][language], rows(drawn, language))
 
 
-def _draw(file: _File) -> None:
-    picture = picture_of(file.shown.drawn, file.size)
-    with write_beside(file.path) as beside:
-        picture.save(beside, format="PNG" if file.path.suffix == ".png" else "JPEG", quality=92)
+def _draw(files: Files, drawn: Eye | Scan | TwoImages, size: int) -> None:
+    save(picture_of(drawn, size), files[0])
 
 
 def picture_of(drawn: Eye | Scan | TwoImages, size: int) -> Image.Image:
@@ -229,18 +213,6 @@ def _image_row(shown: Shown, image: int, address: int, headers: str) -> Sequence
     url = f"https://mmbiz.qpic.cn/phantom/{address}/640?wx_fmt=jpeg"
     modality, subspecialty = _MODALITIES[shown.modality][headers], shown.subspecialty[headers]
     return [image, url, shown.article, modality, subspecialty, condition, caption]
-
-
-def _write_table(path: Path, header: Sequence[str], rows: Iterator[Sequence[object]]) -> None:
-    """Write a workbook if it does not exist yet; workbooks contain the time of writing, so another would differ."""
-    if path.exists():
-        return
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
-    for row in (header, *rows):
-        sheet.append(list(row))
-    with write_beside(path) as beside:
-        book.save(beside)
 
 
 T = TypeVar("T")

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from openpyxl import Workbook
 
-from lmod_train.core.files import write_durably
 from lmod_train.core.types import Patient
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
-from lmod_train.phantom.shots import Shot, eye_seed, note, take
+from lmod_train.phantom.shots import Shot, eye_seed, note, take, write_workbook
 from lmod_train.phantom.truth import Truth
 
 _SOURCE = "clinic"
@@ -68,15 +66,12 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     eyes = _eyes(n, seed)
     drawn = _truths(eyes, seed)
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("patients")
-    sheet.append(HEADER)
+    rows = []
     for one in drawn:
         person, diagnosis = one.patient, one.labels["diagnosis"]
         side, sex = {"right": "OD", "left": "OS"}[person.laterality or ""], (person.sex or "")[:1].upper()
-        sheet.append([f"{one.key}.jpg", one.group, side, diagnosis, person.age, sex, person.quality])
-    with write_durably(root / "patients.xlsx") as part:
-        book.save(part)
+        rows.append([f"{one.key}.jpg", one.group, side, diagnosis, person.age, sex, person.quality])
+    write_workbook(root / "patients.xlsx", HEADER, rows)
     shots = [
         Shot(eye.seed, eye.diagnosis, root / "photos" / f"{t.key}.jpg") for t, eye in zip(drawn, eyes, strict=True)
     ]

@@ -23,7 +23,7 @@ from lmod_train.phantom.fundus import render as render_fundus
 from lmod_train.phantom.oct import STAGES, Scan, draw_oct_eye, draw_scan
 from lmod_train.phantom.oct import render as render_oct
 from lmod_train.phantom.pair import SPOTS, TwoImages, draw_pair, photograph, section
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
 from lmod_train.phantom.truth import Truth
 
 _SOURCE = "xpcr"
@@ -60,19 +60,6 @@ class Row:
         if isinstance(drawn, Eye):
             return list(photograph_questions(drawn))
         return list(scan_questions(drawn) if isinstance(drawn, Scan) else drawn.questions)
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    """An image to write."""
-
-    row: Row
-    path: Path
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write."""
-        return (self.path,)
 
 
 def truths(n: int, seed: int) -> list[Truth]:
@@ -179,8 +166,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub",
         _write_parquet(root / "data", drawn, size)
         return
     images = root / "images" if layout == "card" else root
-    files = [_File(row, images / row.place) for row in drawn]
-    draw_all(files, partial(_write_image, size=size), _SOURCE, workers)
+    draw_all([(images / row.place,) for row in drawn], drawn, partial(_write_image, size=size), _SOURCE, workers)
     for name, part in _tables(root, drawn, layout):
         make_folder(name.parent)
         with write_beside(name) as beside:
@@ -218,9 +204,9 @@ def _picture(drawn: Eye | Scan | Drawing, size: int) -> Image.Image:
     return render_oct(drawn, size) if isinstance(drawn, Scan) else drawn.picture(size)
 
 
-def _write_image(file: _File, size: int) -> None:
-    with write_beside(file.path) as beside:
-        beside.write_bytes(image_file(file.row, size))
+def _write_image(files: Files, row: Row, size: int) -> None:
+    with write_beside(files[0]) as beside:
+        beside.write_bytes(image_file(row, size))
 
 
 def _write_parquet(folder: Path, drawn: Sequence[Row], size: int) -> None:
@@ -293,20 +279,6 @@ def cases(n: int, seed: int) -> list[DrawnCase]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """A case to write."""
-
-    case: DrawnCase
-    path: Path
-    size: int
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write; the table last."""
-        return tuple(self.path / name for name in (PHOTOGRAPH, SECTION, TABLE))
-
-
 def write_cases(folder: Path, drawn: Sequence[DrawnCase], size: int, workers: int = 0) -> None:
     """Write each case to ``<folder>/<id>/``; existing ones are kept.
 
@@ -316,17 +288,16 @@ def write_cases(folder: Path, drawn: Sequence[DrawnCase], size: int, workers: in
         size: Side of the images in pixels, from 16.
         workers: Number of processes to start; 0 works in this one.
     """
-    draw_all([_Folder(case, folder / case.id, size) for case in drawn], _write, f"{_SOURCE} cases", workers)
+    files = [tuple(folder / case.id / name for name in (PHOTOGRAPH, SECTION, TABLE)) for case in drawn]
+    draw_all(files, drawn, partial(_write_case, size=size), f"{_SOURCE} cases", workers)
 
 
-def _write(folder: _Folder) -> None:
-    pair, (first, second, table) = folder.case.pair, folder.files
-    with write_beside(first) as beside:
-        photograph(pair, folder.size).save(beside, format="JPEG", quality=92)
-    with write_beside(second) as beside:
-        section(pair, folder.size).save(beside, format="PNG")
+def _write_case(files: Files, case: DrawnCase, size: int) -> None:
+    first, second, table = files
+    save(photograph(case.pair, size), first)
+    save(section(case.pair, size), second)
     with write_beside(table) as beside:
-        beside.write_text(json.dumps(folder.case.table, indent=1), encoding="utf-8")
+        beside.write_text(json.dumps(case.table, indent=1), encoding="utf-8")
 
 
 # Questions of X-PCR's six stages about drawn photographs and B-scans, and those about pairs of them.

@@ -19,7 +19,7 @@ from lmod_train.phantom.canvas import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.frame import frame_for, photograph
 from lmod_train.phantom.retinopathy import grade_eye
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
 from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.truth import Truth
 
@@ -130,19 +130,6 @@ def _dusty(picture: Image.Image, eye: Eye) -> Image.Image:
     return canvas.picture
 
 
-@dataclass(frozen=True, slots=True)
-class _Take:
-    """The photograph of a case to write."""
-
-    photograph: Path
-    case: RowTruth
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write."""
-        return (self.photograph,)
-
-
 def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> None:
     """Draw `n` phantoms and their table below ``out/physionet.org/files/...``; existing files are kept.
 
@@ -171,15 +158,14 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     for name, text in notes.items():
         with write_beside(root / name) as beside:
             beside.write_text(text, encoding="utf-8")
-    takes = [_Take(root / _PHOTOGRAPHS / f"img{case.image:05d}.jpg", case) for case in drawn if case.taken]
-    draw_all(takes, partial(_portray, size=size), _SOURCE, workers)
+    taken = [case for case in drawn if case.taken]
+    files = [(root / _PHOTOGRAPHS / f"img{case.image:05d}.jpg",) for case in taken]
+    draw_all(files, taken, partial(_portray, size=size), _SOURCE, workers)
 
 
-def _portray(take: _Take, size: int) -> None:
+def _portray(files: Files, case: RowTruth, size: int) -> None:
     """Write the photograph of a case."""
-    picture = portrait(take.case, size)
-    with write_beside(take.photograph) as beside:
-        picture.save(beside, format="JPEG", quality=92)
+    save(portrait(case, size), files[0])
 
 
 def row(

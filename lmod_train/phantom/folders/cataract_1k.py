@@ -15,7 +15,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
 from lmod_train.phantom.surgery import Scene, draw_operation, draw_scene, height_of, outlines, render
 from lmod_train.phantom.truth import Truth
 
@@ -48,20 +48,6 @@ class _Shot:
     def key(self) -> str:
         """Key of the sample as the source yields it."""
         return f"{self.case}/{self.stem}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawing:
-    """The files of one frame, the image last."""
-
-    shot: _Shot
-    note: Path
-    image: Path
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write."""
-        return self.note, self.image
 
 
 def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
@@ -118,11 +104,8 @@ def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> No
         make_folder(file.parent)
         _write_json(file, _coco([shot for shot in shots if shot.case == case], seed, size))
     folder = root / _IMAGES
-    drawings = [
-        _Drawing(s, folder / s.case / "ann" / f"{s.stem}.png.json", folder / s.case / "img" / f"{s.stem}.png")
-        for s in shots
-    ]
-    draw_all(drawings, partial(_draw, size=size), _SOURCE, workers)
+    files = [(folder / s.case / "ann" / f"{s.stem}.png.json", folder / s.case / "img" / f"{s.stem}.png") for s in shots]
+    draw_all(files, shots, partial(_draw, size=size), _SOURCE, workers)
 
 
 def _shots(n: int, seed: int) -> Iterator[_Shot]:
@@ -218,12 +201,11 @@ def _supervisely(shot: _Shot, size: int) -> dict[str, object]:
     return {"description": "", "tags": [], "size": {"height": height_of(size), "width": size}, "objects": objects}
 
 
-def _draw(drawing: _Drawing, size: int) -> None:
+def _draw(files: Files, shot: _Shot, size: int) -> None:
     """Write the annotation and the image of one frame, the image last."""
-    _write_json(drawing.note, _supervisely(drawing.shot, size))
-    picture = render(drawing.shot.scene, size)
-    with write_beside(drawing.image) as beside:
-        picture.save(beside, format="PNG", compress_level=1)
+    note, image = files
+    _write_json(note, _supervisely(shot, size))
+    save(render(shot.scene, size), image, compress_level=1)
 
 
 def _write_json(path: Path, content: dict[str, object]) -> None:

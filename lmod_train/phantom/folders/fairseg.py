@@ -16,7 +16,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box, Patient
 from lmod_train.phantom.eye import Eye, draw_eye
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note
 from lmod_train.phantom.slo import CUP, RIM, scan, structures
 from lmod_train.phantom.truth import Truth
 
@@ -48,11 +48,6 @@ class _File:
     person: _Person
     pid: int
     path: Path
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write."""
-        return (self.path,)
 
 
 def truths(n: int, seed: int, size: int = 128) -> list[Truth]:
@@ -114,7 +109,7 @@ def write(out: Path, n: int, seed: int, size: int = 128, workers: int = 2) -> No
         raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     _write_summary(root / "ReadMe" / "data_summary.csv", files)
-    draw_all(files, partial(_draw, size=size), _SOURCE, workers)
+    draw_all([(file.path,) for file in files], files, partial(_draw, size=size), _SOURCE, workers)
 
 
 def _files(folder: Path, n: int, seed: int) -> list[_File]:
@@ -143,7 +138,7 @@ def _draw_person(rng: np.random.Generator) -> _Person:
     return _Person(age, gender, int(rng.integers(0, 3)), ethnicity, language, marital)
 
 
-def _draw(file: _File, size: int) -> None:
+def _draw(files: Files, file: _File, size: int) -> None:
     """Write one file: image, signed mask, and 0-d arrays."""
     image, codes = scan(file.eye, size), -structures(file.eye, size).astype(np.int8)
     person = file.person
@@ -165,7 +160,7 @@ def _draw(file: _File, size: int) -> None:
         arrays = {"slo_fundus": image, "disc_cup_mask": codes, **listed, "age": float(person.age)}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **{name: np.array(value) for name, value in arrays.items()})  # type: ignore[arg-type]
-    with write_beside(file.path) as beside:
+    with write_beside(files[0]) as beside:
         beside.write_bytes(buffer.getvalue())
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from openpyxl import Workbook
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box, Patient
 from lmod_train.phantom.oct import STAGES, STRUCTURES, Scan, draw_oct_eye, draw_scan, label_map, render
-from lmod_train.phantom.shots import draw_all, eye_seed, note
+from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save, write_workbook
 from lmod_train.phantom.truth import Truth
 
 _SOURCE = "oimhs"
@@ -44,19 +41,6 @@ class _Place:
     def flags(self) -> tuple[int, int, int]:
         """Low signal strength, signal shield and image blur."""
         return int(self.scan.dim), int(self.scan.shield is not None), int(self.scan.blurred)
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A scan to draw, and its file."""
-
-    scan: Scan
-    path: Path
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Files to write."""
-        return (self.path,)
 
 
 def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
@@ -115,7 +99,7 @@ def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> No
         raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     eyes = {place.eye: place for place in places}.values()
-    _write_table(
+    write_workbook(
         root / _EYES,
         _EYE_HEADER,
         [
@@ -123,18 +107,17 @@ def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> No
             for p in eyes
         ],
     )
-    _write_table(root / _QUALITY, _QUALITY_HEADER, [(p.eye, p.number, *p.flags) for p in places])
-    files = [_File(p.scan, root / "Images" / str(p.eye) / f"{p.number}.png") for p in places]
-    draw_all(files, partial(_draw, size=size), _SOURCE, workers)
+    write_workbook(root / _QUALITY, _QUALITY_HEADER, [(p.eye, p.number, *p.flags) for p in places])
+    files = [(root / "Images" / str(p.eye) / f"{p.number}.png",) for p in places]
+    draw_all(files, [p.scan for p in places], partial(_draw, size=size), _SOURCE, workers)
 
 
-def _draw(file: _File, size: int) -> None:
+def _draw(files: Files, scan: Scan, size: int) -> None:
     """Write one B-scan with its mask at its right."""
     both = np.empty((size, 2 * size, 3), dtype=np.uint8)
-    both[:, :size] = np.asarray(render(file.scan, size))[..., None]
-    both[:, size:] = _COLOURS[label_map(file.scan, size)]
-    with write_beside(file.path) as beside:
-        Image.fromarray(both).save(beside, format="PNG", compress_level=3)
+    both[:, :size] = np.asarray(render(scan, size))[..., None]
+    both[:, size:] = _COLOURS[label_map(scan, size)]
+    save(Image.fromarray(both), files[0], compress_level=3)
 
 
 def _boxes(scan: Scan, size: int) -> tuple[tuple[str, Box], ...]:
@@ -179,16 +162,3 @@ def _patients(eyes: int) -> list[tuple[int, int, bool]]:
         if patient % 5 == 2:
             found.append((patient, len(found) + 1, True))
     return found[:eyes]
-
-
-def _write_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[int | str]]) -> None:
-    """Write a workbook if it does not exist yet."""
-    if path.exists():
-        return
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
-    for row in (header, *rows):
-        sheet.append(row)
-    make_folder(path.parent)
-    with write_beside(path) as beside:
-        book.save(beside)

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from openpyxl import Workbook
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.vocabulary.phantoms import REDRAWN
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask
-from lmod_train.phantom.shots import Shot, eye_seed, note, take
+from lmod_train.phantom.shots import Shot, eye_seed, note, take, write_workbook
 from lmod_train.phantom.truth import Truth, extent
 
 _SOURCE = "refuge"
@@ -136,7 +134,6 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     for name, part in _PARTS.items():
         members = [(key.split("/")[1], eye) for key, eye in eyes if key.startswith(f"{name}/")]
         shots += [_shot(root, part, stem, eye) for stem, eye in members]
-        make_folder(root / part.notes)
         _write_sheet(root / part.notes / part.sheet, part.label, members, size)
     take(shots, size, _SOURCE, workers)
 
@@ -173,11 +170,8 @@ def _shot(root: Path, part: _Part, stem: str, eye: Eye) -> Shot:
 
 def _write_sheet(path: Path, label: tuple[str, ...], members: Sequence[tuple[str, Eye]], size: int) -> None:
     """Write the table of labels and fovea positions of a part, with its own headers; pixels count from 1."""
-    book = Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
-    sheet.append(("ID", "ImgName", *label, "Fovea_X", "Fovea_Y"))
+    rows = []
     for number, (stem, eye) in enumerate(members, start=1):
         fovea = [round(c * size + 0.5, 2) for c in eye.fovea]
-        sheet.append([number, f"{stem}.jpg", *[int(eye.diagnosis == "glaucoma")] * len(label), *fovea])
-    with write_beside(path) as beside:
-        book.save(beside)
+        rows.append([number, f"{stem}.jpg", *[int(eye.diagnosis == "glaucoma")] * len(label), *fovea])
+    write_workbook(path, ("ID", "ImgName", *label, "Fovea_X", "Fovea_Y"), rows)
