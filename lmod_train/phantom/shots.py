@@ -149,12 +149,12 @@ def save(picture: Image.Image, path: Path, **options: int) -> None:
         picture.save(part, format=kind, **({"quality": 92} if kind == "JPEG" else {}), **options)
 
 
-def write_workbook(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_workbook(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]], title: str = "Sheet1") -> None:
     """Write a workbook if it does not exist yet; workbooks contain the time of writing, so another would differ."""
     if path.exists():
         return
     book = Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
+    sheet = book.create_sheet(title)
     for row in (header, *rows):
         sheet.append(list(row))
     make_folder(path.parent)
