@@ -14,29 +14,13 @@ from lmod_train.core.artifacts.predictions import read_predictions, write_predic
 from lmod_train.core.artifacts.scores import read_scores, write_scores
 from lmod_train.report.report import report
 from tests.report.make import curate, run
+from tests.tabled import stored
 
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph:UserWarning", "ignore:constrained_layout:UserWarning")
 
 ENDINGS = {".md", ".csv", ".tex", ".html", ".json", ".js", ".svg", ".css", ".txt"}
 
-LURES = [
-    '=HYPERLINK("http://evil.example","x")',
-    "+cmd|' /C calc'!A0",
-    "@SUM(1+1)",
-    r"\input{/etc/passwd}",
-    r"\immediate\write18{touch x}",
-    r"\catcode`\@=11 \csname input\endcsname",
-    "%}\\end{longtable}$x_{}^&#~",
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(1)>",
-    "<!--<svg/onload=alert(1)>",
-    "[x](javascript:alert(1)) ![y](http://evil.example/y.png)",
-    "| a | b |\n| --- | --- |\n# heading",
-    "\x1b]0;title\x07\x1b[2J",
-    "\u202egpj.exe\u2066",
-    "青光眼 `rm -rf` {{7*7}} {% x %} ${x}",
-    "'; DROP TABLE x; --",
-]
+LURES = stored(__file__, "hostile.LURES")
 
 
 def written(folder):

@@ -20,6 +20,7 @@ from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.scores import Scores
 from lmod_train.tasks.rescore import rescore
 from tests.report.make import curate, run
+from tests.tabled import stored
 
 
 @pytest.fixture(scope="module")
@@ -172,11 +173,7 @@ def test_images_that_are_gone_are_counted(runs, kept, tmp_path):
 
 @pytest.mark.parametrize(
     ("manifest", "problem"),
-    [
-        ({"schema_version": 3}, "the manifest does not describe phantoms: whether the images may be redistributed"),
-        ({"schema_version": 1}, "manifest.json cannot be read: licences and leaks are not known"),
-        ([], "manifest.json cannot be read"),
-    ],
+    stored(__file__, "incomplete.a_manifest_that_says_nothing_is_stated"),
 )
 def test_a_manifest_that_says_nothing_is_stated(manifest, problem, runs, kept, tmp_path):
     place = shutil.copytree(kept[2], tmp_path / "curated")

@@ -29,13 +29,11 @@ from lmod_train.report.figures.curves import COLUMNS as CURVES
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED, draw_curves
 from lmod_train.report.figures.differences import COLUMNS as DIFFERENCES
 from lmod_train.report.figures.differences import draw_differences
-from lmod_train.report.figures.groups import COLUMNS as GROUPS
 from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.reliability import COLUMNS as RELIABILITY
 from lmod_train.report.figures.reliability import draw_reliability
 from lmod_train.report.figures.sheet import MOST
-from lmod_train.report.figures.staircase import draw_staircase
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section, added
 from lmod_train.scoring.comparison import FEWEST_DISCORDANT, holm
@@ -71,11 +69,11 @@ class Chains(Section):
 
 
 def whole_chains(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
-    """Yield the scores of stages, whole chains, levels and confidence, and a staircase of the stages."""
+    """Yield the scores of stages, whole chains, levels and confidence, and bars of the stages."""
     title = f"{task}: stages and whole chains"
     rows = [[run.label, *row] for run in runs for row in chain_rows(run.scores, task)]
     yield from noted(_TEXTS["whole_chains"], table(f"chain_scores-{task}", ["model", *COLUMNS], rows, title))
-    yield _steps(task, runs, "staircase", "swa", "SWA", "share of right answers at each stage")
+    yield _steps(task, runs, "stages", "swa", "share of right answers at each stage")
 
 
 def first_errors(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
@@ -85,16 +83,14 @@ def first_errors(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
         yield from noted(_TEXTS["first_errors"], table(f"first_errors-{task}", _HEADS["first_errors"], rows, title))
         yield _first(task, runs)
         about = "share of the complete chains right up to and with each stage"
-        yield _steps(task, runs, "survival", "survival", "survival", about)
+        yield _steps(task, runs, "survival", "survival", about)
 
 
-def _steps(task: str, runs: Sequence[ChainRun], name: str, metric: str, head: str, about: str) -> Figure:
-    """Return a staircase of a metric of the stages; of more than six runs, a heat map."""
-    title, many = f"{task}: {about}", len(runs) > MOST
+def _steps(task: str, runs: Sequence[ChainRun], name: str, metric: str, about: str) -> Figure:
+    """Return bars of a metric of the stages; of more than six runs, a heat map."""
+    title = f"{task}: {about}"
     rows = _by_stage([row for run in runs for row in _stage_rows(run, metric, title)])
-    drawn = table(f"{name}-{task}", [*GROUPS[:4], Column(head, "number"), *GROUPS[5:]], rows)
-    alt = _TEXTS["many" if many else "steps"].format(about, task)
-    return Figure(drawn.name, title, alt, drawn, draw_heat if many else draw_staircase)
+    return group_figure(f"{name}-{task}", title, _TEXTS["steps"].format(about, task), rows, round=False)
 
 
 def _stage_rows(run: ChainRun, metric: str, panel: str) -> Iterator[list[Cell]]:

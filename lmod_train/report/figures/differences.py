@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.tables import INTERVAL, Column, Heads, N, Table
+from lmod_train.report.canvas import COLOURS, MARKERS
 from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
-from lmod_train.report.figures.marks import marks, named_with_items
 from lmod_train.report.figures.wrapped import wrapped
+
+SPREAD = 0.6
+"""Width over which the marks of one group are spread; groups are at distance 1."""
 
 DIFFERENCE = Column("difference", "signed")
 COLUMNS: Heads = ["panel", "model", "group", N, DIFFERENCE, Column(INTERVAL.head, "signed_interval")]
@@ -38,13 +41,29 @@ def draw_differences(table: Table, out: Path) -> None:
 def _panel(axis: Any, own: Sequence[Line], models: Sequence[str], top: float) -> None:
     groups = distinct(own, "group")
     axis.axhline(0, color="#555555", lw=1, zorder=1)
-    list(marks(axis, own, models, groups, DIFFERENCE.head))
+    for place, model in enumerate(models):
+        rows = {row["group"]: row for row in own if row["model"] == model and row[DIFFERENCE.head] is not None}
+        shift = (place - (len(models) - 1) / 2) * SPREAD / max(1, len(models))
+        held = [group for group in groups if group in rows]
+        places, colour = [groups.index(group) + shift for group in held], COLOURS[place % len(COLOURS)]
+        for x, group in zip(places, held, strict=True):
+            axis.plot([x, x], interval(rows[group], INTERVAL.head), lw=1.2, zorder=2, color=colour)
+        values = [number(rows[group][DIFFERENCE.head]) for group in held]
+        marker = MARKERS[place % len(MARKERS)]
+        axis.plot(places, values, marker, ms=4.5, zorder=3, label=wrapped(model), color=colour)
     axis.set_xticks(range(len(groups)), named_with_items(own, groups))
     axis.set_xlim(-0.6, len(groups) - 0.4)
     axis.set_ylim(-top, top)
     axis.set_ylabel("difference with 95 % interval")
     axis.grid(axis="y", color="#e5e5e5")
     axis.set_axisbelow(True)
+
+
+def named_with_items(own: Sequence[Line], groups: Sequence[str]) -> list[str]:
+    """Return each group with the number of its items below; of different models the least and the most."""
+    sizes = {group: sorted({row["n"] for row in own if row["group"] == group and row["n"]}) for group in groups}
+    counts = {group: dict.fromkeys((*held[:1], *held[-1:])) for group, held in sizes.items()}
+    return [f"{wrapped(group, 14, 2)}\nn {'-'.join(map(str, counts[group])) or 0}" for group in groups]
 
 
 def _largest(rows: Sequence[Line]) -> float:

@@ -9,6 +9,7 @@ from PIL import Image
 
 from lmod_train.cli import main
 from tests.models.chat.real_sizes import write_processor
+from tests.tabled import stored
 from tests.tiny import record, write_curated
 
 
@@ -57,17 +58,7 @@ def test_a_shipped_config_is_found_by_its_name(curated: Path, capsys: pytest.Cap
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [
-        (["nothing", "curated"], "list models"),
-        (["llava-1.5-7b", "curated"], "did you mean `python -m lmod_train audit llava_1_5_7b CURATED`?"),
-        (["gpt_4o", "curated"], "a model with a local checkpoint"),
-        (
-            ["llava_1_5_7b", "curated"],
-            "llava-hf/llava-1.5-7b-hf --exclude '*.safetensors' --local-dir checkp",
-        ),
-        (["small_base", "nowhere"], "nowhere"),
-        (["small_base", "curated", "--fit", "crop", "--limit", "0"], "limit"),
-    ],
+    stored(__file__, "audit.what_cannot_be_measured_is_refused_with_the_next_step"),
 )
 def test_what_cannot_be_measured_is_refused_with_the_next_step(
     arguments: list[str], said: str, curated: Path, capsys: pytest.CaptureFixture[str]

@@ -18,18 +18,10 @@ from tests.families import MODEL_TYPES
 from tests.models.chat.real_sizes import REAL, write_processor
 from tests.models.chat.written_once import write_other, write_tiny
 from tests.other_classes import OTHERS
+from tests.tabled import stored
 
 FACTS = {model.name: model for model in known_models()}
-MODELS = {
-    "gemma3": "medgemma_4b",
-    "idefics3": "idefics3_8b",
-    "internvl": "internvl3_8b",
-    "llava": "llava_1_5_7b",
-    "llava_next": "llava_1_6_mistral_7b",
-    "llava_onevision": "llava_onevision_qwen2_7b",
-    "qwen2_5_vl": "qwen2_5_vl_7b",
-    "qwen3_vl": "qwen3_vl_8b",
-}
+MODELS = stored(__file__, "image_processor.MODELS")
 
 
 def test_every_family_and_class_is_tried():
@@ -54,19 +46,7 @@ def test_a_look_has_the_values_and_tokens_of_the_dialect(model_type: str, tmp_pa
     assert np.array_equal(values.reshape(-1), images.items[0]["pixel_values"].numpy().reshape(-1))
 
 
-COARSE = {
-    "deepseek_vl": ((48, 36), 16),  # padded to a square
-    "gemma4": ((108, 84), 63),  # patches of 4, three a side are a token
-    "glm46v": ((128, 96), 48),  # sides are multiples of 16
-    "glm4v_moe": ((128, 96), 48),
-    "janus": ((48, 36), 16),  # padded to a square
-    "llama4": ((96, 72), 20),  # four tiles and an overview
-    "mllama": ((96, 72), 1),  # four tiles; its images enter by cross-attention
-    "paligemma": ((48, 48), 16),  # stretched to a square; it has no chat template
-    "qwen3_5": ((128, 96), 48),
-    "qwen3_vl_moe": ((128, 96), 48),
-    "vipllava": ((64, 48), 16),  # of which it sees 48 x 48
-}
+COARSE = stored(__file__, "image_processor.COARSE")
 """Class -> resolution of an image of 120 x 90, and image tokens."""
 
 

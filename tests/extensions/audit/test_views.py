@@ -11,14 +11,10 @@ from PIL import Image
 from lmod_train.core.errors import BadArgument
 from lmod_train.extensions.audit.views import SeenImage, calibrate, page, seen_images, sheets, table, write_views
 from tests.extensions.audit.test_view import LLAVA, look
+from tests.tabled import stored
 from tests.tiny import record, write_curated
 
-SIZES = {
-    "a.png": ("CFP", (128, 96)),
-    "b.png": ("CFP", (96, 96)),
-    "c.png": ("OCT", (128, 62)),
-    "d.png": ("OCT", (128, 62)),
-}
+SIZES = stored(__file__, "views.SIZES")
 
 
 def curated(folder: Path) -> Path:

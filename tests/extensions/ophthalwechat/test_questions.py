@@ -5,7 +5,7 @@ import pytest
 from lmod_train.data.sources.row_ids import BadRow
 from lmod_train.extensions.ophthalwechat.questions import Row, divided, read_question
 from lmod_train.extensions.ophthalwechat.words import words
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 WORDS = words()
 FOUR = ["视盘", "黄斑", "虹膜", "晶状体"]
@@ -28,15 +28,7 @@ def test_a_false_statement(false):
 
 @tabled(
     "text",
-    [
-        "哪个？A：视盘 B：黄斑 C：虹膜 D：晶状体",
-        "哪个？ A、视盘；B、黄斑；C、虹膜；D、晶状体。",
-        "哪个？\nA. 视盘\nB. 黄斑\nC. 虹膜\nD. 晶状体",
-        "哪个？(A) 视盘 (B) 黄斑 (C) 虹膜 (D) 晶状体",
-        "哪个？（Ａ）视盘（Ｂ）黄斑（Ｃ）虹膜（Ｄ）晶状体",
-        "哪个？A）视盘B）黄斑C）虹膜D）晶状体",
-        "哪个？ A: 视盘, B: 黄斑, C: 虹膜, D: 晶状体",
-    ],
+    stored(__file__, "questions.options_in_every_form"),
 )
 def test_options_in_every_form(text):
     assert divided(text) == ("哪个？", FOUR)

@@ -14,7 +14,7 @@ from lmod_train.extensions.ophthalwechat.words import (
     shown,
     words,
 )
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 KNOWN = words()
 
@@ -28,16 +28,7 @@ def test_no_spelling_stands_for_two_names(table):
 
 @tabled(
     ("text", "found"),
-    [
-        ("Binary_CN", ("binary_question", "zh")),
-        ("Single-choice_EN", ("single_choice_question", "en")),
-        ("Open-ended_CN", ("open_question", "zh")),
-        ("中文判断题", ("binary_question", "zh")),
-        ("开放题（英文）", ("open_question", "en")),
-        ("open", ("open_question", "")),
-        ("CN", ("", "")),
-        ("", ("", "")),
-    ],
+    stored(__file__, "words.kinds_and_languages"),
 )
 def test_kinds_and_languages(text, found):
     assert kind_and_language(text, KNOWN) == found
@@ -45,17 +36,7 @@ def test_kinds_and_languages(text, found):
 
 @tabled(
     ("text", "found"),
-    [
-        ("Ultrasound B-scan", "B-scan"),
-        ("Slitlamp+CFP", "CFP+Slit-lamp"),
-        ("External eye photo + Slitlamp", "EP+Slit-lamp"),
-        ("CFP+FFA+ICGA", "CFP+FFA+ICGA"),
-        ("眼底彩照和B超", "CFP+B-scan"),
-        ("AS-OCT", "AS-OCT"),
-        ("External eye photo + CT + SS", None),
-        ("CFP + ?", "CFP"),
-        ("", None),
-    ],
+    stored(__file__, "words.modalities"),
 )
 def test_modalities(text, found):
     assert modality_of(text, KNOWN) == found

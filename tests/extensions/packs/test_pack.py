@@ -17,7 +17,7 @@ from lmod_train.extensions.packs.pack import (
     read_pack,
     write_pack,
 )
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 ROW = Packed(
     "glaucoma/a/1", "glaucoma", "0" * 64, ("1" * 64,), {}, ("I see ", (3, 9), " =1+1"), "stop", 0, {"0": -0.5}, "{}"
@@ -145,21 +145,7 @@ def test_other_packings_are_refused(file):
 
 @pytest.mark.parametrize(
     ("changed", "problem"),
-    [
-        ({"schema_version": 2}, "schema version 2, expected 3"),
-        ({"schema_version": "3"}, "schema version 3, expected 3"),
-        ({"count": 3}, "was changed: 2 predictions, expected 3"),
-        ({"sha256": "0"}, "was changed"),
-        ({"scores": [{"task": "x"}]}, "Score has other fields"),
-        ({"records": 1.5}, "Pack.records is 1.5"),
-        ({"records": True}, "Pack.records is true"),
-        ({"records": -1}, "Pack.records is -1"),
-        ({"model": None}, "Pack.model is null"),
-        ({"settings": {"a": "b"}}, "Pack.settings is"),
-        ({"manifest": {"a": 1}}, "Pack.manifest is 1"),
-        ({"more": 1}, "Pack has other fields"),
-        ({"predictions": [1]}, "predictions are in the header"),
-    ],
+    stored(__file__, "pack.another_schema_is_refused"),
 )
 def test_another_schema_is_refused(changed, problem, file):
     with_header(file, **changed)

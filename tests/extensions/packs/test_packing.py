@@ -7,6 +7,7 @@ from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.extensions.packs.packing import model_name, packed, packed_answer, public, unpacked
 from lmod_train.extensions.packs.withheld import Keys
 from tests.report.packs import question
+from tests.tabled import stored
 
 MANIFEST = {"sources": {"open": {"redistributable": True}}}
 
@@ -54,15 +55,7 @@ def test_free_words_and_reasons_in_words_are_not_in_an_answer():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "http://user:pw@10.0.0.3:8000/v1",
-        "http://localhost/v1",
-        "https://node.internal/x",
-        "file:///srv/ada/x",
-        "s3://bucket/key",
-        "http://[::1]/",
-        "http://[broken/",
-    ],
+    stored(__file__, "packing.endpoints_that_are_not_public_have_no_name"),
 )
 def test_endpoints_that_are_not_public_have_no_name(text):
     assert public(f"at {text}") == "at private endpoint"

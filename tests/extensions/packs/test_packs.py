@@ -8,6 +8,7 @@ import pytest
 
 from lmod_train import cli
 from tests.report import packs
+from tests.tabled import stored
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +51,7 @@ def test_a_pack_is_written_to_the_named_file_and_over_packs_only(
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
-    [
-        (["--verify", "a.lmodpack", "--out", "x"], "--curated=None"),
-        (["--verify", "a.lmodpack", "--curated", "{curated}"], "--out=None"),
-        (["RUN", "--pack", "RUN"], "runs RUN and --pack"),
-        (["--pack", "RUN", "--verify", "a.lmodpack"], "--pack and --verify"),
-        (["--verify", "none.lmodpack", "--curated", "{curated}", "--out", "{out}"], "a pack that holds"),
-        (["--verify", "a.lmodpack", "--curated", "nowhere", "--out", "x"], "nowhere/manifest.json"),
-        (["--out", "x"], "runs"),
-        (["RUN"], "--out=None"),
-    ],
+    stored(__file__, "packs.what_is_missing_or_too_much_is_named"),
 )
 def test_what_is_missing_or_too_much_is_named(
     arguments: list[str], problem: str, made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

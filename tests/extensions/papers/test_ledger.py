@@ -4,6 +4,7 @@ import pytest
 
 from lmod_train.extensions.papers.ledger import cells_of, entries, unknown_models
 from tests.extensions.papers.make import curated, results, staged
+from tests.tabled import stored
 
 TABLE = ("lmod_naacl", "Table 2")
 
@@ -20,14 +21,7 @@ def relation(run, table=TABLE):
 
 @pytest.mark.parametrize(
     ("model", "right", "expected"),
-    [
-        ("llava_med_7b", 19, "same"),  # 25.00 is printed
-        ("llava-v1.6-mistral-7b-hf", 0, "same"),  # 0.00
-        ("Mini-InternVL-Chat-2B-V1-5-hf", 23, "same"),  # 30.26
-        ("Mini-InternVL-Chat-2B-V1-5-hf", 24, "different within interval"),
-        ("Mini-InternVL-Chat-2B-V1-5-hf", 60, "different"),
-        ("Qwen-VL-Chat", 14, "same"),  # 18.42
-    ],
+    stored(__file__, "ledger.the_stage_of_macular_holes_in_lmod"),
 )
 def test_the_stage_of_macular_holes_in_lmod(tmp_path, model, right, expected):
     run = staged(tmp_path / "run", right, model=model, curated=curated(tmp_path / "c"))
@@ -46,14 +40,7 @@ def test_accuracy_is_over_the_answered_items_where_the_paper_scores_so(tmp_path)
 
 @pytest.mark.parametrize(
     ("changes", "protocol", "balanced", "why"),
-    [
-        ({"n": 75}, "lmod_naacl", ("macular_hole_stage",), "n (76 in the paper, 75 here)"),
-        ({"split": "test"}, "lmod_naacl", ("macular_hole_stage",), "split (all in the paper, test here)"),
-        ({}, "lmod_naacl", (), "balance (balanced in the paper, not balanced here)"),
-        ({}, "lmod_plus", ("macular_hole_stage",), "protocol (lmod_naacl in the paper, lmod_plus here)"),
-        ({"wording": "lmod_v1"}, "lmod_naacl", ("macular_hole_stage",), "words (asked in other words)"),
-        ({"step": 40}, "lmod_naacl", ("macular_hole_stage",), "weights (trained here for 40 steps)"),
-    ],
+    stored(__file__, "ledger.refused"),
 )
 def test_refused(tmp_path, changes, protocol, balanced, why):
     made = curated(tmp_path / "c", protocol, balanced)

@@ -4,28 +4,14 @@ import pytest
 
 from lmod_train.core.artifacts.model_facts import known_models
 from lmod_train.extensions.papers.printed import NO_MODEL, PAPERS, canonical_names, models_of_run, printed, row_facts
+from tests.tabled import stored
 
 PEOPLE = {"Residents", "Attendings", "Specialists"}
 
 
 @pytest.mark.parametrize(
     ("name", "model"),
-    [
-        ("LLaVA-1.5-7B", "LLaVA-1.5-7B"),
-        ("llava_1_5_7b", "LLaVA-1.5-7B"),
-        ("checkpoints/llava-1.5-7b-hf", "LLaVA-1.5-7B"),
-        ("/data/models/llava-1.5-7b-hf/", "LLaVA-1.5-7B"),
-        ("llava-hf/llava-1.5-13b-hf", "LLaVA-1.5-13B"),
-        ("gpt-4o-2024-11-20", "GPT-4o"),
-        ("InternVL2_5-4B-hf", "InternVL-2.5-4B"),
-        ("InternVL2_5-4B-MPO", "InternVL-2.5-4B-MPO"),
-        ("llava-med-v1.5-mistral-7b-hf", "LLaVA-Med-7B"),
-        ("QWen-3B", "Qwen-3B"),
-        ("cnn", ""),
-        ("llava-1.5-7b-hf-tuned", ""),
-        ("Finetuned model", ""),
-        ("", ""),
-    ],
+    stored(__file__, "models.models_of_runs"),
 )
 def test_models_of_runs(name, model):
     assert models_of_run(name) == ({model} if model else set())

@@ -3,21 +3,14 @@
 import pytest
 
 from lmod_train.extensions.papers.printed import FIELDS, PAPERS, Printed, first_match, matches, printed, read_table
+from tests.tabled import stored
 
 CELL = Printed("lmod_plus", "Table 4", "LLaVA-1.5-7B", "anatomical_recognition", modality="SS", metric="f1")
 
 
 @pytest.mark.parametrize(
     ("rule", "fits"),
-    [
-        ({}, True),
-        ({"table": "Table 4", "metric": "f1"}, True),
-        ({"table": "Table 3|Table 4"}, True),
-        ({"table": "Table"}, False),
-        ({"model": "LLaVA-1*"}, True),
-        ({"model": "llava-1*"}, False),
-        ({"modality": "SS", "metric": "hr"}, False),
-    ],
+    stored(__file__, "patterns.a_rule_concerns_a_cell_if_all_its_patterns_fit"),
 )
 def test_a_rule_concerns_a_cell_if_all_its_patterns_fit(rule, fits):
     assert matches(rule, CELL) == fits

@@ -4,16 +4,10 @@ import pytest
 
 from lmod_train.extensions.papers.printed import PAPERS, Printed, find, printed
 from tests.core.artifacts.test_model_facts import PRINTED
+from tests.tabled import stored
 
 COLUMNS = "paper,table,model,task,dataset_or_subset,modality,stage_or_class,metric,value,unit,note"
-ROWS = {
-    "lmod_naacl": 152,
-    "lmod_v1": 194,
-    "lmod_plus": 1834,
-    "xpcr": 1105,
-    "ophthalwechat": 192,
-    "ophthalwechat_journal": 12,
-}
+ROWS = stored(__file__, "printed.ROWS")
 
 
 def cell(value, unit="percent", note=""):

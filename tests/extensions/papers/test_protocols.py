@@ -6,38 +6,12 @@ from lmod_train.extensions.papers.ledger import protocol_of
 from lmod_train.extensions.papers.printed import PAPERS, Printed, find, printed
 from lmod_train.tasks import age_group, anatomy, bilingual, conditions, four_way, glaucoma, sex, staging
 from lmod_train.tasks.wordings import digest_of
+from tests.tabled import stored
 
 
 @pytest.mark.parametrize(
     ("paper", "table", "fields", "ours"),
-    [
-        ("lmod_naacl", "Table 2", {"model": "GPT-4o", "metric": "f1"}, ("anatomy", "f1_lmod_v1", "all", 21933, False)),
-        ("lmod_naacl", "Table 2", {"model": "GPT-4o", "task": "glaucoma_diagnosis"},
-         ("glaucoma", "accuracy_answered", "all", 336, True)),
-        ("lmod_naacl", "Table 2", {"model": "LLaVA-13B", "task": "mh_staging"},
-         ("macular_hole_stage", "accuracy_strict", "all", 76, True)),
-        ("lmod_naacl", "Table 2", {"model": "LLaVA-Med", "task": "mh_staging"},
-         ("macular_hole_stage", "accuracy_answered", "all", 76, True)),
-        ("lmod_v1", "Table 3", {"model": "Yi-6B", "metric": "ppv"}, ("anatomy", "hr", "all", 21933, False)),
-        ("lmod_v1", "Table 4", {"model": "GPT-4o", "dataset_or_subset": "age_prediction"},
-         ("age_group", "share_refused", "all", 296, True)),
-        ("lmod_plus", "Table 3", {"model": "GPT-4o", "metric": "f1"}, ("anatomy", "f1_lmod_plus", "all", 21933, False)),
-        ("lmod_plus", "Table 4", {"model": "GPT-4o", "metric": "hr", "modality": "SLO"},
-         ("anatomy", "hr", "modality=SLO", 10000, False)),
-        ("lmod_plus", "Table 5",
-         {"model": "YI-VL-6B", "metric": "recall", "dataset_or_subset": "SDRG", "stage_or_class": "stage 2"},
-         ("sdrg", "recall", "stage=2", 665, True)),
-        ("lmod_plus", "text (Figure 3)", {"model": "InternVL-2.5-8B"},
-         ("conditions", "accuracy_strict", "condition=age_related_macular_degeneration", None, True)),
-        ("lmod_naacl", "text 4.3 (Figure 5)", {"dataset_or_subset": "REFUGE"},
-         ("anatomy", "f1_lmod_v1", "source=refuge", 1200, False)),
-        ("xpcr", "Table 2", {"model": "GPT-5", "task": "sg"}, ("chain", "swa", "stage=SG", None, None)),
-        ("xpcr", "Table 5", {"model": "GPT-5", "task": "dd"},
-         ("chain", "swa", "modality=RetCam;stage=DD", None, None)),
-        ("xpcr", "Table 2", {"model": "GPT-5", "stage_or_class": "attending"}, ("chain", "esa", "level=A", None, None)),
-        ("xpcr", "Table 2", {"model": "GPT-5", "metric": "esa_mean"}, ("chain", "esa_mean", "all", None, None)),
-        ("xpcr", "Table 2", {"model": "GPT-5", "metric": "ece"}, ("chain", "ece_4", "all", None, None)),
-    ],
+    stored(__file__, "protocols.what_a_cell_is_compared_with"),
 )  # fmt: skip
 def test_what_a_cell_is_compared_with(paper, table, fields, ours):
     (cell,) = find(paper, table, **fields)
@@ -116,21 +90,7 @@ def _is_of_closed_questions(cell):
 
 @pytest.mark.parametrize(
     ("paper", "table", "subset", "metric", "task", "ours", "language"),
-    [
-        ("ophthalwechat", "Table 1B", "Binary_CN", "accuracy", "binary_question", "accuracy_strict", "zh"),
-        (
-            "ophthalwechat",
-            "Table 1B",
-            "Single-choice_EN",
-            "accuracy",
-            "single_choice_question",
-            "accuracy_strict",
-            "en",
-        ),
-        ("ophthalwechat", "Table 1C", "Open-ended_CN", "bleu1", "open_question", "bleu1_corpus", "zh"),
-        ("ophthalwechat", "Table 1D", "Open-ended_EN", "bertscore", "open_question", "bertscore_f1", "en"),
-        ("ophthalwechat_journal", "Abstract", "Binary_EN", "accuracy", "binary_question", "accuracy_strict", "en"),
-    ],
+    stored(__file__, "protocols.subsets_of_ophthalwechat_are_languages_of_a_task"),
 )
 def test_subsets_of_ophthalwechat_are_languages_of_a_task(paper, table, subset, metric, task, ours, language):
     for cell in find(paper, table, dataset_or_subset=subset, metric=metric):

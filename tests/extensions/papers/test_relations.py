@@ -6,6 +6,7 @@ import pytest
 
 from lmod_train.extensions.papers.ledger import Measured, Protocol, compare
 from lmod_train.extensions.papers.printed import Printed
+from tests.tabled import stored
 
 CELL = Printed("lmod_plus", "Table 3", "LLaVA-1.5-7B", "anatomical_recognition", metric="f1", value="0.4630")
 HOW = Protocol("anatomy", "f1_lmod_plus", "all", "all", ("lmod_plus", "mine"), {}, {}, 100, "all", False, "", "")
@@ -14,18 +15,7 @@ HERE = Measured(0.4630, 0.40, 0.52, 100, "all", False, "lmod_plus")
 
 @pytest.mark.parametrize(
     ("value", "low", "high", "relation"),
-    [
-        (0.4630, 0.40, 0.52, "same"),
-        (0.46304, 0.40, 0.52, "same"),
-        (0.46296, None, None, "same"),
-        (0.4631, 0.40, 0.52, "different within interval"),
-        (0.50, 0.4630, 0.55, "different within interval"),
-        (0.50, 0.46304, 0.55, "different within interval"),  # the printed number is rounded
-        (0.50, 0.4632, 0.55, "different"),
-        (0.40, 0.35, 0.4629, "different"),
-        (0.40, None, None, "cannot be told"),
-        (None, None, None, "cannot be told"),
-    ],
+    stored(__file__, "relations.numbers"),
 )
 def test_numbers(value, low, high, relation):
     found = compare(CELL, HOW, replace(HERE, value=value, low=low, high=high))
@@ -77,14 +67,7 @@ def test_what_does_not_differ(printed, here):
 
 @pytest.mark.parametrize(
     ("printed", "here", "why"),
-    [
-        ({"n": None}, {}, "n is not printed"),
-        ({"unknown": "the rule is not stated"}, {}, "the rule is not stated"),
-        ({}, {"balanced": None}, "not recorded"),
-        ({}, {"protocol": ""}, "not recorded"),
-        ({}, {"value": None}, "no value"),
-        ({}, {"value": 0.1, "low": None, "high": None}, "no interval"),
-    ],
+    stored(__file__, "relations.what_cannot_be_told_even_of_equal_numbers"),
 )
 def test_what_cannot_be_told_even_of_equal_numbers(printed, here, why):
     found = compare(CELL, replace(HOW, **printed), replace(HERE, **here))

@@ -5,6 +5,7 @@ import pytest
 from lmod_train.extensions.papers.ledger import protocol_of
 from lmod_train.extensions.papers.printed import printed
 from lmod_train.extensions.papers.shapes import SHAPES
+from tests.tabled import stored
 
 SIZES = {  # rows, columns, lines of a model, printed numbers
     "lmod_table_2": (16, 6, 1, 82), "lmod_table_4": (1, 8, 1, 8), "lmod_table_7": (13, 1, 1, 11),
@@ -39,10 +40,7 @@ def test_every_printed_number_of_a_table_of_scores_stands_in_a_table():
         assert missing <= {"text 5", "text 4.3"}
 
 
-@pytest.mark.parametrize(("row", "column", "value"), [
-    ("LLaVA-1.5-7B", ("CFP", "HR"), "0.2668"), ("GPT-4o", ("overall", "precision"), "0.5807"),
-    ("GPT-4o", ("SS", "F1"), "0.2864"), ("DeepSeek-VL2-Tiny", ("SLO", "F1"), "0.2479"),
-])  # fmt: skip
+@pytest.mark.parametrize(("row", "column", "value"), stored(__file__, "shapes.cells_of_table_4"))  # fmt: skip
 def test_cells_of_table_4(row, column, value):
     shape = SHAPES["lmod_plus_table_4"]
     place = next(p for p in shape.places if p.head == column[0])

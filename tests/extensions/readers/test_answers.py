@@ -13,6 +13,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.types import Record
 from lmod_train.data.formats.reading_sheet import code_of
+from tests.tabled import stored
 
 
 def fill(path: Path, records: list[Record], wrong: frozenset[int] = frozenset(), tasks: tuple[str, ...] = ()) -> Path:
@@ -78,14 +79,7 @@ def test_what_the_parser_does_not_read_is_listed_by_line(
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
-    [
-        ([], "SHEET, --blank"),
-        (["s.csv", "--blank", "t.csv"], "SHEET, --blank"),
-        (["s.csv"], "--run"),
-        (["gone.csv", "--run", "runs/one"], "gone.csv"),
-        (["--blank", "t.csv", "--tasks", "glaucom"], "glaucom"),
-        (["--blank", "t.csv", "--subset", "gone.txt"], "gone.txt"),
-    ],
+    stored(__file__, "answers.errors_name_what_to_type"),
 )
 def test_errors_name_what_to_type(
     curated: Path, tmp_path: Path, arguments: list[str], problem: str,

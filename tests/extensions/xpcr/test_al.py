@@ -1,17 +1,12 @@
 from lmod_train.extensions.xpcr import stages as al
 from lmod_train.extensions.xpcr.stages import Missing
 from tests.extensions.xpcr.samples import cupped, flagged, frame, lens, sample, scan
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 
 @tabled(
     ("x", "truth"),
-    [
-        (160, "left by above 5 %"),
-        (190, "left by under 5 %"),
-        (210, "right by under 5 %"),
-        (240, "right by above 5 %"),
-    ],
+    stored(__file__, "al.the_hole_lies_left_or_right_of_the_middle"),
 )
 def test_the_hole_lies_left_or_right_of_the_middle(x, truth):
     posed = al.pose_al(scan(hole=(x - 10, 100, x + 10, 160)))
@@ -29,12 +24,7 @@ def test_a_scan_beside_the_hole_has_no_place():
 
 @tabled(
     ("x", "y", "disc", "fovea"),
-    [
-        (100, 80, "upper left quarter", "right of it, below"),
-        (300, 80, "upper right quarter", "left of it, below"),
-        (100, 240, "lower left quarter", "right of it, above"),
-        (300, 240, "lower right quarter", "left of it, above"),
-    ],
+    stored(__file__, "al.the_disc_in_the_photograph_and_the_fovea_from_the_disc"),
 )
 def test_the_disc_in_the_photograph_and_the_fovea_from_the_disc(x, y, disc, fovea):
     boxes = [("optic disc", x - 20, y - 20, x + 20, y + 20)]

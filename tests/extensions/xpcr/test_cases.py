@@ -5,17 +5,9 @@ import json
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.extensions.xpcr.questions import StatedQuestion
 from lmod_train.extensions.xpcr.source import Xpcr, given_away, modalities_in
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
-PAIRS = [
-    {
-        "category": "correspondence identification",
-        "question": "Where?\nOptions: ['a fold', 'a vein']",
-        "answer": "a vein",
-    },
-    {"category": "Diagnostic Integration", "question": "What?\nOptions: ['a hole', 'a tear']", "answer": "a hole"},
-    {"category": "selection", "question": "Which?\nOptions: ['first', 'second']", "answer": "first"},
-]
+PAIRS = stored(__file__, "cases.PAIRS")
 CASE = {
     "id": "case_7",
     "images": [{"modality": "CFP", "file": "a.jpg"}, {"modality": "fluorescein angiography", "file": "b.PNG"}],

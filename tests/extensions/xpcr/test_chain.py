@@ -18,7 +18,7 @@ from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.extensions.xpcr.tasks import Chain
 from tests.contracts import record_from
 from tests.extensions.xpcr.samples import cupped, flagged, sample, scan
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 from tests.tasks.conftest import DRAWN, SIZE
 
 TASK = Chain()
@@ -81,12 +81,7 @@ def test_ready_questions_are_asked_instead():
 
 @tabled(
     ("reply", "answer"),
-    [
-        ("Answer: B; Confidence: 80%", 1),
-        ("C", 2),
-        ("Answer: F; Confidence: 80%", "out_of_range"),
-        ("", "empty"),
-    ],
+    stored(__file__, "chain.the_letter_becomes_the_text_of_the_option"),
 )
 def test_the_letter_becomes_the_text_of_the_option(reply, answer):
     record = record_from(asked(scan())["DD"], scan(), TASK)
@@ -131,11 +126,7 @@ def test_the_account_counts_truths_by_origin_and_reasons():
 
 # Below: what was drawn, told from the phantoms' own truth without the task's functions.
 
-DEFECTS = {
-    "a lack of focus": "focus", "poor illumination": "illumination", "a misplaced field": "image field",
-    "visible artifacts": "artifacts", "a low signal strength": "signal strength low",
-    "a shielded signal": "signal shield", "a blurred scan": "blurred",
-}  # fmt: skip
+DEFECTS = stored(__file__, "chain.DEFECTS")  # fmt: skip
 DECISIONS = {  # management as the issue's references have it, by what the phantom's labels and boxes say
     ("icdr", "0"): "observe", ("icdr", "1"): "review", ("icdr", "2"): "refer", ("icdr", "3"): "refer",
     ("icdr", "4"): "treat", ("hole", "1"): "review", ("hole", "2"): "treat", ("hole", "3"): "treat",

@@ -1,14 +1,14 @@
 from lmod_train.core.tables import Table
 from lmod_train.extensions.xpcr.sections import whole_chains
 from lmod_train.report.contents import Figure, Text
+from lmod_train.report.figures.groups import draw_bars
 from lmod_train.report.figures.heat import draw_heat
-from lmod_train.report.figures.staircase import draw_staircase
 from tests.report.chained import chain_run, parts_of, planted, results_of
 
 ROWS = [[True] * 6, [True, True, False, True, False, True], [False] * 6]
 
 
-def test_a_table_and_a_staircase_of_all_runs():
+def test_a_table_and_bars_of_all_runs():
     runs = [chain_run(f"m{i}", planted(ROWS[i:])) for i in range(2)]
     note, table, figure = parts_of(whole_chains, results_of(*runs))
     assert isinstance(note, Text) and isinstance(table, Table) and isinstance(figure, Figure)
@@ -16,7 +16,7 @@ def test_a_table_and_a_staircase_of_all_runs():
         ("m0", 3, 1 / 3),
         ("m1", 2, 0),
     ]
-    assert figure.draw is draw_staircase
+    assert figure.draw is draw_bars
     stages = [(row[2], row[1]) for row in figure.table.rows]
     assert stages == [(s, f"m{i}") for s in ("IQA", "AL", "LC", "DD", "SG", "CD") for i in range(2)]
     assert {row[6] for row in figure.table.rows} == {0.25}

@@ -11,6 +11,7 @@ from lmod_train.scoring.steps import in_order
 from lmod_train.tasks.run_scores import RunScores
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.scored import scored
+from tests.tabled import stored
 
 ROWS = [[True] * 6, [True, False, True, True, False, True], [False] * 6]
 
@@ -31,13 +32,7 @@ def test_a_chain_has_stages_in_their_order_and_another_task_none():
 
 @pytest.mark.parametrize(
     ("regime", "data", "expected"),
-    [
-        ("", {}, "independent"),
-        ("oracle", {}, "oracle"),
-        ("", {"regime": "cas_all"}, "cas_all"),
-        ("", {"class_path": "x", "init_args": {"regime": "cas_last"}}, "cas_last"),
-        ("oracle", {"regime": "cas_all"}, "oracle"),
-    ],
+    stored(__file__, "chains.the_regime_is_that_of_the_records_otherwise_that_of_the_configuration"),
 )
 def test_the_regime_is_that_of_the_records_otherwise_that_of_the_configuration(regime, data, expected):
     _, outcomes = run("one", regime, config={"data": data})

@@ -4,18 +4,12 @@ from lmod_train.core.perturbations import parse_perturbation
 from lmod_train.extensions.xpcr.stages import Missing
 from lmod_train.extensions.xpcr.tasks import CLEAN, DEFECTS, GRADES, KINDS, perturbation_of, pose_iqa
 from tests.extensions.xpcr.samples import sample
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 
 @tabled(
     ("quality", "noted"),
-    [
-        ("Adequate", []),
-        ("Adequate (focus)", ["a lack of focus"]),
-        ("Inadequate (illumination, artifacts)", ["poor illumination", "visible artifacts"]),
-        ("no defect noted", []),
-        ("signal shield; blurred", ["a shielded signal", "a blurred scan"]),
-    ],
+    stored(__file__, "iqa.each_defect_that_is_asked_for_is_there_if_and_only_if_it_is_noted"),
 )
 def test_each_defect_that_is_asked_for_is_there_if_and_only_if_it_is_noted(quality, noted):
     asked = [pose_iqa(sample(f"k{i}", quality=quality), 0.5) for i in range(30)]

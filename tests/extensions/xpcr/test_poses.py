@@ -4,7 +4,7 @@ from lmod_train.extensions.xpcr import stages as lc
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES, Missing, Posed
 from lmod_train.extensions.xpcr.tasks import POSES, poses
 from tests.extensions.xpcr.samples import cupped, flagged, frame, lens, sample, scan
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 
 def test_every_stage_has_a_row_in_order():
@@ -21,15 +21,7 @@ def test_the_truth_is_one_of_the_options():
         assert len(posed) >= 5 and all(one.options.count(one.truth) == 1 for one in posed)
 
 
-FLAGS = (
-    "hemorrhage",
-    "drusen",
-    "nevus",
-    "scar",
-    "increased cup-to-disc ratio",
-    "vascular occlusion",
-    "abnormal macula",
-)
+FLAGS = stored(__file__, "poses.FLAGS")
 VARIANTS = {
     "BRSET": [
         flagged(grade, quality=quality, **dict.fromkeys((FLAGS[i], FLAGS[i - 3]), "yes"))

@@ -6,16 +6,10 @@ from hypothesis import strategies as st
 
 from lmod_train.data.sources.spellings import folded
 from lmod_train.extensions.xpcr.questions import BadPair, listed_options, read_pair, words
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 WORDS = words()
-GOOD = {
-    "category": "IQA",
-    "question": "How good is it?\nOptions: ['excellent', 'good', 'poor']",
-    "answer": "good",
-    "sub_label": "quality",
-    "question_type": "single_choice",
-}
+GOOD = stored(__file__, "questions.GOOD")
 
 
 def read(marked="drop", **changes):

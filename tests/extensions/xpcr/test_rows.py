@@ -9,7 +9,7 @@ from lmod_train.core.types import Cut, Need
 from lmod_train.data.sources.row_ids import BadRow, id_of
 from lmod_train.extensions.xpcr.questions import words
 from lmod_train.extensions.xpcr.tables import Reader, patient_of, plain_path
-from tests.tabled import tabled
+from tests.tabled import stored, tabled
 
 PATH = "CFP/12 ODIR-5K/Training Images/2909_right.jpg"
 
@@ -123,15 +123,7 @@ def test_questions_as_json_text_and_whole_numbers_as_ids():
 
 @tabled(
     ("place", "group", "side"),
-    [
-        ("CFP/8 Eyepacs/train/10_left.jpeg", "eyepacs/10", "left"),
-        ("CFP/12 ODIR-5K/Testing Images/2909_LEFT.JPG", "odir/2909", "left"),
-        ("CFP/12 ODIR-5K/Testing Images/2909_right", "odir/2909", "right"),  # a name without an ending
-        ("CFP/12 ODIR-5K/x.jpg", "cfp/12 odir-5k/x.jpg", None),
-        ("OCT/48 OIMHS/Images/7/12.png", "oimhs/7", None),
-        ("CFP/9 Other/2909_left.jpg", "cfp/9 other/2909_left.jpg", None),
-        ("", "", None),
-    ],
+    stored(__file__, "rows.patients_by_the_names_of_files"),
 )
 def test_patients_by_the_names_of_files(place, group, side):
     assert patient_of(place) == (group, side)

@@ -1,7 +1,7 @@
 import pytest
 
 from lmod_train.core.tables import table
-from lmod_train.report.figures.differences import COLUMNS, draw_differences
+from lmod_train.report.figures.differences import COLUMNS, draw_differences, named_with_items
 from lmod_train.scoring.steps import STEPS
 from tests.report.figures.drawing import drawn, models
 
@@ -21,3 +21,9 @@ def test_marks_are_the_differences_around_zero(count, panels, tmp_path, monkeypa
     low, high = panel.get_ylim()
     assert low == -high and high > max(abs(end) for row in rows for end in row[5])
     assert any(set(line.get_ydata()) == {0} for line in panel.lines)
+
+
+def test_groups_are_named_with_the_number_of_their_items():
+    sizes = (("a", "IQA", 9), ("a", "CD", 7), ("b", "IQA", 8), ("b", "CD", 0))
+    rows = [{"model": model, "group": group, "n": n} for model, group, n in sizes]
+    assert named_with_items(rows, ["IQA", "CD"]) == ["IQA\nn 8-9", "CD\nn 7"]

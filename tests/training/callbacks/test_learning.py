@@ -9,6 +9,7 @@ import pytest
 
 from lmod_train.training.callbacks import learning
 from lmod_train.training.callbacks.learning import Learning
+from tests.tabled import stored
 
 
 @pytest.fixture
@@ -37,13 +38,7 @@ def train(losses, choices=("a", "b", "c"), callback=None):
 
 @pytest.mark.parametrize(
     ("losses", "stuck"),
-    [
-        ([[1.1, 1.12], [1.09, 1.11]], True),
-        ([[1.1], [0.9]], False),
-        ([[1.2, 0.7], [1.2]], False),
-        ([], False),
-        ([[2.0, 2.0]], True),
-    ],
+    stored(__file__, "learning.only_a_loss_that_stays_at_ln_k_is_named"),
 )
 def test_only_a_loss_that_stays_at_ln_k_is_named(losses, stuck, warned):
     callback = train(losses)
@@ -76,13 +71,7 @@ def test_a_continued_training_remembers_its_lowest_loss_and_other_models_have_no
 
 @pytest.mark.parametrize(
     ("balance", "weighted", "twice"),
-    [
-        ("class", True, True),
-        ("class_modality", True, True),
-        ("modality", True, False),
-        ("none", True, False),
-        ("class", False, False),
-    ],
+    stored(__file__, "learning.weights_and_draws_together_are_named"),
 )
 def test_weights_and_draws_together_are_named(balance, weighted, twice, warned):
     trainer = SimpleNamespace(datamodule=SimpleNamespace(balance=balance))

@@ -7,17 +7,10 @@ import pytest
 
 from lmod_train.training.doctor.replies import language
 from lmod_train.training.doctor.subject import Subject
+from tests.tabled import stored
 from tests.tiny import record
 
-TEXTS = {
-    "en": "Does this eye have glaucoma?",
-    "zh": "这张眼底照片是否显示青光眼？请回答 GLAUCOMA 或 NON-GLAUCOMA。",
-    "ru": "Есть ли глаукома на этом снимке глаза?",
-    "ko": "이 안저 사진에 녹내장이 있습니까?",
-    "ja": "この眼底写真に緑内障はありますか？",
-    "ar": "هل تظهر هذه الصورة الزرق؟",
-    "de": "Zeigt dieses Auge ein Glaukom?",
-}
+TEXTS = stored(__file__, "language.TEXTS")
 
 
 def made(name, text, n=40, answer="GLAUCOMA", split="train"):

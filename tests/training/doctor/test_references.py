@@ -10,6 +10,7 @@ from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.training.doctor.subject import Subject
 from lmod_train.training.doctor.weights import misread, references
+from tests.tabled import stored
 from tests.tiny import record
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
@@ -47,10 +48,7 @@ def test_records_of_other_tasks_are_passed_over():
 
 @pytest.mark.parametrize(
     ("answer", "problem"),
-    [
-        ("Region ID: 1; Type: optic disc\nRegion ID: 2; Type: optic cup", ""),
-        ("Region ID: 1; Type: optic disc", "read as regions [1] of [1, 2]"),
-    ],
+    stored(__file__, "references.every_region_is_read"),
 )
 def test_every_region_is_read(answer, problem):
     regions = tuple(Region(name, Box(0, 0, 9, 9), i) for i, name in enumerate(("optic disc", "optic cup"), 1))
@@ -75,12 +73,7 @@ def test_a_stop_word_inside_the_answers_is_found(stop, level):
 
 @pytest.mark.parametrize(
     ("system", "warned"),
-    [
-        ("The answer is GLAUCOMA.", True),
-        ("Answer GLAUCOMA or NON-GLAUCOMA.", False),
-        ("You are an ophthalmologist.", False),
-        ("Glaucoma damages the optic nerve.", False),
-    ],
+    stored(__file__, "references.a_system_text_that_names_one_answer_warns"),
 )
 def test_a_system_text_that_names_one_answer_warns(system, warned):
     assert [f.level for f in found(system_prompt=system)] == (["warn"] if warned else ["ok"])

@@ -6,6 +6,7 @@ import pytest
 
 from lmod_train.training.doctor.recipe import length_of, schedule
 from lmod_train.training.doctor.subject import Subject
+from tests.tabled import stored
 from tests.tiny import record
 
 RECORDS = [record(f"glaucoma/p/{i}") for i in range(330)]
@@ -18,17 +19,7 @@ def subject(trainer=None, batch_size=16, val=True, n=330, environment=None, **mo
     return Subject(config, data=data, environment=environment or {})
 
 
-COUNTED = (
-    ({}, 21, 63),
-    ({"accumulate_grad_batches": 4}, 6, 18),
-    ({"devices": 4}, 6, 18),
-    ({"devices": [0, 1], "num_nodes": 2}, 6, 18),
-    ({"limit_train_batches": 0.5}, 10, 30),
-    ({"max_steps": 40}, 21, 40),
-    ({"max_epochs": None}, 21, 21000),
-    ({"max_epochs": None, "max_steps": 80}, 21, 80),
-    ({"max_epochs": -1, "max_steps": 80}, 21, 80),
-)
+COUNTED = stored(__file__, "schedule.COUNTED")
 
 
 def test_steps_are_counted_as_lightning_counts_them():
