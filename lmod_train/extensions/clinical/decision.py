@@ -28,9 +28,7 @@ from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.seeds import mean_over_runs
 
-_TEXTS = texts(__file__)
-_HEADS = heads(__file__)
-
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 FEW = "Of more than {} models, the table has the numbers, and the curves are not drawn."
 

@@ -31,20 +31,7 @@ from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS
 from lmod_train.scoring.subsets import SUBGROUPS
 from lmod_train.scoring.ways import once_each
 
-_TEXTS = texts(__file__)
-_HEADS = heads(__file__)
-
-
-_TESTS = f"""Tests that all groups are equally often correct. Chi-square: Pearson's, without continuity correction;
-Fisher: exact, or marked as simulated from {DRAWS:,} tables. By rule: the test that expected counts call for, Fisher's
-if one is below 1 or more than a fifth are below 5 (Cochran 1954). Both take items as independent. LMOD's Tables 7 and 8
-print p values by age and sex without naming the test or the task; these two are what can be compared with them. By
-patient: groups permuted over patients, and within patients that have items of several groups (both eyes), in all ways
-or in {DRAWS:,}; it is the one to read. Holm: p by patient, adjusted for the keys of this task and model."""
-
-_SIZES: Heads = ["task", "key", "group", N, Column("patients", "count"), "models"]
-
-_SCORES: Heads = ["task", "key", "group", "model", N, Column("patients", "count"), SCORE, INTERVAL]
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 # Scores of groups of patients and images, and the tests and gaps between them, per run, task and key.
 ENOUGH = 20
@@ -77,17 +64,12 @@ class SubgroupFairness(Section):
         found = fairness(comparable(results), results.choices, self.keys, self.least_patients)
         if found:
             yield Text(_TEXTS["note"])
-            yield table("subgroup_sizes", _SIZES, list(_sizes(found)), "Sizes of the groups")
             rows = [[f.task, f.key, g.name, f.run, *_group(g)] for f in found for g in f.groups]
-            yield table("subgroups", _SCORES, rows, "Scores of the groups")
-            yield table("subgroup_tests", _HEADS["test"], [_test(f) for f in found], "Tests between the groups", _TESTS)
-            yield table(
-                "subgroup_gaps",
-                _HEADS["gap"],
-                [_gap(f) for f in found],
-                "Gaps between the groups",
-                _TEXTS["gaps"].format(self.least_patients),
-            )
+            tests, gaps = _TEXTS["tests"].format(f"{DRAWS:,}"), _TEXTS["gaps"].format(self.least_patients)
+            yield table("subgroup_sizes", _HEADS["sizes"], list(_sizes(found)), "Sizes of the groups")
+            yield table("subgroups", _HEADS["scores"], rows, "Scores of the groups")
+            yield table("subgroup_tests", _HEADS["test"], [*map(_test, found)], "Tests between the groups", tests)
+            yield table("subgroup_gaps", _HEADS["gap"], [*map(_gap, found)], "Gaps between the groups", gaps)
             for task, key in dict.fromkeys((f.task, f.key) for f in found):
                 yield _forest(task, key, [f for f in found if (f.task, f.key) == (task, key)])
 

@@ -27,9 +27,7 @@ from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.ranking import rank
 from lmod_train.scoring.seeds import mean_over_runs
 
-_TEXTS = texts(__file__)
-_HEADS = heads(__file__)
-
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 NO_FLAG = "none flagged"
 """Threshold if no validation record may be flagged."""

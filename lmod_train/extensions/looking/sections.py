@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.core.removal import ALL
-from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Estimate, Heads, N, table
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Estimate, Heads, N, table
 from lmod_train.extensions.looking.results import COLUMNS, Look, draw_strip, looks_of, one_eye
 from lmod_train.extensions.looking.scores import SMALL, Effect, Finding, Judged, asked_of, enough
 from lmod_train.extensions.looking.task import Grounding
-from lmod_train.report.contents import Figure, Part, Remark, Text, texts
+from lmod_train.report.contents import Figure, Part, Remark, Text, heads, noted, texts
 from lmod_train.report.figures.qualitative import MODELS
 from lmod_train.report.probes import Probed, probed
 from lmod_train.report.results import Results
@@ -24,24 +24,12 @@ from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
 
-_TEXTS = texts(__file__)
-
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 LEAK = 0.1
 """Accuracy above chance that the interval of the classifier of filled crops must exclude."""
 
-RULES = f"""\
-Does not look: the upper end of the change under other_answer is below {100 * SMALL:.0f} points. Looks at
-the evidence: the lower end of the specific effect is above 0. Looks, not at the evidence: the lower end of the change
-under other_answer is above 0, and the upper end of the specific effect is below {100 * SMALL:.0f} points. Each must
-hold for every fill, and is Holm-adjusted over tasks: about one in 40 rows of mere guesses looks at the evidence by
-luck."""
-
-_STEPS = {
-    "does not look": "do not use these answers; find where the image is lost",
-    "looks, not at the evidence": "the answer may be read elsewhere: see the images below, and the command blind",
-    "looks at the evidence": "read the grounded share: how many right answers need the evidence",
-}
+RULES = _TEXTS["rules"].format(f"{100 * SMALL:.0f}")
 
 
 class Looking(Section):
@@ -70,7 +58,6 @@ def _evidence(results: Results) -> dict[str, str]:
 
 
 def _verdicts(found: Mapping[str, Sequence[Judged]], evidence: Mapping[str, str]) -> Iterator[Part]:
-    heads: Heads = ["task", "true answer", "model", N, "verdict", "why, and the next step"]
     rows: list[list[Cell]] = [
         [_task(one.finding), one.finding.truth, name, one.finding.n, one.verdict, _next(one)]
         for name, several in found.items()
@@ -79,7 +66,7 @@ def _verdicts(found: Mapping[str, Sequence[Judged]], evidence: Mapping[str, str]
     yield Text(_TEXTS["note"])
     told = [f"{name.removesuffix(GROUNDING)}: {own or 'none'}" for name, own in sorted(evidence.items())]
     note = [RULES, *([f"What was removed as the evidence: {'; '.join(told)}."] if told else [])]
-    yield table("looking", heads, rows, "Verdicts", " ".join(" ".join(note).split()))
+    yield table("looking", _HEADS["verdicts"], rows, "Verdicts", " ".join(" ".join(note).split()))
 
 
 def _task(found: Finding) -> str:
@@ -91,7 +78,7 @@ def _next(one: Judged) -> str:
     if one.verdict == "looks at the evidence" and not any(share.n for share in one.finding.grounded.values()):
         return "no answer is right: the evidence is read wrongly, or the answers are exchanged"
     if one.verdict != "cannot be told":
-        return _STEPS[one.verdict]
+        return _TEXTS[one.verdict]
     if one.widest is None or one.detectable is None:
         return one.why
     n, needed = one.widest.n, enough(one.widest, one.detectable)
@@ -134,13 +121,8 @@ def _tables(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
             effects.append([*lead, fill, *_cells(effect), *map(_estimate, shares)])
         if not one.specific:
             effects.append([*lead, "", None, None, None, None, *map(_estimate, (one.follow, one.stay))])
-    heads: Heads = ["task", "true answer", "model"]
-    numbers: Heads = [N, Column("change", "signed"), Column("95 % interval", "signed_interval")]
-    estimates: Heads = [Column(head, "estimate") for head in ("grounded", "follow", "stay")]
-    specific: Heads = [N, Column("specific effect", "signed"), Column("95 % interval", "signed_interval")]
-    margin = Column("change of the margin", "signed")
-    yield table("looking_changes", [*heads, "shown", *numbers, margin], changes, "Changes of the answer")
-    yield table("looking_effects", [*heads, "fill", *specific, *estimates], effects, "Does the evidence count?")
+    yield table("looking_changes", _HEADS["changes"], changes, "Changes of the answer")
+    yield table("looking_effects", _HEADS["effects"], effects, "Does the evidence count?")
 
 
 def _cells(effect: Effect) -> list[Cell]:
@@ -190,23 +172,14 @@ class WithoutImage(Section):
         words = {(r.task, r.split): r for r in results.shortcuts if r.shortcut == "words" and r.metric == "accuracy"}
         if rows:
             blind = [[task, split, row.n, row.value, (row.low, row.high)] for (task, split), row in words.items()]
-            yield Text(_TEXTS["note_blind"])
-            yield table("without_image", heads_of(), rows)
-            if stages:
-                yield table("without_image_stages", heads_of("stage"), stages, "Chains, stage by stage")
-            if blind:
-                heads: Heads = ["task", "split", N, Column("accuracy", "number"), INTERVAL]
-                yield table("words_alone", heads, blind, "A classifier that reads the question alone")
+            heads = _HEADS["blind"]
+            yield from noted(
+                _TEXTS["note_blind"],
+                table("without_image", heads, rows),
+                table("without_image_stages", [*heads[:2], "stage", *heads[2:]], stages, "Chains, stage by stage"),
+                table("words_alone", _HEADS["words"], blind, "A classifier that reads the question alone"),
+            )
         yield from _training(results)
-
-
-def heads_of(*stage: str) -> Heads:
-    """Return the heads of a table with these columns behind the model."""
-    return [
-        "task", "model", *stage, "shown instead", N, Column("with image", "number"), Column("without", "number"),
-        Column("difference", "signed"), Column("95 % interval", "signed_interval"), Column("abstained", "percent"),
-        Column("chance", "number"),
-    ]  # fmt: skip
 
 
 def _row(found: Probed, name: str, stage: str = "") -> list[Cell]:
@@ -243,12 +216,8 @@ def _training(results: Results) -> Iterator[Part]:
         for probe in read_probes(run.path)[-1:]:
             signs = [probe.get(sign) for sign in ("right", "right_shuffled", "lost_without_picture")]
             rows.append([name, probe.get("step"), probe.get("n"), *signs])
-    if rows:
-        accuracies = (Column("own image", "number"), Column("exchanged", "number"), Column("lost", "signed"))
-        yield Text(_TEXTS["training"])
-        yield table(
-            "exchanged_images", ["model", Column("step", "count"), N, *accuracies], rows, "Exchanged images in training"
-        )
+    title = "Exchanged images in training"
+    yield from noted(_TEXTS["training"], table("exchanged_images", _HEADS["training"], rows, title))
 
 
 # Scores of shortcut classifiers, beside which the scores of models are read.
@@ -262,6 +231,4 @@ class Shortcuts(Section):
         """Yield the table of the classifiers for the tasks and splits of the runs; nothing if there are none."""
         rows = [[r.task, r.shortcut, r.split, r.metric, r.n, r.value, (r.low, r.high)] for r in results.shortcuts]
         columns: Heads = ["task", "shortcut", "split", "metric", N, SCORE, INTERVAL]
-        if rows:
-            yield Text(_TEXTS["note_shortcuts"])
-            yield table("shortcuts", columns, rows)
+        yield from noted(_TEXTS["note_shortcuts"], table("shortcuts", columns, rows))

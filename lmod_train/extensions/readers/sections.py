@@ -14,7 +14,7 @@ from lmod_train.core.tables import INTERVAL, SCORE, Cell, N, score_cells, table
 from lmod_train.core.types import Score, Unparsed
 from lmod_train.extensions.readers.scores import against_readers, mean_reader
 from lmod_train.report.comparisons import by_question
-from lmod_train.report.contents import Part, Remark, Text, heads, texts
+from lmod_train.report.contents import Part, Remark, Text, heads, noted, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores
@@ -22,9 +22,7 @@ from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 
-_TEXTS = texts(__file__)
-_HEADS = heads(__file__)
-
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 ALL = "all readers"
 
@@ -73,12 +71,12 @@ class Readers(Section):
         yield from (Remark(text) for panel in panels for text in _left_out(panel, results.items))
         yield table("readers", ["task", "reader", N, SCORE, INTERVAL], [row for p in panels for row in _scores(p)])
         models = {name: items for name, items in results.items.items() if name not in people}
-        if against := [row for p in panels for row in _against(p, models)]:
-            yield Text(_TEXTS["against"])
-            yield table("readers_models", _HEADS["models"], against, "Models against the mean reader")
-        if agreed := [row for p in panels if len(p.items) > 1 for row in _agreement(p)]:
-            yield Text(_TEXTS["agreed"])
-            yield table("readers_agreement", _HEADS["agreement"], agreed, "Agreement of readers")
+        against = [row for p in panels for row in _against(p, models)]
+        agreed = [row for p in panels if len(p.items) > 1 for row in _agreement(p)]
+        title = "Models against the mean reader"
+        yield from noted(_TEXTS["against"], table("readers_models", _HEADS["models"], against, title))
+        title = "Agreement of readers"
+        yield from noted(_TEXTS["agreed"], table("readers_agreement", _HEADS["agreement"], agreed, title))
 
 
 def panels_of(items: Mapping[str, Mapping[str, Sequence[Item]]], people: Sequence[str]) -> Iterator[Panel]:
