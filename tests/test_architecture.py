@@ -85,6 +85,21 @@ LOADED_LATE = {
     "lmod_train.extensions.dissection.probes": "the callback of `dissect`",
     "lmod_train.extensions.dissection.reading": "imported by `dissect` when the states are there",
     "lmod_train.extensions.audit.image_processor": "of a checkpoint, imported by `audit` for one",
+    **{
+        f"lmod_train.extensions.weights.{name}": "tensors; imported when a command of the extension does"
+        for name in (
+            "convert",
+            "tokenizer",
+            "layout",
+            "clip",
+            "internvl",
+            "llava",
+            "llava_next",
+            "text",
+            "merging",
+            "server_names",
+        )
+    },
     "lmod_train.extensions.collapse.experiment": "trainings, imported by `collapse-lab` when it is called",
     "lmod_train.extensions.collapse.results": "their table, imported after them",
 }
@@ -96,7 +111,6 @@ TESTED_ELSEWHERE = {
     "__main__.py": "two lines; every test of tests/cli starts it",
     "data/formats/": "loaded by name; tests/data/formats writes and reads each",
     "models/chat/family/": "loaded by name; tests/models/chat holds the facts of each against its network",
-    "models/chat/layouts/": "loaded by name; tests/models/chat/conversion compares logits with an original of each",
     "report/published.py": "what sections ask an extension for; tests/extensions/papers fills it",
 }
 """File or folder that no test of its folder imports, and what tests it."""
@@ -339,10 +353,10 @@ WRITE_ELSEWHERE = {
     "models/strategies/saved.py": "the incomplete checkpoint that `keeping` removes before and renames after",
     "models/strategies/sharding_deepspeed.py": "the same",
     "models/chat/dialect.py": "a temporary folder of the system",
-    "models/modules/merging.py": "parts of the new folder that `merge` begins",
-    "models/chat/conversion/convert.py": "parts of the new folder that `convert` begins",
+    "extensions/weights/merging.py": "parts of the new folder that `merge` begins",
+    "extensions/weights/convert.py": "parts of the new folder that `convert` begins",
     "models/chat/delta.py": "parts of the new folder that is begun there",
-    "models/chat/server_names.py": "the new folder of `merge`",
+    "extensions/weights/server_names.py": "the new folder of `merge`",
     "models/chat/base_files.py": "the new folder of `merge`",
     "data/formats/": "parts of the new folder that `ExportFolder` or a reading sheet begins",
 }

@@ -31,9 +31,6 @@ MAIN = Extension(
         "export": "lmod_train.cli.formats:export",
         "import": "lmod_train.cli.formats:import_",
         "rescore": "lmod_train.cli.report:rescore",
-        "weights convert": "lmod_train.cli.weights:convert",
-        "weights merge": "lmod_train.cli.weights:merge",
-        "weights apply-delta": "lmod_train.cli.weights:apply_delta",
     },
 )
 """Commands of the main path that are not Lightning's."""
@@ -49,8 +46,8 @@ def commands(of: Sequence[Extension] | None = None) -> dict[str, str]:
         of: Extensions; None for all.
 
     Example:
-        >>> commands()["weights merge"]
-        'lmod_train.cli.weights:merge'
+        >>> commands()["curate"]
+        'lmod_train.cli.curation:curate'
     """
     found, owners = dict(MAIN.commands), dict.fromkeys((*LIGHTNING, *MAIN.commands), "the main path")
     for one in extensions() if of is None else of:
@@ -81,12 +78,7 @@ def asks(command: str) -> bool:
 
 
 def groups() -> dict[str, dict[str, str]]:
-    """Return each group of commands -> the name in the group -> ``module:function``.
-
-    Example:
-        >>> list(groups()["weights"])
-        ['convert', 'merge', 'apply-delta']
-    """
+    """Return each group of commands, such as ``weights`` -> the name in the group -> ``module:function``."""
     found: dict[str, dict[str, str]] = {}
     for name, path in commands().items():
         group, _, rest = name.partition(" ")
@@ -131,8 +123,8 @@ def whole_name(arguments: Sequence[str]) -> list[str]:
     """Return the arguments with the whole name of the command as the first one.
 
     Example:
-        >>> whole_name(["weights", "merge", "--out", "M"]), whole_name(["list", "tasks"])
-        (['weights merge', '--out', 'M'], ['list', 'tasks'])
+        >>> whole_name(["list", "tasks"])
+        ['list', 'tasks']
     """
     whole = " ".join(arguments[:2])
     return [whole, *arguments[2:]] if whole in commands() else list(arguments)

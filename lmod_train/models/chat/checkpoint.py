@@ -19,10 +19,9 @@ from lmod_train.core.artifacts.model_facts import download
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
 from lmod_train.core.weight_values import known_by
 from lmod_train.models.chat import timm_tower
-from lmod_train.models.chat.checkpoint_files import check_loaded, check_settings, check_weights, short
+from lmod_train.models.chat.checkpoint_files import check_loaded, check_settings, check_weights, layout_name, short
 from lmod_train.models.chat.family import MODEL_TYPES, is_known
 from lmod_train.models.chat.family.base import Family
-from lmod_train.models.chat.layouts import layout_name
 
 Attention = Literal["eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3"]
 

@@ -181,3 +181,21 @@ def short(error: Exception) -> str:
     """Return type and text of an error, at most 160 characters of it."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:160]}{'...' if len(text) > 160 else ''}"
+
+
+def layout_name(values: Mapping[str, Any]) -> str | None:
+    """Return the layout of a checkpoint of others' code: ``llava``, ``llava_next`` or ``internvl``; None for any other.
+
+    Args:
+        values: The content of a ``config.json``.
+
+    Example:
+        >>> layout_name({"model_type": "llava", "mm_vision_tower": "openai/clip-vit-large-patch14"})
+        'llava'
+        >>> layout_name({"model_type": "llava", "text_config": {}})
+    """
+    if values.get("model_type") == "internvl_chat":
+        return "internvl"
+    if "mm_vision_tower" not in values or "text_config" in values:
+        return None
+    return "llava_next" if values.get("image_aspect_ratio") == "anyres" else "llava"

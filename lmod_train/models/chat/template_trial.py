@@ -56,8 +56,8 @@ def rendered(source: str, turns: Sequence[Mapping[str, Any]], variables: Mapping
 def _render(source: str, turns: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> str:
     from transformers.utils.chat_template_utils import render_jinja_template
 
-    texts, _ = render_jinja_template([turns], chat_template=source, **variables)
-    return str(texts[0])
+    made = render_jinja_template([[dict(turn) for turn in turns]], chat_template=source, **variables)
+    return str(made[0][0])
 
 
 @lru_cache(maxsize=16)

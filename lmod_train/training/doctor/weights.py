@@ -17,6 +17,7 @@ from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Record, Unparsed
 from lmod_train.models.chat.batch import ChatBatch
 from lmod_train.models.chat.checkpoint import find
+from lmod_train.models.chat.checkpoint_files import layout_name
 from lmod_train.models.chat.delta import (
     SENTENCES,
     DeltaSigns,
@@ -27,7 +28,6 @@ from lmod_train.models.chat.delta import (
 )
 from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.family import family_of
-from lmod_train.models.chat.layouts import layout_name
 from lmod_train.tasks.base import Task
 from lmod_train.training.callbacks.tripwires import with_images_of
 from lmod_train.training.doctor.check_result import CheckResult, Level, problem

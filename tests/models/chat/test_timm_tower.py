@@ -11,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
+from lmod_train.extensions.weights.merging import merge
 from lmod_train.models.chat import checkpoint
 from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.chat.dialect import Dialect
@@ -19,7 +20,6 @@ from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.chat.timm_tower import READ_BY, TimmTokens, TimmTokensConfig, check, shape_of
 from lmod_train.models.chat.tower_features import TowerFeatures
 from lmod_train.models.modules.conversation import VisionLanguageModel
-from lmod_train.models.modules.merging import merge
 from tests import forks
 from tests.behind_timm import ARCHITECTURE, SIDE, TOKENS, WIDTH, network, write_behind
 from tests.models.chat.reference import generated, loss_of_transformers

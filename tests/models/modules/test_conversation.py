@@ -15,6 +15,7 @@ from safetensors.torch import load_file
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
 from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.extensions.weights.merging import merge
 from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.chat.base_files import processor_files
 from lmod_train.models.chat.checkpoint import load
@@ -25,7 +26,6 @@ from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
 from lmod_train.models.chat.templates import template_of
 from lmod_train.models.modules.conversation import VisionLanguageModel
-from lmod_train.models.modules.merging import merge
 from lmod_train.models.modules.optimisation import Optimisation
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.models.chat import written_once

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from lmod_train.core.errors import BadArgument, LmodError, WeightsMismatch
+from lmod_train.extensions.weights.merging import merge
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.modules.merging import merge
 from lmod_train.models.strategies import sharding, sharding_deepspeed
 from lmod_train.models.strategies.saved import by_number, read
 from lmod_train.models.strategies.sharding import Sharded, load_whole, shape_of, whole_tensors

@@ -9,8 +9,8 @@ import pytest
 import torch
 import torch.distributed.checkpoint as shares
 
-from lmod_train.cli.weights import merge
 from lmod_train.core.errors import LmodError
+from lmod_train.extensions.weights.commands import merge
 from lmod_train.models.strategies.saved import AnyCheckpoint, read, to_continue
 from lmod_train.models.strategies.vetting import UntrustedCheckpoint, storage, vet
 

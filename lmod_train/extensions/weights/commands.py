@@ -38,7 +38,7 @@ def convert(folder: Path, *, out: Path, tower: Path | None = None, template: str
         template: Chat template: vicuna_v1, mistral_instruct, llava_v0, llava_llama_2, chatml_direct, internlm2-chat or
             internvl2_5; default: the template of the published weights.
     """
-    from lmod_train.models.chat.conversion import convert as conversion
+    from lmod_train.extensions.weights import convert as conversion
 
     done = conversion.convert(folder, out, tower, template or None)
     print(f"found {done.title}: {done.tensors} tensors written, {done.dropped} of the source left out")
@@ -67,7 +67,7 @@ def merge(
         trust: The checkpoint folder again, to load pickles in it that are refused otherwise. They can run any code,
             so only trust a checkpoint whose author you know.
     """
-    from lmod_train.models.modules import merging
+    from lmod_train.extensions.weights import merging
 
     if family:
         _import_family(family)

@@ -19,11 +19,13 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast, Qwen2Tokenizer
 
 from lmod_train.core.errors import NotConvertible
-from lmod_train.models.chat.layouts.base import Layout, Words
+from lmod_train.extensions.weights.layout import Layout, Words
 
 SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
+
 PLAIN = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 """Special tokens of LLaMA's vocabulary, which early checkpoints do not state."""
+
 TURN_ENDS = ("<|im_end|>", "<|end|>")
 """Tokens that end a turn, if the vocabulary has them."""
 
@@ -127,6 +129,7 @@ def _json(folder: Path, name: str) -> dict[str, Any]:
 
 
 BPE_MODEL = 2
+
 SPACE = "\u2581"
 """Character that SentencePiece uses for a space."""
 

@@ -9,6 +9,7 @@ from transformers import AutoConfig
 
 ROTARY = {"rope_theta", "rope_scaling"}
 """Settings that every version of transformers reads; the present one writes them under another name."""
+
 DESCRIPTIVE = {
     "_name_or_path", "architectures", "dtype", "id2label", "label2id", "model_type", "transformers_version",
     "use_cache",

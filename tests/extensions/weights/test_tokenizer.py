@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from lmod_train.core.errors import NotConvertible
-from lmod_train.models.chat.conversion.words import read_vocabulary, words_of
-from lmod_train.models.chat.layouts.internvl import InternVL
+from lmod_train.extensions.weights.internvl import InternVL
+from lmod_train.extensions.weights.tokenizer import read_vocabulary, words_of
 from tests import published
 
 TEXTS = (

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from lmod_train.core.errors import BadArgument, LmodError
-from lmod_train.models.chat.conversion.convert import convert
+from lmod_train.extensions.weights.convert import convert
 from tests import published
 from tests.tiny import base
 
@@ -193,7 +193,7 @@ def test_a_full_disk_leaves_nothing_half_written(med, tmp_path, monkeypatch):
     def full(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lmod_train.models.chat.conversion.convert.save_file", full)
+    monkeypatch.setattr("lmod_train.extensions.weights.convert.save_file", full)
     before = sorted(p.name for p in tmp_path.iterdir())
     with pytest.raises(OSError, match="No space left"):
         convert(med, tmp_path / "out")

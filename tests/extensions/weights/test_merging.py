@@ -4,12 +4,12 @@ import pytest
 import torch
 from transformers import GenerationConfig
 
+from lmod_train.extensions.weights.merging import merge
 from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.chat.checkpoint import load
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.generation import Decoding, end_tokens, respond
 from lmod_train.models.modules.conversation import VisionLanguageModel
-from lmod_train.models.modules.merging import merge
 from tests.families import MODEL_TYPES
 from tests.models.chat.written_once import write_tiny
 from tests.tiny import record, write_curated

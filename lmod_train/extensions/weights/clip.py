@@ -16,10 +16,13 @@ from lmod_train.models.chat.stored import Stored, stored_in
 
 INSIDE = "model.vision_tower.vision_tower.vision_model."
 """Prefix of the names of a tower's tensors inside a checkpoint of the original code."""
+
 OF_TEXT = r"text_model\..*|visual_projection\..*|text_projection\..*|logit_scale"
 """Regular expression of the tensors of CLIP outside its vision tower."""
+
 OPENAI = (r"openai/clip-vit-.*", r"Lin-Chen/ShareGPT4V.*vit-large336.*")
 """Names of towers with OpenAI's activation and 64 dimensions per head: OpenAI's, and one tuned from it."""
+
 HEAD_WIDTH = 64
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from transformers import LlavaNextConfig, LlavaNextImageProcessor, LlavaNextProcessor
 
-from lmod_train.models.chat.layouts.base import Rule
-from lmod_train.models.chat.layouts.llava import TWO_LAYERS, Llava
+from lmod_train.extensions.weights.layout import Rule
+from lmod_train.extensions.weights.llava import TWO_LAYERS, Llava
 
 MERGE = "spatial_unpad"
 

@@ -13,12 +13,12 @@ from torch import Tensor
 from lmod_train import __version__
 from lmod_train.core.errors import ArtifactError, WeightsMismatch
 from lmod_train.core.lock import new_folder, refuse_filled
+from lmod_train.extensions.weights.server_names import Names, refuse_unread, rename_for_servers
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
 from lmod_train.models.chat.checkpoint import find, load
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.generation import end_tokens
-from lmod_train.models.chat.server_names import Names, refuse_unread, rename_for_servers
 from lmod_train.models.chat.timm_tower import READ_BY, tower_config
 from lmod_train.models.modules.base import counted
 from lmod_train.models.strategies.saved import read
@@ -39,7 +39,7 @@ def merge(
         ckpt: A checkpoint of `VisionLanguageModel`, a file or the folder of any strategy.
         out: Folder to write, new or empty.
         base: Folder of the base; None for the one that the checkpoint names.
-        names: Naming of the tensors, see `lmod_train.models.chat.server_names`; transformers loads both.
+        names: Naming of the tensors, see `lmod_train.extensions.weights.server_names`; transformers loads both.
         trusted: Checkpoint folders whose pickles may run code, see `lmod_train.models.strategies.vetting`.
 
     Returns:

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from lmod_train.core.errors import NotConvertible
 from lmod_train.core.files import sha256_of
+from lmod_train.extensions.weights.convert import convert
 from lmod_train.models.chat.checkpoint import find, load
-from lmod_train.models.chat.conversion.convert import convert
 from lmod_train.models.chat.delta import apply_delta, make_delta
 from lmod_train.models.chat.dialect import Dialect
 from tests import originals, published

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,26 @@ from lmod_train import __version__
 from lmod_train.core.errors import NotConvertible, WeightsNotFound
 from lmod_train.core.files import remembered_sha256, sha256_of
 from lmod_train.core.lock import new_folder, refuse_filled
+from lmod_train.extensions.weights import internvl, llava, llava_next
+from lmod_train.extensions.weights.layout import EMBEDDING, HEAD, Layout, Rule, Words
+from lmod_train.extensions.weights.tokenizer import words_of
 from lmod_train.models.chat.base_files import PROCESSOR, licence_of
-from lmod_train.models.chat.conversion.words import words_of
+from lmod_train.models.chat.checkpoint_files import layout_name
 from lmod_train.models.chat.delta import LEAST_GAIN, mean_gain
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.layouts import layout_name
-from lmod_train.models.chat.layouts.base import EMBEDDING, HEAD, Layout, Rule, Words
 from lmod_train.models.chat.stored import TYPES, Stored, missing_shards, weight_files
 from lmod_train.models.chat.templates import template_of
 
 SHARD = 4 * 2**30
 """Maximum size of a file in bytes; a larger single tensor gets a file of its own."""
+
+
+LAYOUTS: Mapping[str, type[Layout]] = {
+    "internvl": internvl.LAYOUT,
+    "llava": llava.LAYOUT,
+    "llava_next": llava_next.LAYOUT,
+}
+"""Name of a layout (`layout_name`) -> its class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +119,7 @@ def _layout(folder: Path, tower: Path | None) -> Layout:
             f"`python -m lmod_train weights apply-delta --delta {folder} --base LLAMA --out WHOLE`, then convert WHOLE"
         )
         raise NotConvertible(folder, problem, cure)
-    known: type[Layout] = import_module(f"lmod_train.models.chat.layouts.{name}").LAYOUT
-    return known(folder, values, tower)
+    return LAYOUTS[name](folder, values, tower)
 
 
 def _values(folder: Path) -> Mapping[str, Any]:

@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors import safe_open
 
+from lmod_train.extensions.weights.server_names import rename_for_servers
 from lmod_train.models.chat.checkpoint import load
 from lmod_train.models.chat.family import family_class
-from lmod_train.models.chat.server_names import rename_for_servers
 from tests.families import MODEL_TYPES, TINY
 from tests.models.chat.written_once import write_tiny
 

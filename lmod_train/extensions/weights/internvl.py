@@ -17,14 +17,16 @@ from transformers import (
 )
 
 from lmod_train.core.errors import NotConvertible
-from lmod_train.models.chat.layouts.base import HEAD, Layout, Rule, Words
-from lmod_train.models.chat.layouts.text import text_config
+from lmod_train.extensions.weights.layout import HEAD, Layout, Rule, Words
+from lmod_train.extensions.weights.text import text_config
 from lmod_train.models.chat.stored import Stored, stored_in
 
 TEXT = {"InternLM2ForCausalLM": "llama", "LlamaForCausalLM": "llama", "Qwen2ForCausalLM": "qwen2"}
 """Equivalent language model of transformers for each architecture."""
+
 TEMPLATES = {"internlm2-chat": "internlm2-chat", "Hermes-2": "internlm2-chat", "internvl2_5": "internvl2_5"}
 """Chat template for each name in config.json; the first two names mean the same template."""
+
 RENAMED_VISION = {
     "attention_dropout": "attention_dropout",
     "dropout": "hidden_dropout_prob",
@@ -41,13 +43,19 @@ RENAMED_VISION = {
     "qk_normalization": "use_qk_norm",
     "qkv_bias": "attention_bias",
 }
+
 VISION_DEFAULTS = {"qkv_bias": False, "qk_normalization": True, "norm_type": "rms_norm", "layer_norm_eps": 1e-6}
 """Defaults of the original code."""
+
 NORM_EPSILON = 1e-6
 """Fixed in transformers' norms of queries and keys."""
+
 STATISTICS: dict[str, Any] = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+
 LAYER, LANGUAGE = r"vision_model\.encoder\.layers\.(\d+)\.", r"language_model\.model\.layers\.(\d+)\."
+
 VISION = r"vision_tower.encoder.layer.\1."
+
 DECODER = r"language_model.model.layers.\1."
 
 

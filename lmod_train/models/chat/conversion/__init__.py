@@ -1,1 +1,0 @@
-"""Convert a checkpoint from a published layout to that of transformers: tensors, tokenizer, processor, model card."""
