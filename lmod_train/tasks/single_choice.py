@@ -20,11 +20,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "text": "Answer with the text of one option.",
         "form": "Reply in this format: ",
     },
-    "zh": {
-        "letter": "请用一个选项的字母回答。",
-        "text": "请用一个选项的文字回答。",
-        "form": "请按此格式回答：",
-    },
+    "zh": {"letter": "请用一个选项的字母回答。", "text": "请用一个选项的文字回答。", "form": "请按此格式回答："},
 }
 """Language -> what follows the options; ours. The form itself is the same in both, as one parser reads it."""
 

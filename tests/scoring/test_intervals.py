@@ -13,14 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
-from lmod_train.scoring.intervals import (
-    Measure,
-    compute_scores,
-    items_in,
-    mean_measure,
-    pseudovalues,
-    ratio,
-)
+from lmod_train.scoring.intervals import Measure, compute_scores, items_in, mean_measure, pseudovalues, ratio
 from lmod_train.scoring.variance import variance_of
 from tests.scoring.make import by_metric, item
 

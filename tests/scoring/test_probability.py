@@ -97,13 +97,10 @@ def test_an_unparsed_reply_with_likelihoods_still_ranks():
 @tabled(
     "likelihoods",
     [
-        {},
-        {"yes": -1.0},
-        {"yes": math.nan, "no": -1.0},
-        {"yes": math.inf, "no": -1.0},
+        {}, {"yes": -1.0}, {"yes": math.nan, "no": -1.0}, {"yes": math.inf, "no": -1.0},
         dict.fromkeys(("yes", "no"), -math.inf),
     ],
-)
+)  # fmt: skip
 def test_unusable_likelihoods_are_excluded(likelihoods):
     rows, p = probabilities_of([item(1, "yes", "yes", likelihoods=likelihoods)], ("yes", "no"))
     assert len(rows) == len(p) == 0 and p.shape == (0, 2)

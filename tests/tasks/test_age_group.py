@@ -43,22 +43,6 @@ class TestContractMerged(TestContract):
     task = AgeGroup(scored_as="merged")
 
 
-def test_the_words_are_the_papers() -> None:
-    (question,) = AgeGroup().ask(SAMPLE)
-    assert question.messages[0].parts[1].text == (  # LMOD+, Patient Demographic Attribute Prediction
-        "This is an ophthalmology fundus image. Based on the image, please tell me the patient's age group. Then, give "
-        "me explanations. The age groups are: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; Group 5: "
-        "50–59; Group 6: 60–69; Group 7: 70–79; Group 8: 80+. Follow the format: Age Group: <GROUP_LABEL>; "
-        "Explanations: <EXPLANATIONS>."
-    )
-    assert (question.answer, question.stratum) == ("Age Group: 30–39", "30–39")
-    (question,) = AgeGroup(wording="lmod_v1").ask(replace(SAMPLE, modality="SLO"))
-    assert question.messages[0].parts[1].text == (  # LMOD v1, section 3.1.2, its <IMAGE TYPE> filled in
-        "This is an ophthalmology SLO image. Based on the image, please tell me the sex/age group of the patient. "
-        "Follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>."
-    )
-
-
 def test_merged_scores_as_the_paper_consolidates_and_what_is_ours() -> None:
     said = stored(__file__, "age_group.merged_scores_as_the_paper_consolidates_and_what_is_ours")
     samples = [aged(age, key) for key, (age, *_) in said.items()]
@@ -132,10 +116,6 @@ def test_merged_likelihoods_are_ranked_among_the_broader_groups() -> None:
     truths = [0, 1, 1, 2, 2, 3, 3, 3]
     area = roc_auc_score(truths, broader, multi_class="ovr", average="macro")
     assert {s.metric: s.value for s in scores if s.subset == "all"}["auroc_macro"] == pytest.approx(area)
-
-
-def test_only_the_named_sources_are_asked_about() -> None:
-    assert list(AgeGroup(sources=["oimhs"]).ask(SAMPLE)) == []
 
 
 def test_a_way_to_score_that_is_unknown_is_named() -> None:

@@ -35,20 +35,6 @@ class TestContract(TaskContract):
     not_asked_of = (replace(SAMPLE, regions=()), replace(SAMPLE, regions=(Region("optic disc", BOX),)))
 
 
-def test_the_surgical_prompt_is_the_printed_one() -> None:
-    # LMOD+, Data Curation Pipeline, representative prompt, word for word.
-    (question,) = Anatomy().ask(replace(SAMPLE, modality="SS", regions=(Region("pupil", BOX, 1),)))
-    assert question.messages[0].parts[1].text == (
-        "This is an ophthalmology image of type Cataract surgery RGB images. Please identify and "
-        "describe the type of each "
-        "labeled bounding box in this image. Options can be Capsulorhexis Cystotome, Capsulorhexis "
-        "Forceps, Cornea, Gauge, "
-        "Incision Knife, Irrigation-Aspiration, Katena Forceps, Lens, Lens Injector, "
-        "Phacoemulsification Tip, Pupil, Slit "
-        "Knife, Spatula, cornea1. Please just follow the format: Region ID: xxx; Type: xxx."
-    )
-
-
 class TestContractOfTheFirstVersion(TestContract):
     task = Anatomy(wording="lmod_v1")
 
@@ -104,10 +90,6 @@ def test_lesions_are_options_all_four_or_none() -> None:
     assert Anatomy({"CFP": ["optic disc", "optic cup"]}).choices == ("optic disc", "optic cup")
     (question,) = Anatomy({"CFP": ["fovea"]}, lesions=["SE", "HE"]).ask(exudates)
     assert (question.choices, question.answer) == (("fovea", "SE", "HE"), "Region ID: 1; Type: SE")
-
-
-def test_only_the_named_sources_are_asked_about() -> None:
-    assert list(Anatomy(sources=["origa"]).ask(SAMPLE)) == []
 
 
 def test_question_of_a_fundus_photograph() -> None:

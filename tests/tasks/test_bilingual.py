@@ -96,10 +96,7 @@ def test_one_language_or_both():
         OpenQuestion("cn")
 
 
-@tabled(
-    ("language", "reply", "answer"),
-    stored(__file__, "bilingual.statements_are_judged_by_the_reply"),
-)
+@tabled(("language", "reply", "answer"), stored(__file__, "bilingual.statements_are_judged_by_the_reply"))
 def test_statements_are_judged_by_the_reply(language, reply, answer):
     task, one = BinaryQuestion(), sample(statement(language, {"zh": "对", "en": "True"}[language]))
     (question,) = task.ask(one)

@@ -29,17 +29,6 @@ class TestContract(TaskContract):
         return sample.labels, question.variant
 
 
-def test_the_words_are_the_papers() -> None:
-    (question,) = Conditions(["age-related macular degeneration"]).ask(SAMPLE)
-    assert question.messages[0].parts[1].text == (  # LMOD+, Ophthalmologic Disease Diagnosis, binary
-        "This is an ophthalmology fundus image. Based on the image, please tell me if this patient has Age-Related "
-        "Macular Degeneration (AMD)? Then, give me explanations. Follow the format: AMD <TRUE/FALSE>; Explanations: "
-        "<EXPLANATIONS>."
-    )
-    assert (question.answer, question.stratum) == ("AMD TRUE", "TRUE")
-    assert question.variant == "age_related_macular_degeneration"
-
-
 def test_one_question_for_each_condition_that_is_labelled() -> None:
     some = replace(SAMPLE, labels={"drusen": "no", "scar": "yes", "diagnosis": "drusen"})
     assert [(q.variant, q.answer) for q in Conditions().ask(some)] == [

@@ -12,10 +12,7 @@ from lmod_train.tasks.sex import Sex
 from tests.tabled import stored, tabled
 
 
-@tabled(
-    ("age", "label"),
-    stored(__file__, "demographics.edges"),
-)
+@tabled(("age", "label"), stored(__file__, "demographics.edges"))
 def test_edges(age: float, label: str) -> None:
     assert label_of_age(age) == label
 

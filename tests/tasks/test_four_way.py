@@ -22,21 +22,6 @@ class TestContract(TaskContract):
     )
 
 
-def test_the_words_are_the_papers() -> None:
-    (question,) = FourWay().ask(SAMPLE)
-    assert question.messages[0].parts[1].text == (
-        "This is a colorful fundus image. Based on the image, please tell me the disease among "
-        "cataract, diabetic retinopathy, "
-        "glaucoma, normal. Then, give me explanations. Follow the format: DISEASE: <disease_name>; Explanations: "
-        "<EXPLANATIONS>."
-    )
-    assert (question.answer, question.stratum) == ("DISEASE: glaucoma", "glaucoma")
-
-
-def test_only_the_named_sources_are_asked_about() -> None:
-    assert list(FourWay(sources=["refuge"]).ask(SAMPLE)) == []
-
-
 def test_scores() -> None:
     samples = [replace(SAMPLE, key=d, labels={"diagnosis": d}) for d in FourWay.choices]
     replies = ["DISEASE: cataract", "DISEASE: DR; Explanations: x", "DISEASE: normal", "DISEASE: normal"]

@@ -21,26 +21,6 @@ class TestContract(TaskContract):
     not_asked_of = (replace(SAMPLE, labels={}), replace(SAMPLE, labels={"diagnosis": "glaucoma"}))
 
 
-def test_the_words_are_the_papers() -> None:
-    (question,) = Glaucoma().ask(SAMPLE)
-    assert question.messages[0].parts[1].text == (
-        "This is an ophthalmology fundus image. Based on the image, please tell me whether this image "
-        "contains glaucoma, then "
-        "give justifications. Follow the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>."
-    )
-    assert (question.answer, question.stratum, question.marked) == ("GLAUCOMA", "GLAUCOMA", False)
-
-
-def test_the_image_type_can_be_told() -> None:
-    (question,) = Glaucoma("an ophthalmology SLO image").ask(SAMPLE)
-    assert question.messages[0].parts[1].text.startswith("This is an ophthalmology SLO image. Based")
-
-
-def test_only_the_named_sources_are_asked_about() -> None:
-    task = Glaucoma(sources=["origa", "g1020"])
-    assert [len(list(task.ask(replace(SAMPLE, source=name)))) for name in ("refuge", "origa", "g1020")] == [0, 1, 1]
-
-
 def test_a_label_of_another_kind_is_named() -> None:
     with pytest.raises(BadArgument, match=r"refuge/train/a.*'suspect'"):
         list(Glaucoma().ask(replace(SAMPLE, labels={"glaucoma": "suspect"})))

@@ -31,13 +31,6 @@ class TestContract(TaskContract):
             assert image.type == "image" and not any(choice in text.text for choice in question.choices)
 
 
-def test_the_words_are_the_papers() -> None:
-    (question,) = Recognition().ask(SAMPLE)
-    assert question.messages[0].parts[1].text == "What is this image?"
-    assert (question.answer, question.stratum) == ("This is a colour fundus photograph.", "colour fundus photograph")
-    assert list(Recognition(sources=["idrid"]).ask(SAMPLE)) == []
-
-
 def test_every_kind_is_one_of_the_modalities() -> None:
     assert set(KIND_SEEN) <= {modality.name for modality in MODALITIES} and set(KIND_SEEN.values()) == set(SEEN)
 

@@ -109,16 +109,10 @@ def test_what_is_computed_once_does_not_count():
 @tabled(
     "value",
     [
-        object(),
-        lambda: 1,
-        {("a", "b"): 1},
-        float("nan"),
-        float("inf"),
-        b"bytes",
-        Path("nowhere/at/all"),
+        object(), lambda: 1, {("a", "b"): 1}, float("nan"), float("inf"), b"bytes", Path("nowhere/at/all"),
         [{"x": object()}],
     ],
-)
+)  # fmt: skip
 def test_what_json_cannot_hold_is_refused_by_name_with_a_cure(value: Any):
     with pytest.raises(BadArgument, match=r"(?s)^Told\.option.*expected.*\nNext: "):
         Told(option=value).settings()

@@ -27,36 +27,11 @@ class TestContractOfTheFirstVersion(TestContract):
     task = Sex(wording="lmod_v1")
 
 
-def test_the_words_are_the_papers() -> None:
-    (question,) = Sex().ask(SAMPLE)
-    assert question.messages[0].parts[1].text == (  # LMOD+, Patient Demographic Attribute Prediction
-        "This is an ophthalmology fundus image. Based on the image, please tell me the patient's sex. Then, give me "
-        "explanations. Follow the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>."
-    )
-    (question,) = Sex(wording="lmod_v1").ask(replace(WOMAN, modality="OCT"))
-    assert question.messages[0].parts[1].text == (  # LMOD v1, section 3.1.2, its <IMAGE TYPE> filled in
-        "This is an ophthalmology OCT image. Based on the image, please tell me the sex/age group of the patient. "
-        "Follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>."
-    )
-    assert (question.answer, question.stratum) == ("Sex/Age group: FEMALE / 50–59", "FEMALE")
-
-
-def test_only_the_named_sources_are_asked_about() -> None:
-    task = Sex(sources=["fairseg"])
-    assert [len(list(task.ask(replace(SAMPLE, source=name)))) for name in ("brset", "fairseg", "oimhs")] == [0, 1, 0]
-
-
 def test_what_cannot_be_asked_is_named() -> None:
     with pytest.raises(BadArgument, match="wording='lmod'"):
         Sex(wording="lmod")  # type: ignore[arg-type]
     with pytest.raises(BadArgument, match=r"brset/img1='MRI'.*\n.*correct the source"):
         list(Sex().ask(replace(SAMPLE, modality="MRI")))
-
-
-def test_a_combination_names_each_of_its_images() -> None:
-    (question,) = Sex().ask(replace(SAMPLE, modality="CFP+OCT"))
-    text = question.messages[0].parts[1].text
-    assert "an ophthalmology fundus image and an ophthalmology OCT image" in text
 
 
 def test_scores() -> None:

@@ -19,7 +19,7 @@ from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.staging import Staging
 from tests.contracts import TaskContract, record_from
-from tests.tabled import stored, tabled
+from tests.tabled import stored
 
 SAMPLE = Sample("oimhs", "1/0", "OCT", Path("a.png"), "p1", "open", labels={"macular_hole_stage": "3"})
 FUNDUS = replace(SAMPLE, source="brset", modality="CFP", key="img1")
@@ -47,16 +47,6 @@ class TestContractOfRetinopathy(TaskContract):
     task = Staging("icdr", wording="lmod_v1")
     asked_of = tuple(graded("icdr", level) for level in "01234")
     not_asked_of = (SAMPLE, graded("sdrg", "2"))
-
-
-@tabled(
-    ("wording", "printed"),
-    stored(__file__, "staging.the_words_are_the_papers"),
-)
-def test_the_words_are_the_papers(wording, printed) -> None:
-    (question,) = Staging(wording=wording).ask(SAMPLE)
-    assert question.messages[0].parts[1].text == printed
-    assert (question.answer, question.stratum, question.choices) == ("Stage: 3", "3", ("1", "2", "3", "4"))
 
 
 def test_every_scale_is_a_task_of_its_own_name() -> None:

@@ -60,10 +60,7 @@ def test_what_lies_in_the_folder_that_names_it_is_never_imported(evil: Path):
     assert not (evil / "mark").exists()
 
 
-@pytest.mark.parametrize(
-    ("path", "file"),
-    stored(__file__, "trust.the_file_to_look_into_is_named"),
-)
+@pytest.mark.parametrize(("path", "file"), stored(__file__, "trust.the_file_to_look_into_is_named"))
 def test_the_file_to_look_into_is_named(evil: Path, path: str, file: str):
     with pytest.raises(Untrusted) as refused:
         build(path, {})

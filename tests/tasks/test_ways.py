@@ -106,10 +106,7 @@ def test_a_way_that_no_question_has_is_an_error(option):
     assert asked([], **option) == []
 
 
-@tabled(
-    ("option", "message"),
-    stored(__file__, "ways.wrong_options_are_named"),
-)
+@tabled(("option", "message"), stored(__file__, "ways.wrong_options_are_named"))
 def test_wrong_options_are_named(option, message):
     with pytest.raises(BadArgument, match=message):
         Ways(**option)

@@ -84,22 +84,4 @@ def _all_options(case: AskedReply) -> Span | None:
 
 
 _GROUP = re.compile(r"group [0-9]")
-_JOINING = frozenset(
-    [
-        "or",
-        "and",
-        "the",
-        "a",
-        "an",
-        "options",
-        "option",
-        "answer",
-        "disease",
-        "sex",
-        "age",
-        "group",
-        "stage",
-        "diagnosis",
-        "s",
-    ]
-)
+_JOINING = frozenset(entry("rules.joining"))

@@ -106,8 +106,7 @@ _SCOPE_END = re.compile(phrases("negation.scope_ends") + r"|(?<!following)(?<!\s
 _LIST = re.compile(entry("negation.list_words"), re.IGNORECASE)
 _LINK = phrases("stance.link")
 _HEDGED_AFTER = re.compile(
-    r"[\s\"'\]):]{0,6}(?:" + phrases("hedging.hedged_after").replace(r" )(?![a-z])", r" )") + ")",
-    re.IGNORECASE,
+    r"[\s\"'\]):]{0,6}(?:" + phrases("hedging.hedged_after").replace(r" )(?![a-z])", r" )") + ")", re.IGNORECASE
 )
 _DENIED_AFTER = re.compile(_LINK + "(?:" + phrases("negation.denied_after") + ")", re.IGNORECASE)
 _ASSERTED_AFTER = re.compile(_LINK + "(?:" + phrases("assertion.asserted_after") + ")", re.IGNORECASE)

@@ -139,14 +139,11 @@ def test_age_groups_cover_every_age_once() -> None:
 @tabled(
     "names",
     [
-        ("answers.yes", "answers.no"),
-        ("verdicts.true.en", "verdicts.false.en"),
-        ("verdicts.true.zh", "verdicts.false.zh"),
-        ("other_languages.yes", "other_languages.no"),
-        [f"flips.{name}.en" for name in FLIPS],
-        [f"flips.{name}.zh" for name in FLIPS],
+        ("answers.yes", "answers.no"), ("verdicts.true.en", "verdicts.false.en"),
+        ("verdicts.true.zh", "verdicts.false.zh"), ("other_languages.yes", "other_languages.no"),
+        [f"flips.{name}.en" for name in FLIPS], [f"flips.{name}.zh" for name in FLIPS],
     ],
-)
+)  # fmt: skip
 def test_a_word_stands_in_one_table(names: Sequence[str]) -> None:
     several = [set(entry(name)) for name in names]
     assert all(several) and len(set().union(*several)) == sum(map(len, several))
@@ -246,56 +243,15 @@ def test_plain_and_variant_characters_are_disjoint() -> None:
 
 @tabled(
     ("traditional", "simplified"),
-    zip(
-        [
-            "糖尿病視網膜病變",
-            "青光眼",
-            "白內障",
-            "黃斑裂孔",
-            "無異常",
-            "診斷結果",
-            "陽性",
-            "陰性",
-            "視盤",
-            "脈絡膜",
-            "無法確定",
-            "年齡組",
-            "區域編號：類型",
-            "女性／男性",
-            "出血",
-            "杯盤比增大",
-            "高血壓視網膜病變",
-            "血管異常",
-            "未見",
-            "懷疑",
-            "不詳",
-        ],
-        [
-            "糖尿病视网膜病变",
-            "青光眼",
-            "白内障",
-            "黄斑裂孔",
-            "无异常",
-            "诊断结果",
-            "阳性",
-            "阴性",
-            "视盘",
-            "脉络膜",
-            "无法确定",
-            "年龄组",
-            "区域编号:类型",
-            "女性/男性",
-            "出血",
-            "杯盘比增大",
-            "高血压视网膜病变",
-            "血管异常",
-            "未见",
-            "怀疑",
-            "不详",
-        ],
-        strict=True,
-    ),
-)
+    [
+        ("糖尿病視網膜病變", "糖尿病视网膜病变"), ("青光眼", "青光眼"), ("白內障", "白内障"),
+        ("黃斑裂孔", "黄斑裂孔"), ("無異常", "无异常"), ("診斷結果", "诊断结果"), ("陽性", "阳性"), ("陰性", "阴性"),
+        ("視盤", "视盘"), ("脈絡膜", "脉络膜"), ("無法確定", "无法确定"), ("年齡組", "年龄组"),
+        ("區域編號：類型", "区域编号:类型"), ("女性／男性", "女性/男性"), ("出血", "出血"),
+        ("杯盤比增大", "杯盘比增大"), ("高血壓視網膜病變", "高血压视网膜病变"), ("血管異常", "血管异常"),
+        ("未見", "未见"), ("懷疑", "怀疑"), ("不詳", "不详"),
+    ],
+)  # fmt: skip
 def test_traditional_characters_are_normalised(traditional: str, simplified: str) -> None:
     assert normalise(traditional) == simplified
 

@@ -13,10 +13,7 @@ PAIR = ("TRUE", "FALSE")
 THREE = ("correct", "partly correct", "wrong")
 
 
-@tabled(
-    ("text", "label"),
-    stored(__file__, "label.a_label_that_is_stated_is_read"),
-)
+@tabled(("text", "label"), stored(__file__, "label.a_label_that_is_stated_is_read"))
 def test_a_label_that_is_stated_is_read(text: str, label: str):
     assert parse_label(text, PAIR) == label
 

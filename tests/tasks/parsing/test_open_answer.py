@@ -17,14 +17,11 @@ def outcome(text: str, finish: Any = "stop", error: str = "") -> str:
 @tabled(
     ("text", "finish", "error", "wanted"),
     [
-        ("", "stop", "", "?empty"),
-        ("<think>hm", "length", "", "?truncated"),
-        ("Pale disc and", "length", "", "Pale disc and"),
-        ("黄斑水肿" * 10, "stop", "", "?repetition"),
-        ("", "content_filter", "", "?refused"),
-        ("Pale disc", "refusal", "", "?refused"),
+        ("", "stop", "", "?empty"), ("<think>hm", "length", "", "?truncated"),
+        ("Pale disc and", "length", "", "Pale disc and"), ("黄斑水肿" * 10, "stop", "", "?repetition"),
+        ("", "content_filter", "", "?refused"), ("Pale disc", "refusal", "", "?refused"),
         ("Pale disc", "error", "timed out", "?failed"),
     ],
-)
+)  # fmt: skip
 def test_endings(text: str, finish: str, error: str, wanted: str) -> None:
     assert outcome(text, finish, error) == wanted

@@ -38,14 +38,10 @@ def test_the_longest_choice_is_marked_where_it_is_meant(choices: tuple[str, ...]
 @pytest.mark.parametrize(
     ("choices", "pairs"),
     [
-        (("DR", "no DR", "PDR"), {0: 1}),
-        (("glaucoma", "no evidence"), {}),
-        (("Glaukom", "kein Glaukom"), {0: 1}),
-        (("青光眼", "非青光眼"), {0: 1}),
-        (("diabetic retinopathy", "no DR"), {0: 1}),
-        (("PDR", "no DR"), {}),
+        (("DR", "no DR", "PDR"), {0: 1}), (("glaucoma", "no evidence"), {}), (("Glaukom", "kein Glaukom"), {0: 1}),
+        (("青光眼", "非青光眼"), {0: 1}), (("diabetic retinopathy", "no DR"), {0: 1}), (("PDR", "no DR"), {}),
     ],
-)
+)  # fmt: skip
 def test_a_choice_may_be_the_negation_of_another(choices: tuple[str, ...], pairs: dict[int, int]) -> None:
     assert words_of(choices).negative == pairs
 

@@ -164,10 +164,7 @@ def growth_of(ask: str, unit: str, size: int, times: int) -> float:
     return growth(lambda long: [parse(ask, text) for text in texts[long]], size, times)
 
 
-@pytest.mark.parametrize(
-    ("ask", "unit"),
-    stored(__file__, "reading.adversarial_text_is_read_in_linear_time"),
-)
+@pytest.mark.parametrize(("ask", "unit"), stored(__file__, "reading.adversarial_text_is_read_in_linear_time"))
 def test_adversarial_text_is_read_in_linear_time(ask: str, unit: str) -> None:
     """One unit a parser; the slow test reads every unit with each of them."""
     assert growth_of(ask, unit, SIZE // 8, 8) < 2.5

@@ -115,19 +115,13 @@ def test_clinical_notation_needs_its_brackets(sign: str, wanted: str) -> None:
     assert wrong([(finding, name, sign, wanted) for finding, name in NAMES], "{x} {v}") == []
 
 
-@tabled(
-    ("before", "after"),
-    stored(__file__, "slots.denials_in_free_text"),
-)
+@tabled(("before", "after"), stored(__file__, "slots.denials_in_free_text"))
 def test_denials_in_free_text(before: str, after: str) -> None:
     for finding, name in IN_TEXT:
         assert outcome(finding, f"{before}{name}{after}.") == "no", name
 
 
-@tabled(
-    ("before", "after"),
-    stored(__file__, "slots.hedges_in_free_text"),
-)
+@tabled(("before", "after"), stored(__file__, "slots.hedges_in_free_text"))
 def test_hedges_in_free_text(before: str, after: str) -> None:
     for finding, name in IN_TEXT:
         assert outcome(finding, f"{before}{name}{after}.") not in ("yes", "no"), name
