@@ -169,17 +169,13 @@ def _taken(
 ) -> Mask:
     """Return where other annotated structures are, and the fovea; not the layers in which the evidence lies."""
     taken = np.zeros(mask.shape, dtype=np.bool_)
-    regions = _all_regions(sample, frame, rule)
+    regions = read_boxes(sample, frame.orientation, rule)[0].regions
     for region in regions:
         if region.structure not in structures and region.box.width < _LAYER * frame.size[0]:
             taken |= _boxed(region.box, size, frame.size)
     if _DISC in structures and not any(region.structure == _FOVEA for region in regions):
         taken |= fovea_zone(mask)
     return taken
-
-
-def _all_regions(sample: Sample, frame: Frame, rule: BoxRule) -> tuple[Region, ...]:
-    return read_boxes(sample, frame.orientation, rule)[0].regions
 
 
 def _boxed(box: Box, size: tuple[int, int], raw: tuple[int, int]) -> Mask:

@@ -82,10 +82,6 @@ class ImageBatches(Sampler[list[int]]):
         self.epoch, self.start = 0, 0
         self._sized: tuple[int, list[tuple[int, int]]] = (-1, [])
 
-    def _training(self) -> list[list[int]]:
-        """Return this rank's batches of the current epoch."""
-        return [self._share(step) for step in self._steps()]
-
     def _share(self, step: list[int]) -> list[int]:
         """Return this rank's part of the questions of a step."""
         begin, end = (len(step) * rank // self._ranks for rank in (self._rank, self._rank + 1))
@@ -113,7 +109,7 @@ class ImageBatches(Sampler[list[int]]):
         return batches
 
     def __iter__(self) -> Iterator[list[int]]:
-        batches = self._training() if self.shuffle else self._evaluation(self._rank)
+        batches = [self._share(step) for step in self._steps()] if self.shuffle else self._evaluation(self._rank)
         batches += [[]] * (len(self) - len(batches))
         yield from batches[self.start :]
 

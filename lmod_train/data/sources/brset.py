@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,7 +66,7 @@ class Brset(Source):
             SourceNotFound: Something is missing; the message prints the expected trees.
         """
         table = self._table()
-        if next(_photographs(table.parent), None) is None:
+        if next((file for file in files_below(table.parent) if file.suffix.lower() in _KINDS), None) is None:
             raise SourceNotFound(self.name, self.root, "every photograph (img00001.jpg, ...)", _TREE)
 
     def samples(self) -> SampleStream:
@@ -140,11 +140,6 @@ def _table_in(folder: Path) -> Path | None:
             if set(read_header(table)) >= _MARKERS:
                 return table
     return None
-
-
-def _photographs(folder: Path) -> Iterator[Path]:
-    """Yield every photograph below the folder of the table, in order."""
-    return (file for file in files_below(folder) if file.suffix.lower() in _KINDS)
 
 
 def _problem(row: dict[str, str], key: str, *, again: bool) -> tuple[str, str] | None:

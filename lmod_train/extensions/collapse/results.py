@@ -52,7 +52,10 @@ def _row(result: Result) -> str:
 
 def limits(results: Sequence[Result]) -> str:
     """Return the limitations of the experiment as text: what was chosen, and what is not known."""
-    strings = {answers: _strings(results, answers) for answers in ANSWERS}
+    strings = {
+        answers: next((str(r.outcomes[0].strings) for r in results if r.arm.answers == answers), "0 (not run)")
+        for answers in ANSWERS
+    }
     outcomes = [o for result in results for o in result.outcomes]
     minutes = sum(o.seconds for o in outcomes) / 60 / max(len({o.seed for o in outcomes}), 1)
     return (
@@ -71,10 +74,6 @@ def _edge(results: Sequence[Result]) -> str:
     ends = sorted({r.arm.start for r in results if len(rates) > 1 and r.arm.recipe.lr in (min(rates), max(rates))})
     chosen = f"The rate of {', '.join(ends)} is an end of the range that was tried, and could be better beyond it. "
     return chosen if ends else ""
-
-
-def _strings(results: Sequence[Result], answers: Answers) -> str:
-    return next((str(r.outcomes[0].strings) for r in results if r.arm.answers == answers), "0 (not run)")
 
 
 def _range(values: Sequence[float]) -> str:

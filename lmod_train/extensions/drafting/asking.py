@@ -291,16 +291,12 @@ class DraftData(RecordsDataModule):
             expected += "grades or boxes"
             cure = "curate with such tasks, e.g. `python -m lmod_train curate --config xpcr_own --raw RAW --out CHAINS`"
             raise BadArgument("curated", str(self.curated), expected, cure)
-        return [self._with_hash(r) for r in chosen]
+        return [replace(r, image_sha256=tuple(sha256_of(self.images.file(name)) for name in r.image)) for r in chosen]
 
     def _size(self, record: Record) -> tuple[int, int]:
         """Return width and height of a record's original image in pixels."""
         width, height = self.images.size(record.image_plain[0])
         return round(width / record.scale), round(height / record.scale)
-
-    def _with_hash(self, record: Record) -> Record:
-        """Return a record with the SHA-256 of its plain image; its source may show the one with numbered boxes."""
-        return replace(record, image_sha256=tuple(sha256_of(self.images.file(name)) for name in record.image))
 
 
 # The datamodule of judgements: records made from the predictions of a run.

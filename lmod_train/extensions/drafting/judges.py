@@ -313,20 +313,15 @@ def scores_of_attacks(
         items = [item_of(asked[id], asked[id].record.answer) for id in sorted(asked)]
         for one in attacks:
             for attack in ATTACKS:
-                found = _right(one, one.verdicts[attack.name])
+                found = {
+                    id: None if isinstance(verdict, Unparsed) else verdict in one.task.right
+                    for id, verdict in one.verdicts[attack.name].items()
+                    if not is_pending(verdict)
+                }
                 known = plain.get(one.judge, {}) if attack.is_right is None else dict.fromkeys(found, attack.is_right)
                 names, is_change = (one.judge, attack.name), attack.is_right is None
                 scores += attack_scores(task, names, items, found, known, is_change)
     return scores
-
-
-def _right(attacked: Attacked, verdicts: Mapping[str, Answer | Unparsed]) -> dict[str, bool | None]:
-    """Return record id -> whether the attack was judged right, None if it is unjudged; pending ones are left out."""
-    return {
-        id: None if isinstance(verdict, Unparsed) else verdict in attacked.task.right
-        for id, verdict in verdicts.items()
-        if not is_pending(verdict)
-    }
 
 
 def attack_lines(attacks: Sequence[Attacked]) -> Iterator[str]:

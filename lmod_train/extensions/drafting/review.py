@@ -464,7 +464,9 @@ class DraftedQuestions(Source):
     ) -> None:
         super().__init__(curated)
         self.redistributable, self._confidence = redistributable, confidence
-        self._released = sorted(released, key=lambda r: (_place_drafted_questions(r.drafted.record), _order(r)))
+        self._released = sorted(
+            released, key=lambda r: (_place_drafted_questions(r.drafted.record), STAGES.index(r.drafted.stage))
+        )
         places = [_place_drafted_questions(r.drafted.record) for r in reversed(self._released)]
         self._first = {(source, key): image for source, key, image in places}
         self.licence = "; ".join(sorted({r.drafted.record.licence for r in released})) or self.licence
@@ -535,10 +537,6 @@ class DraftedQuestions(Source):
 
 def _place_drafted_questions(record: Record) -> tuple[str, str, str]:
     return record.source, record.key, record.image[0]
-
-
-def _order(one: Released) -> int:
-    return STAGES.index(one.drafted.stage)
 
 
 # Tables of a set of drafts: every draft, every fault, and the counts of each check; for spreadsheets.

@@ -342,7 +342,13 @@ class OwnTable(Source):
         asked = question_in(row, self._columns, self._plan.language)
         if isinstance(asked, str):
             return self._line(entry.row.line, "no question", asked)
-        sample = self._sample(_replace_key(entry, f"line-{entry.row.line}"))
+        sample = self._sample(
+            replace(
+                entry,
+                place=replace(entry.place, key=(f"line-{entry.row.line}")),
+                person=entry.person or entry.place.key,
+            )
+        )
         image = ImageFile(entry.place.path, entry.place.key, entry.modality, entry.place.cut)
         return replace(sample, image=None, cut=Cut(), shared_images=(image,), asked=(asked,))
 
@@ -366,11 +372,6 @@ _MOST_WORDS = 40
 def _is_choice(question: Mapping[str, Any], word: str | None) -> bool:
     known = set(question.get("choices") or ())
     return word is not None and (not known or set(filter(None, word.split("; "))) <= known)
-
-
-def _replace_key(entry: Entry, key: str) -> Entry:
-    """Return an entry whose sample has another key than its image, as several rows ask about one image."""
-    return replace(entry, place=replace(entry.place, key=key), person=entry.person or entry.place.key)
 
 
 def _is_drawn(folder: Path, root: Path) -> bool:
@@ -432,7 +433,11 @@ def question_in(row: Mapping[str, str], columns: Sequence[Column], language: str
         return problem
     hints = [row[c.name] for c in columns if c.meaning == "hint" and not is_missing(row[c.name])]
     words = "\n".join([*hints, named["question"]])
-    tags = {_tag(c.name): row[c.name] for c in columns if c.meaning == "category" and not is_missing(row[c.name])}
+    tags = {
+        re.sub(r"\W+", "_", c.name.casefold()).strip("_"): row[c.name]
+        for c in columns
+        if c.meaning == "category" and not is_missing(row[c.name])
+    }
     task = "question" if options else "open_question"
     return Question(task, prompt(words), tuple(options.values()), answer, language, tags=tags)
 
@@ -475,10 +480,6 @@ def answer_in(cell: str, options: Mapping[str, str]) -> tuple[str, str]:
 
 def _same(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-
-
-def _tag(name: str) -> str:
-    return re.sub(r"\W+", "_", name.casefold()).strip("_")
 
 
 def copies_in(grid: Grid, columns: Sequence[Column]) -> dict[int, str]:
