@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def read_sheet(path: Path, column: str = "") -> list[dict[str, str]]:
         raise UnreadableSheet("an Excel file of before 2007 (xls); save it as xlsx or csv")
     wanted = plain_header(column)
     is_book = content.startswith(_ZIP)
-    sheets = [_texts(sheet.rows) for sheet in _workbook(content)] if is_book else [_text(content, wanted)]
+    sheets = [_texts(sheet.rows) for sheet in worksheets(content)] if is_book else [_text(content, wanted)]
     for rows in sheets:
         for at, row in enumerate(rows):
             if _is_header(row, wanted):
@@ -117,26 +118,28 @@ def read_header(path: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet of a workbook.
+    """A sheet of an xlsx workbook.
 
     Attributes:
         title: Its name.
-        rows: Values of every row; a formula has the value that was stored with it, None without one.
+        rows: Its rows, each what was made of it.
         merged: Ranges of merged cells such as ``A2:A5``; only the first cell of a range has a value.
+        part: Name of its file in the workbook.
     """
 
     title: str
     rows: list[list[Any]]
     merged: tuple[str, ...] = ()
+    part: str = ""
 
 
 def read_workbook(path: Path) -> list[Sheet]:
-    """Return every sheet of an xlsx workbook, at least one.
+    """Return every sheet of an xlsx workbook, at least one, with its values; a formula has the one that was stored.
 
     Raises:
         UnreadableSheet: The file is missing, damaged, no xlsx workbook, or larger than a table of labels is.
     """
-    return _workbook(_content(path))
+    return worksheets(_content(path))
 
 
 def _content(path: Path) -> bytes:
@@ -165,21 +168,30 @@ def _is_header(row: Sequence[str], wanted: str) -> bool:
     return wanted in header if wanted else any(header)
 
 
-def _workbook(content: bytes) -> list[Sheet]:
-    """Return every sheet of an xlsx file; empty rows and cells count towards the limits too."""
+def worksheets(
+    content: bytes, of_cell: Callable[[Any], Any] = attrgetter("value"), *, hidden: bool = True
+) -> list[Sheet]:
+    """Return every sheet of an xlsx file; empty rows and cells count towards the limits too.
+
+    Args:
+        content: Of the file.
+        of_cell: What is kept of a cell of openpyxl.
+        hidden: Whether hidden sheets are read too.
+    """
     left, sheets = MOST_CELLS, []
     try:
         check_unpacked(content)
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-        for sheet in book.worksheets:
+        for sheet in (one for one in book.worksheets if hidden or one.sheet_state == "visible"):
             sheet.reset_dimensions()  # the dimensions written by other programs are often wrong and would cut the table
             rows = []
-            for row in sheet.iter_rows(values_only=True):
+            for row in sheet.iter_rows():
                 left -= max(len(row), MOST_CELLS // MOST_LINES)
                 if left < 0:
                     raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
-                rows.append(list(row))
-            sheets.append(Sheet(sheet.title, rows, merged_ranges(content, sheet._worksheet_path)))  # type: ignore[attr-defined]
+                rows.append([of_cell(cell) for cell in row])
+            part = sheet._worksheet_path  # type: ignore[attr-defined]
+            sheets.append(Sheet(sheet.title, rows, merged_ranges(content, part), part))
         book.close()
     except UnreadableSheet:
         raise

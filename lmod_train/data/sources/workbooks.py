@@ -15,7 +15,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from openpyxl import load_workbook
 from openpyxl.utils.cell import column_index_from_string, range_boundaries
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
@@ -27,7 +26,7 @@ from lmod_train.data.sources.sheets import (
     UnreadableSheet,
     check_unpacked,
     hidden_rows,
-    merged_ranges,
+    worksheets,
 )
 
 Lines = Sequence[tuple[int, list[str]]]
@@ -55,31 +54,14 @@ class Sheet:
 
 def sheets_by_openpyxl(content: bytes) -> Iterator[Sheet]:
     """Yield the sheets of an xlsx workbook as they are shown; hidden rows and columns are read, hidden sheets not."""
-    left = MOST_CELLS
-    try:
-        check_unpacked(content)
-        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-        for sheet in book.worksheets:
-            if sheet.sheet_state != "visible":
-                continue
-            sheet.reset_dimensions()
-            lines, cells_of = [], {}
-            for number, row in enumerate(sheet.iter_rows(), 1):
-                left -= max(len(row), MOST_CELLS // MOST_LINES)
-                if left < 0:
-                    raise UnreadableSheet(f"more than {MOST_CELLS:,} cells or {MOST_LINES:,} lines, empty ones counted")
-                cells = [cell_text(cell.value, getattr(cell, "number_format", "")) for cell in row]
-                if any(cells):
-                    lines.append((number, cells))
-                    cells_of[number] = cells
-            part = sheet._worksheet_path  # type: ignore[attr-defined]
-            merged = _with_merged(lines, map(_edges, merged_ranges(content, part)))
-            yield Sheet(sheet.title, *merged, hidden_rows(content, part), _unstored(content, part))
-        book.close()
-    except UnreadableSheet:
-        raise
-    except Exception as error:  # openpyxl raises errors of many types on damaged files
-        raise UnreadableSheet(f"not a readable xlsx file ({type(error).__name__}: {error})") from error
+
+    def shown(cell: Any) -> str:
+        return cell_text(cell.value, getattr(cell, "number_format", ""))
+
+    for sheet in worksheets(content, shown, hidden=False):
+        lines = [(number, cells) for number, cells in enumerate(sheet.rows, 1) if any(cells)]
+        merged = _with_merged(lines, map(_edges, sheet.merged))
+        yield Sheet(sheet.title, *merged, hidden_rows(content, sheet.part), _unstored(content, sheet.part))
 
 
 _CELL = re.compile(

@@ -1,12 +1,21 @@
-"""Boxes that curation makes of a sample's masks and outlines, for comparison with the truth."""
+"""What a source yields, and the boxes that curation makes of it, for comparison with the truth."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
-from lmod_train.core.types import Box, Sample
+from lmod_train.core.types import Box, Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
 from lmod_train.data.curation.images import Opened, open_image
+
+
+def samples(source):
+    return {s.key: s for s in source.samples() if isinstance(s, Sample)}
+
+
+def drops(source):
+    return Counter((d.file.rpartition("/")[2], d.reason) for d in source.samples() if isinstance(d, Dropped))
 
 
 def boxed(sample: Sample) -> set[tuple[str, Box]] | str:

@@ -1,15 +1,14 @@
 import json
 import shutil
-from collections import Counter
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument, SourceNotFound
-from lmod_train.core.types import Dropped, Sample
+from lmod_train.core.types import Dropped
 from lmod_train.data.sources.g1020 import G1020
-from tests.data.sources.boxed import boxed
+from tests.data.sources.boxed import boxed, drops, samples
 from tests.drawn.g1020 import truths, write
 
 SIZE = 64
@@ -25,14 +24,6 @@ def drawn_g1020(tmp_path_factory):
 @pytest.fixture
 def copy(drawn_g1020, tmp_path):
     return shutil.copytree(drawn_g1020, tmp_path / "any name")
-
-
-def samples(source):
-    return {s.key: s for s in source.samples() if isinstance(s, Sample)}
-
-
-def drops(source):
-    return Counter((d.file.rpartition("/")[2], d.reason) for d in source.samples() if isinstance(d, Dropped))
 
 
 @pytest.mark.parametrize("annotations", ["json", "masks"])

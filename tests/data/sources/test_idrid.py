@@ -1,14 +1,13 @@
 import shutil
-from collections import Counter
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument, SourceNotFound
-from lmod_train.core.types import Box, Dropped, Sample
+from lmod_train.core.types import Box, Dropped
 from lmod_train.data.sources.idrid import Idrid
-from tests.data.sources.boxed import boxed
+from tests.data.sources.boxed import boxed, drops, samples
 from tests.drawn.idrid import photographs, truths, write
 from tests.tabled import tabled
 
@@ -25,14 +24,6 @@ def drawn_idrid(tmp_path_factory):
 @pytest.fixture
 def copy(drawn_idrid, tmp_path):
     return shutil.copytree(drawn_idrid, tmp_path / "any name")
-
-
-def samples(source):
-    return {s.key: s for s in source.samples() if isinstance(s, Sample)}
-
-
-def drops(source):
-    return Counter((d.file.rpartition("/")[2], d.reason) for d in source.samples() if isinstance(d, Dropped))
 
 
 def content(source):

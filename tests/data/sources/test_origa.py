@@ -1,5 +1,4 @@
 import shutil
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -7,12 +6,12 @@ from PIL import Image
 from scipy.io import savemat
 
 from lmod_train.core.errors import BadArgument, SourceNotFound
-from lmod_train.core.types import Box, Dropped, Patient, Sample
+from lmod_train.core.types import Box, Dropped, Patient
 from lmod_train.data.sources.g1020 import G1020
 from lmod_train.data.sources.origa import Origa
 from lmod_train.data.sources.refuge import Refuge
 from tests.contracts import SourceContract
-from tests.data.sources.boxed import boxed
+from tests.data.sources.boxed import boxed, drops, samples
 from tests.drawn import g1020, refuge
 from tests.drawn.origa import truths, write
 
@@ -47,14 +46,6 @@ class TestContract(SourceContract):
     @pytest.fixture
     def source(self, folders, layout):
         return Origa(folders[layout])
-
-
-def samples(source):
-    return {s.key: s for s in source.samples() if isinstance(s, Sample)}
-
-
-def drops(source):
-    return Counter((d.file.rpartition("/")[2], d.reason) for d in source.samples() if isinstance(d, Dropped))
 
 
 def test_reading_gives_the_truths_back(folders, layout):
