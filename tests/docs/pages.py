@@ -60,7 +60,10 @@ def _files(menu: list[object]) -> Iterator[str]:
 
 
 def read(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
+    """Return the text of a page; one that only shows a whole Markdown file has the text of that file."""
+    text = page.read_text(encoding="utf-8")
+    shown = re.fullmatch(r'--8<-- "([\w.]+\.md)"\n', text)
+    return (ROOT / shown[1]).read_text(encoding="utf-8") if shown else text
 
 
 def blocks(page: Path) -> list[Block]:
