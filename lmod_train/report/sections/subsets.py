@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import ClassVar
 
-from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, table
+from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, table
 from lmod_train.core.types import Score
 from lmod_train.report.contents import Figure, Part, noted
 from lmod_train.report.figures.groups import COLUMNS, group_figure
@@ -44,7 +44,7 @@ class Subsets(Section):
             panels = {metric: f"{task}: {name} by stage" for metric, name in OF_STAGES.items()}
             yield from _heat(results, task, "stage", "precision, recall and F1", panels)
         rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
-        heads = ["task", "subset", "model", N, SCORE, INTERVAL, Column("chance", "number")]
+        heads: Heads = ["task", "subset", "model", N, SCORE, INTERVAL, Column("chance", "number")]
         yield from noted(NOTE, table("subsets", heads, rows))
 
 

@@ -63,13 +63,15 @@ class FirstScreen:
         title: The models, and on what they were compared.
         findings: A sentence a task; the first is of the task that most models were asked.
         examples: Up to six, wrong ones first.
-        board: The leaderboard.
+        heads: Task and metric of each column of the leaderboard, and the names that a person reads.
+        lines: Label of each run -> its scores by task, in the order of the leaderboard.
     """
 
     title: str
     findings: tuple[Finding, ...]
     examples: tuple[Example, ...]
-    board: Leaderboard
+    heads: Sequence[Mapping[str, str]]
+    lines: Mapping[str, Mapping[str, Row]]
 
 
 def first_screen(results: Results) -> FirstScreen:
@@ -85,7 +87,7 @@ def first_screen(results: Results) -> FirstScreen:
         for one in findings(*_compared(results, scores))
     ]
     board = leaderboard(scores, [one.task for one in found])
-    return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found)), board)
+    return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found)), *board)
 
 
 def _compared(
@@ -156,62 +158,11 @@ def _short(text: str) -> str:
 
 
 # The leaderboard: a row per run and a column per task, the best model of the first task on top.
+Board = tuple[list[dict[str, str]], dict[str, Mapping[str, Row]]]
+"""Heads of the columns, and label of each run -> its scores by task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
-    """Places of a score, the ends of its interval and of chance in a drawing that is 100 wide."""
-
-    value: float
-    low: float
-    high: float
-    chance: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceLeaderboard:
-    """The score of a run in a task, and what a reader must know of it.
-
-    Attributes:
-        row: Its row of the headline table.
-        dot: Its drawing; None without an interval, or if the score is not between 0 and 1.
-        replied: How many records have a reply; empty if all have.
-        warnings: Warnings about the score, in one line.
-    """
-
-    row: Row
-    dot: Dot | None
-    replied: str
-    warnings: str
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A task and its metric, with the names that a person reads."""
-
-    task: str
-    name: str
-    metric: str
-    metric_name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """The scores of a run by task."""
-
-    label: str
-    scores: Mapping[str, PlaceLeaderboard]
-
-
-@dataclass(frozen=True, slots=True)
-class Leaderboard:
-    """Tasks, and a line per run."""
-
-    heads: tuple[Head, ...]
-    rows: tuple[Line, ...]
-
-
-def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Leaderboard:
+def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Board:
     """Return the leaderboard of runs, the best score of the first task, or of the next one, on top.
 
     By a metric of which it is not known whether a larger value is better, runs keep their order.
@@ -221,26 +172,24 @@ def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Le
         tasks: Tasks in the order of their columns.
     """
     metrics = {row.task: row.metric for rows in scores.values() for row in rows}
-    heads = (Head(task, task_name(task), metrics[task], metric_name(metrics[task])) for task in tasks)
-    lines = [Line(label, {row.task: _place(row) for row in rows}) for label, rows in scores.items()]
-    return Leaderboard(tuple(heads), tuple(sorted(lines, key=lambda line: [_order(line, task) for task in tasks])))
+    named = {task: {"name": task_name(task), "metric_name": metric_name(metrics[task])} for task in tasks}
+    heads = [{"task": task, "metric": metrics[task], **names} for task, names in named.items()]
+    lines: dict[str, Mapping[str, Row]] = {label: {row.task: row for row in rows} for label, rows in scores.items()}
+    best_first = sorted(lines.items(), key=lambda line: [_order(line[1].get(task)) for task in tasks])
+    return heads, dict(best_first)
 
 
-def _order(line: Line, task: str) -> float:
+def _order(row: Row | None) -> float:
     """Return what sorts the lines by the score of a task; those without it are last."""
-    row = line.scores[task].row if task in line.scores else None
     return float("inf") if row is None or row.value is None else -direction(row.metric) * row.value
 
 
-def _place(row: Row) -> PlaceLeaderboard:
-    replied = "" if row.account is None or row.account.complete else str(row.account)
-    return PlaceLeaderboard(row, _dot(row), replied, "; ".join(row.warnings))
+def dot(row: Row) -> dict[str, float | None] | None:
+    """Return the places of a score, of the ends of its interval and of chance in a drawing that is 100 wide.
 
-
-def _dot(row: Row) -> Dot | None:
-    known = [row.value, row.low, row.high]
-    drawn = [100 * one for one in known if one is not None and 0 <= one <= 1]
-    if len(drawn) < len(known):
-        return None
-    chance = row.chance if row.chance is not None and 0 <= row.chance <= 1 else None
-    return Dot(drawn[0], drawn[1], drawn[2], None if chance is None else 100 * chance)
+    None without an interval, or if the score is not between 0 and 1.
+    """
+    known = {"value": row.value, "low": row.low, "high": row.high}
+    drawn: dict[str, float | None] = {name: 100 * v for name, v in known.items() if v is not None and 0 <= v <= 1}
+    chance = 100 * row.chance if row.chance is not None and 0 <= row.chance <= 1 else None
+    return {**drawn, "chance": chance} if len(drawn) == len(known) else None

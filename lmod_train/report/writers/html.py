@@ -7,9 +7,8 @@ one file. All texts of runs are escaped in the page, and are inserted as text by
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_durably
@@ -17,7 +16,7 @@ from lmod_train.core.tables import RIGHT, Table, cell_text
 from lmod_train.report.contents import Contents, Figure
 from lmod_train.report.results import Results
 from lmod_train.report.thumbnails import Licence, licences
-from lmod_train.report.viewer.first_screen import FirstScreen
+from lmod_train.report.viewer.first_screen import FirstScreen, dot
 from lmod_train.report.viewer.record_details import part_text
 from lmod_train.report.viewer.static_pages import LONGEST, PagesBeside, PagesInside, StaticPages, page_name
 from lmod_train.report.viewer.store import Beside, Inside, Store, clear
@@ -64,47 +63,35 @@ def write_html(
     names = [{"model": run.called, "run": run.run} for run in results.runs]
     if results.runs:
         write_viewer(results.outcomes, results.images, store, pages, errors, names)
-    inside = {"blocks": store.blocks} if isinstance(store, Inside) else {"blocks": []}
-    shown = {"cards": pages.cards if isinstance(pages, PagesInside) else None, "starts": pages.starts, "total": total}
-    html = _index(
-        contents, results, screen, notes, _picture(out, one_file), policy(beside=not one_file), {**inside, **shown}
-    )
-    with write_durably(out / "index.html") as part:
-        part.write_text(html, encoding="utf-8", errors="backslashreplace")
-
-
-def _index(
-    contents: Contents,
-    results: Results,
-    screen: FirstScreen | None,
-    notes: Sequence[Licence],
-    picture: Callable[[Figure], str],
-    rules: str,
-    shown: Mapping[str, Any],
-) -> str:
-    return fill(
+    html = fill(
         "index.html",
         contents=contents,
         screen=screen,
         signs=SIGNS,
+        dot_of=dot,
         task_name=task_name,
         most=MOST_ROWS,
         csv_of=lambda part: f"tables/{file_name(part.name)}.csv",
         tasks=results.tasks,
         notes=notes,
-        policy=rules,
+        policy=policy(beside=not one_file),
         kind=lambda part: type(part).__name__,
         task_column=task_column,
         figure_task=lambda figure: figure_task(figure, results.tasks),
         cell_text=cell_text,
         right=RIGHT,
-        picture=picture,
+        picture=_picture(out, one_file),
         page_name=page_name,
         part_text=part_text,
         cards_show_images=False,
         longest=LONGEST,
-        **shown,
+        blocks=store.blocks if isinstance(store, Inside) else [],
+        cards=pages.cards if isinstance(pages, PagesInside) else None,
+        starts=pages.starts,
+        total=total,
     )
+    with write_durably(out / "index.html") as part:
+        part.write_text(html, encoding="utf-8", errors="backslashreplace")
 
 
 SIGNS = {

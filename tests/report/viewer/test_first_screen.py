@@ -29,7 +29,7 @@ def test_the_examples_are_wrong_and_right_answers_of_the_task_and_lead_to_them(t
 def test_without_images_there_are_no_examples_and_the_rest_stands(three):
     results = read_results(three[0])
     screen = first_screen(replace(results, images=dict.fromkeys(results.names)))
-    assert screen.examples == () and screen.findings and len(screen.board.rows) == 3
+    assert screen.examples == () and screen.findings and len(screen.lines) == 3
 
 
 def test_a_model_without_errors_shows_those_of_the_next(tmp_path):

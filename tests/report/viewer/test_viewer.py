@@ -177,11 +177,10 @@ def test_a_long_answer_is_one_short_line():
 def test_the_leaderboard_has_every_score(three):
     results = read_results(three[0])
     rows = {name: headline_rows([run]) for name, run in zip(results.names, results.runs, strict=True)}
-    board = leaderboard(rows, ["four_way", "glaucoma", "anatomy"])
-    assert next((head.task, head.name) for head in board.heads) == ("four_way", "Four-way diagnosis")
-    for line in board.rows:
-        assert {task: place.row for task, place in line.scores.items()} == {row.task: row for row in rows[line.label]}
-    values = [line.scores["four_way"].row.value for line in board.rows if "four_way" in line.scores]
+    heads, lines = leaderboard(rows, ["four_way", "glaucoma", "anatomy"])
+    assert (heads[0]["task"], heads[0]["name"]) == ("four_way", "Four-way diagnosis")
+    assert lines == {label: {row.task: row for row in own} for label, own in rows.items()}
+    values = [scores["four_way"].value for scores in lines.values() if "four_way" in scores]
     assert values == sorted(values, reverse=True) and len(values) > 1
     assert Numbered().values == []
 
