@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.model_facts import PAPERS as PAPERS_MODEL_FACTS
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.core.tables import INTERVAL, Cell, Column, N, Table, table
+from lmod_train.core.tables import Cell, Column, table
 from lmod_train.core.types import Score
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.extensions.papers.printed import (
@@ -27,7 +27,7 @@ from lmod_train.extensions.papers.printed import (
     read_table,
     state_of,
 )
-from lmod_train.report.contents import Part, Text, texts
+from lmod_train.report.contents import Part, Text, heads, noted, texts
 from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
@@ -40,7 +40,7 @@ from lmod_train.tasks.conditions import variant_of
 from lmod_train.tasks.run_scores import RunScores
 from lmod_train.tasks.wordings import digests_of
 
-_TEXTS = texts(__file__)
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,16 +496,20 @@ class Ledger(Section):
         """Yield the counts of relations, the comparable numbers, and the refused ones by reason."""
         found = [entry for entry in entries(results) if entry.cell.paper in self.papers]
         yield from (Text(line) for line in _left_out(results))
-        if not found:
-            return
-        yield Text(_TEXTS["note"])
-        yield _counts(found)
-        compared = [e for e in found if e.found.relation != "refused"]
-        if compared:
-            yield _compared(compared)
-        refused = [e for e in found if e.found.relation == "refused"]
-        if refused:
-            yield _refused(refused)
+        kinds = Counter((e.run, PAPERS_MODEL_FACTS[e.cell.paper], e.found.relation) for e in found)
+        counts: list[list[Cell]] = [
+            [*of, *(kinds[*of, r] for r in RELATIONS)] for of in dict.fromkeys(kind[:2] for kind in kinds)
+        ]
+        compared = [_compared(e) for e in found if e.found.relation != "refused"]
+        refused = Counter(
+            (e.run, _where(e.cell), e.protocol.task, e.found.why) for e in found if e.found.relation == "refused"
+        )
+        yield from noted(
+            _TEXTS["note"],
+            table("ledger", ["run", "paper", *(Column(relation, "count") for relation in RELATIONS)], counts),
+            table("ledger_cells", _HEADS["compared"], compared, "Numbers", _TEXTS["digits"]),
+            table("ledger_refused", _HEADS["refused"], [[*key, n] for key, n in refused.items()], "Refused"),
+        )
 
 
 def _left_out(results: Results) -> Iterator[str]:
@@ -515,49 +519,13 @@ def _left_out(results: Results) -> Iterator[str]:
         yield f"Not compared, as the papers have no row of this model name: {', '.join(unknown)}."
 
 
-def _counts(found: Sequence[Entry]) -> Table:
-    counts = Counter((e.run, PAPERS_MODEL_FACTS[e.cell.paper], e.found.relation) for e in found)
-    rows: list[list[Cell]] = [
-        [run, paper, *(counts[run, paper, relation] for relation in RELATIONS)]
-        for run, paper in dict.fromkeys((e.run, PAPERS_MODEL_FACTS[e.cell.paper]) for e in found)
-    ]
-    return table("ledger", ["run", "paper", *(Column(relation, "count") for relation in RELATIONS)], rows)
-
-
-def _compared(found: Sequence[Entry]) -> Table:
-    rows: list[list[Cell]] = [
-        [
-            e.run,
-            _where(e.cell),
-            _what(e.cell),
-            e.protocol.metric,
-            e.cell.value,
-            state_of(e.cell).name,
-            None if e.score.value is None else e.cell.as_printed(e.score.value),
-            _scaled(e),
-            e.here.n,
-            e.found.relation,
-            "; ".join(filter(None, (e.found.why, e.found.remark))),
-        ]
-        for e in found
-    ]
-    numbers = [Column("printed", "number"), Column("state"), Column("here", "number"), INTERVAL, N]
-    numbers = [Column("printed", "number"), Column("state"), Column("here", "number"), INTERVAL, N]
-    texts = [Column(head) for head in ("run", "where", "cell", "metric here")]
-    columns = [*texts, *numbers, Column("relation"), Column("reason and remark")]
-    return table("ledger_cells", columns, rows, "Numbers", "In the unit and with the digits of the paper.")
-
-
-def _scaled(entry: Entry) -> tuple[float | None, float | None]:
-    """Return the interval of a score in the unit of the printed number."""
-    low, high = entry.score.low, entry.score.high
-    return (None if low is None else low * entry.cell.scale, None if high is None else high * entry.cell.scale)
-
-
-def _refused(found: Sequence[Entry]) -> Table:
-    counts = Counter((e.run, _where(e.cell), e.protocol.task, e.found.why) for e in found)
-    rows: list[list[Cell]] = [[*key, n] for key, n in counts.items()]
-    return table("ledger_refused", ["run", "where", "task", "differs", Column("cells", "count")], rows, "Refused")
+def _compared(e: Entry) -> list[Cell]:
+    """Return an entry in the unit and with the digits of the printed number."""
+    low, high = (None if v is None else v * e.cell.scale for v in (e.score.low, e.score.high))
+    here = None if e.score.value is None else e.cell.as_printed(e.score.value)
+    numbers: list[Cell] = [e.protocol.metric, e.cell.value, state_of(e.cell).name, here, (low, high), e.here.n]
+    said = "; ".join(filter(None, (e.found.why, e.found.remark)))
+    return [e.run, _where(e.cell), _what(e.cell), *numbers, e.found.relation, said]
 
 
 def _where(cell: Printed) -> str:
