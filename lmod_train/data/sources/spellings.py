@@ -8,6 +8,9 @@ from functools import lru_cache
 
 from lmod_train.core.errors import BadArgument
 
+Words = Mapping[str, Mapping[str, str]]
+"""Kind of names -> plain spelling -> name."""
+
 
 def plain(text: str) -> str:
     """Return letters and digits of a name in lower case.

@@ -10,9 +10,9 @@ from pathlib import Path
 from lmod_train.core.types import Message, Part, Question
 from lmod_train.data.sources.row_ids import BadRow, id_of
 from lmod_train.data.sources.spelling import plain_name
-from lmod_train.data.sources.spellings import folded, plain
+from lmod_train.data.sources.spellings import Words, folded, plain
 from lmod_train.extensions.ophthalwechat.questions import Asked, Row
-from lmod_train.extensions.ophthalwechat.words import Words, modality_of, shown
+from lmod_train.extensions.ophthalwechat.words import modality_of, shown
 
 LANGUAGES = ("zh", "en")
 
@@ -244,9 +244,9 @@ def _read(row: Row, key: str, place: str, words: Words) -> tuple[Picture, list[t
             f"{shown(found)}, names of lmod_train/core/vocabulary/modalities.toml expected; see the option `modalities`"
         )
         problems.append(("unknown modality", detail))
-    name = words.subspecialties.get(plain(subspecialty), "")
+    name = words["subspecialties"].get(plain(subspecialty), "")
     if subspecialty and not name:
-        expected = f"expected one of {', '.join(dict.fromkeys(words.subspecialties.values()))}"
+        expected = f"expected one of {', '.join(dict.fromkeys(words['subspecialties'].values()))}"
         problems.append(("unknown subspecialty", f"{shown(subspecialty)}, {expected}; see the option `subspecialties`"))
     return Picture(key, place, [], [], modality or "", name, row.text("article")[:200]), problems
 

@@ -14,7 +14,7 @@ from openpyxl.utils.cell import range_boundaries
 
 from lmod_train.data.sources.row_ids import BadRow
 from lmod_train.data.sources.sheets import MOST_CELLS, Sheet, cell_text, read_workbook
-from lmod_train.data.sources.spellings import folded, plain
+from lmod_train.data.sources.spellings import Words, folded, plain
 from lmod_train.extensions.ophthalwechat.words import (
     FALSE,
     IMAGE_COLUMNS,
@@ -22,7 +22,6 @@ from lmod_train.extensions.ophthalwechat.words import (
     QUESTION_COLUMNS,
     TRUE,
     TYPES,
-    Words,
     half_width,
     kind_and_language,
     shown,
@@ -97,7 +96,7 @@ def _kind(row: Row, words: Words) -> tuple[str, str]:
     if not task:
         raise BadRow("unknown type", f"{shown(stated)}, expected one of {', '.join(TYPES)}; see the option `types`")
     named = row.text("language")
-    own = words.languages.get(plain(named), "") if named else language
+    own = words["languages"].get(plain(named), "") if named else language
     if named and not own:
         raise BadRow("unknown language", f"{shown(named)}, expected zh or en; see the option `languages`")
     if not own:
@@ -291,7 +290,7 @@ def _table(file: Path, sheet: Sheet, words: Words) -> Table | NoTable:
 
 def _kind_tables(headers: Sequence[str], words: Words) -> Literal["questions", "images"] | None:
     """Return what a header is of: questions have a question and an answer, images two other columns."""
-    found = {words.columns.get(plain(header)) for header in headers} - {None}
+    found = {words["columns"].get(plain(header)) for header in headers} - {None}
     if {"question", "answer"} <= found:
         return "questions"
     of_images = (found & set(IMAGE_COLUMNS)) | ({"image"} if _numbered(headers) is not None else set())
@@ -303,7 +302,7 @@ def _places(headers: Sequence[str], kind: Literal["questions", "images"], words:
     wanted = QUESTION_COLUMNS if kind == "questions" else IMAGE_COLUMNS
     places: dict[str, int] = {}
     for place, header in enumerate(headers):
-        name = words.columns.get(plain(header), "")
+        name = words["columns"].get(plain(header), "")
         if name in wanted:
             places.setdefault(name, place)
     if kind == "images" and "image" not in places:

@@ -45,6 +45,8 @@ class Languages(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables and figures; nothing without such questions."""
+        if not any(map(kinds_of, results.outcomes.values())):
+            return
         yield from subsets(results)
         yield from models(results)
         yield from wechat_tables(results)

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary.modalities import MODALITIES, combined
 from lmod_train.core.vocabulary.term import Term
-from lmod_train.data.sources.spellings import plain, spellings
+from lmod_train.data.sources.spellings import Words, plain, spellings
 
 QUESTION_COLUMNS = ("question", "answer", "type", "language", "image", "url", "pair", "A", "B", "C", "D")
 """Columns of the workbook of questions; the last four hold options that do not stand in the question."""
@@ -45,17 +44,6 @@ _JOINTS = re.compile(r"[+＋/、,，;；&]|\band\b|和|与")
 _UNEXPLAINED = {"ss"}
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Plain spelling -> name, for each kind of name."""
-
-    columns: Mapping[str, str]
-    types: Mapping[str, str]
-    languages: Mapping[str, str]
-    modalities: Mapping[str, str]
-    subspecialties: Mapping[str, str]
-
-
 def words(
     columns: Mapping[str, str] | None = None,
     types: Mapping[str, str] | None = None,
@@ -73,13 +61,13 @@ def words(
     known = spellings(every, "modalities", None)
     of_user = spellings(every, "modalities", modalities)
     unexplained = {word: name for word, name in known.items() if word in _UNEXPLAINED and of_user[word] == name}
-    return Words(
-        columns=spellings(COLUMNS, "columns", columns),
-        types=spellings(TYPES, "types", types),
-        languages=spellings(LANGUAGES, "languages", languages),
-        modalities={word: name for word, name in of_user.items() if word not in unexplained},
-        subspecialties=spellings(named, "subspecialties", subspecialties),
-    )
+    return {
+        "columns": spellings(COLUMNS, "columns", columns),
+        "types": spellings(TYPES, "types", types),
+        "languages": spellings(LANGUAGES, "languages", languages),
+        "modalities": {word: name for word, name in of_user.items() if word not in unexplained},
+        "subspecialties": spellings(named, "subspecialties", subspecialties),
+    }
 
 
 def kind_and_language(text: str, known: Words) -> tuple[str, str]:
@@ -92,12 +80,12 @@ def kind_and_language(text: str, known: Words) -> tuple[str, str]:
         ('', '')
     """
     name = plain(text)
-    if name in known.types:
-        return known.types[name], ""
-    for word, language in known.languages.items():
+    if name in known["types"]:
+        return known["types"][name], ""
+    for word, language in known["languages"].items():
         for rest in (name.removesuffix(word), name.removeprefix(word)):
-            if rest != name and rest in known.types:
-                return known.types[rest], language
+            if rest != name and rest in known["types"]:
+                return known["types"][rest], language
     return "", ""
 
 
@@ -109,8 +97,8 @@ def modality_of(text: str, known: Words) -> str | None:
         ('CFP+FFA', 'CFP+OCT', None)
     """
     parts = [plain(part) for part in _JOINTS.split(text) if plain(part)]
-    whole = known.modalities.get(plain(text))
-    found = [whole] if whole else [known.modalities.get(part) for part in parts]
+    whole = known["modalities"].get(plain(text))
+    found = [whole] if whole else [known["modalities"].get(part) for part in parts]
     names = [name for name in found if name]
     return combined(names) if names and len(names) == len(found) else None
 

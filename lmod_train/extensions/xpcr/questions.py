@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmod_train.core.package_data import package_data
-from lmod_train.data.sources.spellings import folded, plain, shown, spellings
+from lmod_train.data.sources.spellings import Words, folded, plain, shown, spellings
 
 LONGEST_QUESTION, LONGEST_OPTION, MOST_OPTIONS = 4000, 1000, 26
 """Characters of a question and of an option; options are named by the letters A to Z."""
@@ -68,7 +68,7 @@ def category_of(pair: object, known: Mapping[str, str], words: Words) -> str:
     """
     if not isinstance(pair, dict):
         raise BadPair("not a question", f"{shown(pair)}, expected an object with {', '.join(PAIR_FIELDS[:5])}")
-    named = renamed(pair, PAIR_FIELDS, words.fields).get("category")
+    named = renamed(pair, PAIR_FIELDS, words["fields"]).get("category")
     found = known.get(plain(named)) if isinstance(named, str) else None
     if found is None:
         names = ", ".join(dict.fromkeys(known.values()))
@@ -90,7 +90,7 @@ def read_pair(pair: object, known: Mapping[str, str], words: Words, marked: Mark
     """
     category = category_of(pair, known, words)
     assert isinstance(pair, dict)  # checked by `category_of`
-    given = renamed(pair, PAIR_FIELDS, words.fields)
+    given = renamed(pair, PAIR_FIELDS, words["fields"])
     _check_type(given.get("question_type"), words)
     whole = _text("question", given.get("question"))
     question, options = _divided(whole, given.get("options"))
@@ -210,15 +210,15 @@ def _right(answer: str, options: list[str], letters: list[str]) -> str:
 
 
 def _check_type(stated: object, words: Words) -> None:
-    known = stated is None or (isinstance(stated, str) and (not stated.strip() or plain(stated) in words.types))
+    known = stated is None or (isinstance(stated, str) and (not stated.strip() or plain(stated) in words["types"]))
     if not known:
-        expected = f"expected {', '.join(dict.fromkeys(words.types.values()))}; see the option `question_types`"
+        expected = f"expected {', '.join(dict.fromkeys(words['types'].values()))}; see the option `question_types`"
         raise BadPair("unknown question type", f"{shown(stated)}, {expected}")
 
 
 def _graded(name: str, stated: object, words: Words) -> str | tuple[str, str]:
     """Return level or impact, empty if not stated, or (reason, detail) if it fits nothing."""
-    known = words.levels if name == "level" else words.impacts
+    known = words["levels"] if name == "level" else words["impacts"]
     if stated is None or stated == "":
         return ""
     is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
@@ -255,19 +255,6 @@ TYPES: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["que
 """The question type that is read; the spelling in the release is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Every table of `spellings` that rows and questions are read with."""
-
-    fields: Mapping[str, str]
-    stages: Mapping[str, str]
-    kinds: Mapping[str, str]
-    types: Mapping[str, str]
-    modalities: Mapping[str, str]
-    levels: Mapping[str, str]
-    impacts: Mapping[str, str]
-
-
 def words(
     categories: Mapping[str, str] | None = None,
     fields: Mapping[str, str] | None = None,
@@ -275,22 +262,22 @@ def words(
     modalities: Mapping[str, str] | None = None,
     levels: Mapping[str, str] | None = None,
 ) -> Words:
-    """Return the tables with the user's spellings; arguments are those of `lmod_train.extensions.xpcr.source.Xpcr`.
+    """Return the spellings with the user's; arguments are those of `lmod_train.extensions.xpcr.source.Xpcr`.
 
     Raises:
         BadArgument: A spelling stands for no name.
     """
     both = spellings({**STAGES, **KINDS}, "categories", categories)
     named = dict.fromkeys((*ROW_FIELDS, *PAIR_FIELDS, *CASE_FIELDS), ())
-    return Words(
-        fields=spellings(named, "fields", fields),
-        stages={word: name for word, name in both.items() if name in STAGES},
-        kinds={word: name for word, name in both.items() if name in KINDS},
-        types=spellings(TYPES, "question_types", question_types),
-        modalities=spellings(MODALITIES, "modalities", modalities),
-        levels=spellings(LEVELS, "levels", levels),
-        impacts=spellings(IMPACTS, "impacts", None),
-    )
+    return {
+        "fields": spellings(named, "fields", fields),
+        "stages": {word: name for word, name in both.items() if name in STAGES},
+        "kinds": {word: name for word, name in both.items() if name in KINDS},
+        "types": spellings(TYPES, "question_types", question_types),
+        "modalities": spellings(MODALITIES, "modalities", modalities),
+        "levels": spellings(LEVELS, "levels", levels),
+        "impacts": spellings(IMPACTS, "impacts", None),
+    }
 
 
 def renamed(given: Mapping[object, object], expected: tuple[str, ...], known: Mapping[str, str]) -> dict[str, object]:
@@ -299,7 +286,7 @@ def renamed(given: Mapping[object, object], expected: tuple[str, ...], known: Ma
     Fields that have no name among `expected` are left out; see `unknown_fields`.
 
     Example:
-        >>> renamed({"ID": 3, "colour": 1}, ROW_FIELDS, words().fields)
+        >>> renamed({"ID": 3, "colour": 1}, ROW_FIELDS, words()['fields'])
         {'id': 3}
     """
     found: dict[str, object] = {}
@@ -319,7 +306,7 @@ def names_of(field: str, known: Mapping[str, str]) -> frozenset[str]:
     """Return the plain spellings of a field.
 
     Example:
-        >>> sorted(names_of("image", words(fields={"The Photo": "image"}).fields))
+        >>> sorted(names_of("image", words(fields={"The Photo": "image"})['fields']))
         ['image', 'thephoto']
     """
     return frozenset(word for word, name in known.items() if name == field)

@@ -17,7 +17,7 @@ from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below
 from lmod_train.data.sources.row_ids import BadRow, id_of
 from lmod_train.data.sources.spelling import plain_name
-from lmod_train.data.sources.spellings import plain, shown
+from lmod_train.data.sources.spellings import Words, plain, shown
 from lmod_train.extensions.xpcr.questions import (
     CASE_FIELDS,
     MODALITIES,
@@ -26,7 +26,6 @@ from lmod_train.extensions.xpcr.questions import (
     BadPair,
     Marked,
     StatedQuestion,
-    Words,
     names_of,
     read_pair,
     renamed,
@@ -168,7 +167,7 @@ class Xpcr(Source):
 
     def _tables(self) -> Iterator[Path]:
         """Yield the tables: files with a field of questions, and all JSON files in ``annotations``."""
-        names = names_of("qa_pairs", self.words.fields)
+        names = names_of("qa_pairs", self.words["fields"])
         for file in files_below(self.root):
             kind = file.suffix.lower() in TABLES and plain_name(file.name) not in _PAPERS
             in_case = FOLDER in map(plain_name, file.relative_to(self.root).parts)
@@ -191,7 +190,7 @@ class Xpcr(Source):
         """Yield the rows of a table; if reading ends early, that is the last entry."""
         number = 0
         try:
-            for row in rows_of(table, names_of("image", self.words.fields)):
+            for row in rows_of(table, names_of("image", self.words["fields"])):
                 number = row.number
                 yield row
         except Exception as error:  # Arrow and its decoders raise whatever a damaged file makes them
@@ -317,7 +316,7 @@ def read_case(folder: Path, files: Sequence[Path], source: str, licence: str, wo
         BadRow: There is no sample in it.
     """
     value = _json_of(files)
-    given = renamed(value, CASE_FIELDS, words.fields)
+    given = renamed(value, CASE_FIELDS, words["fields"])
     name = id_of(given.get("id") or plain_name(folder.name))
     images = _images(given.get("images"), name, files, words)
     shown_modalities = [image.modality for image in images]
@@ -336,7 +335,7 @@ def read_case(folder: Path, files: Sequence[Path], source: str, licence: str, wo
         shared_images=images,
         asked=asked,
     )
-    return Read(sample, problems, tuple(unknown_fields(value, CASE_FIELDS, words.fields)))
+    return Read(sample, problems, tuple(unknown_fields(value, CASE_FIELDS, words["fields"])))
 
 
 def _json_of(files: Sequence[Path]) -> dict[object, object]:
@@ -391,13 +390,13 @@ def _questions(
     pairs: dict[int, StatedQuestion] = {}
     for place, value in enumerate(values, 1):
         try:
-            pairs[place] = read_pair(value, words.kinds, words, marked)
+            pairs[place] = read_pair(value, words["kinds"], words, marked)
         except BadPair as error:
             problems[error.reason].append(f"question {place}: {error.detail}")
             continue
         for reason, detail in pairs[place].problems:
             problems[reason].append(f"question {place}: {detail}")
-        for name in unknown_fields(value, PAIR_FIELDS, words.fields) if isinstance(value, dict) else ():
+        for name in unknown_fields(value, PAIR_FIELDS, words["fields"]) if isinstance(value, dict) else ():
             problems["unknown field"].append(f"question {place}: {name}")
     for place, why in given_away(pairs, modalities).items():
         problems["answer given away"].append(f"question {place}: {why}")

@@ -18,7 +18,7 @@ from lmod_train.core.raw import decoded, open_file, read_bytes, read_json, start
 from lmod_train.core.types import Cut, Message, Need, Part, Patient, Question, Sample
 from lmod_train.data.sources.row_ids import BadRow, id_of
 from lmod_train.data.sources.spelling import plain_name
-from lmod_train.data.sources.spellings import plain, shown
+from lmod_train.data.sources.spellings import Words, plain, shown
 from lmod_train.extensions.xpcr.questions import (
     PAIR_FIELDS,
     ROW_FIELDS,
@@ -26,7 +26,6 @@ from lmod_train.extensions.xpcr.questions import (
     BadPair,
     Marked,
     StatedQuestion,
-    Words,
     category_of,
     read_pair,
     renamed,
@@ -331,7 +330,7 @@ class Reader:
         """
         if not isinstance(value, dict):
             raise BadRow("not a row", f"{shown(value)}, expected an object with {', '.join(ROW_FIELDS)}")
-        given = renamed(value, ROW_FIELDS, self.words.fields)
+        given = renamed(value, ROW_FIELDS, self.words["fields"])
         key = id_of(given.get("id"))
         modality = modality_of(given.get("modality"), self.words)
         place = _path(given)
@@ -353,8 +352,11 @@ class Reader:
             patient=Patient(laterality=side),
             asked=asked,
         )
-        unknown = unknown_fields(value, ROW_FIELDS, self.words.fields)
-        unknown += [n for p in pairs if isinstance(p, dict) for n in unknown_fields(p, PAIR_FIELDS, self.words.fields)]
+        named = self.words["fields"]
+        unknown = unknown_fields(value, ROW_FIELDS, named)
+        unknown += [
+            n for p in pairs if isinstance(p, dict) for n in unknown_fields(p, PAIR_FIELDS, self.words["fields"])
+        ]
         return Read(sample, problems, tuple(dict.fromkeys(unknown)))
 
     def _picture(self, place: str, folder: str) -> Path:
@@ -412,9 +414,9 @@ def modality_of(value: object, words: Words) -> str:
     Raises:
         BadRow: It fits nothing.
     """
-    found = words.modalities.get(plain(value)) if isinstance(value, str) else None
+    found = words["modalities"].get(plain(value)) if isinstance(value, str) else None
     if found is None:
-        expected = f"expected one of {', '.join(dict.fromkeys(words.modalities.values()))}"
+        expected = f"expected one of {', '.join(dict.fromkeys(words['modalities'].values()))}"
         raise BadRow("unknown modality", f"{shown(value)}, {expected}; see the option `modalities`")
     return found
 
@@ -486,9 +488,9 @@ def questions_of(
     found: list[tuple[int, StatedQuestion]] = []
     for place, value in enumerate(pairs, 1):
         try:
-            stage = category_of(value, words.stages, words)
+            stage = category_of(value, words["stages"], words)
             numbers[stage] += 1
-            pair = read_pair(value, words.stages, words, marked)
+            pair = read_pair(value, words["stages"], words, marked)
         except BadPair as error:
             problems[error.reason].append(f"question {place}: {error.detail}")
             continue

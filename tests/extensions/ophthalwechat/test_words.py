@@ -45,7 +45,7 @@ def test_modalities(text, found):
 def test_subspecialties_in_both_languages():
     for term in SUBSPECIALTIES:
         for word in (term.name, *term.english, *term.chinese):
-            assert KNOWN.subspecialties[plain(word)] == term.name
+            assert KNOWN["subspecialties"][plain(word)] == term.name
 
 
 def test_values_are_shown_short_and_without_control_characters():

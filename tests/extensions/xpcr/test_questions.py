@@ -14,7 +14,7 @@ GOOD = stored(__file__, "questions.GOOD")
 
 def read(marked="drop", **changes):
     pair = {name: value for name, value in {**GOOD, **changes}.items() if value is not ...}
-    return read_pair(pair, WORDS.stages, WORDS, marked)
+    return read_pair(pair, WORDS["stages"], WORDS, marked)
 
 
 def reason(marked="drop", **changes):
