@@ -45,7 +45,7 @@ class Languages(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables and figures; nothing without such questions."""
-        if not any(map(kinds_of, results.outcomes.values())):
+        if not any(kinds_of(own) for own in results.items.values()):
             return
         yield from subsets(results)
         yield from models(results)
