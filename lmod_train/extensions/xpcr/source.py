@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lmod_train.core.errors import SourceNotFound
-from lmod_train.core.package_data import package_data
 from lmod_train.core.raw import read_json
 from lmod_train.core.types import Dropped, ImageFile, Message, Part, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.modalities import combined
