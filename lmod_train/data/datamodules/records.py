@@ -174,11 +174,14 @@ class RecordsDataModule(LightningDataModule):
                     f"one of the tasks curated in {self.curated}: {', '.join(sorted(known)) or 'none'}",
                     "; ".join(filter(None, [near, _how_to_curate(name), "or leave it out"])),
                 )
-        self._check_subset(everything)
-        chosen = self._of_modality([r for r in everything if r.task in self.tasks])
+        if strange := sorted(set(self._subset or ()) - {r.id for r in everything}):  # a part would be evaluated
+            expected = f"ids of records in {self.curated} ({len(strange)} are not, e.g. {strange[0]})"
+            raise BadArgument("data.subset", len(self._subset or ()), expected, "draw it from this folder")
+        chosen = self._only([r for r in everything if r.task in self.tasks], "modality", self._modality)
+        chosen = self._only(chosen, "variant", self._variant)
         if self._selection.divides:
             self._families = families_of(everything, self.curated)
-        used = sorted(self._selection.of(self._of_variant(chosen), self._families), key=lambda r: r.id)
+        used = sorted(self._selection.of(chosen, self._families), key=lambda r: r.id)
         others = sum(known.values()) - len(used)
         if others:
             rank_zero_info(
@@ -188,36 +191,15 @@ class RecordsDataModule(LightningDataModule):
         self.images.check(name for r in used for name in (*r.image, *r.image_plain))
         return used
 
-    def _check_subset(self, records: list[Record]) -> None:
-        """Refuse a subset of another folder, of which only a part would be evaluated."""
-        known = {r.id for r in records}
-        strange = sorted(set(self._subset or ()) - known)
-        if strange:
-            expected = f"ids of records in {self.curated} ({len(strange)} are not, e.g. {strange[0]})"
-            raise BadArgument("data.subset", len(self._subset or ()), expected, "draw it from this folder")
-
-    def _of_modality(self, records: list[Record]) -> list[Record]:
-        """Return the records of the modality; all if none is set."""
-        if not self._modality:
-            return records
-        known = sorted({r.modality for r in records})
-        if self._modality not in known:
-            expected = f"a modality of the records (there are: {', '.join(known)})"
-            cure = did_you_mean("--data.modality", [self._modality], known, "name one of them, or leave it out")
-            raise BadArgument("data.modality", self._modality, expected, cure)
-        return [r for r in records if r.modality == self._modality]
-
-    def _of_variant(self, records: list[Record]) -> list[Record]:
-        """Return the records of the variant; all if none is set."""
-        if not self._variant:
-            return records
-        found = [r for r in records if r.variant == self._variant]
-        if not found:
-            known = sorted({r.variant for r in records} - {""})
-            otherwise = "name one of them" if known else "leave it out"
-            cure = did_you_mean("--data.variant", [self._variant], known, otherwise)
-            expected = f"a variant of the records (there are: {', '.join(known) or 'none'})"
-            raise BadArgument("data.variant", self._variant, expected, cure)
+    def _only(self, records: list[Record], field: Literal["modality", "variant"], wanted: str) -> list[Record]:
+        """Return the records of a modality or variant; all if none is set."""
+        found = [r for r in records if not wanted or getattr(r, field) == wanted]
+        if wanted and not found:
+            known = sorted({getattr(r, field) for r in records} - {""})
+            otherwise = "name one of them, or leave it out" if known else "leave it out"
+            cure = did_you_mean(f"--data.{field}", [wanted], known, otherwise)
+            expected = f"a {field} of the records (there are: {', '.join(known) or 'none'})"
+            raise BadArgument(f"data.{field}", wanted, expected, cure)
         return found
 
     def records(self, split: str) -> list[Record]:
@@ -414,24 +396,16 @@ class RecordsDataModule(LightningDataModule):
         left, trainer = [r for r in own if r.id not in done], self._running()
         if stage != "fit":
             self._refuse_classifier()
-        if len(rounds(own)) > 1:
-            return self._cascade(own)
-        groups = by_image(left, min(self._max_questions, self._eval_batch_size), self._failed())
-        rank, ranks = trainer.global_rank, trainer.world_size
-        batches = ImageBatches(groups, self._eval_batch_size, rank=rank, ranks=ranks)
-        loader, module = self._loader(left, batches), trainer.lightning_module
-        stream = module.stream if isinstance(module, ReadingAhead) else None
-        return AnsweredLoader(loader, stream, batches.most_questions) if stream else loader
-
-    def _cascade(self, own: Sequence[Record]) -> CascadeLoader:
-        """Return the loader of questions that are asked in rounds."""
-        trainer = self._running()
+        rank, ranks, size = trainer.global_rank, trainer.world_size, self._eval_batch_size
         module: Any = trainer.lightning_module
         stream = module.stream if isinstance(module, ReadingAhead) else None
-        rank, ranks = trainer.global_rank, trainer.world_size
-        size, images = self._eval_batch_size, self.images
-        failed = self._failed()
-        return CascadeLoader(own, self._due, module.collate, images, size, rank, ranks, stream, failed)
+        if len(rounds(own)) > 1:
+            failed = self._failed()
+            return CascadeLoader(own, self._due, module.collate, self.images, size, rank, ranks, stream, failed)
+        groups = by_image(left, min(self._max_questions, size), self._failed())
+        batches = ImageBatches(groups, size, rank=rank, ranks=ranks)
+        loader = self._loader(left, batches)
+        return AnsweredLoader(loader, stream, batches.most_questions) if stream else loader
 
     def _refuse_classifier(self) -> None:
         """Refuse to ask a classifier, whose replies do not depend on the question, in several ways."""
