@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.escaping import for_terminal
-from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table, table
+from lmod_train.core.tables import Cell, score_cells, table
 from lmod_train.core.types import Score
-from lmod_train.report.canvas import COLOURS, MARKERS, canvas
 from lmod_train.report.comparisons import Tables, comparable
 from lmod_train.report.contents import Figure, Part, Text, heads, texts
+from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.report.writers.naming import file_name
 from lmod_train.scoring.association import DRAWS, Independence, Relabelling, independence, permutation_p, relabelling
 from lmod_train.scoring.classification import label_of
 from lmod_train.scoring.comparison import holm
@@ -32,6 +30,9 @@ from lmod_train.scoring.subsets import SUBGROUPS
 from lmod_train.scoring.ways import once_each
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
+
+DRAWN = 8
+"""Largest number of groups that are drawn, those with the most items."""
 
 # Scores of groups of patients and images, and the tests and gaps between them, per run, task and key.
 ENOUGH = 20
@@ -60,7 +61,7 @@ class SubgroupFairness(Section):
         self.least_patients = least_patients
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the tables of sizes, scores, tests and gaps, and a forest plot per task and key."""
+        """Yield the tables of sizes, scores, tests and gaps, and a figure per task and key."""
         found = fairness(comparable(results), results.choices, self.keys, self.least_patients)
         if found:
             yield Text(_TEXTS["note"])
@@ -71,7 +72,7 @@ class SubgroupFairness(Section):
             yield table("subgroup_tests", _HEADS["test"], [*map(_test, found)], "Tests between the groups", tests)
             yield table("subgroup_gaps", _HEADS["gap"], [*map(_gap, found)], "Gaps between the groups", gaps)
             for task, key in dict.fromkeys((f.task, f.key) for f in found):
-                yield _forest(task, key, [f for f in found if (f.task, f.key) == (task, key)])
+                yield _figure(task, key, [f for f in found if (f.task, f.key) == (task, key)])
 
 
 def _sizes(found: Sequence[Fairness]) -> Iterator[list[Cell]]:
@@ -112,13 +113,16 @@ def _of(gap: Gap | None) -> Score | None:
     return gap.difference if gap else None
 
 
-def _forest(task: str, key: str, found: Sequence[Fairness]) -> Figure:
-    name = f"forest-{task}-{key}"
-    rows = [[f.run, g.name, *_group(g), f.overall.value] for f in found for g in f.groups]
-    groups, title = list(dict.fromkeys(g.name for f in found for g in f.groups)), f"{task} by {key}"
-    some = f", the {DRAWN} largest of {len(groups)} groups" if len(groups) > DRAWN else ""
-    alt = f"Score with 95 % interval of each model for {', '.join(drawn_groups(rows))}{some}, beside its overall score."
-    return Figure(name, title, alt, table(name, COLUMNS, rows, f"{title}{some}"), draw_forest)
+def _figure(task: str, key: str, found: Sequence[Fairness]) -> Figure:
+    """Return the scores of the groups with the most items, run by run."""
+    sizes: Counter[str] = Counter()
+    for group in (group for f in found for group in f.groups):
+        sizes |= Counter({group.name: group.score.n})
+    largest = {name for name, _ in sizes.most_common(DRAWN)}
+    title = f"{task} by {key}" + (f", the {DRAWN} largest of {len(sizes)} groups" if len(sizes) > DRAWN else "")
+    rows = [[title, f.run, g.name, *score_cells(g.score), None] for f in found for g in f.groups if g.name in largest]
+    alt = f"Score with 95 % interval of each model for {', '.join(sorted(largest))}."
+    return group_figure(f"subgroups-{task}-{key}", title, alt, rows, round=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,6 @@ class Fairness:
         run: Label of the run.
         key: Name in `lmod_train.scoring.subsets.SUBGROUPS`.
         groups: The groups, two or more, in the order of their names.
-        overall: Score of all items whose group is known.
         unknown: Number of items whose group is not known.
         test: Chi-square and Fisher's test, each question in one way of asking it.
         p: P value by permuting groups over patients.
@@ -146,7 +149,6 @@ class Fairness:
     run: str
     key: str
     groups: tuple[Group, ...]
-    overall: Score
     unknown: int
     test: Independence | None
     p: float | None
@@ -227,7 +229,6 @@ def _fairness(
         run,
         key,
         groups,
-        overall=group_scores(task, key, known.values, ["known"] * len(known.labels), known.patients)[0].score,
         unknown=unknown,
         test=_test_fairness(known, groups),
         p=permutation_p(known.values, permuted),
@@ -257,89 +258,6 @@ def _adjusted(one: Fairness, every: Sequence[Fairness]) -> Fairness:
     family = [other for other in every if (other.task, other.run) == (one.task, one.run)]
     adjusted = holm([other.p for other in family])
     return replace(one, adjusted=next(p for other, p in zip(family, adjusted, strict=True) if other is one))
-
-
-# The forest plot: scores of groups, run by run, with their intervals.
-DRAWN = len(COLOURS)
-"""Largest number of groups that are drawn, those with the most items."""
-
-LONGEST = 36
-
-COLUMNS: Heads = ["model", "group", N, Column("patients", "count"), SCORE, INTERVAL, Column("overall", "number")]
-"""Columns of the table of the figure, a row per run and group."""
-
-_ROW, _BETWEEN = 0.13, 0.12  # inches between the groups of a run, and between runs
-
-Row = Sequence[Any]
-
-
-def draw_forest(table: Table, out: Path) -> None:
-    """Draw the scores of the groups of one key; at most the `DRAWN` groups with the most items.
-
-    Args:
-        table: Columns as `COLUMNS`.
-        out: Folder to write ``NAME.png`` and ``NAME.svg`` to.
-    """
-    models = list(dict.fromkeys(str(row[0]) for row in table.rows))
-    groups = drawn_groups(table.rows)
-    step = _ROW * len(groups) + _BETWEEN
-    height = 1.0 + max(2, len(models)) * step + 0.2 * ((len(groups) + 1) // 2)
-    with canvas(out, file_name(table.name), 1, 1, (7.2, height)) as axes:
-        axis = axes[0, 0]
-        for place, group in enumerate(groups):
-            own = [row for row in table.rows if row[1] == group and row[4] is not None]
-            ys = [models.index(str(row[0])) + (_ROW * (place - (len(groups) - 1) / 2)) / step for row in own]
-            _draw_group(axis, own, ys, place, _legend(group, own))
-        _draw_overall(axis, table.rows, models)
-        axis.set_yticks(range(len(models)), [_short(model) for model in models], fontsize=8)
-        axis.set_ylim(len(models) - 0.5, -0.5)
-        axis.set_xlim(-0.02, 1.02)
-        axis.grid(axis="x", color="#dddddd", zorder=0)
-        axis.set_title(_short(table.title, 80), loc="left", fontsize=10, fontweight="bold")
-        axis.set_xlabel("score with 95 % interval; vertical line: all groups together")
-        axis.figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8)
-
-
-def drawn_groups(rows: Sequence[Row]) -> list[str]:
-    """Return the groups that are drawn, in the order of the table."""
-    sizes: dict[str, int] = {}
-    for row in rows:
-        sizes[row[1]] = max(sizes.get(row[1], 0), row[2] or 0)
-    largest = sorted(sizes, key=lambda group: -sizes[group])[:DRAWN]
-    return [group for group in sizes if group in largest]
-
-
-def _draw_group(axis: Any, rows: Sequence[Row], ys: Sequence[float], place: int, label: str) -> None:
-    ends = [(y, *row[5]) for row, y in zip(rows, ys, strict=True) if row[5][0] is not None]
-    axis.hlines([y for y, *_ in ends], [low for _, low, _ in ends], [high for *_, high in ends], COLOURS[place], lw=1.6)
-    style = {"color": COLOURS[place], "marker": MARKERS[place], "ms": 4.5, "ls": "", "label": label, "zorder": 3}
-    axis.plot([row[4] for row in rows], ys, **style)
-
-
-def _draw_overall(axis: Any, rows: Sequence[Row], models: Sequence[str]) -> None:
-    overall = {str(row[0]): row[6] for row in rows if row[6] is not None}
-    places = [models.index(model) for model in overall]
-    axis.vlines(list(overall.values()), [y - 0.42 for y in places], [y + 0.42 for y in places], "#777777", lw=1)
-    for y in range(1, len(models)):
-        axis.axhline(y - 0.5, color="#eeeeee", lw=0.8, zorder=0)
-
-
-def _legend(group: str, rows: Sequence[Row]) -> str:
-    """Return a group with its number of items, of different runs the least and the most."""
-    sizes = sorted({row[2] for row in rows})
-    return f"{_short(group)} (n = {'-'.join(str(n) for n in dict.fromkeys((*sizes[:1], *sizes[-1:])))})"
-
-
-def _short(cell: Cell, longest: int = LONGEST) -> str:
-    """Return a name on one line, the middle of a long one left out.
-
-    Example:
-        >>> _short("a" * 30 + "b" * 30, 9)
-        'aaaa…bbbb'
-    """
-    text = for_terminal(str(cell))
-    half = (longest - 1) // 2
-    return text if len(text) <= longest else f"{text[:half]}…{text[-half:]}"
 
 
 # Scores of groups of patients or images, the gap between them, equal opportunity and the worst group.

@@ -66,10 +66,10 @@ def test_gaps_name_their_groups_and_class(two):
 
 def test_a_figure_per_key_with_its_numbers(two, tmp_path):
     figures = [p for p in SubgroupFairness(keys=["sex", "age"]).parts(two) if isinstance(p, Figure)]
-    assert [f.name for f in figures] == ["forest-g-sex", "forest-g-age"]
+    assert [f.name for f in figures] == ["subgroups-g-sex", "subgroups-g-age"]
     write_picture(figures[0], tmp_path)
-    assert sorted(f.name for f in tmp_path.iterdir()) == [f"forest-g-sex.{kind}" for kind in ("csv", "png", "svg")]
-    assert (tmp_path / "forest-g-sex.csv").read_text().count("\n") == 1 + 2 * 2
+    assert sorted(f.name for f in tmp_path.iterdir()) == [f"subgroups-g-sex.{kind}" for kind in ("csv", "png", "svg")]
+    assert (tmp_path / "subgroups-g-sex.csv").read_text().count("\n") == 1 + 2 * 2
     assert "female, male" in figures[0].alt
 
 
