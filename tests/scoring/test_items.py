@@ -2,7 +2,8 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
-from lmod_train.scoring.items import items_of
+from lmod_train.scoring.item_score import item_score
+from lmod_train.scoring.items import Item, items_of
 from tests.scoring.make import prediction
 
 
@@ -27,13 +28,8 @@ def test_without_a_group_the_image_is_the_group():
 
 def test_status_and_facts_travel():
     (item,) = items_of([prediction("1", Unparsed("refused"), modality="OCT")], reference)
-    assert (item.status, item.modality, item.source, item.split, item.language) == (
-        "refused",
-        "OCT",
-        "phantoms",
-        "test",
-        "en",
-    )
+    facts = (item.status, item.modality, item.source, item.split, item.language)
+    assert facts == ("refused", "OCT", "phantoms", "test", "en")
 
 
 def test_an_empty_region_answer_is_unparsed():
@@ -48,3 +44,13 @@ def test_a_reference_that_its_task_cannot_read_is_an_error_that_names_the_record
 
 def test_no_predictions_no_items():
     assert items_of([], reference) == []
+
+
+def test_an_image_counts_by_its_f1():
+    assert item_score(Item("1", "answered", {1: "a", 2: "a"}, {1: "a", 2: "b"})) == 0.5
+    assert item_score(Item("1", "unparsed", Unparsed("empty"), {1: "a"})) == 0
+
+
+def test_words_and_numbers_are_right_or_wrong():
+    assert [item_score(Item("1", "answered", answer, 2.0)) for answer in (2.0, 3.0)] == [1, 0]
+    assert item_score(Item("1", "refused", Unparsed("refused"), "yes")) == 0

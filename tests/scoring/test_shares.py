@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import t
 from statsmodels.stats.proportion import proportion_confint
 
+from lmod_train.scoring.share import share_score
 from lmod_train.scoring.shares import (
     EDGE,
     MIDDLE,
@@ -137,3 +138,10 @@ def test_a_weighted_sum_has_the_zou_and_donner_interval():
     opposed = combined_interval(shares, weights, ends, np.array([[1, -0.9], [-0.9, 1]]))
     assert opposed[0] < expected[0] and opposed[1] > expected[1]
     assert combined_interval(shares, weights, [(0.5, 0.8), (None, None)], np.eye(2)) == (None, None)
+
+
+def test_a_share_of_nothing_has_no_value_and_one_of_ten_its_interval():
+    assert share_score("x", [], []).value is None
+    score = share_score("x", [True] + [False] * 9, [str(i) for i in range(10)])
+    assert (score.n, score.value) == (10, 0.1)
+    assert (score.low, score.high) == pytest.approx(proportion_confint(1, 10, method="beta"), abs=0.02)

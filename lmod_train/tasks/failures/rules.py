@@ -246,11 +246,8 @@ def unexplained(case: AskedReply) -> Span | None:
         return None
     text = _MARKUP.sub(" ", TOKEN.sub(" ", case.text))
     text = _subject(case.record.choices).sub(" ", text)
-    words = [
-        word
-        for word in _WORD.findall(text.casefold())
-        if word not in entry("explaining.fillers.en") and not _HAN.search(word)
-    ]
+    words = {word for word in _WORD.findall(text.casefold()) if not _HAN.search(word)}
+    words -= {*entry("explaining.fillers.en")}
     han = "".join(_HAN.findall(_FILLER_HAN.sub("", text)))
     return None if words or len(han) >= 2 else case.stripped(0, len(case.text))
 
@@ -326,11 +323,8 @@ def _stated(case: AskedReply) -> Mapping[int, str]:
         return {}
     known = {term.name for choice in case.record.choices if (term := term_of(choice))}
     others = [term.name for term in STRUCTURES if term.name not in known]
-    choices = (
-        *case.record.choices,
-        *others,
-        *(word for word in entry("structures.foreign") if word not in case.record.choices),
-    )
+    foreign = (word for word in entry("structures.foreign") if word not in case.record.choices)
+    choices = (*case.record.choices, *others, *foreign)
     found = parse_regions(split_repetition(clean(case.text))[0], choices)
     return {} if isinstance(found, Unparsed) else found
 
@@ -398,13 +392,8 @@ def _of_answer(case: AskedReply, levels: list[int]) -> Span | None:
 
 def _beyond(text: str, highest: int, count: int) -> Iterator[Span]:
     """Yield the spans of numbers beyond the highest level that are not denied."""
-    for pattern, limit in (
-        (_STATED, highest),
-        (_LIST, highest),
-        (_RANGE, highest),
-        (_COUNT, count),
-        (_HAN_STAGE, highest),
-    ):
+    for pattern in (_STATED, _LIST, _RANGE, _COUNT, _HAN_STAGE):
+        limit = count if pattern is _COUNT else highest
         for m in pattern.finditer(text):
             value = _value(m["n"])
             if value is not None and value > limit and not _denied(text, m.start()):

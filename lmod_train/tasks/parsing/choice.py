@@ -288,18 +288,9 @@ class _Scope:
     def is_choice(self) -> bool:
         """Return whether the clause contains choices and nothing else, or one choice with its reason."""
         options = (option for c in self.concepts for option in (c.asserted, c.denied) if option)
-        clause = self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)]
-        return (
-            self.contains_only_choices()
-            or self.gives_reason()
-            or any(is_option_with_reason(clause, option) for option in options)
-        )
-
-    def gives_reason(self) -> bool:
-        """Return whether the clause is a choice with its reason."""
-        return is_choice_with_reason(
-            self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)], self.mentions
-        )
+        opening = self.text[self.start : min(self.end, self.start + 2 * LONGEST_BARE)]
+        gives_reason = self.contains_only_choices() or is_choice_with_reason(opening, self.mentions)
+        return gives_reason or any(is_option_with_reason(opening, option) for option in options)
 
     def contains_only_choices(self) -> bool:
         """Return whether the clause contains choices and nothing else."""
@@ -335,15 +326,10 @@ def _claims(scope: _Scope) -> Iterator[Claim]:
             left_open = mention
         denied = mention if mention["non"] else denied
         plain_mention = mention if len(concepts) == 1 and not mention["non"] else plain_mention
-        if (
-            denied
-            and not scope.asks
-            and (
-                (left_open and _are_joined(scope.text, left_open, denied))
-                or (plain_mention and _NOR.search(scope.text, plain_mention.end(), denied.start()))
-            )
-        ):
-            yield Unparsed("ambiguous", "both choices")
+        if denied and not scope.asks:
+            joined = left_open and _are_joined(scope.text, left_open, denied)
+            if joined or (plain_mention and _NOR.search(scope.text, plain_mention.end(), denied.start())):
+                yield Unparsed("ambiguous", "both choices")
         for claim in found:
             choice = claim if isinstance(claim, Unparsed) else concept.asserted if claim else concept.denied
             if choice is not None:
@@ -392,11 +378,8 @@ def _of_mention(scope: _Scope, mention: re.Match[str], concept: Concept, can_be_
             is_option_with_reason(around[at:], concept.asserted or "", scope.text[scope.end : scope.end + 9])
             or is_isolated(around, at, beyond, scope.mentions)
         )
-        bare = (
-            bare
-            or (bool(mention["non"]) and not value_follows(around[beyond:]))
-            or is_conclusion(around, at, beyond, concept.adjective)
-        )
+        bare = bare or (bool(mention["non"]) and not value_follows(around[beyond:]))
+        bare = bare or is_conclusion(around, at, beyond, concept.adjective)
         found = stance(around, at, beyond, bare) if sentence and not scope.asks else None
         if found == "asserted" and not concept.is_sex and not is_earned(around[:at]):
             found = None

@@ -272,6 +272,10 @@ def unmasked(text: str) -> str:
     text = _HTML.sub(_broken, _LETTER.sub(r"\g<letter>", text))
     rest = _FORM.sub("", text)
     text = rest if any(c.isalnum() for c in rest) else text
+    return _without_invisible(text)
+
+
+def _without_invisible(text: str) -> str:
     return "".join(
         c if c == "\n" or unicodedata.category(c) not in _INVISIBLE else " " if c in "\t\r" else "" for c in text
     )
@@ -320,10 +324,7 @@ def clean(text: str) -> str:
     text = _UNBOXED.sub("\n", _BOXED.sub("\nfinal answer: ", _PLACE.sub(" ? ", text)))
     text = _LETTER.sub(r"\g<letter>", text)
     text = _HTML.sub(_broken, text)
-    text = _LATEX.sub("", normalise(_SPECIAL.sub(" ", text)))
-    text = "".join(
-        c if c == "\n" or unicodedata.category(c) not in _INVISIBLE else " " if c in "\t\r" else "" for c in text
-    )
+    text = _without_invisible(_LATEX.sub("", normalise(_SPECIAL.sub(" ", text))))
     text = _LIMIT.sub("<", text)
     text = _LEFT_BLANK.sub(" ? ", _RUN.sub(r"\1\1\1", text))
     text = _OPERATOR.sub(lambda sign: {"?": "possible ", "=": " is not "}.get(sign[0].strip()[-1], "not "), text)

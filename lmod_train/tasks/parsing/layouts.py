@@ -193,14 +193,9 @@ def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind
     pairs = len(rows[0]) == 2 and all(len(row) <= 2 for row in rows)
     keyed = any(kind_of(row[0].text) in ("heading", "key") for row in rows[1:])
     if pairs and (not headed or keyed or len(rows) == 1):
-        is_pair = (
-            is_row
-            or kinds[1] in ("word", "name")
-            or (kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either"))
-        )
-        both: list[tuple[str, Node]] = [
-            (row[0].text, row[1]) for row in rows[headed and not is_pair :] if len(row) == 2
-        ]
+        of_heading = kinds[0] == "heading" and kinds[1] not in ("heading", "key", "either")
+        first = headed and not (is_row or kinds[1] in ("word", "name") or of_heading)
+        both: list[tuple[str, Node]] = [(row[0].text, row[1]) for row in rows[first:] if len(row) == 2]
         return [Group(both)] if both else []
     if headed:
         heads = [cell.text for cell in rows[0]]
@@ -259,11 +254,8 @@ def _of_line(line: str, at: int) -> BoxList | None:
             if colon and i == 0 and own.strip():
                 name, label = key.strip(" -*•>_\"'"), own
         label = re.sub(r"^\s{0,3}[0-9]{1,2}[.)]\s", "", label)
-        choices.append(
-            Choice(
-                label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), mark.lastgroup not in ("yes", "no") or mark[0][0] == "☒"
-            )
-        )
+        is_box = mark.lastgroup not in ("yes", "no") or mark[0][0] == "☒"
+        choices.append(Choice(label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), is_box))
     return BoxList(name, choices, at, at + len(line))
 
 

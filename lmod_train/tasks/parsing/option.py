@@ -20,7 +20,7 @@ from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.keys import role_of
 from lmod_train.tasks.parsing.option_signs import LETTER, OTHERS, TEXT, index_of, mark
 from lmod_train.tasks.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
-from lmod_train.tasks.parsing.slots import kinds_of
+from lmod_train.tasks.parsing.slots import abstains, kinds_of
 from lmod_train.tasks.parsing.stance import clause_spans, stance
 from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
 
@@ -109,18 +109,12 @@ def read_slot(slot: Slot, choices: Sequence[str], marker: Marker = mark) -> Clai
             return IGNORED
         return of_name if isinstance(of_name, str) else stated_in(named[1].upper()) if named else None
     if slot.name and not slot.role and plain(slot.name) != "letter":
-        lone = (
-            slot.layout == "object"
-            and _LONE_KEY.fullmatch(plain(slot.name))
-            and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value)
-        )
-        return stated_in(value) if lone else None
+        lone = slot.layout == "object" and _LONE_KEY.fullmatch(plain(slot.name))
+        return stated_in(value) if lone and re.fullmatch(r"\W{0,3}[A-H]\W{0,3}", value) else None
     stated = stated_in(value)
     if isinstance(stated, str) or stated.reason in ("ambiguous", "out_of_range"):
         return stated
-    if {"refused", "open"} & set(kinds):
-        return Unparsed("refused" if "refused" in kinds else "no_match", "no option in its slot")
-    return None if slot.layout == "line" else UNKNOWN
+    return abstains(kinds, "option") or (None if slot.layout == "line" else UNKNOWN)
 
 
 def option_in_prose(text: str, choices: Sequence[str], marker: Marker = mark) -> str | Unparsed:
@@ -157,13 +151,8 @@ def _verdict(text: str, final: bool = False) -> list[int]:
     """
     affirmed, text = _of_judged(text)
     head, _ = split_explanation(text)
-    return (
-        affirmed
-        or _of_list(head)
-        or _opening(head, final)
-        or list(_of_clauses(text, strong=True))
-        or list(_of_clauses(text))
-    )
+    stated = affirmed or _of_list(head) or _opening(head, final)
+    return stated or list(_of_clauses(text, strong=True)) or list(_of_clauses(text))
 
 
 def _numbers(group: str) -> list[int]:
@@ -192,11 +181,8 @@ def _opening(text: str, final: bool) -> list[int]:
     With `final`, only the opening counts; a text without one states what its first clause asserts.
     """
     slot = _SLOT.match(text)
-    if (
-        slot
-        and not _WRONG_AFTER.match(text, slot.end("group"))
-        and not text[slot.end() :].lstrip(" \"')").startswith("?")
-    ):
+    asks = slot is not None and text[slot.end() :].lstrip(" \"')").startswith("?")
+    if slot and not asks and not _WRONG_AFTER.match(text, slot.end("group")):
         later = "" if final else text[slot.end() :]
         alone = "".join(m["group"] for m in _ALONE.finditer(later))
         return [*_numbers(slot["group"] + alone), *_of_clauses(later, strong=True)]

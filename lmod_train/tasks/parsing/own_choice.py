@@ -1,7 +1,6 @@
 """Parse the answer to a question of one's own: one of its choices, yes or no, or several choices.
 
-Mentions of choices are signs before anything else is read (`lmod_train.tasks.parsing.own_choice`), and the rules for
-options read the signs.
+Mentions of choices are signs before anything else is read (`words_of`), and the rules for options read the signs.
 """
 
 from __future__ import annotations

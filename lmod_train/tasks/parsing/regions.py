@@ -82,14 +82,10 @@ def _of_slot(slot: Slot, choices: tuple[str, ...]) -> list[tuple[int, str]]:
     """Return the regions that a slot names by number, each with its type."""
     numbers = [int(n) for n in re.findall("[0-9]{1,9}", slot.name)] if _NUMBERED.fullmatch(slot.name.strip()) else []
     value = clean(slot.value)
-    if (
-        not numbers
-        and slot.layout == "object"
-        and value.isdigit()
-        and (named := _structure(slot.name, choices)) in choices
-    ):
-        return [(int(value), named)]  # {"Choroid": 1}
     if not numbers:
+        lone = slot.layout == "object" and value.isdigit()
+        if lone and (named := _structure(slot.name, choices)) in choices:
+            return [(int(value), named)]  # {"Choroid": 1}
         regions = _in_prose(value, choices) if slot.role else None
         return list(regions.items()) if isinstance(regions, dict) else []
     pairs = ((n, _structure(type_, choices)) for n, type_ in zip(numbers, _one_each(value, len(numbers)), strict=True))
@@ -158,6 +154,9 @@ def _numbered_behind(text: str, choices: tuple[str, ...]) -> list[tuple[int, int
     ]
 
 
+_MOST_WORDS = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _BRACKETED: 0, _TIGHT: 0, _LOOSE: 0}
+
+
 def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     found = list(pattern.finditer(text))
     for i, m in enumerate(found):
@@ -166,9 +165,7 @@ def _pairs(pattern: re.Pattern[str], text: str, choices: tuple[str, ...]) -> Ite
         numbers = [int(number) for number in re.findall("[0-9]{1,9}", m["ids"])]
         for number, type_ in zip(numbers, _one_each(words, len(numbers)), strict=True):
             structure = _structure(type_, choices)
-            longest = {_LISTED: _WORDS_OF_A_TYPE, _HASHED: _WORDS_OF_A_TYPE, _BRACKETED: 0, _TIGHT: 0, _LOOSE: 0}.get(
-                pattern, _LONGEST_TYPE
-            )
+            longest = _MOST_WORDS.get(pattern, _LONGEST_TYPE)
             if structure and (structure in choices or len(structure.split()) <= longest):
                 yield number, structure
 

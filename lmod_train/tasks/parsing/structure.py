@@ -264,18 +264,16 @@ def _roles(keys: Sequence[str], is_row: bool) -> list[Role]:
     if is_row and roles[:1] == ["answer"] and "answer" in roles[1:]:
         roles[0] = "subject"
     named = {"subject", "diagnosis", "id"} & set(roles)
-    if (
-        is_row
-        and roles[:1] in (["extra"], [""])
-        and not named
-        and "answer" in roles[1:]
-        and not is_name(plain(keys[0]))
-    ):
+    unknown = is_row and roles[:1] in (["extra"], [""]) and not named
+    if unknown and "answer" in roles[1:] and not is_name(plain(keys[0])):
         roles[0] = "subject"
     if roles.count("subject") > 1 and not {"answer", "diagnosis", "type"} & set(roles):  # "feature" and "finding"
         first = roles.index("subject")
         roles = ["answer" if role == "subject" and i > first else role for i, role in enumerate(roles)]
     return roles
+
+
+_SAID_OF = (("subject", {"answer", "diagnosis", "type"}), ("diagnosis", {"answer"}), ("type", {"answer"}))
 
 
 def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | None:
@@ -285,12 +283,8 @@ def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | 
         numbered = one[2] == "id" and len(members) > 1 and re.search("[0-9]", one[1])
         if numbered and not ("subject" in roles and "answer" in roles):
             return one
-    for wanted, others in (
-        ("subject", ("answer", "diagnosis", "type")),
-        ("diagnosis", ("answer",)),
-        ("type", ("answer",)),
-    ):
-        if wanted in roles and set(others) & set(roles):
+    for wanted, others in _SAID_OF:
+        if wanted in roles and others & set(roles):
             one = members[roles.index(wanted)]
             return None if wanted == "type" and kinds_of(one[1]) else one
     return None
@@ -301,11 +295,8 @@ def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
     blank = [(key, value, role) for key, value, role in members if not value.strip() or _TICK.fullmatch(value.strip())]
     columns = [(key, value) for key, value, role in blank if not role or kinds_of(key)]
     if len(columns) < sum(not role for _, _, role in members):
-        columns = [
-            (key, value)
-            for key, value, _ in members
-            if plain(key) in TRUTH_WORDS and (not value.strip() or kinds_of(value))
-        ]
+        truths = [(key, value) for key, value, _ in members if plain(key) in TRUTH_WORDS]
+        columns = [(key, value) for key, value in truths if not value.strip() or kinds_of(value)]
     if len(columns) < 2 or len({plain(key) for key, _ in columns}) < len(columns):
         return None
     ticked = [key for key, value in columns if _TICK.fullmatch(value.strip()) or kinds_of(value) == ("yes",)]

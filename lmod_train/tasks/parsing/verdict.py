@@ -116,9 +116,7 @@ def _of_clause(clause: str) -> Iterator[bool]:
         own = re.split(r"[,:]", before)[-1]
         denial = _NOT.search(before)
         stem = before[: denial.start()] if denial else before
-        if not denial and _DOUBTS.search(own):
-            continue
-        if denial and _NOT.search(stem):
+        if _NOT.search(stem) if denial else _DOUBTS.search(own):
             continue  # 没有不对
         if _INSTEAD.search(before) or _HEDGE.search(own) or not _is_said_of_statement(stem, clause):
             continue
@@ -140,9 +138,8 @@ def _placed(clause: str) -> Iterator[tuple[int, bool]]:
         yield found.start(), found["true"] is not None
     for found in _ALONE.finditer(clause):
         lead = _LEAD.match(clause)
-        if (lead and lead.end() >= found.start()) or re.search(
-            r"[:,]\s?$", clause[max(0, found.start() - 2) : found.start()]
-        ):
+        just_before = clause[max(0, found.start() - 2) : found.start()]
+        if (lead and lead.end() >= found.start()) or re.search(r"[:,]\s?$", just_before):
             yield found.start(), found["true"] is not None
 
 

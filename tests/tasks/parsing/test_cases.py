@@ -7,6 +7,7 @@ what it returns, ``{"?": reason}`` without an answer.
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections import defaultdict
@@ -18,34 +19,6 @@ import pytest
 
 from lmod_train.core.types import Reply, Unparsed
 from lmod_train.core.vocabulary.findings import FINDINGS, Finding
-from lmod_train.tasks.parsing import (
-    age_group,
-    bare_choice,
-    choice,
-    clean,
-    confidence,
-    finding,
-    forms,
-    keys,
-    label,
-    layouts,
-    normalise,
-    number,
-    objects,
-    option,
-    option_signs,
-    own_choice,
-    reading,
-    refusal,
-    regions,
-    sex,
-    slots,
-    stage,
-    stance,
-    structure,
-    verdict,
-    visible,
-)
 from tests.tasks.parsing import asked, bilingual
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "cases.jsonl").read_text("utf-8").splitlines()]
@@ -54,17 +27,10 @@ for row in ROWS:
     BY_SUBJECT[row["about"].partition(":")[0]].append(row)
 
 
-MODULES = (
-    age_group, bare_choice, choice, clean, confidence, finding, forms, keys, label, layouts, normalise,
-    number, objects, option, option_signs, own_choice, reading, refusal, regions, sex, slots, stage, stance, structure,
-    verdict, visible,
-)  # fmt: skip
-
-
 def function(name: str) -> Any:
     module, _, attribute = name.rpartition(".")
     own = {"asked": asked.parse, "bilingual": bilingual.outcome}
-    return own.get(name) or getattr(next(m for m in MODULES if m.__name__.endswith(f".{module}")), attribute)
+    return own.get(name) or getattr(importlib.import_module(f"lmod_train.tasks.parsing.{module}"), attribute)
 
 
 def argument(value: Any) -> Any:
