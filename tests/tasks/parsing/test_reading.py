@@ -25,6 +25,7 @@ from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.regions import parse_regions
+from lmod_train.tasks.parsing.sex import parse_sex
 from lmod_train.tasks.parsing.stage import parse_stage
 from tests.growth import growth
 from tests.tabled import stored, tabled
@@ -38,6 +39,7 @@ PARSERS = [
     (parse_choice, ("cataract", "diabetic retinopathy", "glaucoma", "normal")),
     (parse_choice, ("TRUE", "FALSE")),
     (parse_stage, ("1", "2", "3", "4")),
+    (parse_sex, ("MALE", "FEMALE")),
     (parse_regions, ("optic disc", "optic cup")),
     (parse_option, ("optic disc", "optic cup", "no abnormality", "yes")),
 ]
