@@ -23,16 +23,14 @@ import pyarrow.parquet as pq
 from lmod_train.core.batches import AT_ONCE, batches
 from lmod_train.core.raw import MOST_CONTAINERS, read_bytes, text_of, whole_number
 from lmod_train.data.sources.sheets import (
-    MOST_BREAKS,
     MOST_CELLS,
     MOST_COLUMNS,
     MOST_LINES,
-    MOST_SPOILED,
     OPEN,
     SWALLOWED,
     UnreadableSheet,
     plain_header,
-    row_at,
+    text_rows,
 )
 from lmod_train.data.sources.workbooks import Lines, Sheet, cell_text, sheets_by_calamine, sheets_by_openpyxl
 
@@ -335,16 +333,12 @@ def _split(text: str, delimiter: str, width: int) -> Iterator[tuple[int, list[st
     """
     if text.count("\n") > MOST_CELLS:
         raise UnreadableSheet(f"more than {MOST_CELLS:,} line breaks")
-    lines = list(_lines(text, delimiter))
-    at = spoiled = rows = cells = 0
-    while at < len(lines):
-        row, taken = row_at(lines, at, delimiter, width, MOST_BREAKS if spoiled < MOST_SPOILED else 1)
-        spoiled += taken == 1 and lines[at].count('"') % 2
-        rows, cells = rows + 1, cells + len(row)
+    cells = 0
+    for rows, (line, row) in enumerate(text_rows(list(_lines(text, delimiter)), delimiter, width), 1):
+        cells += len(row)
         if rows > MOST_LINES or cells > MOST_CELLS:
             raise UnreadableSheet(f"more than {MOST_LINES:,} lines or {MOST_CELLS:,} cells")
-        yield at + 1, row
-        at += taken
+        yield line, row
 
 
 def _lines(text: str, delimiter: str) -> Iterator[str]:

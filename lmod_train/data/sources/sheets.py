@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -254,22 +254,32 @@ def _text(content: bytes, wanted: str) -> list[list[str]]:
     lines = list(io.StringIO(text, newline=""))
     if len(lines) > MOST_LINES or text.count(delimiter) > MOST_CELLS:
         raise UnreadableSheet(f"more than {MOST_LINES:,} lines or {MOST_CELLS:,} cells")
-    rows: list[list[str]] = []
-    at = width = spoiled = 0
     try:
-        while at < len(lines):
-            row, taken = row_at(lines, at, delimiter, width, MOST_BREAKS if spoiled < MOST_SPOILED else 1)
-            spoiled += taken == 1 and lines[at].count('"') % 2
-            if not width and _is_header(row, wanted):
-                width = len(row)
-            rows.append(row)
-            at += taken
+        return [row for _, row in text_rows(lines, delimiter, 0, wanted)]
     except csv.Error as error:
         raise UnreadableSheet(f"not a readable table of text ({error})") from error
-    return rows
 
 
-def row_at(lines: Sequence[str], at: int, delimiter: str, width: int, most: int) -> tuple[list[str], int]:
+def text_rows(lines: Sequence[str], delimiter: str, width: int, wanted: str = "") -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of each row; a quotation mark that is not closed spoils only its own line.
+
+    Args:
+        lines: All lines with their line ends.
+        delimiter: Delimiter between cells.
+        width: Number of cells of the header; 0 for that of the first row with a column `wanted`, or any.
+        wanted: Plain name of a column.
+    """
+    at = spoiled = 0
+    while at < len(lines):
+        row, taken = _row_at(lines, at, delimiter, width, MOST_BREAKS if spoiled < MOST_SPOILED else 1)
+        spoiled += taken == 1 and lines[at].count('"') % 2
+        if not width and _is_header(row, wanted):
+            width = len(row)
+        yield at + 1, row
+        at += taken
+
+
+def _row_at(lines: Sequence[str], at: int, delimiter: str, width: int, most: int) -> tuple[list[str], int]:
     """Return the cells of the row that begins at a line, and its number of lines.
 
     A row with wrong quotation marks is filled up to the header's width, followed by the reason.
