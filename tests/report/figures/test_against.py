@@ -2,6 +2,9 @@ import pytest
 
 from lmod_train.core.tables import table
 from lmod_train.report.sections.robustness import COLUMNS, draw_falling
+from lmod_train.report.sections.scores import HEADS, draw_label_efficiency
+from lmod_train.report.sections.sizes import COLUMNS as SIZES
+from lmod_train.report.sections.sizes import draw_size
 from tests.report.figures.drawing import drawn, models
 
 KINDS = ("blur", "crop", "jpeg", "overexposure", "resolution", "shadow", "underexposure")
@@ -43,3 +46,31 @@ def test_missing_intervals_and_chance_are_not_drawn(tmp_path, monkeypatch):
     bare = [[*row[:5], None, None] for row in rows("cnn", ("blur",), (2,))]
     ((axis,),) = drawn(draw_falling, table("falling", COLUMNS, bare), tmp_path, monkeypatch)
     assert "chance" not in {line.get_label() for line in axis.lines}
+
+
+def test_points_of_a_family_are_a_line_and_unknown_sizes_are_listed(tmp_path, monkeypatch):
+    sizes = {"qwen 72b": 73.4, "qwen 7b": 8.3, "llava 7b": 7.06, "gpt": None}
+    rows = [["t", m.split()[0], m, size, 0.1 * i + 0.2] for i, (m, size) in enumerate(sizes.items())]
+    ((panel,),) = drawn(draw_size, table("sizes", SIZES, rows), tmp_path, monkeypatch)
+    lines = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in panel.lines}
+    assert lines["qwen"][0] == [8.3, 73.4] and lines["qwen"][1] == [rows[1][4], rows[0][4]]
+    assert lines["llava"] == ([7.06], [rows[2][4]]) and set(lines) == {"qwen", "llava"}
+    assert panel.figure.legends[0].get_title().get_text() == "Size unknown: gpt"
+
+
+def test_24_models_of_12_families(tmp_path, monkeypatch):
+    rows = [["t", f"family {i // 2}", f"m{i}", 2.0 + 3 * i, i / 24] for i in range(24)]
+    ((panel,),) = drawn(draw_size, table("sizes", SIZES, rows), tmp_path, monkeypatch)
+    styles = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in panel.lines}
+    assert len(styles) == len(panel.lines) == 12
+
+
+def test_every_model_has_a_line_and_missing_intervals_are_left_out(tmp_path):
+    rows = [
+        ["t", m, s, 9, 1, 30, 0.5 + s / 3, (0.3, 0.9) if s < 1 else None, None]
+        for m in ("a", "b")
+        for s in (0.01, 0.1, 1.0)
+    ]
+    draw_label_efficiency(table("curve", HEADS, rows), tmp_path)
+    text = (tmp_path / "curve.svg").read_text()
+    assert all(word in text for word in ("share of the training split", "100 %", "1 %"))
