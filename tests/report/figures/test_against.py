@@ -1,6 +1,7 @@
 import pytest
 
 from lmod_train.core.tables import table
+from lmod_train.report.figures.against import draw_against
 from lmod_train.report.sections.robustness import COLUMNS, draw_falling
 from lmod_train.report.sections.scores import HEADS, draw_label_efficiency
 from lmod_train.report.sections.sizes import COLUMNS as SIZES
@@ -74,3 +75,8 @@ def test_every_model_has_a_line_and_missing_intervals_are_left_out(tmp_path):
     draw_label_efficiency(table("curve", HEADS, rows), tmp_path)
     text = (tmp_path / "curve.svg").read_text()
     assert all(word in text for word in ("share of the training split", "100 %", "1 %"))
+
+
+def test_a_share_of_nothing_and_a_table_without_rows_are_drawn(tmp_path):
+    draw_against(table("empty", HEADS, []), tmp_path, x="share", line="model", axis="share, in %")
+    assert {file.suffix for file in tmp_path.iterdir()} == {".png", ".svg"}
