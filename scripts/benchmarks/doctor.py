@@ -32,7 +32,7 @@ from lmod_train.phantom.folders import refuge
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.training.doctor import data, weights
 from lmod_train.training.doctor import recipe as training
-from lmod_train.training.doctor.examine import FROM_FILES, WITH_NETWORK
+from lmod_train.training.doctor.examine import CHECKS
 from lmod_train.training.doctor.subject import Subject
 
 PARAMETERS, TRAINED = 7.06e9, 0.34e9
@@ -72,8 +72,7 @@ def checks(folder: Path, n: int) -> tuple[dict[str, float], int]:
     subject.records(), subject.asked()
     found: dict[str, float] = {}
     checked: dict[str, Callable[[Subject], Any]] = {
-        **FROM_FILES,
-        **{f"{n} (network)": c for n, c in WITH_NETWORK.items()},
+        f"{name} (network)" if "network" in needs else name: check for name, check, needs in CHECKS
     }
     for name, check in checked.items():
         with timed(name, found):

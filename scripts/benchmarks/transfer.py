@@ -42,7 +42,7 @@ from lmod_train.core.files import sha256_of, write_durably  # noqa: E402
 from lmod_train.models.chat.answer_loss import batch_loss  # noqa: E402
 from lmod_train.models.chat.checkpoint import find, load  # noqa: E402
 from lmod_train.models.chat.dialect import Dialect  # noqa: E402
-from lmod_train.report.comparisons import by_question, pairs  # noqa: E402
+from lmod_train.report.comparisons import by_question, paired, pairs  # noqa: E402
 from lmod_train.report.results import read_outcomes  # noqa: E402
 from lmod_train.scoring.comparison import holm, mcnemar_by_patient, paired_difference  # noqa: E402
 from lmod_train.scoring.item_score import item_score  # noqa: E402
@@ -241,7 +241,7 @@ def rows_of(place: Place, asked: Asked) -> Iterator[Row]:
     """Yield the rows of a set: of each task accuracy or F1, token F1 of open answers, and likelihood."""
     before, after = (items_of(place, asked, when) for when in ("before", "after"))
     known = [json.loads((place.run(w, asked) / LIKELIHOODS).read_text(encoding="utf-8")) for w in ("before", "after")]
-    for pair in pairs({"after": after, "before": before}):
+    for pair in pairs(paired({"after": after, "before": before})):
         both, score = (before[pair.task], after[pair.task]), pair.difference
         own = [float(np.mean([item_score(item) for item in items])) for items in both]
         metric = headline(both[0][0])

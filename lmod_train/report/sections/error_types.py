@@ -107,7 +107,7 @@ def _types(rows: Rows, published: Sequence[Published]) -> Table:
             cells = _share([own == kind for own in kinds], [reply.item.group for reply in wrong])
             found.append([task, name, kind, *cells, judged, *([shares.get((task, kind))] if shares else [])])
     counts = [COUNT, Column("wrong replies", "count"), SHARE, INTERVAL, Column("by a judge", "count")]
-    beside = [Column("published share", "percent")] if shares else []
+    beside: Heads = [Column("published share", "percent")] if shares else []
     columns: Heads = ["task", "model", "error type", *counts, *beside]
     note = " ".join([_TEXTS["types_note"], *([_TEXTS["published"]] if shares else [])])
     return table("error_types_lmod_plus", columns, found, "Error types of LMOD+", note)
