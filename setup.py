@@ -12,7 +12,7 @@ setup(
     packages=[*find_packages(include=["lmod_train*"]), *SHIPPED],
     package_dir=SHIPPED,
     package_data={
-        "lmod_train": ["py.typed"],
+        "lmod_train": ["py.typed", "__init__.pyi"],
         "lmod_train.models.vision": ["*.yaml"],
         "lmod_train.models.chat": ["small_base/*", "templates/*.jinja"],
         "lmod_train.core.vocabulary": ["*.toml"],

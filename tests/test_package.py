@@ -37,9 +37,9 @@ WITHOUT_TORCH = {
 def checked() -> dict[str, str]:
     """Return name -> path of everything that a type checker is shown."""
     found = {}
-    for node in ast.walk(ast.parse(FILE.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("lmod_train."):
-            found |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
+    for node in ast.walk(ast.parse(FILE.with_suffix(".pyi").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found |= {a.name: f"lmod_train.{node.module}.{a.name}" for a in node.names}
     return found
 
 
@@ -48,7 +48,6 @@ def python(program: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_each_name_is_what_a_type_checker_is_shown_and_stands_in_the_docstring():
-    assert checked() == lmod_train._PATHS
     assert sorted(checked()) == sorted(lmod_train.__all__) and {*lmod_train.__all__} <= {*dir(lmod_train)}
     lines = re.findall(r"^- (.+?):", lmod_train.__doc__ or "", re.M)
     assert sorted(name for line in lines for name in re.findall(r"`(\w+)`", line)) == sorted(lmod_train.__all__)
@@ -75,7 +74,7 @@ def test_importing_the_package_loads_nothing_and_names_without_torch_do_not_load
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'lmod_train' has no attribute 'train'"):
+    with pytest.raises(AttributeError, match="No lmod_train attribute train"):
         _ = lmod_train.train  # type: ignore[attr-defined]
     with pytest.raises(ImportError, match="train"):
         from lmod_train import train  # type: ignore[attr-defined]  # noqa: F401

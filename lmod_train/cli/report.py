@@ -59,7 +59,7 @@ def draw(
         BadArgument: No folder to write to is named.
     """
     from lmod_train.core.artifacts.manifest import read_manifest
-    from lmod_train.report.report import report as write
+    from lmod_train.report.report import write_report as write
     from lmod_train.report.sections.comparisons import compare_against
 
     if curated is not None:

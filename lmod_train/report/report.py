@@ -44,7 +44,7 @@ WRITTEN = ("scores.csv", "tables.md", "index.html", LIST)
 """Files by which the folder of an earlier report is recognised, even of an incomplete one."""
 
 
-def report(
+def write_report(
     runs: Sequence[Path],
     out: Path,
     curated: Path | None = None,

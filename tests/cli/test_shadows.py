@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import write_run_records
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.extension import PACKAGE
 from tests.cli.test_working_folder import EVIL, MARKS, write_shadows
@@ -95,7 +97,10 @@ def place(curated, tmp_path_factory):
     (here / "curated").symlink_to(curated)
     write_run(here / "run", 0.8, curated=here / "curated")
     (here / "run" / "replies").mkdir()
-    lines = "".join(reply_line(p.reply) for p in read_predictions(here / "run" / "predictions.parquet"))
+    made = read_predictions(here / "run" / "predictions.parquet")
+    asked = {p.record.id: "asked" for p in made}
+    write_run_records(here / "run" / "records.parquet", [p.record for p in made], asked)
+    lines = "".join(reply_line(replace(p.reply, asked="asked")) for p in made)
     (here / "run" / "replies" / "rank-0.jsonl").write_text(lines)
     tasks = "[configs/task/anatomy.yaml, configs/task/glaucoma.yaml]".replace(
         "configs", str(PACKAGE.parent / "configs")

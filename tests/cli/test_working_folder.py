@@ -260,6 +260,6 @@ def test_trusting_what_is_nowhere_is_refused(arguments, tmp_path, monkeypatch, c
 def test_trusted_modules_reach_the_report(tmp_path, monkeypatch):
     reached = []
     page = tmp_path / "out" / "index.html"
-    monkeypatch.setattr("lmod_train.report.report.report", lambda *a, **k: reached.append(a[4]) or page)
+    monkeypatch.setattr("lmod_train.report.report.write_report", lambda *a, **k: reached.append(a[4]) or page)
     assert cli.main(["report", str(tmp_path), "--out", str(tmp_path / "out"), "--trust", "json"]) == 0
     assert [list(trust) for trust in reached] == [["json"]]

@@ -1,6 +1,6 @@
 import pytest
 
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from tests.report.make import curate, run
 
 
@@ -14,5 +14,5 @@ def three(tmp_path_factory):
         run(root / "tuned", 0.95, seed=2, curated=curated),
         run(root / "cnn", 0.8, model="cnn", seed=3, curated=curated),
     ]
-    report(runs, root / "out")
+    write_report(runs, root / "out")
     return runs, root / "out", curated

@@ -17,7 +17,7 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import Reply
 from lmod_train.extensions.clinical.operating import OperatingPoints
 from lmod_train.report.folds import pool
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.seeds import seeds_text
@@ -80,7 +80,7 @@ def test_the_report_shows_one_run_and_no_deviation_over_folds(folds, tmp_path):
     folder, *_ = folds
     pool(folder)
     printed = []
-    report([folder], tmp_path / "out", sections=[Scores(), Provenance(), OperatingPoints()], log=printed.append)
+    write_report([folder], tmp_path / "out", sections=[Scores(), Provenance(), OperatingPoints()], log=printed.append)
     text = (tmp_path / "out" / "tables.md").read_text()
     assert printed[1].count("glaucoma") == 1 and "fold_" not in "".join(printed[:2])
     assert "3 folds, each record answered by the model that was not trained on its patient" in "\n".join(printed)

@@ -12,7 +12,7 @@ import yaml
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.scores import read_scores, write_scores
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from tests.report.make import curate, run
 from tests.tabled import stored
 
@@ -63,7 +63,7 @@ def reported(tmp_path_factory):
     manifest["sources"]["phantoms"]["root"] = f"{root}/raw"
     (place / "manifest.json").write_text(json.dumps(manifest))
     said = []
-    report(runs, root / "out", log=said.append)
+    write_report(runs, root / "out", log=said.append)
     return root / "out", "\n".join(said), (str(root), str(Path.home()), "secret_place")
 
 

@@ -13,7 +13,7 @@ from lmod_train.core.artifacts.records import write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.errors import ArtifactError, BadArgument, Untrusted
 from lmod_train.report.incomplete import incomplete
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.section import shipped_sections
 from lmod_train.report.sections.metrics import Metrics
@@ -70,7 +70,7 @@ def test_a_run_with_failed_requests_is_incomplete_and_its_page_lists_them(runs, 
     assert sum(map(len, found.items["base"].values())) == 65 and len(found.outcomes["base"].failed) == 5
     assert "65 of 72 records have a reply, 5 failed, 2 not asked" in remarks(runs[0])[0]
     printed = []
-    report([runs[0]], tmp_path / "out", sections=[Scores()], log=printed.append)
+    write_report([runs[0]], tmp_path / "out", sections=[Scores()], log=printed.append)
     assert "| replied | failed | not asked | warnings" in printed[1] and "incomplete" in printed[1]
     assert "Not all questions have a reply: base." in printed[0]
     assert "HTTP 500" in "".join(p.read_text() for p in (tmp_path / "out").rglob("*") if p.suffix in (".html", ".js"))
@@ -135,7 +135,7 @@ def test_a_task_that_is_not_installed_is_left_out_beside_others(runs, tmp_path):
     assert line.startswith(
         "base (good): glaucoma is left out, as its task cannot be used: task_class='lmod_train.tasks"
     )
-    assert report(runs, tmp_path / "out", sections=[Metrics()]).exists()
+    assert write_report(runs, tmp_path / "out", sections=[Metrics()]).exists()
 
 
 def test_a_module_that_is_nowhere_is_left_out_and_one_that_is_installed_asks_for_trust(runs):
@@ -186,7 +186,7 @@ def test_replies_of_a_megabyte_are_reported(runs, tmp_path):
     rows = read_predictions(runs[0] / "predictions.parquet")
     long = [replace(p, reply=replace(p.reply, reply="=1+1 <b>\n" * 120_000)) for p in rows[:2]]
     write_predictions(runs[0] / "predictions.parquet", [*long, *rows[2:]])
-    assert report(runs[:1], tmp_path / "out", sections=[Metrics()]).exists()
+    assert write_report(runs[:1], tmp_path / "out", sections=[Metrics()]).exists()
     assert remarks(runs[0]) == []
 
 
@@ -198,7 +198,7 @@ def test_everything_at_once_is_still_a_report_with_every_section(runs, kept, tmp
     (runs[0] / "config.yaml").unlink()
     other_schema(runs[1])
     said = []
-    report(runs, tmp_path / "out", sections=shipped_sections(), log=said.append)
+    write_report(runs, tmp_path / "out", sections=shipped_sections(), log=said.append)
     assert sum("left out" in line for line in said) == 2 and any("records have a reply" in line for line in said)
     assert not [line for line in said if str(tmp_path) in line]
 

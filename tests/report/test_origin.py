@@ -13,7 +13,7 @@ from lmod_train.core.artifacts.predictions import read_predictions, write_predic
 from lmod_train.core.types import Reply
 from lmod_train.extensions.papers.sections import PublishedScores
 from lmod_train.report.origin import origin_of, phantom_tasks, remarks
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_outcomes
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.provenance import Provenance
@@ -75,10 +75,10 @@ def test_what_the_files_do_not_tell_is_said_to_be_so_and_random_weights_are_call
 
 def test_phantoms_are_called_so_on_every_surface_and_nothing_published_stands_beside_them(tuned: Path, tmp_path: Path):
     sections = [Scores(), Provenance(), PublishedScores()]
-    before = report([tuned], tmp_path / "before", sections=sections).read_text()
+    before = write_report([tuned], tmp_path / "before", sections=sections).read_text()
     assert ">Published</h3>" in before and "drawn, not eyes" not in before
     change(tuned, phantom=True)
-    after = report([tuned], tmp_path / "after", sections=sections).read_text()
+    after = write_report([tuned], tmp_path / "after", sections=sections).read_text()
     tables = (tmp_path / "after" / "tables.md").read_text()
     for text in (after, tables):
         assert "phantoms, drawn, not eyes" in text and ">Published</h3>" not in text and "## Published" not in text
@@ -102,7 +102,7 @@ def test_runs_of_other_records_do_not_stand_side_by_side_without_a_word(tuned: P
     said = remarks({"base": read_outcomes(tuned), "other": read_outcomes(other)})
     assert said[0] == ("four_way: the runs answer different records (base test 24; other val 20; at most 20 in common)")
     assert len(said) == 3 and remarks({"a": read_outcomes(tuned), "b": read_outcomes(tuned)}) == []
-    report([tuned, other], tmp_path / "out", sections=[Metrics()])
+    write_report([tuned, other], tmp_path / "out", sections=[Metrics()])
     assert said[0] in (tmp_path / "out" / "tables.md").read_text()
 
 
@@ -122,7 +122,7 @@ def test_runs_that_score_one_task_over_other_choices_stand_in_one_report(order: 
         written(tmp_path / scored_as, scored_as, "m", asked, predictions, task.score(predictions))
         chosen = {"class_path": kind, "init_args": {"scored_as": scored_as}}
         configure(tmp_path / scored_as, data={"tasks": [chosen]})
-    page = report([tmp_path / name for name in order], tmp_path / "out")
+    page = write_report([tmp_path / name for name in order], tmp_path / "out")
     assert page.is_file()
     said = remarks({name: read_outcomes(tmp_path / name) for name in order})
     assert any(f"{ages.name}: the runs have different choices (" in text for text in said)

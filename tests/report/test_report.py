@@ -7,7 +7,7 @@ import pytest
 
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import ArtifactError, BadArgument, FolderBusy
-from lmod_train.report.report import LIST, WRITTEN, report
+from lmod_train.report.report import LIST, WRITTEN, write_report
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.tasks.headline import headline
 from tests.report.bilingual import planted_run
@@ -22,7 +22,7 @@ def test_scores_of_all_runs_stand_in_one_file_cell_for_cell(three):
 
 def test_a_run_without_settings_has_empty_cells_beside_one_with_them(tmp_path):
     runs = [run(tmp_path / "other", 0.5), planted_run(tmp_path / "open", {("open_question", "zh"): [True] * 4})]
-    report(runs, tmp_path / "report", sections=[Metrics()])
+    write_report(runs, tmp_path / "report", sections=[Metrics()])
     found = read_scores(tmp_path / "report" / "scores.csv")
     assert [s for *_, s in found] == [s for one in runs for *_, s in read_scores(one / "scores.csv")]
     assert {bool(s.settings) for _, _, s in found if s.metric.startswith("bleu1")} == {True}
@@ -30,7 +30,7 @@ def test_a_run_without_settings_has_empty_cells_beside_one_with_them(tmp_path):
 
 def test_the_same_runs_give_the_same_bytes(three, tmp_path):
     runs, out, _ = three
-    assert report(runs, tmp_path / "again") == tmp_path / "again" / "index.html"
+    assert write_report(runs, tmp_path / "again") == tmp_path / "again" / "index.html"
     for file in sorted(f for f in out.rglob("*") if f.is_file()):
         assert (tmp_path / "again" / file.relative_to(out)).read_bytes() == file.read_bytes(), file.name
 
@@ -39,21 +39,21 @@ def test_a_run_without_predictions_names_the_cure(three, tmp_path):
     (tmp_path / "replies").mkdir()
     (tmp_path / "scores.csv").write_bytes((three[0][0] / "scores.csv").read_bytes())
     with pytest.raises(ArtifactError, match="rescore"):
-        report([tmp_path], tmp_path / "out")
+        write_report([tmp_path], tmp_path / "out")
 
 
 def test_a_report_is_not_written_over_a_run(three, tmp_path):
     run = shutil.copytree(three[0][0], tmp_path / "run")
     before = {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()}
     with pytest.raises(BadArgument, match=r"--out='.*/run': expected a folder that is not a run"):
-        report([three[0][1], run], run)
+        write_report([three[0][1], run], run)
     assert {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()} == before
 
 
 def test_a_copied_run_is_called_by_its_own_folder(three, tmp_path):
     copy = shutil.copytree(three[0][1], tmp_path / "copy")
     assert {row.run for row in headline([three[0][1], copy])} == {"tuned", "copy"}
-    report([three[0][1], copy], tmp_path / "out", sections=[Metrics()])
+    write_report([three[0][1], copy], tmp_path / "out", sections=[Metrics()])
     assert {run for run, _, _ in read_scores(tmp_path / "out" / "scores.csv")} == {"tuned", "copy"}
 
 
@@ -71,10 +71,10 @@ def test_a_folder_of_something_else_is_not_written_into(holds, allowed, three, t
     out.mkdir()
     (out / holds).write_text("")
     if allowed:
-        assert report(three[0], out, sections=[Metrics()]) == out / "index.html"
+        assert write_report(three[0], out, sections=[Metrics()]) == out / "index.html"
         return
     with pytest.raises(BadArgument, match=r"--out=.*expected a new or empty folder, or one of an earlier report"):
-        report(three[0], out)
+        write_report(three[0], out)
     assert [f.name for f in out.iterdir()] == [holds]
 
 
@@ -84,18 +84,18 @@ def test_a_folder_that_another_process_writes_to_is_refused(three, tmp_path):
     with (out / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(FolderBusy):
-            report(three[0], out, sections=[Metrics()])
-    report(three[0], out, sections=[Metrics()])
+            write_report(three[0], out, sections=[Metrics()])
+    write_report(three[0], out, sections=[Metrics()])
     assert (out / "index.html").exists() and not (out / ".lock").exists()
 
 
 def test_an_interrupted_report_has_no_page_of_another_and_is_written_again(three, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    report(three[0][:1], out, sections=[Metrics()])
+    write_report(three[0][:1], out, sections=[Metrics()])
     with monkeypatch.context() as stopped:
         stopped.setattr("lmod_train.report.report._join_scores", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            report(three[0][1:], out, sections=[Metrics()])
+            write_report(three[0][1:], out, sections=[Metrics()])
     assert not any((out / name).exists() for name in WRITTEN if name != LIST) and (out / LIST).exists()
-    report(three[0][1:], out, sections=[Metrics()])
+    write_report(three[0][1:], out, sections=[Metrics()])
     assert (out / "index.html").exists()

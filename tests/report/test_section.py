@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lmod_train.core.tables import table
 from lmod_train.report import section
 from lmod_train.report.contents import Text
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.section import Section, _name, added, completed, contents, shipped_sections
 
@@ -74,8 +74,8 @@ class Twice(Section):
 
 def test_tables_of_one_name_are_told_and_those_of_different_names_not(tmp_path):
     lines = []
-    report([], tmp_path / "out", sections=[Twice("a", "x", "y"), Twice("b", "z", "y")], log=lines.append)
+    write_report([], tmp_path / "out", sections=[Twice("a", "x", "y"), Twice("b", "z", "y")], log=lines.append)
     assert lines == ["2 tables have the name y: tables/y.csv holds the last of them"]
     assert "b" in (tmp_path / "out" / "tables" / "y.csv").read_text()
-    report([], tmp_path / "out", sections=[Twice("a", "x"), Twice("b", "y")], log=lines.append)
+    write_report([], tmp_path / "out", sections=[Twice("a", "x"), Twice("b", "y")], log=lines.append)
     assert len(lines) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from lmod_train.core.artifacts.series import seed_name
 from lmod_train.report.figures.lines import lines
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.scores import Scores
@@ -43,7 +43,7 @@ def test_mean_and_deviation_are_those_of_numpy(series):
 def test_a_series_stands_in_the_report_under_its_name(series, tmp_path):
     lone = classify(tmp_path / "lone", 1.0, seed=9)
     lines_printed = []
-    report([series, lone], tmp_path / "out", sections=[Scores()], log=lines_printed.append)
+    write_report([series, lone], tmp_path / "out", sections=[Scores()], log=lines_printed.append)
     text = (tmp_path / "out" / "tables.md").read_text()
     part = text[text.index("## Spread over seeds") :].split("\n## ")[0]
     assert "| CNN " in part and "sd over seeds" in part and "over patients" in part and "lone" not in part
@@ -58,7 +58,7 @@ def test_a_seed_without_scores_is_named(series, tmp_path):
     text = seeds_text(series)
     assert text.endswith("no scores yet: CNN/seed_7") and "| glaucoma" in text
     printed = []
-    report([series], tmp_path / "out", sections=[Metrics()], log=printed.append)
+    write_report([series], tmp_path / "out", sections=[Metrics()], log=printed.append)
     assert "CNN/seed_7 has no scores yet" in "\n".join(printed)
     (series / "seed_7").rmdir()
     assert seeds_text(tmp_path) == ""

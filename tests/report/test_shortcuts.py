@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.extensions.looking.sections import Shortcuts
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from tests.report.make import curate, run
 from tests.report.shown import shown
 
@@ -28,7 +28,7 @@ def curated(tmp_path: Path) -> Path:
 
 
 def test_they_stand_in_tables_and_page_for_the_task_and_split_that_are_asked(curated: Path, tmp_path: Path):
-    page = report([run(tmp_path / "tuned", 0.9, curated=curated)], tmp_path / "out", sections=[Shortcuts()])
+    page = write_report([run(tmp_path / "tuned", 0.9, curated=curated)], tmp_path / "out", sections=[Shortcuts()])
     tables = (tmp_path / "out" / "tables.md").read_text()
     (row,) = [line for line in tables.splitlines() if "border mask" in line]
     assert "0.613" in row or "0.612" in row

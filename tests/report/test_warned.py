@@ -7,7 +7,7 @@ import yaml
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.run import Run
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.warned import warned, warnings_table
@@ -69,7 +69,7 @@ def test_warnings_of_the_training_reach_the_headline_table_and_older_runs_have_n
     said = {"nothing learned": "the training loss never left ln 2 = 0.693\n", "other": "of a later version"}
     (made[0] / "config.yaml").write_text(yaml.safe_dump({**config, "provenance": {"trained_on": {"warnings": said}}}))
     assert found(made[0]) == {(task, "nothing learned") for task in ALL}
-    report([made[0]], tmp_path / "out", sections=[Scores()], log=(lines := []).append)
+    write_report([made[0]], tmp_path / "out", sections=[Scores()], log=(lines := []).append)
     assert "nothing learned" in lines[0] and "never left ln 2 = 0.693" in (tmp_path / "out" / "tables.md").read_text()
 
 

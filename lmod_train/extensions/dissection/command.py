@@ -156,7 +156,7 @@ def _read(out: Path, ceiling: Ceiling | None, trust: tuple[str, ...]) -> None:
     """Read the places of a run, write its page, and print what was found."""
     from lmod_train.extensions.dissection.reading import read_places
     from lmod_train.extensions.dissection.sections import WhereItIsLost
-    from lmod_train.report.report import report
+    from lmod_train.report.report import write_report
     from lmod_train.report.results import read_results
     from lmod_train.report.sections.scores import Scores
 
@@ -164,7 +164,7 @@ def _read(out: Path, ceiling: Ceiling | None, trust: tuple[str, ...]) -> None:
     items = [item for own in results.items.values() for tasks in own.values() for item in tasks]
     reached = None if ceiling is None else _reached(*ceiling, {item.id: item.image for item in items})
     read_places(out, items, reached, progress=sys.stderr.isatty())
-    page = report([out], out / "report", trust=trust, sections=[WhereItIsLost(), Scores()])
+    page = write_report([out], out / "report", trust=trust, sections=[WhereItIsLost(), Scores()])
     print("\n".join(WhereItIsLost.sentences(results)))
     print(f"wrote {page}")
 

@@ -22,7 +22,7 @@ from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.sections.scores import Scores
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.tasks.rescore import rescore
@@ -125,7 +125,7 @@ def validated(folder, tmp_path_factory):
 
 def test_the_page_shows_no_image_where_none_was_shown(records, validated, tmp_path):
     assert {p.record.id for p in read_predictions(validated / "predictions.parquet")} == {r.id for r in records}
-    report([validated], tmp_path / "out", trust=["tests.data.curation.probe"])
+    write_report([validated], tmp_path / "out", trust=["tests.data.curation.probe"])
     text = (tmp_path / "out" / "pages" / "000001.html").read_text()
     cards = {re.search(r">(glaucoma_probe/\S+)</h2>", part)[1]: part for part in text.split("<article")[1:]}
     assert set(cards) == {r.id for r in records} and "Image not found" not in text
@@ -138,7 +138,7 @@ def test_the_page_shows_no_image_where_none_was_shown(records, validated, tmp_pa
 
 def test_the_page_says_whose_images_must_stay(folder, validated, tmp_path):
     few = {"trust": ["tests.data.curation.probe"], "sections": [Scores()]}
-    text = report([validated], tmp_path / "out", **few).read_text()
+    text = write_report([validated], tmp_path / "out", **few).read_text()
     assert "must stay on this machine" in text and "folders (ODbL)" in text and "foreign (" not in text
     manifest = read_manifest(folder)
     manifest["foreign"] |= {"redistributable": False, "licence": "not known"}
@@ -146,7 +146,7 @@ def test_the_page_says_whose_images_must_stay(folder, validated, tmp_path):
         (tmp_path / "own").mkdir(exist_ok=True)
         shutil.copytree(folder / name, tmp_path / "own" / name)
     write_json(tmp_path / "own" / "manifest.json", manifest)
-    text = report([validated], tmp_path / "again", tmp_path / "own", **few).read_text()
+    text = write_report([validated], tmp_path / "again", tmp_path / "own", **few).read_text()
     assert "folders (ODbL)" in text and "foreign (not known)" in text
 
 

@@ -12,7 +12,7 @@ from lmod_train.extensions.clinical.operating import OperatingPoints
 from lmod_train.report.contents import Figure, Remark, Text
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.figures.sheet import MOST
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.section import shipped_sections
 from tests.report.operating import STAGES, evaluate
@@ -94,7 +94,7 @@ def test_more_than_six_models_have_a_table_alone_and_runs_without_likelihoods_no
 
 def test_both_sections_are_in_the_default_report(tmp_path):
     both = [section for section in shipped_sections() if isinstance(section, OperatingPoints | DecisionCurves)]
-    report([evaluate(tmp_path / "ALL", ("val", "test"))], tmp_path / "out", sections=both)
+    write_report([evaluate(tmp_path / "ALL", ("val", "test"))], tmp_path / "out", sections=both)
     text = (tmp_path / "out" / "tables.md").read_text()
     assert text.index("## Operating points") < text.index("## Decision curves")
     assert (tmp_path / "out" / "figures" / "decision-glaucoma.png").exists()

@@ -23,7 +23,7 @@ from lmod_train.extensions.dissection.scores import (
 from lmod_train.extensions.dissection.sections import WhereItIsLost
 from lmod_train.extensions.dissection.stored import Dissected
 from lmod_train.report.contents import Figure, Remark
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from tests.report.make import classify
 
@@ -154,7 +154,7 @@ def test_no_part_without_a_dissected_run_and_one_beside_others(tmp_path):
 
 
 def test_the_page_has_the_section(tmp_path):
-    page = report([dissected(tmp_path / "cnn", BEHIND)], tmp_path / "out", sections=[WhereItIsLost()])
+    page = write_report([dissected(tmp_path / "cnn", BEHIND)], tmp_path / "out", sections=[WhereItIsLost()])
     text = (tmp_path / "out" / "tables.md").read_text()
     assert page.exists() and "Where is it lost?" in text and "lost to the prior" in text
     assert (tmp_path / "out" / "figures" / "lost-glaucoma.png").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from lmod_train.extensions.drafting.judgement import Judgement
 from lmod_train.extensions.drafting.judges import Agreement, Judges, prompt_name
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_outcomes
 from lmod_train.tasks.rescore import rescore
 from tests.judged import answer, make_judge, make_run, records
@@ -48,7 +48,7 @@ def test_a_run_without_judgements_has_no_table(tmp_path: Path):
 
 
 def test_the_report_shows_judges_in_tables_and_page_and_escapes_what_they_replied(run: Path, tmp_path: Path):
-    page = report([run], tmp_path / "report", sections=[Judges(), Agreement()]).read_text(encoding="utf-8")
+    page = write_report([run], tmp_path / "report", sections=[Judges(), Agreement()]).read_text(encoding="utf-8")
     tables = (tmp_path / "report" / "tables.md").read_text(encoding="utf-8")
     assert "## Judged replies" in tables and "## Agreement of judges" in tables
     assert ">Judged replies</h3>" in page and ">Agreement of judges</h3>" in page
@@ -65,5 +65,5 @@ def test_missing_judgements_are_a_remark(run: Path, tmp_path: Path):
     answer(Run(run), {IDS[0]: "another reply"})
     rescore(run)
     said: list[str] = []
-    report([run], tmp_path / "report", sections=[Judges()], log=said.append)
+    write_report([run], tmp_path / "report", sections=[Judges()], log=said.append)
     assert "m: 1 of 5 replies are not judged by gpt as they are now (1 judgements are of an earlier text)" in said

@@ -1,7 +1,7 @@
 import numpy as np
 from PIL import Image
 
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.sections.subsets import Subsets
 from tests.report.make import run
 
@@ -24,7 +24,7 @@ def test_a_picture_shows_something_in_the_colours_of_the_runs(three):
 
 def test_three_modalities_give_a_radar(tmp_path):
     one = run(tmp_path / "one", 0.8, n=12, modalities=("CFP", "OCT", "SLO"), model="costs $5 and $6")
-    report([one], tmp_path / "out", sections=[Subsets()])
+    write_report([one], tmp_path / "out", sections=[Subsets()])
     assert (tmp_path / "out" / "figures" / "radar.svg").exists()
     assert not (tmp_path / "out" / "figures" / "modalities.svg").exists()
     assert np.all(np.asarray(Image.open(tmp_path / "out" / "figures" / "radar.png"))[[0, -1]] == 255), (

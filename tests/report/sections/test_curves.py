@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.report.figures.curves import CHANCE
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.section import shipped_sections
 from lmod_train.report.sections.confusions import Confusions
@@ -25,7 +25,7 @@ def two(tmp_path_factory):
     runs.append(classify(root / "plain", 0.5, model="plain", n=20, given=0))
     drawn = [s for s in shipped_sections() if isinstance(s, Likelihoods | Confusions)]
     assert len(drawn) == 2
-    report(runs, root / "out", sections=drawn)
+    write_report(runs, root / "out", sections=drawn)
     return runs, root / "out"
 
 

@@ -15,7 +15,7 @@ from lmod_train.core.tables import Table
 from lmod_train.report.comparisons import joint, paired, pairs
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.origin import not_as_published, remarks
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import Outcomes, read_results
 from lmod_train.report.sections.ways import Ways
 from lmod_train.scoring.comparison import cochran_q
@@ -95,7 +95,7 @@ RULES = {
 
 def test_tables_and_page_show_the_spread_and_say_that_scores_are_over_all_ways(run, tmp_path):
     lines: list[str] = []
-    page = report([run], tmp_path / "report", sections=[Ways()], log=lines.append).read_text(encoding="utf-8")
+    page = write_report([run], tmp_path / "report", sections=[Ways()], log=lines.append).read_text(encoding="utf-8")
     tables = (tmp_path / "report" / "tables.md").read_text(encoding="utf-8")
     assert "base: the questions were asked in these ways, and the scores are over all: wording 0, 1, 2" in lines
     assert "## Spread over ways of asking" in tables and ">Spread over ways of asking</h3>" in page

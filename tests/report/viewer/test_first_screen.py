@@ -3,7 +3,7 @@
 from dataclasses import replace
 from urllib.parse import parse_qs
 
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.viewer.first_screen import EACH, first_screen
@@ -43,7 +43,7 @@ def test_a_model_without_errors_shows_those_of_the_next(tmp_path):
 def test_a_long_table_is_in_the_page_in_full_and_a_few_rows_are_shown(tmp_path, monkeypatch):
     monkeypatch.setattr("lmod_train.report.writers.html.MOST_ROWS", 5)
     made = run(tmp_path / "run", 0.9, n=8)
-    page = report([made], tmp_path / "out", sections=[Metrics()]).read_text()
+    page = write_report([made], tmp_path / "out", sections=[Metrics()]).read_text()
     table = page.partition('id="chapter-metrics"')[2]
     shown, _, rest = table.partition("<template>")
     rows = (tmp_path / "out" / "tables" / "metrics-four_way.csv").read_text().count("\n") - 1

@@ -7,7 +7,7 @@ import pytest
 
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.types import Box, Patient, Region, Unparsed
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_outcomes, read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.viewer import static_pages, viewer
@@ -78,7 +78,7 @@ def test_a_reply_of_a_megabyte_is_whole_and_folded(tmp_path):
     long = "<b>loop</b> " * 90_000
     asked = [replace(p, reply=replace(p.reply, reply=long)) for p in read_predictions(one / "predictions.parquet")]
     write_predictions(one / "predictions.parquet", asked)
-    report([one], tmp_path / "out", sections=[Metrics()])
+    write_report([one], tmp_path / "out", sections=[Metrics()])
     page = (tmp_path / "out" / "pages" / "000001.html").read_text()
     shown = re.findall(
         r'class="text reply".*?>(.*?)<details><summary>the other .*?</summary>(.*?)</details>', page, re.S
@@ -91,7 +91,7 @@ def test_data_stays_in_small_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(viewer, "SIZE", 7)
     monkeypatch.setattr("lmod_train.report.viewer.viewer.SIZE", 7)
     monkeypatch.setattr(static_pages, "EACH", 5)
-    report([run(tmp_path / "one", 0.5, n=4)], tmp_path / "out", sections=[Metrics()])
+    write_report([run(tmp_path / "one", 0.5, n=4)], tmp_path / "out", sections=[Metrics()])
     data = read_data(tmp_path / "out")
     assert [len(data[f"replies-{i}"]["rows"]) for i in range(2)] == [7, 5]
     assert [row["id"] for row in rows(data, "records")] == data["index"]["records"]["id"]
@@ -105,7 +105,7 @@ def test_records_of_one_id_that_differ_are_both_kept(tmp_path):
         for i, p in enumerate(read_predictions(two / "predictions.parquet"))
     ]
     write_predictions(two / "predictions.parquet", changed)
-    report([one, two], tmp_path / "out", sections=[Metrics()])
+    write_report([one, two], tmp_path / "out", sections=[Metrics()])
     ids = read_data(tmp_path / "out")["index"]["records"]["id"]
     assert len(ids) == 13 and len(set(ids)) == 12
 
@@ -157,7 +157,7 @@ def test_boxes_are_in_pixels_of_the_curated_image(tmp_path):
         for p in read_predictions(one / "predictions.parquet")
     ]  # fmt: skip
     write_predictions(one / "predictions.parquet", asked)
-    report([one], tmp_path / "out", sections=[Metrics()])
+    write_report([one], tmp_path / "out", sections=[Metrics()])
     shown = [row for row in rows(read_data(tmp_path / "out"), "records") if row["regions"]]
     assert shown[0]["regions"] == [[1, "optic disc", 5.0, 10.0, 15.5, 20.0]]
     assert (shown[0]["images"][0]["width"], shown[0]["images"][0]["height"]) == (400, 300)
@@ -190,7 +190,7 @@ def test_a_record_names_its_chain_and_is_filtered_by_its_stage(tmp_path):
     changed = [replace(p, record=replace(p.record, chain="phantoms/1", tags={"stage": "IQA"}))
                for p in read_predictions(made / "predictions.parquet")]  # fmt: skip
     write_predictions(made / "predictions.parquet", changed)
-    report([made], tmp_path / "out", sections=[Metrics()])
+    write_report([made], tmp_path / "out", sections=[Metrics()])
     data = read_data(tmp_path / "out")
     assert {row["chain"] for row in rows(data, "records")} == {"phantoms/1"}
     assert "stage=IQA" in data["index"]["groups"]

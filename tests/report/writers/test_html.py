@@ -15,7 +15,7 @@ from lmod_train.core.artifacts.predictions import read_predictions, write_predic
 from lmod_train.core.errors import BadArgument, LeavesFolder
 from lmod_train.core.tables import table
 from lmod_train.report.contents import Chapter, Contents, Figure, Text
-from lmod_train.report.report import report
+from lmod_train.report.report import write_report
 from lmod_train.report.results import read_outcomes
 from lmod_train.report.sections.error_types import ErrorTypes
 from lmod_train.report.sections.metrics import Metrics
@@ -54,7 +54,7 @@ def read(three):
 def one_file(three, tmp_path_factory):
     """A report of the same runs as one file."""
     shown = [Scores(), Metrics(), OutcomesOfReplies(), ErrorTypes()]
-    return Reader(report(three[0], tmp_path_factory.mktemp("one"), one_file=True, sections=shown).read_text())
+    return Reader(write_report(three[0], tmp_path_factory.mktemp("one"), one_file=True, sections=shown).read_text())
 
 
 def cards(text):
@@ -98,7 +98,7 @@ def test_no_folder_of_this_machine_is_told(tmp_path, monkeypatch):
         for p in read_predictions(one / "predictions.parquet")
     ]
     write_predictions(one / "predictions.parquet", asked)
-    report([one], tmp_path / "out", sections=[Metrics()])  # with every section: tests/report/test_hostile.py
+    write_report([one], tmp_path / "out", sections=[Metrics()])  # with every section: tests/report/test_hostile.py
     for file in filter(Path.is_file, (tmp_path / "out").rglob("*")):
         assert str(home).encode() not in file.read_bytes(), file
         assert str(tmp_path).encode() not in file.read_bytes(), file
@@ -139,16 +139,16 @@ def test_one_file_holds_all_data_and_small_images(three, one_file, tmp_path):
 
 def test_one_file_replaces_the_folder_of_an_earlier_report(tmp_path):
     one = run(tmp_path / "one", 0.9, n=4, curated=curate(tmp_path / "curated", n=4))
-    report([one], tmp_path / "out", sections=[Scores()])
+    write_report([one], tmp_path / "out", sections=[Scores()])
     assert (tmp_path / "out" / "data").is_dir()
-    report([one], tmp_path / "out", sections=[Scores()], one_file=True)
+    write_report([one], tmp_path / "out", sections=[Scores()], one_file=True)
     assert not any((tmp_path / "out" / name).exists() for name in ("data", "images", "pages"))
 
 
 def test_too_many_predictions_for_one_file_are_an_error(three, tmp_path, monkeypatch):
     monkeypatch.setattr(html, "MOST_INSIDE", 215)
     with pytest.raises(BadArgument, match="at most 215 predictions for a page in one file, not 216"):
-        report(three[0], tmp_path / "out", sections=[Metrics()], one_file=True)
+        write_report(three[0], tmp_path / "out", sections=[Metrics()], one_file=True)
 
 
 def test_what_must_stay_is_said_and_what_may_go_is_not(three, tmp_path):
@@ -156,14 +156,16 @@ def test_what_must_stay_is_said_and_what_may_go_is_not(three, tmp_path):
     assert warning in (three[1] / "index.html").read_text()
     free = curate(tmp_path / "free", n=4)
     one = run(tmp_path / "one", 0.9, n=4, curated=free)
-    assert warning not in report([one], tmp_path / "out", sections=[Metrics()]).read_text()
+    assert warning not in write_report([one], tmp_path / "out", sections=[Metrics()]).read_text()
     (free / "manifest.json").unlink()
-    assert warning in report([one], tmp_path / "out", sections=[Metrics()]).read_text(), "not known means it stays"
+    assert warning in write_report([one], tmp_path / "out", sections=[Metrics()]).read_text(), (
+        "not known means it stays"
+    )
 
 
 def test_a_missing_image_is_said(tmp_path):
     one = run(tmp_path / "one", 0.9, n=4)
-    report([one], tmp_path / "out", sections=[Metrics()])
+    write_report([one], tmp_path / "out", sections=[Metrics()])
     assert "Image not found: images/phantoms/0.jpg" in (tmp_path / "out" / "pages" / "000001.html").read_text()
 
 
