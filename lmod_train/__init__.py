@@ -47,6 +47,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    from lmod_train import __all__ as names
-
+    names = globals().get("__all__") or __getattr__("__all__")
     return sorted({*globals(), *names})

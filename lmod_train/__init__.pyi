@@ -52,13 +52,13 @@ from .scoring.intervals import (
 )
 from .scoring.items import Item as Item, items_of as items_of
 from .scoring.metrics.named import NamedMetric as NamedMetric
-from .scoring.subsets import subsets_of as subsets_of
+from .scoring.subset_names import subsets_of as subsets_of
 from .tasks.base import Task as Task
 from .tasks.conversation import Conversation as Conversation
 from .tasks.parsing.choice import parse_choice as parse_choice
 from .tasks.parsing.reading import read as read
 from .tasks.prompt import prompt as prompt
-from .tasks.reading import parse_replies as parse_replies, scores_of as scores_of
+from .tasks.parsed_replies import parse_replies as parse_replies, scores_of as scores_of
 from .tasks.rescore import rescore as rescore
 from .training.callbacks.generation import GenerationEval as GenerationEval
 from .training.evaluation import evaluate as evaluate

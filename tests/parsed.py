@@ -9,7 +9,7 @@ from typing import Any
 from lmod_train import cli
 from lmod_train.cli.commands import LIGHTNING, asks, chosen, commands, whole_name
 from lmod_train.cli.parse import parser_of, parted
-from lmod_train.cli.shipped import by_name
+from lmod_train.cli.short_names import by_name
 from lmod_train.core.shipped import configs_folder
 
 SERIES = ("--seeds", "--folds")

@@ -80,10 +80,10 @@ LOADED_LATE = {
     "lmod_train.cli.experiment": "Lightning's commands; the front door imports it when one is called",
     "lmod_train.cli.examination": "imported by them",
     "lmod_train.cli.doctor": "imported when it is called",
-    "lmod_train.extensions.drafting.asking": "runs that ask a model; imported when a command of the extension does",
+    "lmod_train.extensions.drafting.model_runs": "runs that ask a model; imported when a command of the extension does",
     "lmod_train.extensions.dissection.states": "hooks in a model, imported by `dissect` when it has loaded one",
-    "lmod_train.extensions.dissection.probes": "the callback of `dissect`",
-    "lmod_train.extensions.dissection.reading": "imported by `dissect` when the states are there",
+    "lmod_train.extensions.dissection.callback": "the callback of `dissect`",
+    "lmod_train.extensions.dissection.linear_reading": "imported by `dissect` when the states are there",
     "lmod_train.extensions.audit.image_processor": "of a checkpoint, imported by `audit` for one",
     **{
         f"lmod_train.extensions.weights.{name}": "tensors; imported when a command of the extension does"
@@ -95,12 +95,12 @@ LOADED_LATE = {
             "internvl",
             "llava",
             "llava_next",
-            "text",
+            "language_model",
             "merging",
             "server_names",
         )
     },
-    "lmod_train.extensions.collapse.experiment": "trainings, imported by `collapse-lab` when it is called",
+    "lmod_train.extensions.collapse.lab": "trainings, imported by `collapse-lab` when it is called",
     "lmod_train.extensions.collapse.results": "their table, imported after them",
 }
 
@@ -298,8 +298,8 @@ OF_CURATED = ("models", "training", "report", "data/audit", "data/datamodules", 
 """Rooms that read the images of curated folders, through `lmod_train.core.curated.Curated` alone."""
 
 OPENS = {
-    "models/backends/endpoint/images.py": "bytes that `Curated` read",
-    "data/audit/shortcuts.py": "a file that `Curated` checked, at a fraction of its size",
+    "models/backends/endpoint/image_urls.py": "bytes that `Curated` read",
+    "data/audit/shortcut_classifiers.py": "a file that `Curated` checked, at a fraction of its size",
 }
 """Files of these rooms that decode an image themselves -> what they decode."""
 
@@ -539,9 +539,9 @@ def test_a_seeded_arrow_inside_a_room_is_found(tmp_path: Path):
     ]
 
 
-def test_the_top_of_the_package_is_ten_rooms_and_three_files():
+def test_the_top_of_the_package_is_ten_rooms_and_four_files():
     found = {p.name for p in (ROOT / "lmod_train").iterdir() if p.name != "__pycache__"}
-    assert found - {"configs"} == ROOMS | {"__init__.py", "__main__.py", "py.typed"}
+    assert found - {"configs"} == ROOMS | {"__init__.py", "__init__.pyi", "__main__.py", "py.typed"}
 
 
 def test_a_seeded_long_file_and_a_seeded_long_function_are_found(tmp_path: Path):

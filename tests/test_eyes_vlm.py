@@ -17,9 +17,9 @@ from safetensors.torch import save_file
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
 from lmod_train.models.chat import checkpoint
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.vision.backbone import Backbone
 from tests.behind_timm import ARCHITECTURE, WIDTH, network
 from tests.opened_script import opened

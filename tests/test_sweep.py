@@ -21,7 +21,7 @@ from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.shipped import configs_folder
 from lmod_train.core.types import Reply
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.parsed_replies import parse_replies
 from tests import forks
 from tests.report.make import curate, records
 from tests.test_configs import written_in

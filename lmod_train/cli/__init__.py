@@ -19,7 +19,7 @@ from lmod_train.cli.commands import (
     overview,
     whole_name,
 )
-from lmod_train.cli.shipped import by_name
+from lmod_train.cli.short_names import by_name
 from lmod_train.cli.terminal import CURES, error_text, harmless, lines
 from lmod_train.cli.typed import own_classes, values_of
 from lmod_train.core.errors import BadArgument, LmodError
@@ -27,7 +27,7 @@ from lmod_train.core.links import links_followed
 from lmod_train.core.lock import is_first
 
 if TYPE_CHECKING:
-    from lmod_train.cli.series import Series
+    from lmod_train.cli.seeds_and_folds import Series
 
 FOLLOWING = "--follow_links"
 """Option of every command: links that lead out of a curated folder are followed. No config can set it."""
@@ -150,7 +150,7 @@ def run_of(command: str) -> Callable[..., int]:
 def _checked(arguments: list[str]) -> Series | None:
     """Check the names in a command of Lightning, and return its series; None for a single run."""
     from lmod_train.cli.names import check_names
-    from lmod_train.cli.series import series_of
+    from lmod_train.cli.seeds_and_folds import series_of
 
     series = series_of(arguments)
     for command in series.commands if series else [arguments]:
@@ -160,7 +160,7 @@ def _checked(arguments: list[str]) -> Series | None:
 
 def _each(series: Series, arguments: list[str]) -> int:
     """Run the commands of a series one after another in this process; `doctor` checks the first."""
-    from lmod_train.cli.series import release
+    from lmod_train.cli.seeds_and_folds import release
     from lmod_train.core.links import rooted
 
     run, status = run_of(arguments[0]), 0
@@ -177,9 +177,9 @@ def _each(series: Series, arguments: list[str]) -> int:
 
 def _summarise(series: Series, arguments: list[str]) -> None:
     """Score folds as one run, and print the spread over seeds; after a training, the command that evaluates all."""
-    from lmod_train.cli.series import evaluation_of
+    from lmod_train.cli.seeds_and_folds import evaluation_of
     from lmod_train.report.folds import pool
-    from lmod_train.report.seeds import seeds_text
+    from lmod_train.report.seed_spread import seeds_text
 
     trusted = tuple(values_of(series.commands[0], "--trust"))
     for folder in series.pooled:

@@ -88,7 +88,7 @@ def print_written(
     """Print what a curation has written: records by task and split, what is missing, what was left out, copies."""
     from lmod_train.data.curation.accepted import outdated
     from lmod_train.data.curation.balance import absent
-    from lmod_train.data.curation.manifest import read_dropped
+    from lmod_train.data.curation.manifest_files import read_dropped
     from lmod_train.data.curation.missing import missing
 
     for task, counts in manifest["counts"].items():
@@ -115,7 +115,7 @@ def print_written(
 def print_drops(out: Path) -> None:
     """Print what is missing and how much was left out."""
     from lmod_train.data.curation.drop_lines import drop_lines
-    from lmod_train.data.curation.manifest import read_dropped
+    from lmod_train.data.curation.manifest_files import read_dropped
 
     for line in drop_lines(read_dropped(out / "dropped.csv"), out / "dropped.csv"):
         print(line)

@@ -16,7 +16,7 @@ from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import default_run
 from lmod_train.cli.examination import findings_of, identity, plain
 from lmod_train.cli.experiment import Experiment, options
-from lmod_train.cli.refusal import PROGRAM
+from lmod_train.cli.parser import PROGRAM
 from lmod_train.cli.terminal import silenced
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.lock import locked

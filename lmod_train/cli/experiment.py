@@ -26,11 +26,11 @@ from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
-from lmod_train.cli.provenance import write_loaded, write_not_asked, write_provenance, write_trained
-from lmod_train.cli.refusal import PROGRAM, Refusing
+from lmod_train.cli.parser import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
-from lmod_train.cli.shipped import by_short_name
+from lmod_train.cli.run_provenance import write_loaded, write_not_asked, write_provenance, write_trained
 from lmod_train.cli.short_help import WHOLE
+from lmod_train.cli.short_names import by_short_name
 from lmod_train.cli.tasks_used import use_tasks
 from lmod_train.cli.terminal import lines, silenced
 from lmod_train.cli.typed import in_order
@@ -48,13 +48,13 @@ from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.strategies.keeping import damaged, set_aside
 from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.models.strategies.sharding import Sharded
-from lmod_train.tasks.finding import findings
 from lmod_train.tasks.headline import headline, headline_table
+from lmod_train.tasks.statements import findings
 from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.callbacks.learning import Learning
 from lmod_train.training.callbacks.progress import Progress
 from lmod_train.training.callbacks.termination import Termination
-from lmod_train.training.callbacks.training_set import TrainingSet
+from lmod_train.training.callbacks.training_images import TrainingSet
 from lmod_train.training.callbacks.tripwires import Collapsed, Tripwires
 from lmod_train.training.doctor.read_back import ReadBack
 
@@ -130,7 +130,7 @@ def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], a
     try:
         return kind(held, **chosen, args=arguments)
     except Collapsed as stopped:
-        from lmod_train.report.tripwires import draw_probes  # it loads matplotlib
+        from lmod_train.report.probe_curves import draw_probes  # it loads matplotlib
 
         rank_zero_only(draw_probes)(stopped.file.parent)
         raise
@@ -399,7 +399,7 @@ def finish(trainer: Any, run: Path) -> None:
     """
     trainer.save_checkpoint(Run(run).last)
     if trainer.is_global_zero:
-        from lmod_train.report.tripwires import draw_probes  # it loads matplotlib
+        from lmod_train.report.probe_curves import draw_probes  # it loads matplotlib
 
         draw_probes(run)
     write_trained(run, trainer.current_epoch, trainer.global_step, training_of(run) | _warnings(trainer))

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import docstring_parser
 
 from lmod_train.cli.names import check_classes, check_configs, check_trusted
-from lmod_train.cli.refusal import Refusing
+from lmod_train.cli.parser import Refusing
 from lmod_train.cli.typed import in_order, options
 from lmod_train.core.shipped import configs_folder
 

@@ -97,7 +97,7 @@ def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path)
 
 def _tiles(source: Source, n: int, seed: int) -> Iterator[Tile]:
     """Yield the tiles of a source, with labels as different as possible."""
-    from lmod_train.data.curation.images import open_image
+    from lmod_train.data.curation.image_files import open_image
     from lmod_train.phantom.contact_sheet import Tile
 
     samples = {item.key: item for item in source.samples() if isinstance(item, Sample)}

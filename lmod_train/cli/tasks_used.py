@@ -10,7 +10,7 @@ from jsonargparse import ArgumentParser, Namespace
 from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.cli.catalogue import parameters_of
-from lmod_train.cli.shipped import TASKS, by_short_name
+from lmod_train.cli.short_names import TASKS, by_short_name
 from lmod_train.cli.typed import NOTHING, options, taken, yaml_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import ArtifactError, BadArgument

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from lmod_train.core.artifacts.run import MOST_VALUES, is_small
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.own_modules import VARIABLE, class_modules, importable
 from lmod_train.core.shipped import config_at, config_files, config_folders
@@ -200,6 +201,9 @@ def content_of(option: str, name: str, folder: Path = Path(), room: str = "") ->
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         where = " ".join(str(error).split())[:200]
         raise BadArgument(option, str(file), f"a valid YAML file ({where})", f"correct {file}") from error
+    if not is_small(tree):
+        expected = f"at most {MOST_VALUES:,} values, with its aliases (*name) expanded"
+        raise BadArgument(option, str(file), expected, f"correct {file}")
     return _whole(tree, option, file.parent)
 
 
@@ -214,7 +218,7 @@ def _whole(tree: Any, key: str, folder: Path) -> Any:
 
 def _closest_config(option: str, name: str, room: str) -> str:
     """Return the cure for a file that does not exist: the closest shipped config, by name if the option takes names."""
-    wanted = Path(name).with_suffix("").as_posix().removeprefix("configs/")
+    wanted = name.removesuffix(".yaml").removesuffix(".yml").removeprefix("configs/")
     listed = "`python -m lmod_train list configs` lists shipped configs"
     if option.lstrip("-") in CONFIGS:
         return did_you_mean(option, [wanted], list(config_files(room)), listed)
@@ -274,6 +278,8 @@ def _tree(option: Option) -> Any:
         except BadArgument:  # which its reader refuses
             return None
     tree = yaml_of(value) if value.lstrip()[:1] in ("{", "[") else value
+    if not is_small(tree):  # which the parser refuses
+        return None
     with suppress(BadArgument):
         return _whole(tree, option.key, Path())
     return tree

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.phantom.canvas import Canvas
+from lmod_train.phantom.drawing import Canvas
 from lmod_train.phantom.eye import Eye, Point, draw_eye
 from lmod_train.phantom.fundus import render as render_fundus
 from lmod_train.phantom.oct import Elevation, Scan, draw_oct_eye, draw_scan

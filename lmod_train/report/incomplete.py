@@ -15,9 +15,9 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import Record
 from lmod_train.report.results import Outcomes, Results, named_folder
-from lmod_train.report.seeds import by_series
+from lmod_train.report.seed_spread import by_series
 from lmod_train.report.thumbnails import licences
-from lmod_train.scoring.account import Account
+from lmod_train.scoring.completeness import Account
 
 
 def incomplete(results: Results) -> Iterator[str]:

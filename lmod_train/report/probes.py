@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from lmod_train.core.types import Record
 from lmod_train.report.results import Outcomes
 from lmod_train.report.sorted_errors import PROBES
+from lmod_train.scoring.chain_steps import in_order
 from lmod_train.scoring.comparison import paired_items
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probing import question_and_kind
-from lmod_train.scoring.steps import in_order
 from lmod_train.scoring.ways import asked_id, question_of
 
 SHOWN = ("none", "options", "another", "foreign")

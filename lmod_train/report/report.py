@@ -33,7 +33,7 @@ from lmod_train.report.writers.html import write_html
 from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import write_markdown
 from lmod_train.report.writers.naming import file_name
-from lmod_train.report.writers.pictures import write_picture
+from lmod_train.report.writers.picture_files import write_picture
 from lmod_train.tasks.failures.rules import Failure, failures_of
 from lmod_train.tasks.headline import headline_rows, headline_table
 from lmod_train.tasks.run_scores import RunScores

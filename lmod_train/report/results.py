@@ -17,7 +17,7 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, ExtensionMissing, LmodError, Untrusted
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked

@@ -15,10 +15,10 @@ from lmod_train.core.tables import Table, table
 from lmod_train.core.types import Score
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, named_folder
-from lmod_train.scoring.headline import HEADLINES, has_baseline, headline_metric
+from lmod_train.scoring.headline_metrics import HEADLINES, has_baseline, headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.scoring.warnings import TaskOfRun, Warned, warnings_of
 from lmod_train.scoring.ways import question_of
 from lmod_train.tasks.run_scores import RunScores

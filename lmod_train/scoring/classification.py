@@ -13,7 +13,7 @@ from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probabilities_of, probability_scores
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
-from lmod_train.scoring.subsets import Keys, subsets_of
+from lmod_train.scoring.subset_names import Keys, subsets_of
 
 
 def classification_scores(

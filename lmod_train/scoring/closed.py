@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmod_train.core.types import Score
+from lmod_train.scoring.chain_steps import is_right
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
-from lmod_train.scoring.steps import is_right
-from lmod_train.scoring.subsets import Keys, subsets_of
+from lmod_train.scoring.subset_names import Keys, subsets_of
 
 BY_LANGUAGE: Keys = {"language": lambda item: item.language}
 """Key of the subsets by language, which are given even if all questions are in one language."""

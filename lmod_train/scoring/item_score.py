@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.regions import image_score
+from lmod_train.scoring.region_scores import image_score
 from lmod_train.scoring.text import words_of
 
 

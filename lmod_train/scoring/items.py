@@ -61,7 +61,7 @@ def items_of(predictions: Sequence[Prediction], truth: Callable[[Prediction], An
     """Return one item per record id with a reply, in id order; an empty list without predictions.
 
     The last prediction of an id counts, so that padding duplicates of a distributed sampler count once. A failed
-    request says nothing about the model and is no item; `lmod_train.scoring.account.share_failed` counts these. An
+    request says nothing about the model and is no item; `lmod_train.scoring.completeness.share_failed` counts these. An
     empty region answer counts as unparsed, as HR is undefined there (LMOD, section 3.2).
 
     Args:

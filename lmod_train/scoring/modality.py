@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lmod_train.core.types import Score
+from lmod_train.scoring.chain_steps import is_right
 from lmod_train.scoring.comparison import Paired, mcnemar, p_by_patient, paired_difference
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.steps import is_right
 from lmod_train.scoring.ways import question_of
 
 WITHOUT = "without"

@@ -12,7 +12,7 @@ from lmod_train.core.types import Answer, Score
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import STATUS_SHARES, STATUSES
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 
 
 def number_scores(task: str, items: Sequence[Item]) -> list[Score]:

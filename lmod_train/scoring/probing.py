@@ -11,7 +11,7 @@ from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.scoring.text import CONTAINMENT, EXACT_MATCH, TOKEN_F1, word_columns
 
 OF_CHAINS = ("stage", "level", "impact")

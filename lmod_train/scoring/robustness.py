@@ -9,7 +9,7 @@ from lmod_train.core.types import Score
 from lmod_train.scoring.comparison import mcnemar_by_patient, paired_difference
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import GRADE, KIND, Cell, cell_name
+from lmod_train.scoring.subset_names import GRADE, KIND, Cell, cell_name
 from lmod_train.scoring.ways import question_of
 
 CLEAN = "none"

@@ -46,7 +46,7 @@ def _share(status: Status) -> Measure:
 STATUS_SHARES = tuple(_share(status) for status in STATUSES if status != "failed")
 """Share of the items with each status; they sum to 1. ``share_refused`` is LMOD's rejection rate (v1, Table 4).
 
-Failed requests are no items (`lmod_train.scoring.items.items_of`); `lmod_train.scoring.account` counts them."""
+Failed requests are no items (`lmod_train.scoring.items.items_of`); `lmod_train.scoring.completeness` counts them."""
 
 CHANCE = Measure("chance", lambda sums: ratio(sums["chance"], sums["items"]), items_in, interval=False)
 """Mean of 1 / number of choices."""

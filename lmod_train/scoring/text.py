@@ -23,7 +23,7 @@ from lmod_train.scoring.closed import BY_LANGUAGE
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import STATUS_SHARES, STATUSES
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU

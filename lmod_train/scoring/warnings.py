@@ -13,7 +13,7 @@ from itertools import chain
 from lmod_train.core.artifacts.replies import models_of
 from lmod_train.core.artifacts.training_set import BALANCED_TWICE, NOTHING_LEARNED
 from lmod_train.core.types import Answer, Prediction, Score, Unparsed
-from lmod_train.scoring.account import Account
+from lmod_train.scoring.completeness import Account
 from lmod_train.scoring.items import Item
 
 MOST_UNPARSED = 0.05

@@ -9,7 +9,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.core.vocabulary import entry
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.regions import region_scores
+from lmod_train.scoring.region_scores import region_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.reading import read

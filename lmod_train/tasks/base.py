@@ -31,7 +31,7 @@ class Task(ABC):
         steps: Names of the steps of its chains of questions, in their order; empty without chains.
         evidence: Structures that are removed from images that it asks about; empty for none.
         joins_parts: Whether samples of one photograph in two parts of a source are asked as one, with the labels and
-            boxes of both (`lmod_train.data.curation.asking`).
+            boxes of both (`lmod_train.data.curation.question_records`).
     """
 
     name: str

@@ -12,7 +12,7 @@ from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.closed import closed_scores
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.languages import LANGUAGES, other_language_scores
+from lmod_train.scoring.language_pairs import LANGUAGES, other_language_scores
 from lmod_train.scoring.text import open_scores
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.forms import Form, divided, text_of

@@ -14,7 +14,7 @@ from lmod_train.core.types import Answer, Record, Reply, Unparsed
 from lmod_train.tasks.asked import Current, asked_after, current
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import filled, filled_texts, unfilled
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.parsed_replies import parse_replies
 
 Answers = Mapping[str, Answer | Unparsed]
 """Record id -> answer in its reply. A record without a reply, or whose request failed, is absent."""

@@ -9,7 +9,7 @@ from lmod_train.scoring.closed import closed_scores
 from lmod_train.scoring.intervals import compute_scores
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.status import STATUS_SHARES
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.scoring.text import EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1, TOKEN_F1_ANSWERED, word_columns
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.own import YES_NO

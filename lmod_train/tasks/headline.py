@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, table
-from lmod_train.scoring.account import Account
-from lmod_train.scoring.headline import has_baseline, headline_metric
+from lmod_train.scoring.completeness import Account
+from lmod_train.scoring.headline_metrics import has_baseline, headline_metric
 from lmod_train.scoring.warnings import MOST_UNPARSED, Warned
 from lmod_train.scoring.ways import ways_in
 from lmod_train.tasks.run_scores import RunScores, read_run_scores

@@ -10,7 +10,7 @@ from typing import Any
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.perturbations import GRADES, KINDS, perturbation_name
 from lmod_train.core.types import Need, Prediction, Question, Record, Sample, Score
-from lmod_train.scoring.headline import HEADLINES, headline_metric
+from lmod_train.scoring.headline_metrics import HEADLINES, headline_metric
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import placeholders
@@ -112,7 +112,7 @@ class Perturbed(Variants):
         which version 1 asked of perturbed images too, with the truth of the unchanged one, do not count.
         """
         from lmod_train.scoring.robustness import drop_scores  # scipy: not for `rescore --help`
-        from lmod_train.scoring.subsets import cell_name  # scipy: not for `rescore --help`
+        from lmod_train.scoring.subset_names import cell_name  # scipy: not for `rescore --help`
 
         counted = [p for p in predictions if not self.of.is_about_quality(p.record)]
         own = [replace(p, record=self._as_asked(p.record)) for p in counted]

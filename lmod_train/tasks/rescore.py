@@ -16,13 +16,13 @@ from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.errors import ArtifactError, ExtensionMissing
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Prediction, Record, Score
-from lmod_train.scoring.account import Account
+from lmod_train.scoring.completeness import Account
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.asked import Current
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_here
 from lmod_train.tasks.cascade import current_in_rounds
-from lmod_train.tasks.reading import Scored, parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import Scored, parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
 from lmod_train.tasks.verdicts import other_replies
 

@@ -12,7 +12,7 @@ from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.errors import BadArgument, NotScored
 from lmod_train.core.escaping import for_terminal
 from lmod_train.core.types import Score
-from lmod_train.scoring.account import Account, account_in
+from lmod_train.scoring.completeness import Account, account_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def describe(
         eye: Truth of the eye.
         regions: Numbered boxes drawn on the image, if any.
         language: ``en`` or ``zh``.
-        signs: Conditions whose signs are painted, names of `lmod_train.phantom.signs.SIGNS`.
+        signs: Conditions whose signs are painted, names of `lmod_train.phantom.lesions.SIGNS`.
         side: Longer side of the image in the pixels of the boxes; only used with boxes.
         laser: Whether the image is a laser scan, which shows no colour, lesions or haze.
 

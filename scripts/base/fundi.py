@@ -16,12 +16,12 @@ from shown import SIGNS as PLACED
 from shown import SPOTS, Mask, Shown
 
 from lmod_train.phantom import slo
-from lmod_train.phantom.canvas import Canvas, ellipse
+from lmod_train.phantom.drawing import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, Lesion, LesionKind, draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph, place
 from lmod_train.phantom.fundus import cup_mask, disc_mask
+from lmod_train.phantom.lesions import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.retinopathy import _PRERETINAL, _QUADRANTS, _lay, _some, _Wanted, lesion_mask
-from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.truth import extent
 
 HEIGHT = 256

@@ -24,8 +24,8 @@ from scipy.special import ndtr, ndtri
 
 from lmod_train.core.types import Score
 from lmod_train.extensions.xpcr.scores import CHAIN_MEASURES, MEASURES, chain_columns, columns_of
+from lmod_train.scoring.chain_steps import STEPS, Chains
 from lmod_train.scoring.intervals import Floats, Measure, compute_scores
-from lmod_train.scoring.steps import STEPS, Chains
 
 SKILLS: dict[str, tuple[float, ...]] = {
     "easy": (0.99, 0.98, 0.97, 0.96, 0.95, 0.94),

@@ -30,13 +30,13 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.pixels import open_rgb
 from lmod_train.core.types import Prediction, Record
 from lmod_train.data.curation.pipeline import curate
-from lmod_train.data.datamodules.cascade import CascadeLoader
+from lmod_train.data.datamodules.cascade_loader import CascadeLoader
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.data.sources.oimhs import Oimhs
 from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.models.backends.huggingface import HuggingFace
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.family import family_of
-from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.phantom.folders import oimhs
 from lmod_train.tasks.cascade import as_sent, rounds
 from lmod_train.tasks.regimes import Regime, in_regime

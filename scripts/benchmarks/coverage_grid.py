@@ -41,7 +41,7 @@ from lmod_train.scoring import shares
 from lmod_train.scoring.classification import MEASURES
 from lmod_train.scoring.comparison import _DIFFERENCE
 from lmod_train.scoring.intervals import Columns, Floats, compute_scores
-from lmod_train.scoring.regions import OVERALL
+from lmod_train.scoring.region_scores import OVERALL
 from lmod_train.scoring.shares import EDGE, LEVEL, MIDDLE
 from lmod_train.scoring.variance import between_patients
 

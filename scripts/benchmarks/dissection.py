@@ -32,8 +32,8 @@ sys.path.insert(0, str(ROOT))
 
 from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks  # noqa: E402
 from lmod_train.data.datamodules.records import RecordsDataModule  # noqa: E402
-from lmod_train.extensions.dissection.probes import Dissection  # noqa: E402
-from lmod_train.extensions.dissection.reading import read_places  # noqa: E402
+from lmod_train.extensions.dissection.callback import Dissection  # noqa: E402
+from lmod_train.extensions.dissection.linear_reading import read_places  # noqa: E402
 from lmod_train.extensions.dissection.scores import (  # noqa: E402
     BEST,
     CORRECTED,
@@ -205,13 +205,13 @@ CELLS_OF_COVERAGE = (
 def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, count: int) -> None:
     """Print the time of reading and storing states beside one forward pass with likelihoods, image by image in turn."""
     from lmod_train.core.cache import Cache
-    from lmod_train.extensions.dissection.probes import shortcuts_of
+    from lmod_train.extensions.dissection.callback import shortcuts_of
     from lmod_train.extensions.dissection.states import alone, joined, states_of
-    from lmod_train.models.chat.batch import ChatBatch
+    from lmod_train.models.chat.chat_batch import ChatBatch
     from lmod_train.models.chat.checkpoint import find_any, load
+    from lmod_train.models.chat.decoding import choice_likelihoods
     from lmod_train.models.chat.dialect import Dialect
     from lmod_train.models.chat.encoding import encode
-    from lmod_train.models.chat.generation import choice_likelihoods
 
     folder = find_any(checkpoint, None)
     network: Any = load(folder, getattr(torch, dtype), None).eval().to(device)

@@ -20,9 +20,9 @@ from lmod_train.core.types import Batch, Reply  # noqa: E402
 from lmod_train.data.datamodules.records import RecordsDataModule  # noqa: E402
 from lmod_train.extensions.dissection.scores import LAST, LIKELIHOOD, PROJECTOR, REPLY, TOWER, UNUSED  # noqa: E402
 from lmod_train.extensions.dissection.states import decoder_layers  # noqa: E402
-from lmod_train.models.chat.batch import ChatBatch  # noqa: E402
+from lmod_train.models.chat.chat_batch import ChatBatch  # noqa: E402
+from lmod_train.models.chat.decoding import choice_replies  # noqa: E402
 from lmod_train.models.chat.family import family_of  # noqa: E402
-from lmod_train.models.chat.generation import choice_replies  # noqa: E402
 from lmod_train.models.modules.conversation import VisionLanguageModel  # noqa: E402
 
 Plant = Callable[[Any, "Planted", float], None]

@@ -39,9 +39,9 @@ from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Message, Part, Record
 from lmod_train.models.backends import openai
-from lmod_train.models.backends.endpoint.batch import RequestBatch
 from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.models.backends.endpoint.pace import Pace
+from lmod_train.models.backends.endpoint.request_batch import RequestBatch
 from lmod_train.models.backends.openai import OpenAI
 from lmod_train.tasks.glaucoma import Glaucoma
 

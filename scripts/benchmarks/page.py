@@ -30,7 +30,7 @@ from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 
 SIZES = {"models": (24, 1_250), "records": (1, 30_120)}
 """Name -> number of models, and of predictions of each."""

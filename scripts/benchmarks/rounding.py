@@ -21,11 +21,11 @@ import torch
 from tuning import HERE, ran
 
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.decoding import greedy
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.chat.generation import greedy
 from lmod_train.models.chat.prefixes import Asked
 
 Tokens = list[list[int]]

@@ -42,7 +42,7 @@ from lmod_train.core.files import sha256_of, write_durably  # noqa: E402
 from lmod_train.models.chat.answer_loss import batch_loss  # noqa: E402
 from lmod_train.models.chat.checkpoint import find, load  # noqa: E402
 from lmod_train.models.chat.dialect import Dialect  # noqa: E402
-from lmod_train.report.comparisons import by_question, paired, pairs  # noqa: E402
+from lmod_train.report.paired_runs import by_question, paired, pairs  # noqa: E402
 from lmod_train.report.results import read_outcomes  # noqa: E402
 from lmod_train.scoring.comparison import holm, mcnemar_by_patient, paired_difference  # noqa: E402
 from lmod_train.scoring.item_score import item_score  # noqa: E402

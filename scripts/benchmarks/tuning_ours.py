@@ -28,7 +28,7 @@ from torch.nn import functional
 from tuning_world import datamodule, ordered
 
 from lmod_train.models.chat import answer_loss as loss_of
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.encoding import Images, encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.sequences import IGNORED, Sequences, pack

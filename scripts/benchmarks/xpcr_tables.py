@@ -18,8 +18,8 @@ import numpy as np
 
 from lmod_train.extensions.papers.printed import canonical_names, find
 from lmod_train.extensions.xpcr.scores import CATEGORIES
+from lmod_train.scoring.chain_steps import STEPS
 from lmod_train.scoring.intervals import Floats
-from lmod_train.scoring.steps import STEPS
 
 MODALITIES = {"EP": "3", "CFP": "4", "RetCam": "5", "FFA": "6", "ICGA": "7", "OCT": "8"}
 """Modality -> number of its table in the supplement."""

@@ -32,8 +32,8 @@ from lmod_train.core.types import Record
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.backends.huggingface import HuggingFace
 from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.tasks.conversation import Conversation
 from lmod_train.training.evaluation import evaluate
 

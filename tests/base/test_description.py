@@ -13,7 +13,7 @@ from lmod_train.core.types import Box, Region
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.phantom.eye import DIAGNOSES, Eye, Lesion, draw_eye
-from lmod_train.phantom.signs import SIGNS
+from lmod_train.phantom.lesions import SIGNS
 from tests.opened_script import opened
 from tests.tabled import tabled
 

@@ -10,7 +10,7 @@ from lmod_train import cli
 from lmod_train.cli.ended import INCOMPLETE
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.shipped import configs_folder
-from lmod_train.scoring.account import Account
+from lmod_train.scoring.completeness import Account
 from lmod_train.tasks.run_scores import read_run_scores
 from tests.extensions.drafting.test_captions import captioned, scripted  # noqa: F401 - a fixture
 from tests.extensions.drafting.test_captions import here as captions_here  # noqa: F401 - a fixture

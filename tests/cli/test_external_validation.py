@@ -16,7 +16,7 @@ from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.discovery import discover
 from lmod_train.phantom.folders import refuge
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.training.callbacks.training_set import Leaked
+from lmod_train.training.callbacks.training_images import Leaked
 from tests.drawn import origa
 
 SEED = 1

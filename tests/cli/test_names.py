@@ -211,3 +211,29 @@ def test_another_process_of_a_run_meets_what_the_first_has_begun(tmp_path: Path,
     (tmp_path / "begun.part").write_text("")
     monkeypatch.setenv("RANK", "1")
     check_names("fit", ["--run", str(tmp_path)])
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (BOMB, "at most 100,000 values"),
+        ("model: &m {class_path: x.Y, init_args: *m}", "at most 100,000 values"),
+        ("data: &d {tasks: [*d]}", "at most 100,000 values"),
+    ],
+)
+def test_a_config_whose_aliases_expand_without_end_is_refused(tmp_path, text, expected):
+    (tmp_path / "odd.yaml").write_text(text)
+    for check in (lambda words: check_names("validate", words), check_configs):
+        with pytest.raises(BadArgument, match=expected):
+            check(["--config", str(tmp_path / "odd.yaml")])
+
+
+@pytest.mark.parametrize("words", [["--config", ""], ["--config="], ["-c", ""], ["--config", "."], ["--config", "/"]])
+def test_a_config_without_a_name_is_refused(words):
+    with pytest.raises(BadArgument, match="an existing YAML file"):
+        check_names("validate", words)

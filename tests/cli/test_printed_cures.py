@@ -25,21 +25,21 @@ PUT_IN = {
     "core/lock.py: VALUE DIR": "--run DIR",
     "core/errors.py: --VALUE DIR": "--run DIR",
     "core/errors.py: VALUE VALUE": "--data.tasks glaucoma",
-    "cli/shipped.py: VALUE VALUE": "--data.tasks glaucoma,four_way",
+    "cli/short_names.py: VALUE VALUE": "--data.tasks glaucoma,four_way",
     "extensions/table/places.py: VALUE VALUE": "--images PHOTOS",
     "extensions/drafting/commands.py: VALUE VALUE": "--kinds open_question",
     "models/chat/tower_features.py: --VALUE DIR": "--run DIR",
-    "cli/series.py: VALUE 5": "--seeds 5",
-    "cli/series.py: python -m lmod_train fit --config CONFIG VALUE N --run FIT":
+    "cli/seeds_and_folds.py: VALUE 5": "--seeds 5",
+    "cli/seeds_and_folds.py: python -m lmod_train fit --config CONFIG VALUE N --run FIT":
         "fit --config CONFIG --folds N --run FIT",
     "data/datamodules/folder_tasks.py: --data.tasks FILE": "--data.tasks own.yaml",
     "models/chat/checkpoint.py: --model.init_args.family my_family.MyFamily":
         "--model.init_args.family lmod_train.models.chat.family.llava.Llava",
-    "cli/refusal.py: VALUE list options CLASS": "python -m lmod_train list options data",
-    "cli/refusal.py: VALUE VALUE": "python -m lmod_train fit --help",
-    "cli/refusal.py: --VALUE '[VALUE]'": "--trainer.callbacks '[lightning.pytorch.callbacks.DeviceStatsMonitor]'",
+    "cli/parser.py: VALUE list options CLASS": "python -m lmod_train list options data",
+    "cli/parser.py: VALUE VALUE": "python -m lmod_train fit --help",
+    "cli/parser.py: --VALUE '[VALUE]'": "--trainer.callbacks '[lightning.pytorch.callbacks.DeviceStatsMonitor]'",
     "cli/names.py: python -m lmod_train VALUE": "python -m lmod_train list options data",
-    "cli/shipped.py: python -m lmod_train list VALUEs": "python -m lmod_train list tasks",
+    "cli/short_names.py: python -m lmod_train list VALUEs": "python -m lmod_train list tasks",
     "cli/listing.py: python -m lmod_train list options VALUE": "python -m lmod_train list options idrid",
     "core/errors.py: python -m lmod_train curate --roots.VALUE PATH --out CURATED":
         "curate --roots.refuge PATH --out C",

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lmod_train import __version__
-from lmod_train.cli.provenance import revision, write_loaded, write_provenance, write_trained
+from lmod_train.cli.run_provenance import revision, write_loaded, write_provenance, write_trained
 from lmod_train.core.errors import RunConflict, WeightsNotFound
 from lmod_train.core.files import sha256_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.cli import main
-from lmod_train.cli.refusal import LONGEST, in_short
+from lmod_train.cli.parser import LONGEST, in_short
 
 UNION = """Parser key "trainer.max_epochs":
   Does not validate against any of the Union subtypes

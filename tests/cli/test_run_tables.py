@@ -9,7 +9,7 @@ from pathlib import Path
 from lmod_train.cli.experiment import scored
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.scores import write_scores
-from lmod_train.scoring.steps import STEPS
+from lmod_train.scoring.chain_steps import STEPS
 from tests.extensions.xpcr.test_other_regimes import write_run
 from tests.report.chained import chain_run, planted
 from tests.report.make import run as make_run

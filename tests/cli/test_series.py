@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lmod_train import cli
-from lmod_train.cli.series import series_of
+from lmod_train.cli.seeds_and_folds import series_of
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.run import Run

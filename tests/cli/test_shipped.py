@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train import cli
-from lmod_train.cli.shipped import by_name
+from lmod_train.cli.short_names import by_name
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import config_files, configs_folder, shipped_as

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from lmod_train import cli
-from lmod_train.cli.series import Series
+from lmod_train.cli.seeds_and_folds import Series
 from lmod_train.core import files
 from lmod_train.core.artifacts.replies import ReplyFile
 from lmod_train.core.cache import Cache

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.phantom.canvas import Canvas, ellipse, lump
+from lmod_train.phantom.drawing import Canvas, ellipse, lump
 from lmod_train.phantom.eye import Eye, draw_eye
 
 

@@ -14,7 +14,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask, render
-from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
+from lmod_train.phantom.lesions import SIGNS, paint_signs, with_conditions
 from tests.tabled import tabled
 
 SIZE = 160

@@ -12,7 +12,7 @@ from lmod_train.extensions.drafting.judges import Judged, scores_of_judges
 from lmod_train.report.results import read_results
 from lmod_train.scoring.status import PENDING
 from lmod_train.tasks.bilingual import TRUE_FALSE, BinaryQuestion, OpenQuestion, SingleChoiceQuestion
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 from tests.scoring.make import record
 
 TASKS = [BinaryQuestion(), SingleChoiceQuestion(), OpenQuestion()]

@@ -8,8 +8,8 @@ from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.extensions.xpcr.results import every_chain
 from lmod_train.extensions.xpcr.scores import chain_scores
 from lmod_train.report.results import Outcomes, Results
+from lmod_train.scoring.chain_steps import STEPS
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.steps import STEPS
 from lmod_train.tasks.run_scores import RunScores
 from tests.scoring.make import record
 

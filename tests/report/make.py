@@ -18,7 +18,7 @@ from lmod_train.core.types import Box, Region, Reply
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 from lmod_train.tasks.staging import Staging
 from tests.scoring.make import record
 

@@ -12,7 +12,7 @@ from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.types import Reply
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 from lmod_train.tasks.staging import Staging
 from tests.scoring.make import record
 

@@ -13,7 +13,7 @@ from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.types import Box, Message, Part, Patient, Record, Region, Reply
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 
 WORDS = ("GLAUCOMA", "NON-GLAUCOMA")
 SECRETS = ("Mueller", "train/Glaucoma", "sixty-four-year-old gentleman", "Canon-CR2", "group-of-Mueller")

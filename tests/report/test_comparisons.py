@@ -7,12 +7,12 @@ from statsmodels.stats.multitest import multipletests
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
-from lmod_train.report import comparisons
-from lmod_train.report.comparisons import comparable, paired
+from lmod_train.report import paired_runs as comparisons
+from lmod_train.report.paired_runs import comparable, paired
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.comparison import mcnemar_by_patient
-from lmod_train.tasks.finding import NOT_COMPARED
 from lmod_train.tasks.run_scores import RunScores
+from lmod_train.tasks.statements import NOT_COMPARED
 from tests.scoring.make import item
 
 

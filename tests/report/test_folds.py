@@ -20,7 +20,7 @@ from lmod_train.report.folds import pool
 from lmod_train.report.report import write_report
 from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.scores import Scores
-from lmod_train.report.seeds import seeds_text
+from lmod_train.report.seed_spread import seeds_text
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.rescore import rescore
 from tests.scoring.make import by_metric, record

@@ -19,7 +19,7 @@ from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.provenance import Provenance
 from lmod_train.report.sections.scores import Scores
 from lmod_train.tasks.age_group import AgeGroup
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.parsed_replies import parse_replies
 from tests.report.make import curate, run, written
 from tests.report.shown import shown
 from tests.scoring.make import record

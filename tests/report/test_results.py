@@ -1,7 +1,7 @@
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.report.results import read_outcomes
 from lmod_train.scoring.classification import classification_scores
-from lmod_train.scoring.regions import region_scores
+from lmod_train.scoring.region_scores import region_scores
 from lmod_train.tasks.run_scores import labels, read_run_scores
 
 

@@ -13,7 +13,7 @@ from lmod_train.extensions.drafting.judgement import Judgement
 from lmod_train.extensions.drafting.judges import Agreement, Judged, rule_verdicts, scores_of_judges
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion
 from lmod_train.tasks.conversation import Conversation
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.parsed_replies import parse_replies
 from tests.judged import records
 from tests.report.bilingual import REFUSAL, judged_results, planted_run, question, right_and_wrong
 

@@ -11,7 +11,7 @@ from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.sections.scores import Scores
-from lmod_train.report.seeds import by_series, seeds_table, seeds_text
+from lmod_train.report.seed_spread import by_series, seeds_table, seeds_text
 from lmod_train.tasks.run_scores import read_run_scores
 from tests.report.make import classify
 

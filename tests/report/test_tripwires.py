@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from lmod_train.core.errors import ArtifactError
-from lmod_train.report.tripwires import SIGNS, draw_probes, read_probes
+from lmod_train.report.probe_curves import SIGNS, draw_probes, read_probes
 
 
 def probe(step, tripped=(), **shares):

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 
 from lmod_train.core.types import Unparsed
-from lmod_train.scoring.steps import STEPS
+from lmod_train.scoring.chain_steps import STEPS
 from tests.scoring.make import item
 
 OPTIONS = ("one", "two", "three", "four")

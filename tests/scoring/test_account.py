@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.core.types import Score
-from lmod_train.scoring.account import Account, account_in, share_failed, share_not_asked
+from lmod_train.scoring.completeness import Account, account_in, share_failed, share_not_asked
 
 
 @given(st.integers(0, 2000), st.integers(0, 2000), st.integers(0, 2000))

@@ -1,7 +1,7 @@
 """The headline metric of a task follows from the metrics it has."""
 
 from lmod_train.core.types import Score
-from lmod_train.scoring.headline import ERRORS, HEADLINES, SCORES, direction, headline_metric
+from lmod_train.scoring.headline_metrics import ERRORS, HEADLINES, SCORES, direction, headline_metric
 
 
 def test_the_headline_follows_from_the_figures_a_task_has():

@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.contingency_tables import mcnemar as reference
 
 from lmod_train.core.types import Unparsed
-from lmod_train.scoring.languages import (
+from lmod_train.scoring.language_pairs import (
     CELLS,
     LANGUAGES,
     consistency,

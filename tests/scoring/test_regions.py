@@ -6,7 +6,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
-from lmod_train.scoring.regions import BASELINES, MACRO, OVERALL, image_score, region_scores
+from lmod_train.scoring.region_scores import BASELINES, MACRO, OVERALL, image_score, region_scores
 from tests.scoring.make import by_metric, item, values
 from tests.tabled import tabled
 

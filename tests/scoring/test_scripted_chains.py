@@ -8,8 +8,8 @@ import pytest
 from lmod_train.core.types import Prediction, Reply
 from lmod_train.extensions.xpcr.scores import chain_differences, stage_differences
 from lmod_train.extensions.xpcr.tasks import Chain
+from lmod_train.scoring.chain_steps import STEPS
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.steps import STEPS
 from lmod_train.tasks.single_choice import reply_for, single_choice
 from tests.scoring.make import by_metric, record, values
 

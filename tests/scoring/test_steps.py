@@ -2,7 +2,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES
-from lmod_train.scoring.steps import STEPS, chains_of, drawn_id, incomplete_chains
+from lmod_train.scoring.chain_steps import STEPS, chains_of, drawn_id, incomplete_chains
 from tests.scoring.chains import chain_items, random_items, step_item, truth_table
 
 

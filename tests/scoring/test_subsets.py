@@ -1,6 +1,6 @@
 from lmod_train.core.types import Patient
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import age_group, subsets_of
+from lmod_train.scoring.subset_names import age_group, subsets_of
 from tests.scoring.make import item
 from tests.tabled import tabled
 

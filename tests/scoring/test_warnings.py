@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.types import Score, Unparsed
-from lmod_train.scoring.account import Account
+from lmod_train.scoring.completeness import Account
 from lmod_train.scoring.warnings import CHECKS, INCOMPLETE, TaskOfRun, one_answer_unread, warnings_of
 from tests.scoring.make import item, prediction
 

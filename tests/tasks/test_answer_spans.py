@@ -1,7 +1,7 @@
 from lmod_train.core.types import Reply
-from lmod_train.tasks.answer_spans import spans_taken
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.highlighted import spans_taken
+from lmod_train.tasks.parsed_replies import parse_replies
 from tests.scoring.make import record
 
 TASK = Glaucoma()

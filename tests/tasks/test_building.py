@@ -6,7 +6,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import class_path
-from lmod_train.data.curation.manifest import task_settings as manifest_of
+from lmod_train.data.curation.manifest_files import task_settings as manifest_of
 from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.building import rebuilt, task_arguments, tasks_asked
 from lmod_train.tasks.trust import Trust

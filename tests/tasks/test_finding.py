@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from lmod_train.report.comparisons import comparable, letter_display
+from lmod_train.report.paired_runs import comparable, letter_display
 from lmod_train.report.results import read_results
-from lmod_train.scoring.account import Account
-from lmod_train.tasks.finding import NOT_COMPARED, Place, findings
+from lmod_train.scoring.completeness import Account
 from lmod_train.tasks.headline import Row, headline_rows
+from lmod_train.tasks.statements import NOT_COMPARED, Place, findings
 from tests.report.make import run
 
 ROW = Row("four_way", "r", "m", "accuracy_strict", 216, 0.9, 0.85, 0.94, 0.25, 0.3, 0.0)

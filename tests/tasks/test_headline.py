@@ -6,7 +6,7 @@ import pytest
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.tables import markdown
 from lmod_train.core.types import Score
-from lmod_train.scoring.account import share_failed, share_not_asked
+from lmod_train.scoring.completeness import share_failed, share_not_asked
 from lmod_train.tasks.headline import headline, headline_rows, headline_table
 from lmod_train.tasks.run_scores import RunScores
 from tests.report.make import run

@@ -9,7 +9,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Box, Need, Patient, Question, Region, Reply, Sample
-from lmod_train.data.curation.manifest import task_settings
+from lmod_train.data.curation.manifest_files import task_settings
 from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.scoring.probing import question_and_kind
 from lmod_train.tasks.age_group import AgeGroup

@@ -9,9 +9,9 @@ import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
-from lmod_train.scoring.account import share_failed
+from lmod_train.scoring.completeness import share_failed
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.reading import Scored, parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import Scored, parse_replies, scores_of
 from tests.tabled import tabled
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
-from lmod_train.data.curation.manifest import task_settings
+from lmod_train.data.curation.manifest_files import task_settings
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.probe import Probe

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmod_train.core.types import Reply, Unparsed
-from lmod_train.scoring.account import share_failed
+from lmod_train.scoring.completeness import share_failed
 from lmod_train.scoring.items import group_of
 from lmod_train.scoring.metrics.prediction import PredictionMetric
 from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
-from lmod_train.tasks.reading import parse_replies, scores_of, scores_with_spread
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of, scores_with_spread
 from lmod_train.tasks.ways import Ways, in_every_way
 from tests.scoring.make import by_metric
 from tests.tabled import tabled

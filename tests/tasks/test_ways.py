@@ -130,7 +130,7 @@ def test_a_system_message_of_its_own_or_a_tag_of_that_name_is_refused():
 
 def test_greedy_decoding_is_known_by_the_settings_of_both_backends():
     from lmod_train.models.backends.endpoint.request import Decoding
-    from lmod_train.models.chat.generation import Decoding as Local
+    from lmod_train.models.chat.decoding import Decoding as Local
 
     assert is_greedy({"decoding": str(Local(8))}) and is_greedy(Decoding("m").settings())
     assert not is_greedy(Decoding("m", temperature=0.7).settings()) and not is_greedy(Decoding("gpt-5").settings())

@@ -17,7 +17,7 @@ from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.backends.scripted import Scripted
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.reading import scores_of
+from lmod_train.tasks.parsed_replies import scores_of
 from lmod_train.tasks.rescore import rescore
 from lmod_train.training.evaluation import evaluate
 from tests.tiny import record, write_curated

@@ -182,7 +182,7 @@ def _problem(config: Any) -> str:
     """Return what of a configuration is of another type than modules read it as; empty if nothing is."""
     if not isinstance(config, dict):
         return f"holds a {type(config).__name__}, expected keys and values"
-    if not _is_small(config):
+    if not is_small(config):
         return f"its aliases expand to more than {MOST_VALUES:,} values"
     for name in ("data", "model", "trainer", "provenance"):
         if not isinstance(config.get(name) or {}, dict | str if name == "model" else dict):
@@ -201,7 +201,7 @@ MOST_VALUES = 100_000
 """Values of a configuration with its aliases expanded, of which ten lines can make a billion."""
 
 
-def _is_small(config: Any) -> bool:
+def is_small(config: Any) -> bool:
     """Return whether a configuration has at most `MOST_VALUES`; one that contains itself has endlessly many."""
     waiting, count = [config], 0
     while waiting and count <= MOST_VALUES:

@@ -18,7 +18,7 @@ from lmod_train.core.pixels import UNREADABLE, orientation_of
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
 from lmod_train.data.curation.guard import detail_of
-from lmod_train.data.curation.images import cut_out
+from lmod_train.data.curation.image_files import cut_out
 from lmod_train.data.curation.orientation import Frame, SizeDiffers, Turned, orientation_between, size_after, turn
 
 BACKGROUND = "background"

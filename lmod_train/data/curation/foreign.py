@@ -16,8 +16,8 @@ from lmod_train.core.links import check_links_below
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.guard import guarded
-from lmod_train.data.curation.images import open_image, shrink, write_image
-from lmod_train.data.curation.keys import unusable_key
+from lmod_train.data.curation.image_files import open_image, shrink, write_image
+from lmod_train.data.curation.sample_keys import unusable_key
 
 NAME = "foreign"
 """Folder below ``images/``, in the place where other images have the name of their source."""

@@ -22,7 +22,7 @@ from lmod_train.core.vocabulary.phantoms import LICENCE
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.core.vocabulary.sexes import SEXES
 from lmod_train.core.vocabulary.structures import STRUCTURES
-from lmod_train.data.curation.keys import is_utf8, unusable_key
+from lmod_train.data.curation.sample_keys import is_utf8, unusable_key
 from lmod_train.data.curation.sharing import key_conflicts
 from lmod_train.data.sources.base import UNSTATED, Source
 

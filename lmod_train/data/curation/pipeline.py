@@ -30,21 +30,21 @@ from lmod_train.core.files import make_folder, remove, remove_empty, sha256_of, 
 from lmod_train.core.lock import is_empty
 from lmod_train.core.types import Dropped, Region, Sample
 from lmod_train.data.curation import foreign as abroad
-from lmod_train.data.curation import manifest
+from lmod_train.data.curation import manifest_files as manifest
 from lmod_train.data.curation.accepted import Named, Refusal
-from lmod_train.data.curation.asking import Questions, ask
 from lmod_train.data.curation.balance import Over
 from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule
 from lmod_train.data.curation.division import Divided, divide, shown_images
 from lmod_train.data.curation.evidence import TELLING, Shapes, shapes_of
 from lmod_train.data.curation.families import account as family_account
 from lmod_train.data.curation.filters import BoxFilter, cutoff_of
-from lmod_train.data.curation.images import FORMAT, used_bits
+from lmod_train.data.curation.image_files import FORMAT, used_bits
 from lmod_train.data.curation.inputs import Inputs, read_sources
 from lmod_train.data.curation.journal import NAME, Journal, differing
 from lmod_train.data.curation.leakage import account, copies_to_drop, find_pairs
 from lmod_train.data.curation.orientation import Turned
 from lmod_train.data.curation.prepare import Plan, Prepared, boxes_all, lost, prepare_all
+from lmod_train.data.curation.question_records import Questions, ask
 from lmod_train.data.curation.records import count, records_of
 from lmod_train.data.curation.sharing import ImageIndex, images_of, prepared_sample
 from lmod_train.data.curation.splits import Place, split

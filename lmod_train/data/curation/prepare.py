@@ -26,7 +26,7 @@ from lmod_train.data.curation.copies import thumbnail
 from lmod_train.data.curation.evidence import Shapes, redrawn, removed
 from lmod_train.data.curation.filters import BoxFilter, Loss, keep_boxes
 from lmod_train.data.curation.guard import died, guarded
-from lmod_train.data.curation.images import Opened, open_image, shrink, write_image
+from lmod_train.data.curation.image_files import Opened, open_image, shrink, write_image
 from lmod_train.data.curation.orientation import Frame
 from lmod_train.tasks.base import Task
 

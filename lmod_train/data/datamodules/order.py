@@ -40,8 +40,9 @@ class ImageBatches(Sampler[list[int]]):
     is the same in every epoch, which Lightning reads once for its schedule. The remainder is a smaller batch on each
     rank, whose sizes differ by at most one; questions that are fewer than ranks are added to the step before. So every
     question occurs once in an epoch, unless there are fewer than ranks in all: then there is no batch. If `draw` is
-    given, it selects the questions of an epoch (`lmod_train.data.datamodules.balance`); if `lengths` are given, all
-    batches of a step have similar lengths and either all or none have images (`lmod_train.data.datamodules.lengths`).
+    given, it selects the questions of an epoch (`lmod_train.data.datamodules.class_balance`); if `lengths` are given,
+    all batches of a step have similar lengths and either all or none have images
+    (`lmod_train.data.datamodules.lengths`).
 
     In evaluation, groups are not divided and every record occurs once; a rank with fewer batches ends with empty ones.
 

@@ -18,8 +18,8 @@ from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.shipped import config_files
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.ahead import AnsweredLoader, ReadingAhead
-from lmod_train.data.datamodules.balance import Balance, Cell, Draw, cells_of, histogram, shares
-from lmod_train.data.datamodules.cascade import CascadeLoader, Due
+from lmod_train.data.datamodules.cascade_loader import CascadeLoader, Due
+from lmod_train.data.datamodules.class_balance import Balance, Cell, Draw, cells_of, histogram, shares
 from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks
 from lmod_train.data.datamodules.lengths import length_of
 from lmod_train.data.datamodules.loader import RecordLoader
@@ -61,7 +61,7 @@ class RecordsDataModule(LightningDataModule):
             ``modality``; ``class_modality``, the answer words of each task within each modality; or ``none``. Tasks
             keep their shares; a task with answers per region (anatomy) or in free text is one class. The length of an
             epoch does not change: rare classes are repeated, and of frequent ones each epoch leaves out others.
-            Questions about one image stay together where possible (`lmod_train.data.datamodules.balance.Draw`).
+            Questions about one image stay together where possible (`lmod_train.data.datamodules.class_balance.Draw`).
         length_groups: Use training batches of similar length, with text only apart from images, for less padding.
         replay: Share of general conversations in each training epoch, in [0, 1), added to the tasks' questions against
             forgetting; 0.05 to 0.2 is usual. They are evaluated only if their task is among `tasks`.

@@ -20,7 +20,7 @@ from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
-from lmod_train.data.datamodules.balance import class_of
+from lmod_train.data.datamodules.class_balance import class_of
 
 GOLDEN = (5**0.5 - 1) / 2
 """Golden ratio: the fractional parts of its multiples are spread evenly over [0, 1), however many there are."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.data.formats.chosen_records import select
 from lmod_train.data.formats.folder import ExportFolder, Images
-from lmod_train.data.formats.selection import select
 
 Format = Literal["llava", "sharegpt", "vlmevalkit", "lmms_eval", "hugging_face"]
 

@@ -15,8 +15,8 @@ from lmod_train.core.escaping import for_markdown
 from lmod_train.core.files import make_folder
 from lmod_train.core.lock import new_folder, refuse_filled
 from lmod_train.core.types import Dropped, Record
-from lmod_train.data.curation.manifest import write_dropped
-from lmod_train.data.formats.selection import Selection, licence_table
+from lmod_train.data.curation.manifest_files import write_dropped
+from lmod_train.data.formats.chosen_records import Selection, licence_table
 
 Images = Literal["copy", "link", "none"]
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
+from lmod_train.data.formats.chosen_records import Selection
 from lmod_train.data.formats.embedded import EmbeddedFiles, file_of, splits_by_task
 from lmod_train.data.formats.folder import ExportFolder
-from lmod_train.data.formats.selection import Selection
-from lmod_train.data.formats.truth import Truths
+from lmod_train.data.formats.true_answer import Truths
 
 EMBEDS = True
 """Images lie inside the files."""

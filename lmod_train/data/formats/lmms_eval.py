@@ -12,10 +12,10 @@ from typing import Any
 
 from lmod_train.core.types import Record
 from lmod_train.data.formats import lmms_eval_task
+from lmod_train.data.formats.chosen_records import Selection
 from lmod_train.data.formats.embedded import EmbeddedFiles, file_of, splits_by_task
 from lmod_train.data.formats.folder import ExportFolder
-from lmod_train.data.formats.selection import Selection
-from lmod_train.data.formats.truth import Truths
+from lmod_train.data.formats.true_answer import Truths
 
 EMBEDS = True
 """Images lie inside the files."""

@@ -20,7 +20,7 @@ from lmod_train.core.files import make_folder
 from lmod_train.core.lock import is_empty, new_folder
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
-from lmod_train.data.formats.selection import Licence, licence_table, select
+from lmod_train.data.formats.chosen_records import Licence, licence_table, select
 from lmod_train.data.formats.spreadsheet import check_unfilled, table_bytes, write_table
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.filled import unfilled

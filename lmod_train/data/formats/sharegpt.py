@@ -11,8 +11,8 @@ import json
 from contextlib import ExitStack
 from typing import Any
 
+from lmod_train.data.formats.chosen_records import Selection
 from lmod_train.data.formats.folder import ExportFolder, exported_id
-from lmod_train.data.formats.selection import Selection
 from lmod_train.data.formats.turns import Conversation, text_of, written
 
 EMBEDS = False

@@ -17,9 +17,9 @@ from typing import Any
 
 from lmod_train.core.artifacts.records import rows_of
 from lmod_train.core.types import Record
+from lmod_train.data.formats.chosen_records import Selection
 from lmod_train.data.formats.folder import ExportFolder, exported_id
-from lmod_train.data.formats.selection import Selection
-from lmod_train.data.formats.truth import Truths
+from lmod_train.data.formats.true_answer import Truths
 from lmod_train.data.formats.turns import one_question
 
 EMBEDS = True

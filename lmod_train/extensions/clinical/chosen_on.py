@@ -14,7 +14,7 @@ from lmod_train.core.artifacts.series import FOLDS
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction
 from lmod_train.report.results import Outcomes, Results
-from lmod_train.report.seeds import by_series
+from lmod_train.report.seed_spread import by_series
 from lmod_train.report.sorted_errors import GROUNDING, PROBES
 from lmod_train.scoring.classification import label_of
 from lmod_train.scoring.intervals import Floats

@@ -14,9 +14,9 @@ from scipy.special import ndtri
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.tables import Cell, score_cells, table
 from lmod_train.core.types import Score
-from lmod_train.report.comparisons import Tables, comparable
 from lmod_train.report.contents import Figure, Part, Text, heads, texts
 from lmod_train.report.figures.groups import group_figure
+from lmod_train.report.paired_runs import Tables, comparable
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.association import DRAWS, Independence, Relabelling, independence, permutation_p, relabelling
@@ -26,7 +26,7 @@ from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_score
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS
-from lmod_train.scoring.subsets import SUBGROUPS
+from lmod_train.scoring.subset_names import SUBGROUPS
 from lmod_train.scoring.ways import once_each
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
@@ -132,7 +132,7 @@ class Fairness:
     Attributes:
         task: Name of the task.
         run: Label of the run.
-        key: Name in `lmod_train.scoring.subsets.SUBGROUPS`.
+        key: Name in `lmod_train.scoring.subset_names.SUBGROUPS`.
         groups: The groups, two or more, in the order of their names.
         unknown: Number of items whose group is not known.
         test: Chi-square and Fisher's test, each question in one way of asking it.

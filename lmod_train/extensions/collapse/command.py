@@ -40,8 +40,8 @@ def collapse_lab(
         raise BadArgument("--seeds, --steps, --n", (seeds, steps, n), "at least 1, 1 and 16", "use the defaults")
     from lmod_train.core.files import write_durably
     from lmod_train.core.lock import locked
-    from lmod_train.extensions.collapse.experiment import Recipe
-    from lmod_train.extensions.collapse.experiment import collapse_lab as experiment
+    from lmod_train.extensions.collapse.lab import Recipe
+    from lmod_train.extensions.collapse.lab import collapse_lab as experiment
     from lmod_train.extensions.collapse.results import draw, table
 
     with locked(out, "--out"):

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from lmod_train.core.types import Score
-from lmod_train.extensions.collapse.experiment import ANSWERS, Answers, Result, Start
+from lmod_train.extensions.collapse.lab import ANSWERS, Answers, Result, Start
 from lmod_train.report.canvas import COLOURS, canvas
 
 SMOOTH = 10

@@ -15,7 +15,7 @@ from jsonargparse.typing import NonNegativeInt
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Answer, Prediction, Unparsed
 
-CALLBACK = "lmod_train.extensions.dissection.probes.Dissection"
+CALLBACK = "lmod_train.extensions.dissection.callback.Dissection"
 
 Ceiling = tuple[Sequence[Prediction], frozenset[str] | None]
 """Replies of a supervised model, and the questions whose images it was not trained on; None if it saw none."""
@@ -58,7 +58,7 @@ def dissect(
         trust: Module outside this package with task classes that records name, which may be imported; can be repeated.
     """
     from lmod_train.cli.names import check_names
-    from lmod_train.cli.shipped import by_name
+    from lmod_train.cli.short_names import by_name
     from lmod_train.core.artifacts.manifest import read_manifest
 
     read_manifest(curated)
@@ -154,7 +154,7 @@ def _callback(pairs: int, control: bool) -> list[str]:
 
 def _read(out: Path, ceiling: Ceiling | None, trust: tuple[str, ...]) -> None:
     """Read the places of a run, write its page, and print what was found."""
-    from lmod_train.extensions.dissection.reading import read_places
+    from lmod_train.extensions.dissection.linear_reading import read_places
     from lmod_train.extensions.dissection.sections import WhereItIsLost
     from lmod_train.report.report import write_report
     from lmod_train.report.results import read_results

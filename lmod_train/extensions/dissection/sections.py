@@ -32,7 +32,7 @@ from lmod_train.extensions.dissection.scores import (
     steps,
     used_until,
 )
-from lmod_train.extensions.dissection.stored import Dissected
+from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.report.canvas import COLOURS, MARKERS
 from lmod_train.report.contents import Figure, Part, Remark, Text
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
@@ -112,7 +112,7 @@ class DissectedRun:
         model: Label of the run.
         task: Name of the task.
         choices: Its choices.
-        rows: Rows of the run's answers, see `lmod_train.extensions.dissection.reading`.
+        rows: Rows of the run's answers, see `lmod_train.extensions.dissection.linear_reading`.
         dissected: The run's folder of the dissection.
     """
 

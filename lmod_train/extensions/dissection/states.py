@@ -20,12 +20,12 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Record
 from lmod_train.extensions.dissection.scores import LAST, PROJECTOR, TOWER, UNTRAINED
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
+from lmod_train.models.chat.decoding import choice_likelihoods, choice_replies
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import Images, encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.family.base import Family
-from lmod_train.models.chat.generation import choice_likelihoods, choice_replies
 
 CELLS = 3
 """Rows and columns of the cells over which the tokens of the whole picture are averaged."""

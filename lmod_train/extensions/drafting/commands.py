@@ -145,7 +145,7 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
         raise BadArgument("--wrong", given["wrong"], "no `--attacks` beside it", "leave one of the two out")
     asking, options = _asking(given), ["--model", given["model"], *others]
     check_names("validate", options)
-    from lmod_train.extensions.drafting.asking import start_judging
+    from lmod_train.extensions.drafting.model_runs import start_judging
 
     return start_judging(run, given["name"], _listed(given["tasks"]), asking, options, given["attacks"], given["wrong"])
 
@@ -253,7 +253,7 @@ def ask_questions(
     chosen = _listed(stages.upper(), STAGES, "--stages", "DD,SG")
     options = ["--run", str(out), "--model", model, *others]
     check_names("validate", options)
-    from lmod_train.extensions.drafting.asking import start_drafting
+    from lmod_train.extensions.drafting.model_runs import start_drafting
 
     ended = start_drafting(curated, chosen, seed, limit, options)
     if ended.scored:
@@ -363,7 +363,7 @@ def _questions(folder: Folder, found: Sequence[Caption], kinds: Sequence[str], o
 def _asked(folder: Folder, name: str, records: Sequence[Record], options: Sequence[str]) -> Ended:
     """Ask for the requests of a run that have no reply."""
     from lmod_train.core.artifacts.records import write_records
-    from lmod_train.extensions.drafting.asking import Captioning, Comparing, start_requests
+    from lmod_train.extensions.drafting.model_runs import Captioning, Comparing, start_requests
 
     write_records(folder.requests(name), records)
     kind = Comparing if name == "parity" else Captioning

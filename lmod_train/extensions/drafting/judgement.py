@@ -30,9 +30,9 @@ from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES, NO_ERROR
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
 from lmod_train.scoring.items import Item, images_of, items_of, wrong_ids
-from lmod_train.scoring.languages import pair_of
+from lmod_train.scoring.language_pairs import pair_of
 from lmod_train.scoring.status import STATUS_SHARES, STATUSES, is_pending
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import bare_question
 from lmod_train.tasks.parsing.label import labels_in, parse_label, plain_label

@@ -40,7 +40,7 @@ from lmod_train.scoring.text import contains, words_of
 from lmod_train.tasks.asked import current
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.parsed_replies import parse_replies
 from lmod_train.tasks.run_scores import RunScores
 
 

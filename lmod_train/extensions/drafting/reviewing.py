@@ -19,8 +19,8 @@ from lmod_train.core.files import write_durably
 from lmod_train.core.links import check_link
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record, Score
+from lmod_train.data.formats.chosen_records import Licence
 from lmod_train.data.formats.reading_sheet import OPTION, ReadingSheet, code_of, write_blank
-from lmod_train.data.formats.selection import Licence
 from lmod_train.data.formats.spreadsheet import Table, cell, table_bytes
 from lmod_train.extensions.drafting.drafts import Drafted
 from lmod_train.extensions.drafting.review import OTHERS, Plan, Reading, Review
@@ -73,7 +73,7 @@ def review(
         out: Folder to curate the released questions into; without it, the review is only reported.
         confidence: Whether the released questions ask for a confidence.
     """
-    from lmod_train.data.formats.selection import select
+    from lmod_train.data.formats.chosen_records import select
 
     check_arguments("draft review", blank, sheets, share, kappa)
     drafts = _drafts(draft)
@@ -226,7 +226,7 @@ def _stage_lines(stage: Stage, least: float) -> list[str]:
 def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool) -> None:
     from lmod_train.core.lock import locked
     from lmod_train.data.curation.pipeline import curate
-    from lmod_train.data.formats.selection import select
+    from lmod_train.data.formats.chosen_records import select
     from lmod_train.extensions.drafting.review import DraftedQuestions
 
     sources = {r.drafted.record.source for r in found.released}
@@ -293,7 +293,7 @@ def review_captions(
         kappa: Least kappa of a kind and language that is released.
     """
     from lmod_train.core.lock import locked
-    from lmod_train.data.formats.selection import Licence
+    from lmod_train.data.formats.chosen_records import Licence
     from lmod_train.extensions.drafting.caption_files import (
         RELEASED,
         accepted,

@@ -34,7 +34,7 @@ from lmod_train.core.artifacts.shortcuts import FILE, Shortcut, read_shortcuts, 
 from lmod_train.core.curated import Curated
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Record, own_part
-from lmod_train.data.audit.shortcuts import accuracy_row
+from lmod_train.data.audit.shortcut_classifiers import accuracy_row
 from lmod_train.extensions.looking.scores import AS_IS, EVIDENCE, fill_of, variant_parts
 from lmod_train.scoring.items import group_of
 from lmod_train.scoring.macro import macro_mean

@@ -36,7 +36,7 @@ def blind(curated: Path) -> None:
     from lmod_train.core.artifacts.records import read_records
     from lmod_train.core.artifacts.shortcuts import FILE, write_shortcuts
     from lmod_train.core.lock import locked
-    from lmod_train.data.audit.shortcuts import shortcuts
+    from lmod_train.data.audit.shortcut_classifiers import shortcuts
     from lmod_train.extensions.looking.blind import blind as answer
     from lmod_train.extensions.looking.blind import rows_of, write_filled_crops
 

@@ -14,12 +14,12 @@ from lmod_train.extensions.looking.scores import SMALL, Effect, Finding, Judged,
 from lmod_train.extensions.looking.task import Grounding
 from lmod_train.report.contents import Figure, Part, Remark, Text, heads, noted, texts
 from lmod_train.report.figures.qualitative import MODELS
+from lmod_train.report.probe_curves import read_probes
 from lmod_train.report.probes import Probed, probed
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import GROUNDING
 from lmod_train.report.thumbnails import licences
-from lmod_train.report.tripwires import read_probes
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score

@@ -15,7 +15,7 @@ from lmod_train.report.section import added
 from lmod_train.scoring.association import independence
 from lmod_train.scoring.comparison import mcnemar
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.languages import LANGUAGES
+from lmod_train.scoring.language_pairs import LANGUAGES
 
 TABLES = [*(f"ophthalwechat_table_1{panel}" for panel in "abcd"), "ophthalwechat_journal"]
 

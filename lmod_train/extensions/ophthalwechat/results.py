@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
 from lmod_train.core.types import Score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.languages import LANGUAGES, overall_scores
+from lmod_train.scoring.language_pairs import LANGUAGES, overall_scores
 from lmod_train.tasks.failures.rules import finds
 from lmod_train.tasks.run_scores import RunScores, read_run_scores
 from lmod_train.tasks.verdicts import Judge

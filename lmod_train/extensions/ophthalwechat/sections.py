@@ -29,7 +29,7 @@ from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import benjamini_hochberg, holm, mcnemar, mcnemar_by_patient, paired_difference
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.languages import CELLS, LANGUAGES, Consistency, consistency
+from lmod_train.scoring.language_pairs import CELLS, LANGUAGES, Consistency, consistency
 from lmod_train.scoring.share import share_score
 from lmod_train.scoring.text import BLIND
 from lmod_train.tasks.verdicts import Judge

@@ -14,8 +14,8 @@ from lmod_train.report.contents import Chapter, Contents, Text, texts
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.latex import write_latex
 from lmod_train.report.writers.markdown import write_markdown
-from lmod_train.scoring.account import account_in
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.completeness import account_in
+from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.warnings import MOST_UNPARSED
 from lmod_train.tasks.headline import LOST
 

@@ -27,7 +27,7 @@ from lmod_train.extensions.packs.withheld import Keys, identity, published
 from lmod_train.scoring.ways import FACTORS, asked_id, question_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import Configured, build, task_arguments, tasks_asked
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 from lmod_train.tasks.trust import Trust
 
 TOLERANCE = 2e-6

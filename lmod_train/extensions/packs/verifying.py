@@ -22,7 +22,7 @@ from lmod_train.extensions.packs.withheld import Keys, identity, published
 from lmod_train.scoring.ways import FACTORS, asked_id
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import tasks_asked
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 from lmod_train.tasks.settings import plain
 from lmod_train.tasks.trust import Trust
 

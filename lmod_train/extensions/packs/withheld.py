@@ -30,7 +30,7 @@ from typing import Any
 from lmod_train.core.artifacts.leaving import open_sources, source_of, sources_touched
 from lmod_train.core.types import Record, Score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import SUBSETS
+from lmod_train.scoring.subset_names import SUBSETS
 from lmod_train.scoring.ways import question_of
 
 HIDDEN = "withheld/"

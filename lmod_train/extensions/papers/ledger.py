@@ -34,7 +34,7 @@ from lmod_train.report.section import Section
 from lmod_train.scoring.association import independence
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import age_group
+from lmod_train.scoring.subset_names import age_group
 from lmod_train.scoring.ways import question_of
 from lmod_train.tasks.conditions import variant_of
 from lmod_train.tasks.run_scores import RunScores

@@ -86,7 +86,7 @@ def _write_blank(path: Path, curated: Path, tasks: Sequence[str], chosen: dict[s
 
 def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence[str]) -> None:
     from lmod_train.cli.names import check_run
-    from lmod_train.cli.provenance import write_provenance
+    from lmod_train.cli.run_provenance import write_provenance
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.core.artifacts.records import record_of, rows_of
     from lmod_train.core.artifacts.run import Run

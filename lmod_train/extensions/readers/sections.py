@@ -13,8 +13,8 @@ from lmod_train.core.artifacts.run import READER
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, N, score_cells, table
 from lmod_train.core.types import Score, Unparsed
 from lmod_train.extensions.readers.scores import against_readers, mean_reader
-from lmod_train.report.comparisons import by_question
 from lmod_train.report.contents import Part, Remark, Text, heads, noted, texts
+from lmod_train.report.paired_runs import by_question
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores

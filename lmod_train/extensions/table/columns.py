@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from lmod_train.core.connected_components import join
 from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.images import Folder
+from lmod_train.extensions.table.image_names import Folder
 from lmod_train.extensions.table.looks import levels_of, look_at, own_words, pieces_of
 from lmod_train.extensions.table.meanings import (
     Answers,

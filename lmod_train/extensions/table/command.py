@@ -18,7 +18,7 @@ from lmod_train.core.extension import joined, loaded
 
 if TYPE_CHECKING:
     from lmod_train.data.sources.grid import Grid
-    from lmod_train.extensions.table.images import Folder
+    from lmod_train.extensions.table.image_names import Folder
     from lmod_train.extensions.table.meanings import Column
     from lmod_train.extensions.table.plan import Plan
     from lmod_train.extensions.table.source import Place
@@ -89,7 +89,7 @@ def curate_table(
     from lmod_train.core.lock import locked
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.journal import NAME
-    from lmod_train.extensions.table.images import HELD
+    from lmod_train.extensions.table.image_names import HELD
     from lmod_train.extensions.table.plan import FILE, write_plan
     from lmod_train.extensions.table.source import OwnTable
 
@@ -242,7 +242,7 @@ def _understood(
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.extensions.table.columns import understand, with_images
-    from lmod_train.extensions.table.images import Folder, folder_of
+    from lmod_train.extensions.table.image_names import Folder, folder_of
     from lmod_train.extensions.table.meanings import check_typed, option_of, typed
     from lmod_train.extensions.table.places import check_images, meant
     from lmod_train.extensions.table.plan import answering, asked_of, typed_words, with_options
@@ -280,7 +280,7 @@ def _understood(
 def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place | str] | None:
     """Return where the image of each row is, if the table holds the images; base64 is decoded into a file of `out`."""
     from lmod_train.core.types import Cut
-    from lmod_train.extensions.table.images import embedded, write_images
+    from lmod_train.extensions.table.image_names import embedded, write_images
     from lmod_train.extensions.table.source import Place
 
     lines = [row.line for row in grid.rows]

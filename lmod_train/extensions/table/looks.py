@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.extensions.table.images import is_embedded
+from lmod_train.extensions.table.image_names import is_embedded
 from lmod_train.extensions.table.meanings import OPTIONS, Column, Seen, option_of, typed, value_of
 from lmod_train.extensions.table.values import (
     Values,

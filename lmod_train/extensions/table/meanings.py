@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.images import Folder
+from lmod_train.extensions.table.image_names import Folder
 from lmod_train.extensions.table.values import (
     Values,
     age_of,

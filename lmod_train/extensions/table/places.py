@@ -21,7 +21,7 @@ from lmod_train.core.vocabulary.structures import STRUCTURES, TYPE_SLOT
 from lmod_train.data.curation.boxes import box_of
 from lmod_train.data.sources.clutter import entries, is_folder
 from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.images import ENDINGS, Folder, folder_of, is_embedded
+from lmod_train.extensions.table.image_names import ENDINGS, Folder, folder_of, is_embedded
 from lmod_train.extensions.table.looks import has_endings, pieces_of
 from lmod_train.extensions.table.meanings import Column, option_of
 from lmod_train.extensions.table.values import is_missing, number_of, values_of

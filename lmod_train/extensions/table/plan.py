@@ -30,7 +30,7 @@ from lmod_train.extensions.table.meanings import MEANINGS, Answers, Column
 from lmod_train.extensions.table.places import structures_in
 from lmod_train.extensions.table.values import condition_of, findings_of, flag_of, is_missing, number_of, values_of
 from lmod_train.extensions.table.vocabulary import WORDS
-from lmod_train.scoring.languages import LANGUAGES
+from lmod_train.scoring.language_pairs import LANGUAGES
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import IMAGE_TYPES, LESIONS, OPTIONS, Anatomy, term_name
 from lmod_train.tasks.base import Task

@@ -20,7 +20,7 @@ from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.data.sources.picture import size_of
-from lmod_train.extensions.table.images import Folder, listed_in
+from lmod_train.extensions.table.image_names import Folder, listed_in
 from lmod_train.extensions.table.meanings import ONE_FACT, Column, in_a_row, of_patients
 from lmod_train.extensions.table.places import boxes_in, is_filled
 from lmod_train.extensions.table.plan import Plan, answering, own_word

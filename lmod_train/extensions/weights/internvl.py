@@ -17,8 +17,8 @@ from transformers import (
 )
 
 from lmod_train.core.errors import NotConvertible
+from lmod_train.extensions.weights.language_model import text_config
 from lmod_train.extensions.weights.layout import HEAD, Layout, Rule, Words
-from lmod_train.extensions.weights.text import text_config
 from lmod_train.models.chat.stored import Stored, stored_in
 
 TEXT = {"InternLM2ForCausalLM": "llama", "LlamaForCausalLM": "llama", "Qwen2ForCausalLM": "qwen2"}

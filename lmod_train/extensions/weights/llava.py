@@ -14,8 +14,8 @@ from transformers import LlavaConfig, LlavaImageProcessor, LlavaProcessor
 
 from lmod_train.core.errors import NotConvertible
 from lmod_train.extensions.weights.clip import INSIDE, OF_TEXT, clip_config, picture_statistics, tower_tensors
+from lmod_train.extensions.weights.language_model import text_config
 from lmod_train.extensions.weights.layout import HEAD, Layout, Rule, Words
-from lmod_train.extensions.weights.text import text_config
 from lmod_train.models.chat.stored import Stored, stored_in
 
 TEXT = {"llava": "llama", "llava_llama": "llama", "llava_mistral": "mistral"}

@@ -17,8 +17,8 @@ from lmod_train.extensions.weights.server_names import Names, refuse_unread, ren
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
 from lmod_train.models.chat.checkpoint import find, load
+from lmod_train.models.chat.decoding import end_tokens
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.generation import end_tokens
 from lmod_train.models.chat.timm_tower import READ_BY, tower_config
 from lmod_train.models.modules.base import counted
 from lmod_train.models.strategies.saved import read

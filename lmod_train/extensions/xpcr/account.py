@@ -30,12 +30,12 @@ from lmod_train.report.probes import named_as_asked, own_ids
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores
+from lmod_train.scoring.chain_steps import STEPS, chains_of, in_order, incomplete_chains, is_right
 from lmod_train.scoring.comparison import FEWEST_DISCORDANT
 from lmod_train.scoring.expertise import ENDING, ENVELOPES, LEVELS, in_envelope, level_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
 from lmod_train.scoring.spread import same_answer
-from lmod_train.scoring.steps import STEPS, chains_of, in_order, incomplete_chains, is_right
 from lmod_train.scoring.ways import compared
 from lmod_train.tasks.filled import filled_texts, plain_text, unfilled
 from lmod_train.tasks.regimes import IMPLIED, PLANTED

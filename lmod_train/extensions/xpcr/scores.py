@@ -15,6 +15,7 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, table
 from lmod_train.core.types import REGIME, Score
 from lmod_train.extensions.xpcr.stages import stage_named
+from lmod_train.scoring.chain_steps import STEPS, Chains, chain_name, chains_of, in_order, is_right
 from lmod_train.scoring.closed import answer_scores
 from lmod_train.scoring.comparison import (
     Paired,
@@ -30,8 +31,7 @@ from lmod_train.scoring.expertise import ESA, ESA_MEAN, expertise_columns, level
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.reliability import Flags
-from lmod_train.scoring.steps import STEPS, Chains, chain_name, chains_of, in_order, is_right
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.scoring.ways import once_each
 from lmod_train.tasks.run_scores import RunScores, read_run_scores
 

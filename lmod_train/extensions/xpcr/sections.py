@@ -31,14 +31,14 @@ from lmod_train.report.figures.differences import COLUMNS as DIFFERENCES
 from lmod_train.report.figures.differences import draw_differences
 from lmod_train.report.figures.groups import group_figure
 from lmod_train.report.figures.heat import draw_heat
-from lmod_train.report.figures.reliability import COLUMNS as RELIABILITY
-from lmod_train.report.figures.reliability import draw_reliability
+from lmod_train.report.figures.reliability_diagram import COLUMNS as RELIABILITY
+from lmod_train.report.figures.reliability_diagram import draw_reliability
 from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section, added
+from lmod_train.scoring.chain_steps import in_order
 from lmod_train.scoring.comparison import FEWEST_DISCORDANT, holm
 from lmod_train.scoring.modality import contributions
-from lmod_train.scoring.steps import in_order
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
 

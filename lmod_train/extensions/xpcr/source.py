@@ -31,7 +31,7 @@ from lmod_train.extensions.xpcr.questions import (
     unknown_fields,
     words,
 )
-from lmod_train.extensions.xpcr.tables import (
+from lmod_train.extensions.xpcr.release_tables import (
     TABLES,
     Read,
     Reader,

@@ -11,7 +11,7 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Sample
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.scoring.steps import ALIASES, step_named
+from lmod_train.scoring.chain_steps import ALIASES, step_named
 
 
 @dataclass(frozen=True, slots=True)

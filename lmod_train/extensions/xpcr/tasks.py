@@ -51,7 +51,7 @@ from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.expertise import ENDING
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.modality import WITHOUT, mcs_scores, without_variant
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.confidence import read_confidence
 from lmod_train.tasks.parsing.option import parse_option

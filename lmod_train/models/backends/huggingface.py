@@ -14,13 +14,14 @@ from transformers import PreTrainedModel
 from lmod_train.core.errors import WeightsMismatch
 from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.backends.base import Backend
-from lmod_train.models.chat import generation, plain_generation
+from lmod_train.models.chat import decoding as generation
+from lmod_train.models.chat import plain_generation
 from lmod_train.models.chat.base_files import identity_of
 from lmod_train.models.chat.checkpoint import Attention, find_any, load, model_type_of
+from lmod_train.models.chat.decoding import Decoding, Method
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.family import is_known
 from lmod_train.models.chat.family.base import Family
-from lmod_train.models.chat.generation import Decoding, Method
 from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.plain_dialect import PlainDialect

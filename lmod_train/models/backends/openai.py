@@ -13,18 +13,18 @@ from lmod_train.core.artifacts.model_facts import of_service
 from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.backends.base import StreamBackend
 from lmod_train.models.backends.endpoint.address import check_encrypted, checked, is_own
-from lmod_train.models.backends.endpoint.asking import Asking
 from lmod_train.models.backends.endpoint.background import Background
-from lmod_train.models.backends.endpoint.batch import RequestBatch, Writing
 from lmod_train.models.backends.endpoint.budget import BY_REQUESTS, UNMETERED, Budget, Spending
 from lmod_train.models.backends.endpoint.client import Client
+from lmod_train.models.backends.endpoint.features import probe
 from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
-from lmod_train.models.backends.endpoint.images import ImagePolicy
+from lmod_train.models.backends.endpoint.image_urls import ImagePolicy
 from lmod_train.models.backends.endpoint.key import NO_KEY, Key
 from lmod_train.models.backends.endpoint.likelihood import Method
 from lmod_train.models.backends.endpoint.pace import Pace
-from lmod_train.models.backends.endpoint.probe import probe
 from lmod_train.models.backends.endpoint.request import Decoding, Rules
+from lmod_train.models.backends.endpoint.request_batch import RequestBatch, Writing
+from lmod_train.models.backends.endpoint.retries import Asking
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Images of a batch that the next batches ask about again: embedded once, and computed in the language model once.
 
-In a cascade (`lmod_train.data.datamodules.cascade`), the stages of an image are asked one after the other. Everything
-up to the last image of a prompt is the same in each.
+In a cascade (`lmod_train.data.datamodules.cascade_loader`), the stages of an image are asked one after the other. All
+that comes up to the last image of a prompt is the same in each.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.encoding import Encoded, Images, encode
 
 Shown = tuple[str, ...]

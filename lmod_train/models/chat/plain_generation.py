@@ -21,7 +21,7 @@ from PIL import Image
 
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Likelihoods, Record, Reply
-from lmod_train.models.chat.generation import Decoding, end_tokens
+from lmod_train.models.chat.decoding import Decoding, end_tokens
 from lmod_train.models.chat.plain_dialect import PlainBatch, PlainDialect
 from lmod_train.models.chat.reply_text import StopWords, opened_block, reply_text
 

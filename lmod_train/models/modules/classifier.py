@@ -16,11 +16,11 @@ from lmod_train.core.reference_replies import refuse_several_questions, reply_te
 from lmod_train.core.types import Batch, Record, Reply
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.vision.augmentation import MIRRORED, Views, mean_over_views, views_of
-from lmod_train.models.vision.batch import CropBatch
 from lmod_train.models.vision.cnn import FeasibilityCNN
 from lmod_train.models.vision.crop_variation import Variation, varied
 from lmod_train.models.vision.crops import Crops
 from lmod_train.models.vision.one_picture import refuse_other_counts
+from lmod_train.models.vision.picture_batch import CropBatch
 from lmod_train.models.vision.sides import refuse_sided_choices, refuse_sided_questions
 
 

@@ -23,13 +23,13 @@ from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.chat.adapters import Lora, check_scale, trainable
 from lmod_train.models.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
 from lmod_train.models.chat.base_files import check_base, fingerprint, identity_of
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import Attention, find, load
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import Images
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.family.base import Family
-from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.masks import unshareable
 from lmod_train.models.chat.pictures import Pictures

@@ -24,10 +24,10 @@ from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.training_data import TrainingData, training_data
 from lmod_train.models.vision.augmentation import FAITHFUL, MIRRORED, Augmentation, Views, mean_over_views, views_of
 from lmod_train.models.vision.backbone import Backbone, Colour
-from lmod_train.models.vision.batch import PictureBatch
 from lmod_train.models.vision.centre_crop import on_square
 from lmod_train.models.vision.occlusion import occlusion
 from lmod_train.models.vision.one_picture import refuse_other_counts
+from lmod_train.models.vision.picture_batch import PictureBatch
 from lmod_train.models.vision.retfound import Family, Pooling
 from lmod_train.models.vision.retfound_weights import TwiceLayerNorm, norm_twice
 from lmod_train.models.vision.sides import refuse_sided_choices, refuse_sided_flips, refuse_sided_questions

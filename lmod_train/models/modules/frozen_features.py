@@ -18,8 +18,8 @@ from lmod_train.core.types import Batch, Identity, Reply
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.classifier import worded
 from lmod_train.models.modules.training_data import TrainingData, training_data
-from lmod_train.models.vision.batch import FeatureBatch
 from lmod_train.models.vision.feature_table import Encoder, FeatureDialect, feature_table
+from lmod_train.models.vision.picture_batch import FeatureBatch
 from lmod_train.models.vision.weights_file import located
 
 

@@ -14,8 +14,8 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import wordings
 from lmod_train.core.types import Record
-from lmod_train.models.vision.batch import CropBatch
 from lmod_train.models.vision.crop_table import Crop, Pixels, Resampling, crop_table, crops_of, cut_all
+from lmod_train.models.vision.picture_batch import CropBatch
 from lmod_train.models.vision.table import Table
 
 

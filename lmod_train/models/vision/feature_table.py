@@ -25,9 +25,9 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.files import remembered_sha256
 from lmod_train.core.types import Record
 from lmod_train.models.vision.backbone import Backbone, Colour
-from lmod_train.models.vision.batch import FeatureBatch
 from lmod_train.models.vision.crop_table import Crop, Square, crops_of, cut_all, row_keys, table_key
 from lmod_train.models.vision.crops import labelled
+from lmod_train.models.vision.picture_batch import FeatureBatch
 from lmod_train.models.vision.retfound import Family, Pooling, published_pooling
 from lmod_train.models.vision.table import Name, Rows, Table, cache_at, table
 from lmod_train.models.vision.weights_file import located

@@ -21,8 +21,8 @@ from lmod_train.models.vision.augmentation import (
     seeded,
     train_transform,
 )
-from lmod_train.models.vision.batch import PictureBatch
 from lmod_train.models.vision.one_picture import one_picture
+from lmod_train.models.vision.picture_batch import PictureBatch
 from lmod_train.models.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
 
 

@@ -15,12 +15,12 @@ from PIL import Image
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Patient
-from lmod_train.phantom.canvas import Canvas, ellipse
+from lmod_train.phantom.drawing import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.frame import frame_for, photograph
+from lmod_train.phantom.lesions import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.retinopathy import grade_eye
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
-from lmod_train.phantom.signs import SIGNS, paint_signs, with_conditions
 from lmod_train.phantom.truth import Truth
 
 _SOURCE = "brset"

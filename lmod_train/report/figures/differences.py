@@ -9,8 +9,8 @@ from typing import Any
 
 from lmod_train.core.tables import INTERVAL, Column, Heads, N, Table
 from lmod_train.report.canvas import COLOURS, MARKERS
-from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
+from lmod_train.report.figures.small_multiples import panels_in_grid
 from lmod_train.report.figures.wrapped import wrapped
 
 SPREAD = 0.6

@@ -12,10 +12,10 @@ import numpy as np
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table, table
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
 from lmod_train.report.contents import Figure
-from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import MOST, SMALL
+from lmod_train.report.figures.small_multiples import panels_in_grid
 from lmod_train.report.figures.stacked import HATCHES, SHADES
 from lmod_train.report.figures.wrapped import wrapped
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.tables import SCORE, Cell, N, table
-from lmod_train.report.comparisons import (
+from lmod_train.report.contents import Part, Remark, Text, heads, noted, texts
+from lmod_train.report.paired_runs import (
     ALL,
     BEST,
     FEW,
@@ -20,7 +21,6 @@ from lmod_train.report.comparisons import (
     pairs,
     pairs_by_subset,
 )
-from lmod_train.report.contents import Part, Remark, Text, heads, noted, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from lmod_train.core.tables import Cell, Column, Heads, Table, table
 from lmod_train.report.contents import Figure, Part
-from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.lines import Line, distinct, lines, parts
 from lmod_train.report.figures.sheet import MOST, SMALL
+from lmod_train.report.figures.small_multiples import panels_in_grid
 from lmod_train.report.figures.wrapped import wrapped
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section

@@ -16,8 +16,8 @@ from lmod_train.report.figures.curves import COLUMNS as CURVE_COLUMNS
 from lmod_train.report.figures.dots import COLUMNS as DOT_COLUMNS
 from lmod_train.report.figures.dots import draw_dots
 from lmod_train.report.figures.heat import draw_heat
-from lmod_train.report.figures.reliability import COLUMNS as RELIABILITY
-from lmod_train.report.figures.reliability import draw_reliability
+from lmod_train.report.figures.reliability_diagram import COLUMNS as RELIABILITY
+from lmod_train.report.figures.reliability_diagram import draw_reliability
 from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
@@ -186,7 +186,7 @@ def _estimate(score: Score) -> Estimate:
 
 
 def reliability_rows(ranked: Sequence[Ranking]) -> list[list[Any]]:
-    """Return the bins of each run, with the columns of `lmod_train.report.figures.reliability`."""
+    """Return the bins of each run, with the columns of `lmod_train.report.figures.reliability_diagram`."""
     rows: list[list[Any]] = []
     for one in ranked:
         curve = reliability(one.truths, one.probabilities)

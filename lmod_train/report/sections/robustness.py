@@ -12,9 +12,9 @@ from lmod_train.report.figures.against import draw_against
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import holm
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.robustness import drop_p, pairs
-from lmod_train.scoring.subsets import cell_of
+from lmod_train.scoring.subset_names import cell_of
 from lmod_train.tasks.run_scores import RunScores
 
 ALT = "Score of each run on {} against the grade of each perturbation, with 95 % intervals; grade 0 is unchanged."

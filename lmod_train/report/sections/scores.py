@@ -13,18 +13,18 @@ import numpy as np
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, Table, table
 from lmod_train.core.types import Score
-from lmod_train.report.comparisons import comparable
 from lmod_train.report.contents import Figure, Part, Text, heads, noted, texts
 from lmod_train.report.figures.against import draw_against
 from lmod_train.report.figures.dots import COLUMNS, draw_dots
 from lmod_train.report.origin import without_patients
+from lmod_train.report.paired_runs import comparable
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.report.seeds import NOTE, by_series, seeds_table
+from lmod_train.report.seed_spread import NOTE, by_series, seeds_table
 from lmod_train.report.training import training
 from lmod_train.report.warned import warned, warnings_table
 from lmod_train.scoring.comparison import paired_difference
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.headline import headline_rows, headline_table

@@ -13,7 +13,7 @@ from lmod_train.report.contents import Figure, Part
 from lmod_train.report.figures.against import draw_against
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline_metrics import headline_metric
 
 ALT = "Score of each model against its number of parameters, with a line per family. Models of unknown size are listed."
 

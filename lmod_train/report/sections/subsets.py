@@ -12,8 +12,8 @@ from lmod_train.report.figures.groups import COLUMNS, group_figure
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.headline import headline_metric
-from lmod_train.scoring.subsets import cell_of
+from lmod_train.scoring.headline_metrics import headline_metric
+from lmod_train.scoring.subset_names import cell_of
 from lmod_train.tasks.run_scores import RunScores
 
 NOTE = "Subsets are shown for keys with more than one value."

@@ -10,7 +10,7 @@ from lmod_train.report.contents import Part, heads, noted, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.comparison import cochran_q
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import FACTORS, compared, once_each, values_of

@@ -12,17 +12,17 @@ from urllib.parse import urlencode
 
 from lmod_train.core.extension import extensions, loaded
 from lmod_train.core.types import Prediction
-from lmod_train.report.comparisons import comparable, letter_display
+from lmod_train.report.paired_runs import comparable, letter_display
 from lmod_train.report.results import Results
-from lmod_train.report.seeds import by_series, mean_rows
+from lmod_train.report.seed_spread import by_series, mean_rows
 from lmod_train.report.thumbnails import thumbnail
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
 from lmod_train.report.warned import warned
-from lmod_train.scoring.headline import direction
+from lmod_train.scoring.headline_metrics import direction
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.display_names import metric_name, task_name
-from lmod_train.tasks.finding import Finding, Place, findings
 from lmod_train.tasks.headline import Row, headline_rows
+from lmod_train.tasks.statements import Finding, Place, findings
 
 NAMED = 4
 """Largest number of models that the heading names."""

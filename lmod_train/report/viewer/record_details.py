@@ -12,7 +12,7 @@ from lmod_train.report.viewer.outcome_text import answer_text
 from lmod_train.report.viewer.store import Store
 from lmod_train.report.viewer.texts import Numbered
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import age_group
+from lmod_train.scoring.subset_names import age_group
 
 
 def record_details(

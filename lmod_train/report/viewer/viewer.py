@@ -17,11 +17,11 @@ from lmod_train.report.viewer.record_details import groups_of, modality_name, re
 from lmod_train.report.viewer.static_pages import Card, StaticPages
 from lmod_train.report.viewer.store import Store, compact
 from lmod_train.report.viewer.texts import Numbered
+from lmod_train.scoring.chain_steps import STEPS
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import PENDING
-from lmod_train.scoring.steps import STEPS
-from lmod_train.tasks.answer_spans import spans_taken
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.highlighted import spans_taken
 from lmod_train.tasks.verdicts import given
 
 Errors = Mapping[str, Mapping[str, Sequence[str]]]

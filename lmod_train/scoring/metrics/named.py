@@ -56,7 +56,7 @@ class Accuracy(NamedMetric):
 
 
 class RegionF1(NamedMetric):
-    """F1 over regions by one of the two published definitions (see `lmod_train.scoring.regions`)."""
+    """F1 over regions by one of the two published definitions (see `lmod_train.scoring.region_scores`)."""
 
     def __init__(
         self, score: ScoreFunction, definition: Literal["lmod_plus", "lmod_v1"] = "lmod_plus", **options: Any

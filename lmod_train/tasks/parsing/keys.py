@@ -10,8 +10,8 @@ from typing import Literal
 from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
-from lmod_train.tasks.parsing.layouts import CellKind, short_label
 from lmod_train.tasks.parsing.option_signs import TEXT
+from lmod_train.tasks.parsing.reply_layouts import CellKind, short_label
 from lmod_train.tasks.parsing.slots import kinds_of
 
 Role = Literal["id", "subject", "diagnosis", "answer", "type", "denied", "extra", ""]

@@ -29,9 +29,9 @@ from lmod_train.tasks.parsing.keys import (
     kind_of,
     role_of,
 )
-from lmod_train.tasks.parsing.layouts import BoxList, Field, box_lists, fields, pairs, short_label, tables, tags
 from lmod_train.tasks.parsing.normalise import in_place, normalise
 from lmod_train.tasks.parsing.objects import Group, Word, objects
+from lmod_train.tasks.parsing.reply_layouts import BoxList, Field, box_lists, fields, pairs, short_label, tables, tags
 from lmod_train.tasks.parsing.slots import kinds_of
 
 Layout = Literal["object", "tag", "table", "box", "line"]

@@ -27,7 +27,7 @@ from lmod_train.scoring.metrics.prediction import PredictionMetric
 from lmod_train.tasks.asked import Current, asked
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.cascade import answers_in, as_sent, current_in_rounds, hash_sent, is_due
-from lmod_train.tasks.reading import Scored, parse_replies, scores_with_spread
+from lmod_train.tasks.parsed_replies import Scored, parse_replies, scores_with_spread
 from lmod_train.tasks.ways import is_greedy
 from lmod_train.training.callbacks.protocols import Answering, answering, data_of
 

@@ -24,7 +24,7 @@ from lmod_train.core.types import Record, Reply
 from lmod_train.scoring.collapse import Limits, Signs, histograms, signs_of, tripped
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.reading import parse_replies
+from lmod_train.tasks.parsed_replies import parse_replies
 from lmod_train.training.callbacks.protocols import Answering, answering, data_of
 
 SHOWN = 6

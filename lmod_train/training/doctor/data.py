@@ -15,7 +15,7 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import LmodError
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Record
-from lmod_train.data.datamodules.balance import Balance, cells_of, class_of, shares
+from lmod_train.data.datamodules.class_balance import Balance, cells_of, class_of, shares
 from lmod_train.training.doctor.check_result import CheckResult, Level, problem
 from lmod_train.training.doctor.subject import Subject
 

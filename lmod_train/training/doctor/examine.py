@@ -8,7 +8,8 @@ import torch
 
 from lmod_train.core.errors import LmodError
 from lmod_train.core.package_data import package_data
-from lmod_train.training.doctor import data, recipe, replies, strategy, tokens, weights
+from lmod_train.training.doctor import data, recipe, strategy, tokens, weights
+from lmod_train.training.doctor import reply_checks as replies
 from lmod_train.training.doctor.check_result import CheckResult
 from lmod_train.training.doctor.subject import Subject
 

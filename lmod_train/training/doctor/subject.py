@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from lmod_train.core.types import Record
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.training.callbacks.tripwires import probe_of
 
 DRAWN = 64

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Record, Unparsed
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import find
 from lmod_train.models.chat.checkpoint_files import layout_name
 from lmod_train.models.chat.delta import (
@@ -31,7 +31,7 @@ from lmod_train.models.chat.family import family_of
 from lmod_train.tasks.base import Task
 from lmod_train.training.callbacks.tripwires import with_images_of
 from lmod_train.training.doctor.check_result import CheckResult, Level, problem
-from lmod_train.training.doctor.replies import prompt_text
+from lmod_train.training.doctor.reply_checks import prompt_text
 from lmod_train.training.doctor.subject import Subject
 
 EDGE = 1.08

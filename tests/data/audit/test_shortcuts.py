@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from lmod_train.core.types import Box, Region
-from lmod_train.data.audit.shortcuts import shortcuts
+from lmod_train.data.audit.shortcut_classifiers import shortcuts
 from lmod_train.extensions.looking.blind import blind, rows_of
 from tests.tiny import record
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lmod_train.core.errors import BadArgument, StrictDrops
 from lmod_train.core.types import Dropped
 from lmod_train.data.curation.accepted import Refusal, named, outdated, read_accepted, refused
-from lmod_train.data.curation.manifest import read_dropped, write_dropped
+from lmod_train.data.curation.manifest_files import read_dropped, write_dropped
 from tests.tabled import tabled
 
 NAMED = ("refuge", "val/V0001", "missing mask")

@@ -16,7 +16,8 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.links import links_followed
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.curation import guard, images
+from lmod_train.data.curation import guard
+from lmod_train.data.curation import image_files as images
 from lmod_train.data.curation.guard import guarded
 from lmod_train.data.curation.pipeline import curate
 from tests.data.curation.world import Discs, Glaucoma, Regions

@@ -8,8 +8,9 @@ import pytest
 from PIL import Image
 
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.curation import images, pipeline, prepare
-from lmod_train.data.curation.images import open_image, shrink, to_rgb, write_image
+from lmod_train.data.curation import image_files as images
+from lmod_train.data.curation import pipeline, prepare
+from lmod_train.data.curation.image_files import open_image, shrink, to_rgb, write_image
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.curation.workers import run
 from tests.data.curation.world import Folders, Glaucoma, photograph, tree

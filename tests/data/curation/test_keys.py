@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lmod_train.core.types import ImageFile, Sample
-from lmod_train.data.curation.keys import LONGEST_NAME, key_problem, unusable_key
+from lmod_train.data.curation.sample_keys import LONGEST_NAME, key_problem, unusable_key
 from tests.tabled import tabled
 
 

@@ -12,7 +12,7 @@ from lmod_train.core.types import Patient, Sample
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.curation.inputs import with_known_values
-from lmod_train.data.curation.manifest import read_dropped
+from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.tasks.four_way import FourWay
 from tests.data.curation.world import Folders

@@ -2,7 +2,7 @@ import pytest
 
 from lmod_train.data.curation.families import Likeness
 from lmod_train.data.curation.leakage import Shown, account, copies_to_drop, find_pairs
-from lmod_train.data.curation.manifest import LEAK_COLUMNS
+from lmod_train.data.curation.manifest_files import LEAK_COLUMNS
 
 
 def shown(key, split, group=None, sha256=None, source="s", **labels):

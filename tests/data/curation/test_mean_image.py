@@ -5,10 +5,10 @@ from PIL import Image
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.files import sha256_of
-from lmod_train.data.curation import asking as mean_image
-from lmod_train.data.curation.asking import mean_path, write_mean_image
-from lmod_train.data.curation.images import write_image
-from lmod_train.data.curation.keys import key_problem
+from lmod_train.data.curation import question_records as mean_image
+from lmod_train.data.curation.image_files import write_image
+from lmod_train.data.curation.question_records import mean_path, write_mean_image
+from lmod_train.data.curation.sample_keys import key_problem
 
 
 def test_the_mean_of_flat_images_in_the_commonest_size(tmp_path):

@@ -11,7 +11,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.pixels import orientation_of, upright
 from lmod_train.core.types import Box, Cut, MaskFile, Outline, Region, Sample
 from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule, read_boxes
-from lmod_train.data.curation.images import open_image
+from lmod_train.data.curation.image_files import open_image
 from lmod_train.data.curation.orientation import turn
 from tests.tabled import tabled
 

@@ -8,9 +8,9 @@ from PIL import Image
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Box, Patient, Region
-from lmod_train.data.curation.asking import Joined, join_parts
 from lmod_train.data.curation.families import Likeness
 from lmod_train.data.curation.pipeline import curate
+from lmod_train.data.curation.question_records import Joined, join_parts
 from lmod_train.data.sources.idrid import Idrid
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.extensions.xpcr.tasks import Chain

@@ -16,10 +16,10 @@ from lmod_train.data.curation import pipeline
 from lmod_train.data.curation import pipeline as results
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
-from lmod_train.data.curation.keys import key_problem
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.curation.prepare import COLOURS, Plan, Prepared, prepare
 from lmod_train.data.curation.records import records_of
+from lmod_train.data.curation.sample_keys import key_problem
 from tests.data.curation.test_showing import one, show
 from tests.data.curation.world import Discs, Glaucoma, Regions, photograph, tree
 

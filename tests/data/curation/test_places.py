@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from lmod_train.data.curation.asking import balance_places
+from lmod_train.data.curation.question_records import balance_places
 from lmod_train.data.curation.records import PlacedQuestion
 from lmod_train.extensions.xpcr.tasks import Chain
 from lmod_train.tasks.conditions import Conditions

@@ -10,9 +10,9 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError, StrictDrops
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import ImageFile, Question, Sample
-from lmod_train.data.curation.asking import show_all
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.curation.prepare import Prepared
+from lmod_train.data.curation.question_records import show_all
 from lmod_train.data.curation.records import PlacedQuestion, own_pictures
 from tests.data.curation.probe import Without
 from tests.data.curation.world import Discs, Folders, Glaucoma, Regions, asked, photograph, tree

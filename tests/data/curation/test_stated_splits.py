@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Sample
-from lmod_train.data.curation.manifest import read_dropped
+from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.curation.splits import split
 from lmod_train.tasks.four_way import FourWay

@@ -19,7 +19,7 @@ from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.backends.scripted import Scripted
 from lmod_train.models.chat.adapters import Lora
-from lmod_train.models.chat.generation import Decoding, respond
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.report.report import write_report

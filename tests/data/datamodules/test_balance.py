@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmod_train.core.types import Box, Region
-from lmod_train.data.datamodules.balance import Cell, Draw, cells_of, histogram, shares
+from lmod_train.data.datamodules.class_balance import Cell, Draw, cells_of, histogram, shares
 from lmod_train.data.datamodules.order import ImageBatches, by_image
 from tests.tiny import record
 

@@ -11,7 +11,7 @@ from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.types import Batch, Reply
-from lmod_train.data.datamodules.cascade import CascadeLoader
+from lmod_train.data.datamodules.cascade_loader import CascadeLoader
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.models.modules.base import LmodModule

@@ -10,9 +10,9 @@ import pytest
 from datasets import Features, Image, Value
 
 from lmod_train.data.formats import embedded
+from lmod_train.data.formats.chosen_records import select
 from lmod_train.data.formats.embedded import EmbeddedFiles, schema, splits_by_task
 from lmod_train.data.formats.folder import ExportFolder
-from lmod_train.data.formats.selection import select
 
 
 @pytest.mark.parametrize("images", [True, False])

@@ -11,8 +11,8 @@ from typing import get_args
 import pytest
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.data.formats.chosen_records import NotRedistributable
 from lmod_train.data.formats.export import Format, export
-from lmod_train.data.formats.selection import NotRedistributable
 from tests.data.formats.conftest import record, write_curated
 from tests.tabled import tabled
 

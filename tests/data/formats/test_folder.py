@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.data.formats.chosen_records import select
 from lmod_train.data.formats.folder import ExportFolder, Images, exported_id, exported_name
-from lmod_train.data.formats.selection import select
 from tests.data.formats.conftest import anatomy, record
 
 

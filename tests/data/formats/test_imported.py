@@ -18,7 +18,7 @@ from lmod_train.core.errors import BadArgument, CurationConflict
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Unparsed
 from lmod_train.data.curation import pipeline as results
-from lmod_train.data.curation.manifest import read_dropped
+from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.conversations import Conversations, import_conversations
 from lmod_train.tasks.building import tasks_asked

@@ -13,8 +13,8 @@ import pytest
 from lmod_train.core.artifacts.manifest import read_manifest, write_json
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.data.formats import selection as room
-from lmod_train.data.formats.selection import NotRedistributable, select
+from lmod_train.data.formats import chosen_records as room
+from lmod_train.data.formats.chosen_records import NotRedistributable, select
 from tests.data.formats.conftest import record, write_curated
 
 

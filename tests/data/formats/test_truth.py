@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmod_train.data.formats.truth import Truths
+from lmod_train.data.formats.true_answer import Truths
 from tests.data.formats.conftest import anatomy, record, talk
 from tests.tabled import tabled
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lmod_train.core.types import Box, Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
-from lmod_train.data.curation.images import Opened, open_image
+from lmod_train.data.curation.image_files import Opened, open_image
 
 
 def samples(source):

@@ -14,7 +14,7 @@ from openpyxl import Workbook
 from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
-from lmod_train.data.curation.images import Opened, open_image
+from lmod_train.data.curation.image_files import Opened, open_image
 from lmod_train.data.sources.brset import Brset
 from lmod_train.data.sources.discovery import discover
 from lmod_train.phantom.folders.brset import cases, truths, write

@@ -8,7 +8,7 @@ from PIL import Image
 from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.types import Dropped, Outline, Sample
 from lmod_train.data.curation.boxes import read_boxes
-from lmod_train.data.curation.images import open_image
+from lmod_train.data.curation.image_files import open_image
 from lmod_train.data.sources.cataract_1k import Cataract1K
 from lmod_train.phantom.folders import cataract_1k as phantom
 

@@ -8,7 +8,7 @@ import yaml
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
-from lmod_train.data.curation.images import open_image
+from lmod_train.data.curation.image_files import open_image
 from lmod_train.data.sources.cataract_detection_2 import CataractDetection2
 from tests.drawn import cau001
 from tests.drawn.cataract_detection_2 import truths, write

@@ -7,7 +7,7 @@ import yaml
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.curation.boxes import read_boxes
-from lmod_train.data.curation.images import open_image
+from lmod_train.data.curation.image_files import open_image
 from lmod_train.data.sources.cau001 import Cau001
 from tests.drawn import cataract_detection_2
 from tests.drawn.cau001 import truths, write

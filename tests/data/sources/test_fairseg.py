@@ -5,7 +5,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.curation.images import open_image
+from lmod_train.data.curation.image_files import open_image
 from lmod_train.data.sources import fairseg
 from lmod_train.data.sources.fairseg import FairSeg
 from lmod_train.phantom.folders.fairseg import truths, write

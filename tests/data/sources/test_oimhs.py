@@ -8,7 +8,7 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.curation.images import open_image
+from lmod_train.data.curation.image_files import open_image
 from lmod_train.data.sources.oimhs import EyeRow, Oimhs, read_eyes, read_quality
 from lmod_train.data.sources.sheets import UnreadableSheet
 from lmod_train.phantom.folders.oimhs import truths, write

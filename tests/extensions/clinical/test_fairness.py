@@ -11,7 +11,7 @@ from lmod_train.extensions.clinical.fairness import SubgroupFairness
 from lmod_train.report.contents import Figure
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.writers.csv import write_csv
-from lmod_train.report.writers.pictures import write_picture
+from lmod_train.report.writers.picture_files import write_picture
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.tasks.run_scores import RunScores
 from tests.extensions.clinical.test_fairness_report import CHOICES, some

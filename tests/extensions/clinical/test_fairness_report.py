@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 
 from lmod_train.core.types import Patient, Unparsed
 from lmod_train.extensions.clinical.fairness import fairness as of_groups
-from lmod_train.report.comparisons import paired
+from lmod_train.report.paired_runs import paired
 from tests.scoring.make import item
 
 CHOICES = {"g": ("yes", "no")}

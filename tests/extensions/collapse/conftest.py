@@ -2,8 +2,8 @@
 
 import pytest
 
-from lmod_train.extensions.collapse import experiment as starts
-from lmod_train.extensions.collapse.experiment import Recipe
+from lmod_train.extensions.collapse import lab as starts
+from lmod_train.extensions.collapse.lab import Recipe
 
 N = 24
 """Phantoms per source; with 16 all eight training phantoms happened to have their two regions in the same order."""

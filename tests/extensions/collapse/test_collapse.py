@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.cli import main
-from lmod_train.extensions.collapse import experiment as collapse
-from lmod_train.extensions.collapse import experiment as starts
-from lmod_train.extensions.collapse.experiment import (
+from lmod_train.extensions.collapse import lab as collapse
+from lmod_train.extensions.collapse import lab as starts
+from lmod_train.extensions.collapse.lab import (
     ANSWERS,
     CHOOSING,
     RATES,

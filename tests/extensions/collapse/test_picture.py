@@ -8,7 +8,7 @@ from PIL import Image
 
 from lmod_train.core.types import Score
 from lmod_train.extensions.collapse import results as picture
-from lmod_train.extensions.collapse.experiment import Arm, Outcome, Recipe, Result
+from lmod_train.extensions.collapse.lab import Arm, Outcome, Recipe, Result
 from lmod_train.extensions.collapse.results import draw, table
 from lmod_train.report.canvas import COLOURS, canvas
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lmod_train.core.types import Score
-from lmod_train.extensions.collapse.experiment import ANSWERS, Arm, Outcome, Recipe, Result
+from lmod_train.extensions.collapse.lab import ANSWERS, Arm, Outcome, Recipe, Result
 from lmod_train.extensions.collapse.results import percent, remains
 
 NONE, HALF, ALL = (0.0, 0.0, 0.06), (0.5, 0.4, 0.6), (1.0, 0.94, 1.0)

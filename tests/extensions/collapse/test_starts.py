@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.extensions.collapse.experiment import STARTS, checkpoints, phantoms, verdict
+from lmod_train.extensions.collapse.lab import STARTS, checkpoints, phantoms, verdict
 from lmod_train.models.chat.checkpoint import find
 from lmod_train.models.chat.delta import mean_gain
 from tests.extensions.collapse.conftest import N

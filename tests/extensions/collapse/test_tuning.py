@@ -4,7 +4,7 @@ import pytest
 
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
-from lmod_train.extensions.collapse.experiment import Recipe, data_of, tuned
+from lmod_train.extensions.collapse.lab import Recipe, data_of, tuned
 from lmod_train.tasks.glaucoma import Glaucoma
 
 

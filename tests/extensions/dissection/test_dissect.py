@@ -19,11 +19,12 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Message, Part, Reply
 from lmod_train.core.types import Prediction as Predicted
+from lmod_train.extensions.dissection import callback as features
+from lmod_train.extensions.dissection import callback as probes
 from lmod_train.extensions.dissection import command as command
-from lmod_train.extensions.dissection import probes, reading
-from lmod_train.extensions.dissection import probes as features
+from lmod_train.extensions.dissection import linear_reading as reading
 from lmod_train.extensions.dissection.scores import ABSENT, CEILING
-from lmod_train.extensions.dissection.stored import Dissected
+from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.scoring.items import images_of
 from tests.behind_timm import write_behind
 from tests.families import write_tiny

@@ -8,7 +8,7 @@ import pytest
 
 from lmod_train.core.cache import Cache
 from lmod_train.core.errors import BadArgument
-from lmod_train.extensions.dissection.stored import Dissected
+from lmod_train.extensions.dissection.state_files import Dissected
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from lmod_train.extensions.dissection.scores import (
     TOWER,
 )
 from lmod_train.extensions.dissection.sections import WhereItIsLost
-from lmod_train.extensions.dissection.stored import Dissected
+from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.report.contents import Figure, Remark
 from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results

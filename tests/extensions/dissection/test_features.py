@@ -16,10 +16,10 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Message, Part
 from lmod_train.data.datamodules.records import RecordsDataModule
-from lmod_train.extensions.dissection import probes as features
-from lmod_train.extensions.dissection.probes import Dissection, check_question, shortcuts_of
+from lmod_train.extensions.dissection import callback as features
+from lmod_train.extensions.dissection.callback import Dissection, check_question, shortcuts_of
 from lmod_train.extensions.dissection.scores import SHORTCUTS
-from lmod_train.extensions.dissection.stored import Dissected
+from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.models.backends.base import Backend
 from lmod_train.models.backends.huggingface import HuggingFace
 from lmod_train.models.backends.openai import OpenAI

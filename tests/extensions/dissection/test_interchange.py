@@ -2,9 +2,9 @@
 
 from lmod_train.extensions.dissection import states as interchange
 from lmod_train.extensions.dissection.states import alone, exchange_layers, exchanged
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
+from lmod_train.models.chat.decoding import choice_likelihoods
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.chat.generation import choice_likelihoods
 from tests.tiny import record
 
 CHOICES = ("NORMAL", "CATARACT", "GLAUCOMA", "DRUSEN", "MYOPIA")

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.extensions.dissection.probes import STRENGTHS, best_of, divided, permuted, probe, reduced
+from lmod_train.extensions.dissection.callback import STRENGTHS, best_of, divided, permuted, probe, reduced
 
 
 def drawn(n=60, width=300, classes=3, seed=0, patients=None):

@@ -12,8 +12,8 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.cache import Cache
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
-from lmod_train.extensions.dissection import probes
-from lmod_train.extensions.dissection.reading import read_places
+from lmod_train.extensions.dissection import callback as probes
+from lmod_train.extensions.dissection.linear_reading import read_places
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
     BEST,
@@ -25,7 +25,7 @@ from lmod_train.extensions.dissection.scores import (
     REPLY,
     TOWER,
 )
-from lmod_train.extensions.dissection.stored import Dissected
+from lmod_train.extensions.dissection.state_files import Dissected
 from tests.scoring.make import item
 from tests.tiny import record
 

@@ -16,10 +16,10 @@ from lmod_train.extensions.dissection.states import (
     states_of,
     untrained_tower,
 )
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
+from lmod_train.models.chat.decoding import Decoding, choice_likelihoods, choice_replies, respond
 from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.family import family_of
-from lmod_train.models.chat.generation import Decoding, choice_likelihoods, choice_replies, respond
 from tests.tiny import record
 
 RECORDS = [

@@ -11,8 +11,8 @@ from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import FolderConflict
-from lmod_train.extensions.drafting.asking import start_requests
 from lmod_train.extensions.drafting.captions import Caption, CaptionRewriting
+from lmod_train.extensions.drafting.model_runs import start_requests
 
 QUIET = ["--trainer.accelerator", "cpu", "--trainer.enable_progress_bar", "false", "--trainer.logger", "false"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from lmod_train.core.errors import BadArgument, CuratedDamaged
 from lmod_train.core.files import sha256_of
-from lmod_train.extensions.drafting.asking import DraftData
+from lmod_train.extensions.drafting.model_runs import DraftData
 from lmod_train.extensions.drafting.review import Drafting
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests.drafted import curated, drafting_records, facts_of

@@ -15,7 +15,7 @@ from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.extensions.drafting.asking import Asking
+from lmod_train.extensions.drafting.model_runs import Asking
 from tests.drafted import FAULTS, curated, drafting_records, good
 
 FROZEN = "lmod_train.models.modules.frozen.Frozen"

@@ -16,8 +16,8 @@ from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import read_scores
-from lmod_train.extensions.drafting.asking import judge_name
 from lmod_train.extensions.drafting.judges import judges_itself
+from lmod_train.extensions.drafting.model_runs import judge_name
 from lmod_train.tasks.rescore import rescore
 from tests import forks
 from tests.judged import answer, make_run, records

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.extensions.drafting.asking import JudgementData
 from lmod_train.extensions.drafting.judgement import Judgement
+from lmod_train.extensions.drafting.model_runs import JudgementData
 from lmod_train.tasks.conversation import Conversation
 from tests.judged import make_run, records
 

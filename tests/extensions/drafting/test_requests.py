@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from lmod_train.core.artifacts.records import write_records
-from lmod_train.extensions.drafting.asking import RequestData
 from lmod_train.extensions.drafting.captions import Caption, CaptionQuestions
+from lmod_train.extensions.drafting.model_runs import RequestData
 
 
 def test_every_request_of_the_file_is_asked_in_id_order(tmp_path: Path):

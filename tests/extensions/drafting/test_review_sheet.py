@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.types import Prediction, Reply
+from lmod_train.data.formats.chosen_records import select
 from lmod_train.data.formats.reading_sheet import COLUMNS, rows_of
-from lmod_train.data.formats.selection import select
 from lmod_train.data.formats.spreadsheet import table_bytes
 from lmod_train.extensions.drafting.drafts import Drafted, drafted_of
 from lmod_train.extensions.drafting.review import Plan, Reading, planned

@@ -13,8 +13,8 @@ from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.parsed_replies import parse_replies
 from lmod_train.tasks.probe import Probe
-from lmod_train.tasks.reading import parse_replies
 from lmod_train.tasks.run_scores import RunScores
 from tests.extensions.ophthalwechat.test_language_prior import results as bilingual
 from tests.report.probing import question as asked_at

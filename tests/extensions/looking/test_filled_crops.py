@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts, write_shortcuts
-from lmod_train.data.curation.images import write_image
+from lmod_train.data.curation.image_files import write_image
 from lmod_train.extensions.looking.blind import FOLDS, METRIC, _folds, _row, filled_crops, write_filled_crops
 from tests.scoring.make import record
 

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from lmod_train import cli
-from lmod_train.cli.shipped import by_name
+from lmod_train.cli.short_names import by_name
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.shortcuts import read_shortcuts
 from lmod_train.core.errors import BadArgument

@@ -9,7 +9,7 @@ from PIL import Image
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, write_shortcuts
 from lmod_train.core.tables import Table
-from lmod_train.data.curation.images import write_image
+from lmod_train.data.curation.image_files import write_image
 from lmod_train.extensions.looking.results import looks_of
 from lmod_train.extensions.looking.scores import Effect, Judged
 from lmod_train.extensions.looking.sections import Looking, WithoutImage, _verdicts

@@ -3,7 +3,7 @@
 from PIL import Image
 
 from lmod_train.core.tables import table
-from lmod_train.data.curation.images import write_image
+from lmod_train.data.curation.image_files import write_image
 from lmod_train.extensions.looking import results as strip
 from lmod_train.extensions.looking.results import CHANGED, COLUMNS, STAYED, draw_strip
 

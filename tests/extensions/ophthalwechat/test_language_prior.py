@@ -11,8 +11,8 @@ from lmod_train.report.results import Outcomes
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.ways import FACTORS, asked_id
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion
+from lmod_train.tasks.parsed_replies import parse_replies
 from lmod_train.tasks.probe import Probe
-from lmod_train.tasks.reading import parse_replies
 from tests.report.bilingual import judge_of, question, right_and_wrong
 
 

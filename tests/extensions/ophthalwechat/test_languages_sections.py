@@ -45,7 +45,7 @@ def test_open_answers_are_compared_by_each_judge(tmp_path):
 
 
 def test_without_pairs_only_the_unpaired_test_is_given_and_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("lmod_train.scoring.languages.pair_of", lambda id: "")
+    monkeypatch.setattr("lmod_train.scoring.language_pairs.pair_of", lambda id: "")
     plan = {("binary_question", "zh"): ZH, ("binary_question", "en"): EN}
     rows, texts = table_of(judged_results(tmp_path / "planted", plan), "chinese_english")
     assert ALONE in texts and PAIRED not in texts

@@ -14,7 +14,7 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, LmodError, SourceNotFound
 from lmod_train.core.types import Dropped, Reply, Sample
-from lmod_train.data.curation.manifest import read_dropped
+from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.export import export
 from lmod_train.extensions.ophthalwechat import phantom as phantoms

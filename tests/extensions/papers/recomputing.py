@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from lmod_train.extensions.papers.printed import find, printed
-from lmod_train.scoring.regions import OVERALL
+from lmod_train.scoring.region_scores import OVERALL
 
 EXPECTED = list(csv.DictReader(Path(__file__).with_name("consistency_checks.csv").open(encoding="utf-8")))
 MEASURES = {m.name: m.value for m in OVERALL}

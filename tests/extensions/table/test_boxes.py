@@ -13,7 +13,7 @@ from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Box, Record
 from lmod_train.core.vocabulary.structures import STRUCTURES
-from lmod_train.data.curation.manifest import read_dropped
+from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.extensions.table.places import structure_of
 from lmod_train.phantom.truth import Truth
 from tests.drawn import g1020

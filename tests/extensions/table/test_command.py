@@ -20,7 +20,7 @@ from lmod_train import cli
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Record, Reply
-from lmod_train.data.curation.manifest import read_dropped
+from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.extensions.table.command import precision
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
 from lmod_train.tasks.own import Own

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from lmod_train.extensions.table.images import embedded, folder_of, is_embedded, write_images
+from lmod_train.extensions.table.image_names import embedded, folder_of, is_embedded, write_images
 
 FILES = (
     "a/1.jpg",

@@ -7,8 +7,8 @@ from transformers import GenerationConfig
 from lmod_train.extensions.weights.merging import merge
 from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.decoding import Decoding, end_tokens, respond
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.generation import Decoding, end_tokens, respond
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from tests.families import MODEL_TYPES
 from tests.models.chat.written_once import write_tiny

@@ -5,8 +5,8 @@ import pytest
 
 from lmod_train.core.types import Patient
 from lmod_train.extensions.xpcr.scores import CHAIN_MEASURES, chain_columns, chain_scores
+from lmod_train.scoring.chain_steps import STEPS, Chains, chains_of
 from lmod_train.scoring.intervals import compute_scores
-from lmod_train.scoring.steps import STEPS, Chains, chains_of
 from tests.scoring.chains import chain_items, mean, random_items, rates, step_item, truth_table
 from tests.scoring.make import by_metric, values
 from tests.tabled import tabled

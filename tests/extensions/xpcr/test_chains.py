@@ -7,7 +7,7 @@ import pytest
 from lmod_train.core.types import Score
 from lmod_train.extensions.xpcr.results import chain_runs, every_chain, of_one_model, regime_of
 from lmod_train.extensions.xpcr.scores import is_chain
-from lmod_train.scoring.steps import in_order
+from lmod_train.scoring.chain_steps import in_order
 from lmod_train.tasks.run_scores import RunScores
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.scored import scored

@@ -10,7 +10,7 @@ from lmod_train.extensions.xpcr import phantom as xpcr
 from lmod_train.extensions.xpcr.phantom import cases
 from lmod_train.extensions.xpcr.source import Xpcr, modalities_in
 from lmod_train.extensions.xpcr.tasks import CrossModality
-from lmod_train.scoring.steps import STEPS, drawn_id
+from lmod_train.scoring.chain_steps import STEPS, drawn_id
 from tests.contracts import record_from
 
 N = 24

@@ -7,7 +7,7 @@ import pytest
 from lmod_train.core.tables import Table
 from lmod_train.extensions.xpcr.sections import first_errors
 from lmod_train.report.contents import Figure
-from lmod_train.scoring.steps import STEPS
+from lmod_train.scoring.chain_steps import STEPS
 from tests.report.chained import chain_run, parts_of, planted, results_of
 
 ROWS = [

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 
 from lmod_train.extensions.xpcr.account import image_uses
-from lmod_train.scoring.steps import STEPS
+from lmod_train.scoring.chain_steps import STEPS
 from tests.report.chained import results_of
 from tests.report.probing import question, run_of, said
 

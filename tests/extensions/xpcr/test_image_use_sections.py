@@ -1,6 +1,6 @@
 from lmod_train.core.tables import Table
 from lmod_train.extensions.xpcr.account import image_use
-from lmod_train.scoring.steps import STEPS
+from lmod_train.scoring.chain_steps import STEPS
 from tests.extensions.xpcr.test_contexts import rows
 from tests.extensions.xpcr.test_image_use import BLIND, asked
 from tests.report.chained import chain_run, planted, results_of

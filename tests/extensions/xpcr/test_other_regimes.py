@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lmod_train.cli.shipped import by_name, by_short_name
+from lmod_train.cli.short_names import by_name, by_short_name
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.extensions.xpcr.results import NOT_APPLICABLE, chain_runs, effects, in_another_regime, regime_tables

@@ -9,8 +9,8 @@ from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
 from lmod_train.extensions.xpcr.scores import SAME_WORDS, asked_alike, chain_differences, stage_differences
+from lmod_train.scoring.chain_steps import STEPS
 from lmod_train.scoring.comparison import paired_items
-from lmod_train.scoring.steps import STEPS
 from tests.scoring.chains import chain_items, mean, random_items, step_item, truth_table
 from tests.scoring.make import by_metric
 from tests.tabled import tabled

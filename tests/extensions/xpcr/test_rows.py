@@ -8,7 +8,7 @@ import pytest
 from lmod_train.core.types import Cut, Need
 from lmod_train.data.sources.row_ids import BadRow, id_of
 from lmod_train.extensions.xpcr.questions import words
-from lmod_train.extensions.xpcr.tables import Reader, patient_of, plain_path
+from lmod_train.extensions.xpcr.release_tables import Reader, patient_of, plain_path
 from tests.tabled import stored, tabled
 
 PATH = "CFP/12 ODIR-5K/Training Images/2909_right.jpg"

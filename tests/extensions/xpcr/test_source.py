@@ -12,8 +12,8 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.curation.images import open_image
-from lmod_train.data.curation.manifest import read_dropped
+from lmod_train.data.curation.image_files import open_image
+from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.export import export
 from lmod_train.extensions.packs.withheld import open_sources

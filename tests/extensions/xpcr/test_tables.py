@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lmod_train.core.cells import image_bytes
-from lmod_train.extensions.xpcr.tables import is_table, rows_of
+from lmod_train.extensions.xpcr.release_tables import is_table, rows_of
 from tests.tabled import tabled
 
 ROWS = [{"id": f"a{n}", "qa_pairs": []} for n in range(5)]

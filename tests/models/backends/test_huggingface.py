@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from lmod_train.core.errors import WeightsMismatch, WeightsNotFound
 from lmod_train.models.backends.huggingface import HuggingFace
 from lmod_train.models.chat.checkpoint import load
-from lmod_train.models.chat.generation import Decoding, respond
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
 from lmod_train.tasks.asked import asked

@@ -431,7 +431,7 @@ def test_no_records_need_no_server(world):
 
 def test_an_endpoint_is_its_url_its_model_and_how_it_is_asked():
     from lmod_train.models.backends.endpoint.budget import Budget
-    from lmod_train.models.backends.endpoint.images import ImagePolicy
+    from lmod_train.models.backends.endpoint.image_urls import ImagePolicy
     from lmod_train.models.backends.endpoint.pace import Pace
 
     def who(url="http://localhost/v1", model="m", **options):

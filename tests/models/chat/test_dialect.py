@@ -11,8 +11,8 @@ from transformers import BatchFeature
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.models.chat.answer_loss import batch_loss
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.generation import Decoding, respond
 from tests.families import TINY
 from tests.models.chat.quick import some_kin
 from tests.models.chat.written_once import write_tiny

@@ -11,9 +11,9 @@ from transformers import GenerationConfig
 
 from lmod_train.core.types import Message, Part
 from lmod_train.models.backends.huggingface import HuggingFace
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.tasks.ways import is_greedy
 from tests.tiny import TOKENS, record

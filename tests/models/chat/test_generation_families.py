@@ -9,8 +9,8 @@ from PIL import Image
 
 from lmod_train.core.types import Batch
 from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.generation import Decoding, respond
 from tests.families import TINY
 from tests.models.chat.quick import few, two_kin
 from tests.models.chat.written_once import write_tiny

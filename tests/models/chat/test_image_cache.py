@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from lmod_train.core.types import Message, Part
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.encoding import Images
 from lmod_train.models.chat.family import family_of
-from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.masks import unshareable
 from tests.models.chat.quick import two_kin

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from lmod_train.core.types import Box, Region
+from lmod_train.models.chat.decoding import choice_likelihoods
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.chat.generation import choice_likelihoods
 from tests.models.chat.quick import two_kin
 from tests.models.chat.reference import loss_of_transformers
 from tests.tiny import record
@@ -55,7 +55,7 @@ def test_they_are_those_of_transformers_own_loss(kin, eyes, kind):
 @pytest.mark.parametrize("longest", [1, 30, 100_000])
 def test_how_many_share_a_sequence_changes_nothing(kin, eyes, monkeypatch, longest):
     together = found_by(kin, eyes, RECORDS[:3])
-    monkeypatch.setattr("lmod_train.models.chat.generation.LONGEST", longest)
+    monkeypatch.setattr("lmod_train.models.chat.decoding.LONGEST", longest)
     for row, other in zip(found_by(kin, eyes, RECORDS[:3]), together, strict=True):
         assert row == pytest.approx(other, abs=2e-4)
 

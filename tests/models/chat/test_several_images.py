@@ -12,9 +12,9 @@ from lmod_train.models.chat import answer_loss
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.answer_loss import batch_loss
 from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.chat.generation import Decoding, respond
 from tests.models.chat.quick import some_kin, two_kin
 from tests.models.chat.reference import generated, loss_of_transformers
 from tests.tiny import base, record

@@ -14,9 +14,9 @@ from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.extensions.weights.merging import merge
 from lmod_train.models.chat import checkpoint
 from lmod_train.models.chat.adapters import Lora
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import encode
-from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.chat.timm_tower import READ_BY, TimmTokens, TimmTokensConfig, check, shape_of
 from lmod_train.models.chat.tower_features import TowerFeatures
 from lmod_train.models.modules.conversation import VisionLanguageModel

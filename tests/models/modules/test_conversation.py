@@ -19,9 +19,9 @@ from lmod_train.extensions.weights.merging import merge
 from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.chat.base_files import processor_files
 from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.decoding import Decoding, respond
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.family import MODEL_TYPES, family_class
-from lmod_train.models.chat.generation import Decoding, respond
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
 from lmod_train.models.chat.templates import template_of

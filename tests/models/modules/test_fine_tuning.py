@@ -20,7 +20,7 @@ from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.classifier import Classifier
 from lmod_train.models.modules.fine_tuning import FineTuning, LayerDecay, inverse_frequencies
 from lmod_train.models.vision.augmentation import Augmentation, eval_transform
-from lmod_train.models.vision.batch import PictureBatch
+from lmod_train.models.vision.picture_batch import PictureBatch
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma

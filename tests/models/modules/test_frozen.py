@@ -9,15 +9,15 @@ from torch.utils.data import DataLoader
 from lmod_train.core.types import Batch, Identity, Reply
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.backends.base import Backend
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.encoding import Images
 from lmod_train.models.modules.classifier import Classifier
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.fine_tuning import FineTuning
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.models.modules.nearest_neighbour import NearestNeighbour
-from lmod_train.models.vision.batch import CropBatch, FeatureBatch, PictureBatch
 from lmod_train.models.vision.feature_table import Encoder
+from lmod_train.models.vision.picture_batch import CropBatch, FeatureBatch, PictureBatch
 from lmod_train.tasks.glaucoma import Glaucoma
 from tests import forks
 from tests.tiny import record, trainer, write_curated

@@ -22,7 +22,7 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.types import Record
 from lmod_train.models.modules.fine_tuning import FineTuning, LayerDecay, factor, layer_groups, scaled_lr
 from lmod_train.models.vision.augmentation import Augmentation, eval_transform, train_transform
-from lmod_train.models.vision.batch import PictureBatch
+from lmod_train.models.vision.picture_batch import PictureBatch
 from lmod_train.models.vision.retfound import vision_transformer
 from lmod_train.models.vision.strict_loading import resize_positions
 from tests.formula import noise

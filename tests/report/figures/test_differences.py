@@ -2,7 +2,7 @@ import pytest
 
 from lmod_train.core.tables import table
 from lmod_train.report.figures.differences import COLUMNS, draw_differences, named_with_items
-from lmod_train.scoring.steps import STEPS
+from lmod_train.scoring.chain_steps import STEPS
 from tests.report.figures.drawing import drawn, models
 
 

@@ -1,5 +1,5 @@
 from lmod_train.core.tables import table
-from lmod_train.report.figures.grid import panels_in_grid
+from lmod_train.report.figures.small_multiples import panels_in_grid
 
 
 def test_spare_panels_are_hidden_and_a_label_is_once_in_the_legend(tmp_path):

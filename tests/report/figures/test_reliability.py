@@ -1,8 +1,8 @@
 import pytest
 
 from lmod_train.core.tables import table
-from lmod_train.report.figures.reliability import COLUMNS, draw_reliability
-from lmod_train.scoring.steps import STEPS
+from lmod_train.report.figures.reliability_diagram import COLUMNS, draw_reliability
+from lmod_train.scoring.chain_steps import STEPS
 from tests.report.figures.drawing import drawn
 
 

@@ -9,7 +9,7 @@ from lmod_train.report.results import read_results
 from lmod_train.report.sections import examples
 from lmod_train.report.sections.examples import Examples, chosen
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
-from lmod_train.report.writers.pictures import write_picture
+from lmod_train.report.writers.picture_files import write_picture
 from lmod_train.scoring.items import Item
 from tests.report.make import curate, run
 

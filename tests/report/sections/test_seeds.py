@@ -3,7 +3,7 @@ from lmod_train.core.tables import Table
 from lmod_train.report.contents import Text, noted
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import Scores
-from lmod_train.report.seeds import NOTE, seeds_table
+from lmod_train.report.seed_spread import NOTE, seeds_table
 from tests.report.make import classify
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lmod_train.core.artifacts.series import seed_name
-from lmod_train.report.comparisons import by_question
 from lmod_train.report.figures.lines import lines
+from lmod_train.report.paired_runs import by_question
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import differences_table, mean_merits
 from lmod_train.scoring.comparison import paired_difference

@@ -12,16 +12,16 @@ from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.tables import Table
-from lmod_train.report.comparisons import joint, paired, pairs
 from lmod_train.report.figures.lines import lines
 from lmod_train.report.origin import not_as_published, remarks
+from lmod_train.report.paired_runs import joint, paired, pairs
 from lmod_train.report.report import write_report
 from lmod_train.report.results import Outcomes, read_results
 from lmod_train.report.sections.ways import Ways
 from lmod_train.scoring.comparison import cochran_q
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
-from lmod_train.tasks.reading import parse_replies, scores_of
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 from tests.report.shown import shown
 from tests.tasks.test_spread import by_wording, predictions, questions
 

@@ -16,8 +16,8 @@ from lmod_train.report.viewer.outcome_text import OUTCOMES, outcome_of
 from lmod_train.report.viewer.record_details import groups_of
 from lmod_train.report.viewer.texts import Numbered
 from lmod_train.report.viewer.viewer import LONGEST, in_order, region_outcomes, shortened, write_viewer
+from lmod_train.scoring.chain_steps import STEPS
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.steps import STEPS
 from lmod_train.tasks.headline import headline_rows
 from tests.report.chained import chain_run, planted
 from tests.report.make import curate, run

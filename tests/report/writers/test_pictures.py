@@ -2,7 +2,7 @@ from pathlib import Path
 
 from lmod_train.core.tables import Column, table
 from lmod_train.report.contents import Figure
-from lmod_train.report.writers.pictures import write_picture
+from lmod_train.report.writers.picture_files import write_picture
 
 
 def test_the_numbers_stand_beside_the_figure_under_its_name(tmp_path: Path):

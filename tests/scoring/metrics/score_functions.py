@@ -2,7 +2,7 @@
 
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.regions import region_scores
+from lmod_train.scoring.region_scores import region_scores
 
 CHOICES = ("yes", "no")
 

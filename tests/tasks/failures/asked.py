@@ -19,8 +19,8 @@ from lmod_train.tasks.four_way import PROMPT as FOUR
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import PROMPT as GLAUCOMA
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.parsed_replies import parse_replies
 from lmod_train.tasks.prompt import prompt
-from lmod_train.tasks.reading import parse_replies
 from lmod_train.tasks.sex import PROMPTS as SEX
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import PROMPTS as STAGE

@@ -9,7 +9,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Box, Region, Reply
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.classifier import Classifier
-from lmod_train.models.vision.batch import CropBatch
+from lmod_train.models.vision.picture_batch import CropBatch
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.training.callbacks.saliency import Saliency, caption, name_of, spread
 from tests.tiny import record, trainer, write_curated

@@ -10,8 +10,8 @@ import pytest
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.training_set import TrainedImage, read_training_set
-from lmod_train.training.callbacks import training_set
-from lmod_train.training.callbacks.training_set import Leaked, TrainingSet, leaks
+from lmod_train.training.callbacks import training_images as training_set
+from lmod_train.training.callbacks.training_images import Leaked, TrainingSet, leaks
 from tests.tiny import record
 
 

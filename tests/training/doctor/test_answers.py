@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from lmod_train.training.doctor.replies import answers, leaking
+from lmod_train.training.doctor.reply_checks import answers, leaking
 from lmod_train.training.doctor.subject import Subject
 from tests.tiny import record
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lmod_train.training.doctor.replies import language
+from lmod_train.training.doctor.reply_checks import language
 from lmod_train.training.doctor.subject import Subject
 from tests.tabled import stored
 from tests.tiny import record

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from lmod_train.core.types import Message, Part
-from lmod_train.training.doctor.replies import prompt_text
+from lmod_train.training.doctor.reply_checks import prompt_text
 from tests.tiny import record
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lmod_train.training.doctor.replies import model_input, separation
+from lmod_train.training.doctor.reply_checks import model_input, separation
 from lmod_train.training.doctor.subject import Subject
 from tests.tiny import record
 

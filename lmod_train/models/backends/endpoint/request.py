@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Message, Record
-from lmod_train.models.backends.endpoint.images import Detail, described
+from lmod_train.models.backends.endpoint.image_urls import Detail, described
 
 Rules = Literal["auto", "classic", "no_temperature", "reasoning"]
 

@@ -9,19 +9,19 @@ import pytest
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError
-from lmod_train.models.backends.endpoint.asking import Asking
 from lmod_train.models.backends.endpoint.background import Background
-from lmod_train.models.backends.endpoint.batch import Writing
 from lmod_train.models.backends.endpoint.budget import Budget, Spending
 from lmod_train.models.backends.endpoint.client import Client
+from lmod_train.models.backends.endpoint.features import probe
 from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
-from lmod_train.models.backends.endpoint.images import ImagePolicy
+from lmod_train.models.backends.endpoint.image_urls import ImagePolicy
 from lmod_train.models.backends.endpoint.key import Key
 from lmod_train.models.backends.endpoint.likelihood import Method
 from lmod_train.models.backends.endpoint.outcome import Completion, Trouble, Usage
 from lmod_train.models.backends.endpoint.pace import Pace
-from lmod_train.models.backends.endpoint.probe import probe
 from lmod_train.models.backends.endpoint.request import Decoding
+from lmod_train.models.backends.endpoint.request_batch import Writing
+from lmod_train.models.backends.endpoint.retries import Asking
 from tests.models.backends.endpoint.server import FAULTS, Plan, serving
 from tests.tiny import record, write_curated
 

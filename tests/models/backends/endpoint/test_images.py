@@ -10,7 +10,7 @@ from PIL import Image
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.models.backends.endpoint.images import ImagePolicy, described, urls_of
+from lmod_train.models.backends.endpoint.image_urls import ImagePolicy, described, urls_of
 from tests.tiny import hashed, record
 
 

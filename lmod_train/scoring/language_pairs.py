@@ -16,10 +16,11 @@ from lmod_train.scoring.closed import BY_LANGUAGE
 from lmod_train.scoring.comparison import Paired, mcnemar, mcnemar_by_patient, paired_difference
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 
 LANGUAGES = ("zh", "en")
 """The two languages, in the order of comparisons."""
+
 CELLS = ("right/right", "right/wrong", "wrong/right", "wrong/wrong")
 """Outcomes of a pair: of the question in Chinese / in English."""
 

@@ -19,8 +19,10 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.settings import plain
 
 DROP_COLUMNS = ("source", "key", "file", "step", "reason", "extent", "detail")
+
 LONGEST_DETAIL = 4_000
 """Characters of a detail in ``dropped.csv``."""
+
 LEAK_COLUMNS = (
     "kind",
     "orientation",

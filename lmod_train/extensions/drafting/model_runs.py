@@ -18,7 +18,7 @@ from lightning.pytorch.cli import LightningArgumentParser
 from lmod_train.cli.ended import Ended, asked
 from lmod_train.cli.experiment import Experiment, performed
 from lmod_train.cli.experiment import options as options_of
-from lmod_train.cli.refusal import PROGRAM
+from lmod_train.cli.parser import PROGRAM
 from lmod_train.cli.run_config import compare
 from lmod_train.cli.terminal import silenced
 from lmod_train.core.artifacts.manifest import read_manifest

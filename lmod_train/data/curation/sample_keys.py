@@ -10,6 +10,7 @@ from lmod_train.core.types import Dropped, Sample
 from lmod_train.core.vocabulary.phantoms import REDRAWN
 
 _REMOVALS = rf"(evidence|elsewhere)-({'|'.join(FILLS)})-.*"
+
 _RESERVED = re.compile(rf"\.(marked|mean|{REDRAWN}|({'|'.join(KINDS)})-[0-9]|{_REMOVALS})$")
 """Endings that curation gives to the changed copies of an image."""
 

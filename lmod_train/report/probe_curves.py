@@ -12,6 +12,7 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
 
 SIGNS = ("empty", "repetitive", "at_limit", "identical", "unparsed")
+
 MOST_TASKS = 6
 """Maximum number of panels of answers; further tasks are not shown."""
 

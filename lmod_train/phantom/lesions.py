@@ -14,12 +14,14 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.phantom.canvas import Canvas, ellipse, lump
+from lmod_train.phantom.drawing import Canvas, ellipse, lump
 from lmod_train.phantom.eye import Eye, Point
 from lmod_train.phantom.vessels import Vessel
 
 _YELLOW, _PALE, _BLOOD = (0.98, 0.86, 0.44), (0.97, 0.88, 0.66), (0.42, 0.06, 0.04)
+
 _WHITE, _GREY = (1.0, 0.94, 0.82), (0.74, 0.69, 0.62)
+
 _BROWN, _SLATE, _TIGROID = (0.38, 0.34, 0.36), (0.52, 0.62, 0.80), (0.88, 0.80, 0.74)
 
 

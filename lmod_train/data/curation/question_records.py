@@ -23,7 +23,7 @@ from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation.copies import ORIENTATIONS, SURE
 from lmod_train.data.curation.families import Likeness, place_of
 from lmod_train.data.curation.foreign import Photograph
-from lmod_train.data.curation.images import write_image
+from lmod_train.data.curation.image_files import write_image
 from lmod_train.data.curation.prepare import Plan, Prepared, numbered
 from lmod_train.data.curation.records import Picture, PlacedQuestion, ask_all, draw_balanced, image_places, left_out
 from lmod_train.data.curation.splits import Place

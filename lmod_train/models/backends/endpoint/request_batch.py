@@ -10,7 +10,7 @@ from typing import Any
 from lmod_train.core.curated import Curated
 from lmod_train.core.types import Batch, Record
 from lmod_train.models.backends.endpoint.address import check_sources
-from lmod_train.models.backends.endpoint.images import ImagePolicy, urls_of
+from lmod_train.models.backends.endpoint.image_urls import ImagePolicy, urls_of
 from lmod_train.models.backends.endpoint.request import Decoding, messages_of, rendered
 
 

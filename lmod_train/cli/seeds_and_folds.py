@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmod_train.cli.defaults import default_run
-from lmod_train.cli.shipped import by_short_name
+from lmod_train.cli.short_names import by_short_name
 from lmod_train.cli.typed import taken, values_of
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import (
@@ -32,10 +32,13 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.lock import is_first
 
 SEEDS, FOLDS = "--seeds", "--folds"
+
 LARGEST_SEED, MOST = 2**32 - 1, 999
 """Largest seed that numpy takes, and largest number of seeds or folds."""
+
 SEED_OPTIONS = ("--seed_everything", "--data.seed")
 """Options of a single run that a seed sets: of weights, dropout and crops, and of order and augmentation."""
+
 FOLD_OPTION = "--data.fold"
 
 Member = tuple[str, list[str]]

@@ -17,7 +17,7 @@ from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
-from lmod_train.scoring.subsets import subsets_of
+from lmod_train.scoring.subset_names import subsets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +181,14 @@ OVERALL = (
     Measure("hr", _mean("hr", "predicted"), _total("predicted")),
     Measure("recall_of_types", _mean("types", "images"), items_in),
 )
+
 ANSWERED = (
     Measure("precision_answered", _mean("precision", "images_answered"), _total("images_answered")),
     Measure("recall_answered", _mean("recall", "images_answered"), _total("images_answered")),
     Measure("f1_lmod_plus_answered", _mean("f1", "images_answered"), _total("images_answered")),
     Measure("f1_lmod_v1_answered", _mean_v1("images_answered"), _total("images_answered")),
 )
+
 MACRO = (
     mean_measure("precision_macro", _each("precision"), _cells("images")),
     mean_measure("recall_macro", _each("recall"), _cells("images")),
@@ -194,4 +196,5 @@ MACRO = (
     mean_measure("f1_lmod_v1_macro", _each_v1, _cells("images")),
     mean_measure("hr_macro", _each("hr", "predicted"), _cells("predicted")),
 )
+
 BASELINES = (CHANCE, Measure("majority", lambda sums: ratio(sums["majority"], sums["items"]), items_in, interval=False))

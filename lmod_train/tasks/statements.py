@@ -6,22 +6,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lmod_train.scoring.expertise import ENDING
-from lmod_train.scoring.headline import direction
+from lmod_train.scoring.headline_metrics import direction
 from lmod_train.scoring.warnings import BELOW_CHANCE, INCOMPLETE, OTHER_REPLIES
 from lmod_train.tasks.display_names import metric_name, task_name
 from lmod_train.tasks.headline import Row
 
 SHARE, EXACT = "accuracy_strict", "exact_match"
 """Metrics that are a share of the questions: answered correctly, and in the exact words of the reference."""
+
 SHARES = (SHARE, EXACT)
+
 BASELINED = (*SHARES, "f1_lmod_plus")
 """Metrics between 0 and 1, of which chance and majority are in the same unit; others have no baseline."""
+
 NOT_COMPARED = "not compared"
 """Stands in the place of the letters of a run that is not ranked."""
+
 WIDE = 0.3
 """Width of an interval from which a score is called uncertain."""
+
 NAMED = 2
 """Number of other models that a sentence names."""
+
 LONGEST = 60
 """Characters of a model's name in a sentence."""
 
@@ -72,7 +78,7 @@ def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) 
 
     Args:
         scores: Label of each model -> its rows of the headline table.
-        places: The comparison of all pairs (`lmod_train.report.comparisons.letter_display`); models of a task without
+        places: The comparison of all pairs (`lmod_train.report.paired_runs.letter_display`); models of a task without
             places were not compared.
 
     Example:

@@ -16,7 +16,7 @@ from lmod_train.core.tables import Cell, Table, markdown, table
 from lmod_train.core.types import Score
 from lmod_train.report.contents import heads, texts
 from lmod_train.report.results import Results, read_results
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.tasks.headline import Row
 from lmod_train.tasks.run_scores import RunScores
 
@@ -25,6 +25,7 @@ _HEADS = heads(__file__)
 
 SHOWN = ("accuracy_strict", "f1_lmod_plus", "balanced_accuracy", "macro_f1", "kappa", "auroc_macro")
 """Metrics of the table; the headline metric of the task is first."""
+
 NOTE = texts(__file__)["note"]
 
 

@@ -34,6 +34,7 @@ from lmod_train.core.types import Record, own_part
 from lmod_train.data.curation.copies import DARK
 
 MASK_SIDE, THUMBNAIL_SIDE = 32, 24
+
 BYTES_STEPS = 8
 """Steps of the size in bytes within a doubling; a file twice as large is this many apart."""
 
@@ -41,7 +42,9 @@ TREES = 100
 """Trees of the random forest, scikit-learn's default."""
 
 Floats = npt.NDArray[np.float32]
+
 Look = Callable[[Record], Sequence[float]]
+
 Learner = Callable[[int], Any]
 """Function of the number of classes in training that returns a classifier to fit."""
 

@@ -32,7 +32,9 @@ LISTS = {
 """Command and option whose value is a list of classes -> what it names. With ``+`` an option adds to the list."""
 
 _NAME = re.compile(r"[\w-]+")
+
 _ITEM = re.compile(r"[^\[\]{}\"':,\n]+")
+
 _BASES = {"task": "Task", "source": "Source"}
 
 Resolved = Callable[[str], str | None]

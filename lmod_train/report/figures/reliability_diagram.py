@@ -8,9 +8,9 @@ from typing import Any
 
 from lmod_train.core.tables import Column, Heads, Table, cell_text
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
-from lmod_train.report.figures.grid import panels_in_grid
 from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
 from lmod_train.report.figures.sheet import SMALL, TEXT
+from lmod_train.report.figures.small_multiples import panels_in_grid
 from lmod_train.report.figures.wrapped import wrapped
 
 COLUMNS: Heads = [

@@ -29,13 +29,13 @@ from lmod_train.scoring.comparison import (
     mcnemar_by_patient,
     paired_difference,
 )
-from lmod_train.scoring.headline import HEADLINES, headline_metric
+from lmod_train.scoring.headline_metrics import HEADLINES, headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subsets import SUBSETS
+from lmod_train.scoring.subset_names import SUBSETS
 from lmod_train.scoring.ways import FACTORS, compared_ids, once_each, question_of
 from lmod_train.tasks.conditions import Conditions
-from lmod_train.tasks.finding import NOT_COMPARED, Place
+from lmod_train.tasks.statements import NOT_COMPARED, Place
 
 KEYS: Mapping[str, Callable[[Item], str]] = {
     "modality": SUBSETS["modality"],
@@ -48,9 +48,12 @@ Runs = Mapping[str, Mapping[str, Sequence[Item]]]
 """Label of a run -> task -> items."""
 
 ALL, BEST = "all", "best"
+
 FEW = 6
 """Largest number of runs of which all pairs are shown unless a reference is named."""
+
 SIGNIFICANT = 0.05
+
 LEAST_SHARE = 0.5
 """Share of the records of one of the ranked runs that all of them have in common, at least."""
 

@@ -15,8 +15,8 @@ from lmod_train.core.artifacts.records import read_run_column
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Unparsed
+from lmod_train.extensions.dissection.callback import DividedRecords, Probe, best_of, divided, permuted, probe
 from lmod_train.extensions.dissection.prior import prior_biases
-from lmod_train.extensions.dissection.probes import DividedRecords, Probe, best_of, divided, permuted, probe
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
     BEST,
@@ -29,8 +29,8 @@ from lmod_train.extensions.dissection.scores import (
     TOWER,
     balanced,
 )
+from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.extensions.dissection.states import LIKELIHOODS, nothing_to_read
-from lmod_train.extensions.dissection.stored import Dissected
 from lmod_train.scoring.classification import label_of
 from lmod_train.scoring.items import Item
 

@@ -23,7 +23,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Likelihoods, Reply
 from lmod_train.models.chat.answer_loss import token_losses
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import Encoded
 from lmod_train.models.chat.family import family_of

@@ -29,9 +29,10 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
-from lmod_train.data.audit.shortcuts import coarse_views
+from lmod_train.data.audit.shortcut_classifiers import coarse_views
 from lmod_train.data.curation.copies import DARK
 from lmod_train.extensions.dissection.scores import SHORTCUTS
+from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.extensions.dissection.states import (
     TUNED,
     Exchange,
@@ -44,15 +45,14 @@ from lmod_train.extensions.dissection.states import (
     unreadable,
     untrained_tower,
 )
-from lmod_train.extensions.dissection.stored import Dissected
-from lmod_train.models.chat.batch import ChatBatch
+from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
 from lmod_train.scoring.items import group_of
 from lmod_train.training.callbacks.protocols import data_of
-from lmod_train.training.callbacks.training_set import Divided, leaks
+from lmod_train.training.callbacks.training_images import Divided, leaks
 
 
 class Dissection(Callback):

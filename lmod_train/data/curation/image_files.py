@@ -24,6 +24,7 @@ from lmod_train.core.types import Cut, Dropped, Sample
 from lmod_train.data.curation.guard import detail_of
 
 QUALITY = 95
+
 ROWS = 512
 """Of a large image that are worked on at a time."""
 
@@ -32,6 +33,7 @@ FORMAT = {"format": "JPEG", "quality": QUALITY, "subsampling": "4:4:4", "resampl
 
 
 _PNG = b"\x89PNG\r\n"
+
 _BITS_PER_SAMPLE, _MAX_SAMPLE_VALUE = 258, 281  # tags of TIFF
 
 

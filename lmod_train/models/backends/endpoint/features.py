@@ -8,7 +8,6 @@ from typing import Any
 
 from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Likelihoods
-from lmod_train.models.backends.endpoint.asking import Asking
 from lmod_train.models.backends.endpoint.budget import BY_REQUESTS, UNMETERED
 from lmod_train.models.backends.endpoint.client import Client
 from lmod_train.models.backends.endpoint.key import Key
@@ -23,8 +22,10 @@ from lmod_train.models.backends.endpoint.likelihood import (
 )
 from lmod_train.models.backends.endpoint.outcome import Completion, Trouble
 from lmod_train.models.backends.endpoint.request import Decoding
+from lmod_train.models.backends.endpoint.retries import Asking
 
 QUESTION = "Reply with the one word OK."
+
 NO_PROMPTS = "the server returns no prompt_logprobs"
 
 

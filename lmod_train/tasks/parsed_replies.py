@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed
-from lmod_train.scoring.account import share_failed, share_not_asked
-from lmod_train.scoring.headline import headline_metric
+from lmod_train.scoring.completeness import share_failed, share_not_asked
+from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.items import group_of
 from lmod_train.scoring.ways import FACTORS, compared, values_of
 from lmod_train.tasks.base import Task

@@ -15,17 +15,29 @@ from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.objects import Group, Node, Word
 
 _TAG = compiled("layouts.tag", 0)
+
 _LONGEST_CONTENT = 4000
+
 _LONGEST_ROW = 4000
+
 _RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{2,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
+
 _ON, _OFF = "".join(entry("characters.boxes")["on"]), "".join(entry("characters.boxes")["off"])
+
 _BOX = compiled("layouts.box", 0)
+
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
+
 _FIELD = compiled("layouts.field", 0)
+
 _DASHED = compiled("layouts.dashed", 0)
+
 _PAIR = compiled("layouts.pair", 0)
+
 _HEADING = compiled("layouts.heading", 0)
+
 _SEPARATOR = compiled("layouts.separator", 0)
+
 _COMMA = re.compile(r",(?=\s{0,3}[*_\"'(]{0,3}[^\W\d_][^\n:=;,|?!.。]{0,40}(?:[-=]>|[:=]))")
 
 
@@ -106,6 +118,7 @@ def tags(plain: str, is_known: Callable[[str], bool]) -> list[Group]:
 CellKind = Literal["heading", "key", "either", "name", "word", ""]
 """What a word is: the key of an answer, another known key, a key that may also be an answer ("present"), the name of
 something asked about, an answer, or unknown."""
+
 _HEADS = ("heading", "key", "either", "name")
 
 

@@ -12,6 +12,7 @@ HEADLINES = ("accuracy_strict", "f1_lmod_plus")
 
 ERRORS = frozenset({"mean_absolute_error", "mean_absolute_error_median", "brier", "ece"})
 """Metrics of this package of which a smaller value is better."""
+
 SCORES = frozenset(
     {
         *HEADLINES, "accuracy", "accuracy_answered", "accuracy_overall", "agreement", "balanced_accuracy",

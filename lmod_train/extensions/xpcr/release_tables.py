@@ -480,8 +480,8 @@ def questions_of(
     """Return the questions of a row that can be asked, and reason -> details of the others.
 
     Several questions of a stage are variants, numbered over all that the row has of this stage. Each needs one question
-    of every earlier stage, the one that `lmod_train.scoring.steps.drawn_id` draws, so that drawn chains can be asked
-    in a cascade.
+    of every earlier stage, the one that `lmod_train.scoring.chain_steps.drawn_id` draws, so that drawn chains can be
+    asked in a cascade.
     """
     numbers: Counter[str] = Counter()
     problems: defaultdict[str, list[str]] = defaultdict(list)
