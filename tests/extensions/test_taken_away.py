@@ -17,7 +17,7 @@ from lmod_train.core.shipped import configs_folder
 NAMES = sorted(file.parent.name for file in (PACKAGE / "extensions").glob("*/__init__.py"))
 ALL = "all"
 QUICK = ["--help", "list tasks"]
-READING = ["list sources", "list models", "list configs", "report --help", "curate --help", "weights --help"]
+READING = ["list sources", "list models", "list configs", "report --help", "curate --help", "export --help"]
 WHOLE_WAY = [
     "phantom --n 2 --out raw",
     "curate --raw raw --out curated",

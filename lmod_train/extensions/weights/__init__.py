@@ -4,7 +4,7 @@ from lmod_train.core.extension import Extension
 
 EXTENSION = Extension(
     name="weights",
-    about="Weights converted to the layout of transformers, or merged",
+    about="Convert and merge weights",
     commands={
         "weights convert": "lmod_train.extensions.weights.commands:convert",
         "weights merge": "lmod_train.extensions.weights.commands:merge",

@@ -17,7 +17,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-SECONDS = 5.0
+SECONDS = 2.0
 """Maximum processor time of the trial, in seconds; published templates need some milliseconds."""
 MEMORY = 1 << 30
 """Maximum memory of the trial, in bytes beyond that of this process."""
@@ -44,7 +44,12 @@ def rendered(source: str, turns: Sequence[Mapping[str, Any]], variables: Mapping
     Raises:
         TemplateError: The template raises an error, is no template, or does more than the trial allows.
     """
-    _try(source, frozenset((name, value) for name, value in variables.items() if isinstance(value, str)))
+    if len(source) > LONGEST:
+        raise TemplateError(f"it has {len(source)} characters, expected at most {LONGEST}")
+    if not _ends(source, frozenset((name, value) for name, value in variables.items() if isinstance(value, str))):
+        raise TemplateError(
+            f"it does more work than a chat template needs: over {SECONDS:g} s or {MEMORY >> 20} MiB for a question"
+        )
     try:
         return _render(source, turns, variables)
     except TemplateError:
@@ -61,14 +66,11 @@ def _render(source: str, turns: Sequence[Mapping[str, Any]], variables: Mapping[
 
 
 @lru_cache(maxsize=16)
-def _try(source: str, variables: frozenset[tuple[str, str]]) -> None:
-    """Render the conversations of the trial in a child process; errors of the template itself are not its matter.
+def _ends(source: str, variables: frozenset[tuple[str, str]]) -> bool:
+    """Return whether a child process renders the conversations of the trial within its limits.
 
-    Raises:
-        TemplateError: The child did not end within the limits.
+    Errors of the template itself are not its matter.
     """
-    if len(source) > LONGEST:
-        raise TemplateError(f"it has {len(source)} characters, expected at most {LONGEST}")
     child = os.fork()  # not a new interpreter, which would import transformers for seconds
     if child == 0:
         status = 1
@@ -77,10 +79,7 @@ def _try(source: str, variables: frozenset[tuple[str, str]]) -> None:
             status = 0 if all(_is_short(source, turns, dict(variables)) for turns in TRIED) else 1
         finally:
             os._exit(status)
-    if os.waitpid(child, 0)[1]:
-        raise TemplateError(
-            f"it does more work than a chat template needs: over {SECONDS:g} s or {MEMORY >> 20} MiB for a question"
-        )
+    return os.waitpid(child, 0)[1] == 0
 
 
 def _limit() -> None:
