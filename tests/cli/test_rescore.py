@@ -132,3 +132,18 @@ def test_a_run_is_called_by_its_place_below_runs(run: Path, folder: str, label: 
     run.rename(moved)
     assert rescore(moved) == 0
     assert {row[0] for row in scores(moved)} == {label}
+
+
+def test_a_series_is_scored_run_by_run_and_a_run_as_one(tmp_path, monkeypatch):
+    from lmod_train.cli.report import rescore as command
+
+    again: list[Path] = []
+    monkeypatch.setattr("lmod_train.tasks.rescore.rescore", lambda run, trust: again.append(run) or [])
+    for name in ("seed_0", "seed_1"):
+        (tmp_path / name / "replies").mkdir(parents=True)
+    command(tmp_path)
+    assert sorted(again) == [tmp_path / "seed_0", tmp_path / "seed_1"]
+    again.clear()
+    (tmp_path / "config.yaml").write_text("{}")
+    command(tmp_path)
+    assert again == [tmp_path]

@@ -64,3 +64,12 @@ def test_pairs_are_grouped_by_the_patient_of_the_question():
 def replace_group(p):
     image = (f"{p.record.key}.png",) if p.record.task == "chain" else ()
     return replace(p, record=replace(p.record, group="", image=image))
+
+
+def test_the_stages_are_those_of_all_questions():
+    from types import SimpleNamespace
+
+    from lmod_train.report.probes import Probed
+
+    asked = tuple(SimpleNamespace(chain_step=stage) for stage in ("", "CD", "IQA"))
+    assert Probed("chain", "plain", asked, ()).stages == ["IQA", "CD"]

@@ -27,3 +27,11 @@ def test_a_good_question_has_no_fault(item: Item):
 )
 def test_each_fault_is_named(item: Item, reason: str):
     assert [one.reason for one in faulty([item])] == [reason]
+
+
+def test_a_verdict_is_explained_from_three_words_on():
+    from lmod_train.extensions.drafting.checks import FEWEST, VERDICTS, _of_verdict
+
+    stage, (word, *_) = next(iter(VERDICTS.items()))
+    assert _of_verdict(stage, f"{word} {'why ' * FEWEST}") == []
+    assert _of_verdict(stage, f"{word} {'why ' * (FEWEST - 1)}") != []

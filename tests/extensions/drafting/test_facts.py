@@ -50,3 +50,13 @@ def test_boxes_give_place_and_lesion_where_no_chain_does():
     words_ = known["AL"].boxes["hard exudates"]
     assert words_.endswith("centre 3.3 disc diameters from the centre of the optic disc, at 8 o'clock")
     assert facts.known_of([replace(given, language="zh")], lambda _: (1, 1)) == []
+
+
+def test_the_stage_of_every_scale_is_read():
+    from lmod_train.core.vocabulary.scales import SCALES
+    from lmod_train.extensions.drafting.drafts import truth_of
+    from tests.tiny import record
+
+    for scale in SCALES:
+        asked = record("a", task=scale.name, choices=scale.levels, answer=scale.levels[-1])
+        assert truth_of(asked) == ("SG", truth_of(asked)[1]) and truth_of(asked)[1]

@@ -167,3 +167,21 @@ def test_a_pack_that_was_cut_off_is_refused(file):
     file.write_bytes(file.read_bytes()[:-30])
     with pytest.raises(PackDamaged, match="no pack that can be read"):
         read_pack(file)
+
+
+def test_lines_are_read_up_to_their_number_and_length(monkeypatch):
+    import io
+    import zipfile
+
+    from lmod_train.extensions.packs import pack
+
+    monkeypatch.setattr(pack, "MOST_LINE", 4)
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as made:
+        made.writestr(pack.LINES, "abc\nabc\n")
+    with zipfile.ZipFile(held) as opened:
+        assert list(pack._lines(opened, 2, lambda _: None)) == [b"abc\n"] * 2
+        for most, longest in ((1, 4), (2, 3)):
+            monkeypatch.setattr(pack, "MOST_LINE", longest)
+            with pytest.raises(ValueError, match="has more than"):
+                list(pack._lines(opened, most, lambda _: None))

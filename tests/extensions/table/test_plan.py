@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,3 +53,9 @@ def test_options_say_what_columns_and_cells_mean():
     assert plan.answers.values == {"sex": {"1": "male"}, "Befund": {"a=b": "glaucoma"}}
     more = with_options(plan, ["ignore=Stadium"], ["sex:2=female"])
     assert more.answers.columns["Stadium"] == "ignore" and more.answers.values["sex"] == {"1": "male", "2": "female"}
+
+
+@pytest.mark.parametrize("text", ["patient=", "=ID", "patient", ""])
+def test_a_column_without_meaning_or_name_is_refused(text):
+    with pytest.raises(BadArgument, match="MEANING=NAME"):
+        with_options(SimpleNamespace(answers=Answers({}, {})), [text], [])

@@ -63,3 +63,14 @@ def test_without_the_correction_lightning_repeats_an_epoch(tmp_path):
         with pytest.raises(Stopped):
             fit(BoringModel, tmp_path, 2, after)
     assert fit(BoringModel, tmp_path, 2)[1] > EPOCHS * BATCHES, "mended in Lightning: correct_counts is not needed"
+
+
+def test_the_buffers_of_a_batch_norm_that_is_trained_are_counted():
+    from torch import nn
+
+    from lmod_train.models.modules.base import counted
+
+    network = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    assert set(counted(network)) == {"1.running_mean", "1.running_var", "1.num_batches_tracked"}
+    network[1].weight.requires_grad_(False)
+    assert counted(network) == {}

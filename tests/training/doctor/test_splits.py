@@ -83,3 +83,18 @@ def test_records_with_the_images_of_others_are_found(n, level):
 def test_an_image_that_several_samples_share_is_their_own():
     shared = [replace(r, image_plain=("images/phantom/shared.png",)) for r in TRAIN]
     assert [f.level for f in found(shared)] == ["ok"]
+
+
+def test_every_task_with_one_class_in_val_is_named():
+    from lmod_train.training.doctor.data import ENOUGH, one_class
+    from tests.tiny import record
+
+    def asked(task, answers, split):
+        return [record(f"{task}/{split}/{i}", task=task, answer=a, choices=("A", "B")) for i, a in enumerate(answers)]
+
+    learnt = asked("first", "AB", "train") + asked("second", "AB", "train")
+    val = asked("first", "A" * ENOUGH, "val") + asked("second", "B" * ENOUGH, "val")
+    (found,) = one_class(learnt, val)
+    assert f"first: all {ENOUGH} records of val are 'A'" in found.what
+    assert f"second: all {ENOUGH} records of val are 'B'" in found.what
+    assert list(one_class(learnt, val[: ENOUGH - 1])) == []
