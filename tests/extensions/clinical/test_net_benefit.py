@@ -106,3 +106,14 @@ def test_the_calibration_error_is_that_of_the_scores_and_the_mean_over_runs():
     assert calibration_error_of("demo", runs[:1], THREE).value == pytest.approx(own[0])
     assert calibration_error_of("demo", runs, THREE).value == pytest.approx(np.mean(own))
     assert calibration_columns(truths, soft(runs[0], THREE))["items"].sum() == 60
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.5])
+def test_no_interval_leaves_what_a_benefit_can_be(threshold):
+    weight = threshold / (1 - threshold)
+    bounds = {measure.name: measure.bounds(None) for measure in net_benefit_measures(threshold)}
+    assert bounds == {
+        "net_benefit": (-weight, 1),
+        "net_benefit_treat_all": (-weight, 1),
+        "net_benefit_gain": (-1, weight),
+    }
