@@ -243,3 +243,10 @@ def test_a_question_of_which_one_way_failed_is_not_paired_with_another_way():
     assert set(found["g"]) == {"part", "whole"} and len(found["g"]["part"].items) == 40
     (pair,) = comparisons.pairs(found)
     assert (pair.test.only_first, pair.test.only_second, pair.alone) == (0, 0, (0, 20))
+
+
+def test_two_runs_of_different_records_are_said_to_be_ranked_on_the_common_ones():
+    runs = {"a": {"g": some({1, 2}, range(20))}, "b": {"g": some({3}, range(18))}}
+    (said,) = not_ranked(runs)
+    assert said.startswith("g: 2 runs are ranked on the 18 records")
+    assert list(not_ranked({"a": runs["a"]})) == []

@@ -768,3 +768,13 @@ def test_a_reply_may_name_a_choice_by_a_synonym_of_the_plan(tmp_path: Path):
     (stated,) = yaml.safe_load((tmp_path / "OUT" / "table.yaml").read_text(encoding="utf-8"))["questions"]
     task = Own(**{key: value for key, value in stated.items() if key != "column"})
     assert task.parse(Reply(record.id, "答案: 背景期"), record) == "非增殖性"
+
+
+def test_an_unknown_modality_is_refused_with_the_first_seven():
+    from lmod_train.core.errors import BadArgument
+    from lmod_train.core.vocabulary.modalities import MODALITIES
+    from lmod_train.extensions.table.command import _plan
+
+    with pytest.raises(BadArgument) as refused:
+        _plan(Path("t.csv"), Path(), "XYZ", "", "", False, "", "en")
+    assert f"such as {', '.join(m.name for m in MODALITIES[:7])}.\n" in str(refused.value)
