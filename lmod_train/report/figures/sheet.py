@@ -37,6 +37,7 @@ def sheet(
         **options: Options of matplotlib's ``Figure.subplots``.
     """
     with canvas(out, file_name(table.name), rows, columns, (width, height), TEXT, **options) as axes:
-        if table.title:
-            axes[0, 0].figure.suptitle(table.title, fontsize=9)
         yield axes
+        above = {" ".join(one.get_title(place).split()) for one in axes.flat for place in ("left", "center")}
+        if table.title and table.title not in above:  # a single panel may have the same title
+            axes[0, 0].figure.suptitle(table.title, fontsize=9)
