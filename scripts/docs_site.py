@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from griffe import Extension, Object
+from griffe import Extension, Module, Object
 
 
 def on_page_markdown(markdown: str, **kwargs: Any) -> str:
@@ -25,3 +25,7 @@ class Examples(Extension):
         """Rename the section in the docstring of one module, class, function or attribute."""
         if obj.docstring is not None:
             obj.docstring.value = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)
+
+    def on_package(self, *, pkg: Module, **kwargs: Any) -> None:
+        """Show what the stub of the package names, as if its ``__all__`` were written out."""
+        pkg.exports = [name for name, member in pkg.members.items() if member.is_alias]
