@@ -89,6 +89,8 @@ def _limit() -> None:
     size = Path("/proc/self/statm")
     if size.exists():
         most = int(size.read_text("ascii").split()[0]) * resource.getpagesize() + MEMORY
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)  # a cluster's, which nothing may exceed
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 

@@ -171,3 +171,14 @@ def test_a_template_is_tried_once(monkeypatch):
     for turns in (PLAIN, TURNS):
         rendered("{{ messages | length }} once", turns, SPECIAL)
     assert len(calls) == 1
+
+
+def test_the_trial_stays_below_the_memory_limit_of_the_machine(monkeypatch):
+    limits = []
+    monkeypatch.setattr(template_trial.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(template_trial.signal, "setitimer", lambda *_: None)
+    monkeypatch.setattr(template_trial.resource, "setrlimit", lambda _, both: limits.append(both))
+    for hard in (template_trial.resource.RLIM_INFINITY, 1 << 20):
+        monkeypatch.setattr(template_trial.resource, "getrlimit", lambda _, hard=hard: (hard, hard))
+        template_trial._limit()
+    assert limits[0][0] > template_trial.MEMORY and limits[1] == (1 << 20, 1 << 20)
