@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TypeVar
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 from openpyxl import Workbook
@@ -24,6 +27,9 @@ from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
 
 FEW = 48
 """Number of drawings that take about as long in this process as in two whose start takes a second each."""
+
+_CLOCK = re.compile(rb"(?<=W3CDTF\">)[^<]{10,40}(?=</dcterms:)")
+"""Times of creation and of change in the properties of a workbook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +156,21 @@ def save(picture: Image.Image, path: Path, **options: int) -> None:
 
 
 def write_workbook(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]], title: str = "Sheet1") -> None:
-    """Write a workbook if it does not exist yet; workbooks contain the time of writing, so another would differ."""
+    """Write a workbook if it does not exist yet; the same rows make the same bytes, whatever the time is."""
     if path.exists():
         return
     book = Workbook(write_only=True)
     sheet = book.create_sheet(title)
     for row in (header, *rows):
         sheet.append(list(row))
-    make_folder(path.parent)
-    with write_beside(path) as beside:
-        book.save(beside)
+    with BytesIO() as stream:
+        book.save(stream)
+        entries = ZipFile(stream)
+        make_folder(path.parent)
+        with write_beside(path) as beside, ZipFile(beside, "w", ZIP_DEFLATED) as timeless:
+            for name in entries.namelist():
+                content = _CLOCK.sub(b"1980-01-01T00:00:00Z", entries.read(name))
+                timeless.writestr(ZipInfo(name), content, ZIP_DEFLATED)  # of 1980, as every ZipInfo without a date
 
 
 def _take_one(files: Files, shot: Shot, size: int) -> None:

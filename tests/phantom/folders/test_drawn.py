@@ -1,12 +1,16 @@
 """What holds for every folder that is drawn: the seed decides it, a second run keeps it, other options are refused."""
 
+import re
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+from openpyxl import load_workbook
 
 from lmod_train.cli import phantoms
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.extension import named
+from lmod_train.phantom.shots import write_workbook
 
 FOLDERS = {name: named(m) for name, m in phantoms.drawn_folders().items() if m.startswith("lmod_train.phantom.")}
 SMALL = {"n": 4, "seed": 1, "size": 64, "workers": 0}
@@ -28,6 +32,16 @@ def test_the_seed_decides_every_image(folder, tmp_path):
     assert one == same
     images = [name for name in one if name.endswith((".jpg", ".png", ".npz"))]
     assert len(images) >= 4 and not {one[name] for name in images} & set(other.values())
+
+
+def test_a_workbook_holds_no_time_of_writing(tmp_path):
+    write_workbook(tmp_path / "a.xlsx", ("id", "age"), [(1, 70)])
+    with ZipFile(tmp_path / "a.xlsx") as book:
+        assert {entry.date_time for entry in book.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert set(re.findall(r"\d{4}-\d\d-\d\dT[^<]*", book.read("docProps/core.xml").decode())) == {
+            "1980-01-01T00:00:00Z"
+        }
+    assert load_workbook(tmp_path / "a.xlsx").active["B2"].value == 70
 
 
 def test_a_second_run_keeps_the_files_and_other_options_are_refused(folder, tmp_path):
