@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import takewhile
 
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import compiled, entry
-from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.tasks.parsing.bare_choice import (
     LABELLED,
     LONGEST_BARE,
@@ -24,7 +22,7 @@ from lmod_train.tasks.parsing.bare_choice import (
 from lmod_train.tasks.parsing.clean import clean, resolve_pronoun, without_losses
 from lmod_train.tasks.parsing.concepts import Concept, concepts_of, spelled
 from lmod_train.tasks.parsing.cues import CONCLUSION, after, final_statement, last, split_explanation
-from lmod_train.tasks.parsing.forms import correct_spelling, forms_of, pattern_of
+from lmod_train.tasks.parsing.forms import any_condition, correct_spelling, pattern_of
 from lmod_train.tasks.parsing.keys import is_probability, role_of
 from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.refusal import is_refusal
@@ -79,9 +77,6 @@ def read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
         denied = _names(slot.name, concept)
         if denied is not None and not (slot.role and role_of(slot.name)):
             return _of_named(slot, concept, denied, concepts, choices)
-    if slot.role == "denied":
-        named = len(concepts) == 1 and concepts[0].mention is not None and concepts[0].mention.search(slot.value)
-        return concepts[0].denied if named and not named["non"] else None
     if slot.name and not slot.role:
         return None
     if slot.name and not role_of(slot.name):
@@ -93,12 +88,7 @@ def read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
 
 def _is_question(name: str) -> bool:
     """Return whether a name is a question that names no condition, as "Is the condition present?"."""
-    return "?" in name and not any(pattern.search(name) for pattern in _any_condition())
-
-
-@lru_cache(maxsize=1)
-def _any_condition() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern_of(forms_of(term.name))) for term in CONDITIONS if term.name != "normal")
+    return "?" in name and not any_condition().search(name)
 
 
 def _is_left_open(slot: Slot, choices: Sequence[str]) -> bool:
@@ -145,7 +135,7 @@ def _of_named(
         claims = _claims_of(kinds, concept, denied, concepts)
         return claims[0] if len(claims) == 1 else Unparsed("ambiguous", value[:80]) if claims else UNKNOWN
     if not re.search(r"[^\W\d]{3}|[\u4e00-\u9fff]", value):
-        return Unparsed("no_match", "a number")
+        return UNKNOWN  # a number
     stated = choice_in_prose(value, choices, in_slot=True)
     if denied or isinstance(stated, Unparsed):
         return UNKNOWN

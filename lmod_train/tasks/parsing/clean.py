@@ -101,48 +101,6 @@ def expand_coordination(text: str) -> str:
     return _CHINESE_COORDINATION.sub(lambda m: f"{m[0]}视网膜病变", text)
 
 
-_ITEM = phrases("rewriting.item")
-_LIST = compiled("rewriting.list")
-_LISTED = re.compile(rf"(?:[:：]|findings)\s{{0,3}}\n{_ITEM}", re.IGNORECASE)  # the end of `_LIST`, found faster
-_IN_LINE = re.compile(r"(?P<head>[^\n.;。]{2,80}?)[:：]\s{0,3}(?P<items>[^\n.;:。]{2,200})")
-_DENIES = compiled("rewriting.denies")
-_LEAVES_OPEN = compiled("rewriting.leaves_open")
-_BEGINNING = re.compile(r"(?P<mark>^\s{0,5}(?:[-•*]|[0-9]{1,2}[.)])?\s{0,3})(?=\w)", re.MULTILINE)
-
-
-def expand_headings(text: str) -> str:
-    r"""Return the text with each item of a list denied or left open as its heading says.
-
-    Example:
-        >>> expand_headings("No evidence of:\n- DR\n- glaucoma"), expand_headings("Absent findings: AMD, DR")
-        ('No evidence of:\n- no DR\n- no glaucoma', 'Absent findings: no AMD, no DR')
-    """
-
-    def of_lines(found: re.Match[str]) -> str:
-        word = _word_for(found["head"])
-        items = _BEGINNING.sub(rf"\g<mark>{word}", found["items"]) if word else found["items"]
-        return f"{found['head']}:\n{items}" if word else found[0]
-
-    def in_line(found: re.Match[str]) -> str:
-        word = _word_for(found["head"]) if _GOVERNS.search(found["head"]) else ""
-        if not word:
-            return found[0]
-        items = re.sub(r"(?:^|(?<=[,、])) ?(?:and |or |和|及)?(?=\w)", f" {word}", found["items"])
-        return f"{found['head']}:{items}"
-
-    if _LISTED.search(text):
-        text = _LIST.sub(of_lines, text)
-    return _IN_LINE.sub(in_line, text) if _GOVERNS.search(text) else text
-
-
-_GOVERNS = re.compile(r"(?:following|findings?|conditions?|diseases?|signs?|以下|下列|所见)", re.IGNORECASE)
-
-
-def _word_for(head: str) -> str:
-    """Return what a heading says of the items below it: "no", "possible", or nothing."""
-    return "possible " if _LEAVES_OPEN.search(head) else "no " if _DENIES.search(head) else ""
-
-
 _PARENTHESIS = compiled("rewriting.parenthesis")
 _EXAMPLES = compiled("rewriting.examples")
 
@@ -331,4 +289,4 @@ def clean(text: str) -> str:
     text = _PREFIXED.sub(_joined, _MARK.sub(" ", _HASH.sub(" ", text)))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _FOR_EXAMPLE.sub("for example", _THAT_IS.sub("that is", "\n".join(line for line in lines if line)))
-    return without_retractions(split_contrasts(without_parentheses(expand_coordination(expand_headings(text)))))
+    return without_retractions(split_contrasts(without_parentheses(expand_coordination(text))))

@@ -61,6 +61,12 @@ def forms_of(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((word, *spellings(term)) if term else (word,)))
 
 
+@cache
+def any_condition() -> re.Pattern[str]:
+    """Return a pattern of every name of every condition but that of a normal eye."""
+    return re.compile(pattern_of(form for term in CONDITIONS if term.name != "normal" for form in forms_of(term.name)))
+
+
 def pattern_of(forms: Iterable[str]) -> str:
     """Return a regular expression that matches any form as a word, the longest first.
 

@@ -8,18 +8,17 @@ from functools import lru_cache
 from typing import Literal
 
 from lmod_train.core.vocabulary import compiled, entry
-from lmod_train.core.vocabulary.conditions import CONDITIONS
-from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
+from lmod_train.tasks.parsing.forms import any_condition, plain, term_of
+from lmod_train.tasks.parsing.lists import Polarity, is_sentence, polarity_of
 from lmod_train.tasks.parsing.option_signs import TEXT
 from lmod_train.tasks.parsing.reply_layouts import CellKind, short_label
-from lmod_train.tasks.parsing.slots import kinds_of
+from lmod_train.tasks.parsing.slots import TRUTH_WORDS, kinds_of
 
 Role = Literal["id", "subject", "diagnosis", "answer", "type", "denied", "extra", ""]
 """What a key announces: the number of a region, what is asked about, a diagnosis, an answer, a type or label, what is
 denied, something that is never an answer; or nothing known, as the name of a disease does."""
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_LONGEST_KEY = 60
-TRUTH_WORDS = frozenset(("true", "false", "yes", "no", "对", "错", "是", "否", "正确", "错误"))
+_LONGEST_KEY, _WORDS_OF_A_HEADING = 60, 4
 
 
 @lru_cache(maxsize=4096)
@@ -38,7 +37,9 @@ def role_of(key: str) -> Role:
     for role, pattern in _ROLES.items():
         if pattern.fullmatch(word):
             return role
-    return "denied" if _DENIED_KEY.fullmatch(word) and not _NAMED.search(key) else ""
+    word = re.sub(r"^\w+ is (?=not$)", "", word)  # "answer is not"
+    short = len(word.split()) <= _WORDS_OF_A_HEADING and not is_sentence(word) and not any_condition().search(key)
+    return _OF_POLARITY.get(polarity_of(word), "") if short and kinds_of(word) in ((), ("no",)) else ""
 
 
 def is_probability(key: str) -> bool:
@@ -51,6 +52,19 @@ def is_probability(key: str) -> bool:
     return _PROBABILITY.fullmatch(plain(CAMEL.sub(" ", key))) is not None
 
 
+def is_number(key: str) -> bool:
+    """Return whether a key announces a probability or a confidence.
+
+    Example:
+        >>> is_number("probability"), is_number("confidence (%)"), is_number("explanation")
+        (True, True, False)
+    """
+    return is_probability(key) or _CONFIDENCE.search(plain(key)) is not None
+
+
+_CONFIDENCE = re.compile("confiden|certainty|probabilit|likelihood|score|置信|把握|可信|确信|信心|概率|评分|得分")
+
+
 def _keys(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
     own = rf"{entry('labels.before.en')}(?:{'|'.join(english)}){entry('labels.behind.en')}(?: ?\([^()]{{0,20}}\))?"
     return re.compile(rf"{own}|{entry('labels.before.zh')}(?:{'|'.join(chinese)}){entry('labels.behind.zh')}")
@@ -59,15 +73,13 @@ def _keys(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:
 _PROBABILITY = _keys(entry("labels.probabilities.en"), entry("labels.probabilities.zh"))
 _ROLES: dict[Role, re.Pattern[str]] = {
     "extra": _keys(entry("labels.extras.en"), entry("labels.extras.zh")),
-    "denied": _keys(entry("labels.denied.en"), entry("labels.denied.zh")),
     "id": _keys(entry("labels.ids.en"), entry("labels.ids.zh")),
     "subject": _keys(entry("labels.subjects.en"), entry("labels.subjects.zh")),
     "diagnosis": _keys(entry("labels.diagnoses.en"), entry("labels.diagnoses.zh")),
     "answer": _keys(entry("labels.answers.en"), entry("labels.answers.zh")),
     "type": _keys(entry("labels.types.en"), entry("labels.types.zh")),
 }
-_DENIED_KEY = compiled("keys.denied_key", 0)
-_NAMED = re.compile(pattern_of(form for term in CONDITIONS for form in forms_of(term.name)))
+_OF_POLARITY: dict[Polarity, Role] = {"denied": "denied", "open": "extra"}
 NEUTRAL = compiled("keys.neutral", 0)
 OWN_NAMES = compiled("keys.own_names", 0)
 

@@ -94,8 +94,6 @@ def read_slot(slot: Slot, choices: Sequence[str], marker: Marker = mark) -> Clai
     named = _LETTER_NAME.fullmatch(slot.name.strip())
     kinds = ("yes",) if slot.value == TICKED else kinds_of(value)
     of_name = stated_in(clean(slot.name)) if not named and slot.name and not role_of(slot.name) else UNKNOWN
-    if slot.role == "denied":
-        return None
     of_line = slot.layout == "line" and slot.role not in ("answer", "type")
     own = UNKNOWN if of_line else stated_in(value) if slot.role else UNKNOWN
     if isinstance(own, str) and not kinds:  # {"answer": "B", "disease": "macular hole"}

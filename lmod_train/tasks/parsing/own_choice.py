@@ -438,8 +438,6 @@ def _of_slot(words: Words, slot: Slot) -> Iterator[tuple[int | None, bool]]:
     named = re.fullmatch(rf"\W{{0,9}}(?P<sign>{TEXT})\W{{0,9}}", words.marked(slot.name, ()))
     if named and not (slot.role and role_of(slot.name)) and kinds in (("yes",), ("no",)):
         yield index_of(named["sign"]), kinds == ("yes",)
-    elif slot.role == "denied":
-        yield from ((number, not holds) for number, holds in _of_prose(words, clean(slot.value)) if number is not None)
     elif slot.role or slot.layout == "box":
         yield from _of_prose(words, clean(slot.value))
 

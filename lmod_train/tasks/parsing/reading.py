@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from lmod_train.core.types import Answer, Parser, Reply, Unparsed
 from lmod_train.core.vocabulary import entry
@@ -11,7 +12,7 @@ from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, after, last, split_
 from lmod_train.tasks.parsing.keys import role_of
 from lmod_train.tasks.parsing.refusal import declines
 from lmod_train.tasks.parsing.stance import clauses
-from lmod_train.tasks.parsing.structure import PLACE, Slot, decode, is_requested
+from lmod_train.tasks.parsing.structure import PLACE, UNSAID, Slot, decode, is_requested
 from lmod_train.tasks.parsing.visible import visible_text
 
 _MARKS = frozenset(entry("characters.marks")["yes"] + entry("characters.marks")["no"])
@@ -115,8 +116,8 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
     if all(is_requested(slot) for slot, _ in claims):
         return answer
     beside = prose(_unplaced(split_explanation(rest)[0]))
-    if answer is UNKNOWN and all(slot.layout == "box" for slot, _ in claims):
-        return beside if isinstance(beside, str) else answer  # ticks in front of an explanation
+    if answer is UNKNOWN and all(slot.layout != "line" for slot, _ in claims):
+        return beside if isinstance(beside, str) else answer
     if isinstance(beside, str) and beside != answer and answer is not UNKNOWN:
         return Unparsed("ambiguous", f"{answer if isinstance(answer, str) else answer.detail} and {beside}")
     return answer
@@ -132,9 +133,9 @@ def _claim(
         inner = answer_in(slot.value, read_slot, prose)
         if isinstance(inner, str) or inner.reason == "ambiguous":
             return inner
+    if slot.value == UNSAID and slot.name and not slot.role:
+        return None if read_slot(replace(slot, value="yes")) is None else IGNORED
     claim = read_slot(slot)
-    if slot.role == "denied":
-        return claim if claim is not None or slot.layout != "line" or slot.value.count(" ") > 6 else IGNORED
     if claim is UNKNOWN and answers and role_of(slot.name) and isinstance(stated := prose(clean(slot.value)), str):
         return stated
     return claim

@@ -26,6 +26,8 @@ _ON, _OFF = "".join(entry("characters.boxes")["on"]), "".join(entry("characters.
 
 _BOX = compiled("layouts.box", 0)
 
+_LEGEND = compiled("layouts.legend")
+
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
 
 _FIELD = compiled("layouts.field", 0)
@@ -201,6 +203,10 @@ def _cells(line: str, at: int, sign: str) -> list[Word]:
 
 def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind]) -> list[Group]:
     kinds = [kind_of(cell.text) for cell in rows[0]]
+    if "name" in kinds[1:] and len(rows) > 1 and not any(kind_of(row[0].text) == "name" for row in rows):
+        width = min(map(len, rows))  # the names are the heads of the columns
+        rows = [[row[i] for row in rows] for i in range(width)]
+        kinds, ruled = [kind_of(cell.text) for cell in rows[0]], True
     is_row = "name" in kinds and "either" in kinds  # "| AMD | present |"
     headed = ruled or (len(rows) > 1 and all(kind in _HEADS for kind in kinds) and not is_row)
     pairs = len(rows[0]) == 2 and all(len(row) <= 2 for row in rows)
@@ -249,13 +255,15 @@ def _of_line(line: str, at: int) -> BoxList | None:
     marks = list(_BOX.finditer(line[:2000]))
     if not marks:
         return None
-    if all(re.search(r"[^\W_]\s{0,2}[:：]\s{0,3}$", line[: mark.start()]) for mark in marks):
-        return None  # fields, "Scar: ✅. Drusen: ❌."
+    if _LEGEND.match(line) or (len(marks) == 1 and re.search(r"[^\W_]\s{0,2}[:：]\s{0,3}$", line[: marks[0].start()])):
+        return None  # a field, "Scar: ✅"
     before = line[: marks[0].start()].strip(" \t-*•>_.")
     behind = line[marks[-1].end() :].strip(" \t*_.;,|")
     name = re.split(r"[:?]\s{0,3}$", before)[0].strip(" *_\"'") if re.search(r"[:?]$", before) else ""
+    if all(re.search(r":\s{0,3}$", line[: mark.start()]) for mark in marks):
+        name = ""  # "A: ☐ B: ☑"
     leads = not before or bool(name) or re.fullmatch(r"[0-9]{1,2}[.)]", before) is not None
-    if not leads and behind:
+    if (not leads and behind) or (leads and marks[0].lastgroup in ("plus", "minus")):
         return None  # a mark within a sentence
     choices = []
     for i, mark in enumerate(marks):
@@ -263,17 +271,32 @@ def _of_line(line: str, at: int) -> BoxList | None:
             label = line[mark.end() : marks[i + 1].start() if i + 1 < len(marks) else len(line)]
         else:
             label = line[marks[i - 1].end() if i else 0 : mark.start()]
-            key, colon, own = label.rpartition(":")
+            key, colon, own = label.rstrip(" :").rpartition(":")
             if colon and i == 0 and own.strip():
                 name, label = key.strip(" -*•>_\"'"), own
         label = re.sub(r"^\s{0,3}[0-9]{1,2}[.)]\s", "", label)
-        is_box = mark.lastgroup not in ("yes", "no") or mark[0][0] == "☒"
+        is_box = mark.lastgroup not in ("yes", "no", "plus", "minus") or mark[0][0] == "☒"
         choices.append(Choice(label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), is_box))
     return BoxList(name, choices, at, at + len(line))
 
 
 def _state(mark: re.Match[str]) -> str:
-    return {"x": "on", "radio": "on", "on": "on", "yes": "on", "no": "no"}.get(mark.lastgroup or "", "off")
+    states = {"x": "on", "radio": "on", "on": "on", "yes": "on", "plus": "on", "no": "no", "minus": "no"}
+    return states.get(mark.lastgroup or "", "off")
+
+
+def marked_rows(rows: Sequence[Group]) -> list[Choice]:
+    """Return the choices of a table with a mark in each row beside one other cell of words; none for other tables."""
+    choices = []
+    for row in rows:
+        words = [node.text for _, node in row.members if isinstance(node, Word)]
+        marks = [(word, _BOX.fullmatch(word.strip())) for word in words]
+        labels = [word for word, mark in marks if mark is None]
+        found = [mark for _, mark in marks if mark is not None]
+        if len(labels) != 1 or len(found) != 1:
+            return []
+        choices.append(Choice(labels[0], _state(found[0]), found[0].lastgroup not in ("yes", "no", "plus", "minus")))
+    return choices
 
 
 def short_label(label: str) -> str:

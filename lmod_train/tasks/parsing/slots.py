@@ -114,6 +114,7 @@ def abstains(kinds: Sequence[Kind], wanted: str = "answer") -> Unparsed | None:
     return Unparsed("refused" if "refused" in kinds else "no_match", f"no {wanted} in its slot")
 
 
+TRUTH_WORDS = frozenset(("true", "false", "yes", "no", "对", "错", "是", "否", "正确", "错误", "有", "无"))
 _AROUND = " \t\n*_\"'<>.,;!。"
 _BRACKETED = re.compile(r"[(\[]\s?(?P<inside>[^()\[\]]{2,40}?)\s?[)\]]")
 _REMARK = re.compile(r"\s?\((?P<inside>[^()]{0,60})\)?$")  # "absent (0)"

@@ -77,8 +77,6 @@ def parse_stage(text: str, choices: Sequence[str], words: Words = ()) -> str | U
 
 def _read_slot(slot: Slot, choices: Sequence[str], words: Words) -> Claim | None:
     """Return the stage that a slot states by its number or name; None for a slot about something else."""
-    if slot.role == "denied":
-        return None
     claim = _number_of(slot, choices)
     severity = _SEVERITY.fullmatch(plain(slot.name)) is not None
     if (claim is not None and claim is not UNKNOWN) or not words or not (slot.role or severity or claim):

@@ -26,21 +26,34 @@ from lmod_train.tasks.parsing.keys import (
     is_closed,
     is_known,
     is_name,
+    is_number,
     kind_of,
     role_of,
 )
+from lmod_train.tasks.parsing.lists import Polarity, is_bare, is_sentence, lists, polarity_of, split_items
 from lmod_train.tasks.parsing.normalise import in_place, normalise
 from lmod_train.tasks.parsing.objects import Group, Word, objects
-from lmod_train.tasks.parsing.reply_layouts import BoxList, Field, box_lists, fields, pairs, short_label, tables, tags
+from lmod_train.tasks.parsing.reply_layouts import (
+    BoxList,
+    Field,
+    box_lists,
+    fields,
+    marked_rows,
+    pairs,
+    short_label,
+    tables,
+    tags,
+)
 from lmod_train.tasks.parsing.slots import kinds_of
 
-Layout = Literal["object", "tag", "table", "box", "line"]
+Layout = Literal["object", "tag", "table", "box", "list", "line"]
 Span = tuple[int, int]
 PLACE = "\ua490"
 """Sign that stands in the prose for each part that was taken out."""
 TICKED, EMPTY = "✓", "☐"
 """Values of a name with a ticked and with an empty box."""
 _LONGEST_NAME = 60
+_WORDS_OF_A_LABEL = 7
 _NESTED = 3
 """Objects within the text of a value (arguments of a tool call) are read up to this depth."""
 _TICK = re.compile(rf"[xX{entry('characters.marks')['yes']}{entry('characters.boxes')['on']}]\ufe0f?")
@@ -129,13 +142,27 @@ def decode(text: str) -> Decoded:
     for group in tags(signs, is_known) if "</" in signs else []:
         if not _is_one_answer(group):
             take(group, "tag", [group])
+    boxed = []
     for table, rows in tables(_without(signs, whole), kind_of):
-        take(table, "table", rows)
-    for boxes in box_lists(signs):
+        denied = any(polarity_of(key) == "denied" for row in rows[:1] for key, _ in row.members)
+        if not denied and (choices := marked_rows(rows)):
+            boxed.append(BoxList("", choices, table.start, table.end))
+        else:
+            take(table, "table", rows)
+    for boxes in [*boxed, *box_lists(_without(signs, [(one.start, one.end) for one in boxed]))]:
         span = (boxes.start, boxes.end)
-        if _answers(boxes) and is_free(span):
+        if (boxes in boxed or _answers(boxes)) and is_free(span):
             whole.append(span)
             slots += [Slot(name, value, role, "box", (span,)) for name, value, role in _of_boxes(boxes)]
+    for listed in lists(_without(signs, whole), kind_of):
+        span = (listed.start, listed.end)
+        if listed.polarity:
+            whole.append(span)
+        layout: Layout = "list" if listed.polarity else "line"
+        for name, value in _of_items(listed.items, listed.polarity):
+            slots.append(Slot(name, value, "", layout, (span,)))
+            if value == "yes":
+                slots.append(Slot("", name, "answer", layout, (span,)))
     slots += _of_lines(_without(signs, whole))
     slots = [replace(slot, name=normalise(slot.name)) for slot in sorted(slots, key=lambda slot: slot.spans)]
     return Decoded(text, tuple(slots), tuple(sorted(whole)))
@@ -177,8 +204,10 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
     if group.is_list and len(words) == 2 and not inner and _is_pair(words[0][1].text, words[1][1].text):
         yield Slot(words[0][1].text, words[1][1].text, "answer", layout, spans)  # ["AMD", "FALSE"]
     elif group.is_list:
+        role = role_of(parent) or "answer"
         for _, word in words:
-            yield Slot(parent, word.text, role_of(parent) or "answer", layout, spans)  # {"absent": ["drusen"]}
+            slot = Slot(parent, word.text, role, layout, spans)
+            yield from _denied("", slot) if role == "denied" else (slot,)  # {"absent": ["drusen"]}
     else:
         for members in _repeated([(key, word.text) for key, word in words]):
             yield from _of_members(members, parent, layout, spans, group.is_row)
@@ -187,6 +216,8 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
         of_words = node.is_list and any(isinstance(own, Word) for _, own in node.members)
         if role == "extra" and (of_words or not _CONTAINER.search(plain(key))):
             continue
+        if role in ("answer", "diagnosis") and not node.is_list:  # {"result": {"label": "AMD", "score": 0.9}}
+            node.members = [(key if role_of(own) == "type" else own, one) for own, one in node.members]
         neutral = role or role_of(parent) or NEUTRAL.fullmatch(plain(key))
         below = key if of_words and role else "" if neutral else f"{parent} {key}".strip()
         yield from _of_group(node, below, layout, spans, depth + 1)
@@ -229,6 +260,13 @@ def _of_members(
     extra = {plain(key): value for (key, value), role in zip(members, roles, strict=True) if role == "extra"}
     by_role = [(key, value, role) for (key, value), role in zip(members, roles, strict=True) if role != "extra"]
     about = _about(by_role)
+    if is_row and (said := list(_of_row(members))):
+        yield from (Slot(name, value, "", layout, spans, extra) for name, value in said)
+        return
+    only = by_role[0][2] if len(by_role) == 1 else ""
+    if (only in ("subject", "type") or (is_row and only == "diagnosis")) and any(map(is_number, extra)):
+        yield Slot(by_role[0][1], UNSAID, "", layout, spans, extra)  # {"label": "AMD", "score": 0.01}
+        return
     ticked = _ticked(by_role)
     if ticked is not None:
         subjects = [value for _, value, role in by_role if role in ("subject", "diagnosis", "id")]
@@ -249,9 +287,62 @@ def _of_members(
             continue
         if role == "type" and has_answer and (about is None or about[2] != "id"):
             continue
+        if role == "denied":
+            yield from _denied(about[1] if about else parent, Slot("", value, role, layout, spans, extra))
+            continue
         own = "" if parent and role == "answer" else CAMEL.sub(" ", key)  # {"scar": {"value": false}}
         name = about[1] if about and role else f"{parent} {own}".strip()
         yield Slot(name, value, role, layout, spans, extra)
+
+
+def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the names of a row with what its cells, or columns such as "Present" and "Absent", say of them."""
+    head, first = members[0]
+    if len(members) == 1 and polarity_of(head):  # a table of one column
+        yield from _of_items(split_items(first), polarity_of(head))
+        return
+    if len(members) == 2 and polarity_of(first) and any(map(is_bare, items := split_items(members[1][1]))):
+        yield from _of_items(items, polarity_of(first))  # "| Absent | AMD, DR |"
+        return
+    if len(members) > 1 and all(_truth(value) for _, value in members) and any(is_name(plain(key)) for key, _ in members):
+        yield from ((key, _truth(value)) for key, value in members)
+        return
+    polar = {i: of for i, (key, value) in enumerate(members) if (of := _of_column(key, value))}
+    truths = {i: truth for i in polar if (truth := _truth(members[i][1]))}
+    said = {truth if polar[i] == "asserted" else _OPPOSITE[truth] for i, truth in truths.items()}
+    rest = [(key, value) for i, (key, value) in enumerate(members) if i not in polar]
+    names = [value for key, value in rest if role_of(key) != "extra"] or [value for _, value in rest]
+    if polar and names:
+        yield names[0], said.pop() if len(said) == 1 else UNSAID
+
+
+def _of_column(key: str, value: str) -> Polarity:
+    """Return what a column says of the names in its rows; empty for one whose cells are no truths."""
+    if len(key.split()) > _WORDS_OF_A_LABEL or (value.strip() and not _truth(value)):
+        return ""
+    of = polarity_of(key)
+    return of if of == "denied" or (of == "asserted" and kinds_of(key.strip(" ?"))) else ""
+
+
+_OPPOSITE = {"yes": "no", "no": "yes"}
+
+
+def _truth(value: str) -> str:
+    """Return "yes" or "no" for a cell that says one of them, by a word or a mark; empty for any other."""
+    mark = value.strip()
+    if _TICK.fullmatch(mark) or mark in ("+", "(+)"):
+        return "yes"
+    kinds = ("no",) if mark in ("-", "(-)") else kinds_of(mark)
+    return kinds[0] if kinds in (("yes",), ("no",)) else ""
+
+
+def _denied(name: str, slot: Slot) -> Iterator[Slot]:
+    """Yield what a column or key such as "absent" says of a name, or of the names that are its value."""
+    if truth := _truth(slot.value):
+        yield replace(slot, name=name, value=_OPPOSITE[truth], role="" if name else "answer")
+    elif not kinds_of(slot.value):
+        for item, said in _of_items(split_items(slot.value), "denied"):
+            yield replace(slot, name=item, value=said, role="")
 
 
 _CHOSEN = re.compile(r"(?:is )?(?:correct|selected|chosen|valid|right)")
@@ -278,7 +369,7 @@ _SAID_OF = (("subject", {"answer", "diagnosis", "type"}), ("diagnosis", {"answer
 
 def _about(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] | None:
     """Return the member that says what is asked about, if another one says something of it."""
-    roles = [role for _, _, role in members]
+    roles = ["answer" if role == "denied" else role for _, _, role in members]
     for one in members:
         numbered = one[2] == "id" and len(members) > 1 and re.search("[0-9]", one[1])
         if numbered and not ("subject" in roles and "answer" in roles):
@@ -303,6 +394,26 @@ def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
     return ticked if 0 < len(ticked) < len(columns) else ["?"]
 
 
+UNSAID = "?"
+"""Value of a name of which nothing is said: an item under "Differential", or under a heading that is not known."""
+_NEGATED = compiled("structure.negated")
+_REASON = compiled("structure.reason")
+_UNSURE = compiled("structure.unsure")
+
+
+def _of_items(items: Iterable[str], said: Polarity) -> Iterator[tuple[str, str]]:
+    """Yield the name of each item of a list, and what its heading and itself say of it."""
+    for item in items:
+        name = _REASON.split(item, maxsplit=1)[0].strip(" *_\"'")
+        value = {"denied": "no", "asserted": "yes"}.get(said, UNSAID)
+        if bare := _NEGATED.fullmatch(name):
+            name, value = bare["name"], value if said == "denied" else "no" if said == "asserted" else UNSAID
+        rest = item[len(name) :]
+        if value == "yes" and (kinds_of(rest.strip(" :-()")) == ("no",) or not is_bare(name)):
+            continue
+        yield name, UNSAID if value == "yes" and _UNSURE.search(item) else value
+
+
 def _answers(boxes: BoxList) -> bool:
     """Return whether boxes or ticks are an answer, and no decoration of sentences."""
     states = {choice.state for choice in boxes.choices}
@@ -310,6 +421,8 @@ def _answers(boxes: BoxList) -> bool:
         return not any(choice.is_box for choice in boxes.choices)  # a tick alone; "(X)" is a letter
     if any(choice.is_box for choice in boxes.choices) or all(is_closed(choice.label) for choice in boxes.choices):
         return True
+    if all(len(c.label.split()) <= _WORDS_OF_A_LABEL and not is_sentence(c.label) for c in boxes.choices):
+        return any(is_closed(choice.label) or is_bare(choice.label) for choice in boxes.choices)
     return len(boxes.choices) > 1 and len(states) > 1 and all(len(c.label) <= _LONGEST_NAME for c in boxes.choices)
 
 
@@ -318,7 +431,7 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
     on = [choice for choice in boxes.choices if choice.state == "on"]
     off = [choice for choice in boxes.choices if choice.state == "off"]
     crossed = [choice for choice in boxes.choices if choice.state == "no"]
-    if (off and not on) or (len(on) > 1 and not off and not crossed and all(choice.is_box for choice in on)):
+    if off and not on:
         yield boxes.name, "?", "answer"
         return
     for choice in on:
@@ -379,10 +492,12 @@ def _of_fields(together: Sequence[Field], signs: str) -> Iterator[Slot]:
         span = (one.start, one.end)
         if about is None or not role:
             value, end = _whole_sentence(one, role, signs, together)
-            yield Slot(one.key, value, role, "line", ((one.start, end),))
+            slot = Slot(one.key, value, role, "line", ((one.start, end),))
+            yield from _denied("", slot) if role == "denied" else (slot,)
             continue
         asked = next(other for other in together if (other.key, other.value) == about[:2])
-        yield Slot(about[1], one.value, role, "line", tuple(sorted(((asked.start, asked.end), span))))
+        slot = Slot(about[1], one.value, role, "line", tuple(sorted(((asked.start, asked.end), span))))
+        yield from _denied(about[1], slot) if role == "denied" else (slot,)
 
 
 def _whole_sentence(one: Field, role: Role, signs: str, others: Sequence[Field]) -> tuple[str, int]:

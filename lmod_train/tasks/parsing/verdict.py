@@ -66,7 +66,7 @@ def parse_verdict(text: str, choices: Sequence[str]) -> str | Unparsed:
 
 def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
     """Return the verdict that a slot states; None for a slot about something else."""
-    if slot.value == EMPTY or (slot.name and not slot.role) or slot.role in ("subject", "denied"):
+    if slot.value == EMPTY or (slot.name and not slot.role) or slot.role == "subject":
         return None
     value = clean(slot.value)
     kinds = ("yes",) if slot.value == TICKED else kinds_of(value)
