@@ -169,6 +169,10 @@ _NOT_EARNED = compiled("stance.not_earned")
 _OF_SOMETHING_ELSE = compiled("stance.of_something_else")
 
 
+_CHANCE, _SCORED = compiled("stance.chance"), compiled("stance.scored")
+_RATIO = re.compile("ratio|c/?d|杯盘比", re.IGNORECASE)
+
+
 def is_earned(before: str) -> bool:
     """Return whether the words directly before the name of a disease can assert it.
 
@@ -214,6 +218,9 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
     if len(clause) > LONGEST_CLAUSE:
         return None
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
+    measured = _RATIO.search(clause, start, end) is not None  # "increased cup-to-disc ratio (0.8)"
+    if _CHANCE.search(before) or ((scored := _SCORED.match(after)) and ("%" in scored[0] or not measured)):
+        return None
     found = _stance(clause, start, before, after, bare)
     if found is not None and start_of_denied_absence(before, after) is None:
         if found == "asserted" and _CALLED_FALSE.match(after):

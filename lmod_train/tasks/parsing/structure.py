@@ -16,7 +16,7 @@ from typing import Literal
 
 from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, final_statement
-from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.forms import any_condition, plain
 from lmod_train.tasks.parsing.keys import (
     CAMEL,
     NEUTRAL,
@@ -163,9 +163,22 @@ def decode(text: str) -> Decoded:
             slots.append(Slot(name, value, "", layout, (span,)))
             if value == "yes":
                 slots.append(Slot("", name, "answer", layout, (span,)))
-    slots += _of_lines(_without(signs, whole))
+    slots += [*_of_lines(_without(signs, whole)), *_chosen(slots)]
     slots = [replace(slot, name=normalise(slot.name)) for slot in sorted(slots, key=lambda slot: slot.spans)]
     return Decoded(text, tuple(slots), tuple(sorted(whole)))
+
+
+def _chosen(slots: Sequence[Slot]) -> Iterator[Slot]:
+    """Yield the one name that a table or object affirms while it denies all others, as an answer."""
+    by_span: dict[tuple[Span, ...], list[Slot]] = {}
+    for slot in slots:
+        if slot.name and not (slot.role and role_of(slot.name)) and slot.layout in ("table", "object", "box"):
+            by_span.setdefault(slot.spans, []).append(slot)
+    for together in by_span.values():
+        said = [kinds_of(slot.value) for slot in together]
+        if said.count(("yes",)) == 1 and said.count(("no",)) == len(said) - 1 > 0:
+            one = together[said.index(("yes",))]
+            yield replace(one, name="", value=one.name, role="answer")
 
 
 _QUOTED = compiled("structure.quoted")
@@ -219,7 +232,8 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
         if role in ("answer", "diagnosis") and not node.is_list:  # {"result": {"label": "AMD", "score": 0.9}}
             node.members = [(key if role_of(own) == "type" else own, one) for own, one in node.members]
         neutral = role or role_of(parent) or NEUTRAL.fullmatch(plain(key))
-        below = key if of_words and role else "" if neutral else f"{parent} {key}".strip()
+        named = any_condition().search(key) is not None  # {"disc": {"increased_cup_to_disc_ratio": ...}}
+        below = key if (of_words and role) or named else "" if neutral else f"{parent} {key}".strip()
         yield from _of_group(node, below, layout, spans, depth + 1)
 
 
@@ -301,7 +315,8 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     if len(members) == 1 and polarity_of(head):  # a table of one column
         yield from _of_items(split_items(first), polarity_of(head))
         return
-    if len(members) == 2 and polarity_of(first) and any(map(is_bare, items := split_items(members[1][1]))):
+    of_list = len(members) == 2 and plain(first) not in TRUTH_WORDS and role_of(members[1][0]) != "extra"
+    if of_list and polarity_of(first) and any(map(is_bare, items := split_items(members[1][1]))):
         yield from _of_items(items, polarity_of(first))  # "| Absent | AMD, DR |"
         return
     if len(members) > 1 and all(_truth(value) for _, value in members) and any(is_name(plain(key)) for key, _ in members):
@@ -492,12 +507,17 @@ def _of_fields(together: Sequence[Field], signs: str) -> Iterator[Slot]:
         span = (one.start, one.end)
         if about is None or not role:
             value, end = _whole_sentence(one, role, signs, together)
+            value = _SURE.sub("", value) if role or OWN_NAMES.fullmatch(plain(one.key)) else value
             slot = Slot(one.key, value, role, "line", ((one.start, end),))
             yield from _denied("", slot) if role == "denied" else (slot,)
             continue
         asked = next(other for other in together if (other.key, other.value) == about[:2])
         slot = Slot(about[1], one.value, role, "line", tuple(sorted(((asked.start, asked.end), span))))
         yield from _denied(about[1], slot) if role == "denied" else (slot,)
+
+
+_SURE = re.compile(r"\s?\((?:about |ca\.? )?[0-9]{1,3}\s?%[^()\n]{0,20}\)$")
+"""How sure a model is of what it puts into a field: "Sex: MALE (55 %)"."""
 
 
 def _whole_sentence(one: Field, role: Role, signs: str, others: Sequence[Field]) -> tuple[str, int]:
