@@ -24,7 +24,7 @@ from lmod_train.tasks.parsing.concepts import Concept, concepts_of, spelled
 from lmod_train.tasks.parsing.cues import CONCLUSION, after, final_statement, last, split_explanation
 from lmod_train.tasks.parsing.forms import any_condition, correct_spelling, pattern_of
 from lmod_train.tasks.parsing.keys import is_probability, role_of
-from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
+from lmod_train.tasks.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.refusal import is_refusal
 from lmod_train.tasks.parsing.slots import Kind, Separator, Value, kinds_of, no_answer, slot_after, value_at
 from lmod_train.tasks.parsing.stance import (
@@ -113,6 +113,7 @@ def _names(name: str, concept: Concept) -> bool | None:
 
 
 _SUBJECT = compiled("choice.subject")
+_SHARE = re.compile(r"\W{0,4}(?:[0-9]{1,3}(?:\.[0-9]{1,4})?\s?%|0?\.[0-9]{1,4})\W{0,4}")
 _NO_VALUE = re.compile(r"\W{0,4}(?:[a-z]{0,2}|[0-9]{1,9}(?:[./][0-9]{1,9})?\s?%?|[TFYN]/[TFYN])\W{0,4}")
 _LIGHT_WORDS = re.compile(rf"(?<![a-z])(?:{_LIGHT.pattern})(?![a-z])", re.IGNORECASE)
 
@@ -126,7 +127,7 @@ def _of_named(
         return concept.denied if len(concepts) == 1 and not denied else None
     kinds: Sequence[Kind] = ("yes",) if slot.value == TICKED else kinds_of(value)
     if not kinds and slot.layout == "line":  # the prose grammar reads a name with a sentence behind it
-        return UNKNOWN if _NO_VALUE.fullmatch(value) else None
+        return IGNORED if _SHARE.fullmatch(value) else UNKNOWN if _NO_VALUE.fullmatch(value) else None
     if not kinds and (found := value_at(_SUBJECT.sub("", value), 0)) is not None:
         kinds = found[0]  # "No, the rim is intact", "The finding is absent."
     if kinds == ("no",) and concept.mention and concept.is_kind(concept.mention.search(slot.name)):  # type: ignore[arg-type]

@@ -232,7 +232,7 @@ def unmasked(text: str) -> str:
     text = _without_invisible(rest if any(c.isalnum() for c in rest) else text)
     pictures = {c for c in set(text) if unicodedata.category(c) == "So" and c not in _SIGNS}
     text = text.translate(dict.fromkeys(map(ord, pictures), " ")) if pictures else text
-    return _NUMBERED.sub("", _ARROW.sub("", _PREFIX.sub("", text)))
+    return _NUMBERED.sub("", _ARROW.sub("", _PREFIX.sub("", text.strip())))
 
 
 _PREFIX, _ARROW, _NUMBERED = compiled("clean.prefix"), compiled("clean.arrow", re.MULTILINE), compiled("clean.numbered")

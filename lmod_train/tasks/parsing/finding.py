@@ -22,6 +22,7 @@ from lmod_train.tasks.parsing.stance import (
     clauses,
     contains_negation,
     is_generic_about_part,
+    is_scored,
     stance,
     statements,
 )
@@ -248,8 +249,9 @@ def as_condition(text: str, finding: Finding) -> str:
     present, absent = f"{finding.condition} is present", f"no {finding.condition}"
 
     def predicate(m: re.Match[str]) -> str:
-        if _own(finding.condition).fullmatch(m[0]) and slot_after(m.string, m.end()):
-            return m[0]  # the name of the condition with its answer behind it
+        after = m.string[m.end() : m.end() + WINDOW]
+        if _own(finding.condition).fullmatch(m[0]) and (slot_after(m.string, m.end()) or is_scored(after)):
+            return m[0]  # the name of the condition with its answer behind it, or with a number
         before = _clause_before(m)
         if is_generic_about_part(before, "") or _OR_OTHER.match(m.string, m.end()):
             return m[0]

@@ -29,6 +29,11 @@ _KINDS: tuple[tuple[Polarity, re.Pattern[str]], ...] = tuple(
 _CONTRAST = re.compile(
     r"(?<![a-z])(?:but|however|although|yet|so|thus|therefore|hence)(?![a-z])|但|不过|然而", re.IGNORECASE
 )
+_EITHER = re.compile(
+    r"有无|有没有|是否|与否|(?<![a-z])(?:present|yes|positive|true|detected|seen) ?(?:/|or|vs\.?) ?(?:absent|no|negative|false|not)(?![a-z])",
+    re.IGNORECASE,
+)
+"""A heading of which either answer stands below."""
 _WHOLE_EYE = re.compile(r"(?<![a-z])(?:ab)?normal|(?<![a-z])healthy|正常|异常", re.IGNORECASE)
 _ALL: tuple[tuple[Polarity, re.Pattern[str]], ...] = (
     ("denied", compiled("headings.all_denied")),
@@ -46,6 +51,8 @@ def polarity_of(heading: str) -> Polarity:
         >>> polarity_of("I see no haemorrhage, but these are present"), polarity_of("不能排除"), polarity_of("可排除的诊断")
         ('asserted', 'open', 'denied')
     """
+    if _EITHER.search(heading):
+        return ""
     last = _CONTRAST.split(re.split("[,;]", heading.replace("_", " ").strip(" ,;"))[-1])[-1]
     said = next((said for said, pattern in _KINDS if pattern.search(last)), "")
     return "" if said == "denied" and _WHOLE_EYE.search(last) else said  # "not normal: glaucoma"
@@ -160,6 +167,7 @@ def _is_list(found: Listed, kind_of: Callable[[str], CellKind]) -> bool:
     return named > 0 and bool(several or (_SHORT.fullmatch(found.heading) and not is_sentence(found.heading)))
 
 
+_DISEASE, _SIGN = re.compile(phrases("headings.disease"), re.IGNORECASE), re.compile(TEXT)
 _SHORT = re.compile(r"[^\s]{1,30}(?:\s[^\s]{1,30}){0,4}")
 _PERSON = re.compile(r"(?<![a-z])(?:i|we|you|it|this|that)(?![a-z])|[我你它这该]", re.IGNORECASE)
 _FOLLOWING = re.compile(r"(?<![a-z])(?:following|these|those)(?![a-z])|[以如]下|下列", re.IGNORECASE)
@@ -178,7 +186,7 @@ def is_bare(item: str) -> bool:
         >>> [is_bare(text) for text in ("Early glaucoma", "drusen (few)", "The cup is large and so is the disc")]
         [True, True, False]
     """
-    return _is_short(item) and (any_condition().search(item) is not None or re.search(TEXT, item) is not None)
+    return _is_short(item) and any(name.search(item) for name in (any_condition(), _SIGN, _DISEASE))
 
 
 def _is_short(item: str) -> bool:
@@ -202,7 +210,7 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
     else:
         head, rest = found["head"], line.text[found.end() :].strip(" *_\"'")
     head = head.strip(" *_\"'#")
-    if any_condition().search(head) or re.search(TEXT, head) or FINAL.search(f"{head}:") or CORRECTION.search(f"{head}:"):
+    if _of_all(rest) or any_condition().search(head) or re.search(TEXT, head) or FINAL.search(f"{head}:") or CORRECTION.search(f"{head}:"):
         return None
     return (head, rest) if any(c.isalpha() for c in head) else None
 
@@ -220,6 +228,8 @@ def _gathered(lines: list[_Line], at: int, signs: str, heading: str) -> tuple[Li
             found.end, after = line.end, after + 1
             continue
         inner = _heading(lines, after)
+        if FINAL.search(f"{line.text}:") or CORRECTION.search(f"{line.text}:"):
+            break
         if line.text.endswith(":") if inner is None else (polarity_of(inner[0]) or not line.bullet):
             break
         if line.bullet:

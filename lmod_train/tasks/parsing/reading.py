@@ -113,10 +113,10 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
     if not claims:
         return prose(_unplaced(rest))
     answer = _decided([claim for _, claim in claims])
-    if all(is_requested(slot) for slot, _ in claims):
+    if all(is_requested(slot) for slot, _ in claims) and answer is not UNKNOWN:
         return answer
     beside = prose(_unplaced(split_explanation(rest)[0]))
-    if answer is UNKNOWN and all(slot.layout != "line" for slot, _ in claims):
+    if answer is UNKNOWN and all(slot.layout != "line" or slot.role == "diagnosis" for slot, _ in claims):
         return beside if isinstance(beside, str) else answer
     if isinstance(beside, str) and beside != answer and answer is not UNKNOWN:
         return Unparsed("ambiguous", f"{answer if isinstance(answer, str) else answer.detail} and {beside}")

@@ -26,6 +26,8 @@ _ON, _OFF = "".join(entry("characters.boxes")["on"]), "".join(entry("characters.
 
 _BOX = compiled("layouts.box", 0)
 
+_IS_FIELD = re.compile(r"[^\W_]\s{0,2}[:：]\s{0,3}[^\w\s]{1,2}\s{0,3}$")  # "Scar: ✅"
+
 _LEGEND = compiled("layouts.legend")
 
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
@@ -203,7 +205,7 @@ def _cells(line: str, at: int, sign: str) -> list[Word]:
 
 def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind]) -> list[Group]:
     kinds = [kind_of(cell.text) for cell in rows[0]]
-    if "name" in kinds[1:] and len(rows) > 1 and not any(kind_of(row[0].text) == "name" for row in rows):
+    if "name" in kinds[1:] and len(rows) > 1 and (ruled or len(rows[0]) > 2) and not any(kind_of(row[0].text) == "name" for row in rows):
         width = min(map(len, rows))  # the names are the heads of the columns
         rows = [[row[i] for row in rows] for i in range(width)]
         kinds, ruled = [kind_of(cell.text) for cell in rows[0]], True
@@ -244,6 +246,7 @@ def box_lists(plain: str) -> list[BoxList]:
             else:
                 lists.append(found)
         at += len(line)
+    lists = [one for one in lists if len(one.choices) > 1 or not _IS_FIELD.search(plain[one.start : one.end])]
     for one in lists:
         if any(c.state == "off" and c.is_box for c in one.choices):  # beside empty boxes a crossed one is ticked
             for choice in one.choices:
@@ -255,8 +258,8 @@ def _of_line(line: str, at: int) -> BoxList | None:
     marks = list(_BOX.finditer(line[:2000]))
     if not marks:
         return None
-    if _LEGEND.match(line) or (len(marks) == 1 and re.search(r"[^\W_]\s{0,2}[:：]\s{0,3}$", line[: marks[0].start()])):
-        return None  # a field, "Scar: ✅"
+    if _LEGEND.match(line):
+        return None
     before = line[: marks[0].start()].strip(" \t-*•>_.")
     behind = line[marks[-1].end() :].strip(" \t*_.;,|")
     name = re.split(r"[:?]\s{0,3}$", before)[0].strip(" *_\"'") if re.search(r"[:?]$", before) else ""
@@ -283,6 +286,17 @@ def _of_line(line: str, at: int) -> BoxList | None:
 def _state(mark: re.Match[str]) -> str:
     states = {"x": "on", "radio": "on", "on": "on", "yes": "on", "plus": "on", "no": "no", "minus": "no"}
     return states.get(mark.lastgroup or "", "off")
+
+
+def state_of(cell: str) -> str:
+    """Return ``on``, ``off`` or ``no`` for a cell that holds a box or mark and nothing else, else an empty text.
+
+    Example:
+        >>> state_of("[x]"), state_of("☐"), state_of("(-)"), state_of("present")
+        ('on', 'off', 'no', '')
+    """
+    mark = _BOX.fullmatch(cell.strip())
+    return _state(mark) if mark else ""
 
 
 def marked_rows(rows: Sequence[Group]) -> list[Choice]:

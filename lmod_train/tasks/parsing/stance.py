@@ -173,6 +173,16 @@ _CHANCE, _SCORED = compiled("stance.chance"), compiled("stance.scored")
 _RATIO = re.compile("ratio|c/?d|杯盘比", re.IGNORECASE)
 
 
+def is_scored(after: str) -> bool:
+    """Return whether a number stands beside the name that ends before a text.
+
+    Example:
+        >>> is_scored(" (3%)"), is_scored(": 0.97"), is_scored(" in 3 quadrants")
+        (True, True, False)
+    """
+    return _SCORED.match(after) is not None
+
+
 def is_earned(before: str) -> bool:
     """Return whether the words directly before the name of a disease can assert it.
 

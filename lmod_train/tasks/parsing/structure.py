@@ -41,6 +41,7 @@ from lmod_train.tasks.parsing.reply_layouts import (
     marked_rows,
     pairs,
     short_label,
+    state_of,
     tables,
     tags,
 )
@@ -271,6 +272,10 @@ def _of_members(
 ) -> Iterator[Slot]:
     """Yield the slots of keys and values that stand together."""
     roles = _roles([key for key, _ in members], is_row)
+    if not is_row and "answer" not in roles:  # {"findings": "drusen, scar"}
+        for i, (key, value) in enumerate(members):
+            if roles[i] == "extra" and polarity_of(key) == "asserted" and all(map(is_bare, items := split_items(value))):
+                yield from (Slot(name, said, "", layout, spans) for name, said in _of_items(items, "asserted"))
     extra = {plain(key): value for (key, value), role in zip(members, roles, strict=True) if role == "extra"}
     by_role = [(key, value, role) for (key, value), role in zip(members, roles, strict=True) if role != "extra"]
     about = _about(by_role)
@@ -344,10 +349,9 @@ _OPPOSITE = {"yes": "no", "no": "yes"}
 
 def _truth(value: str) -> str:
     """Return "yes" or "no" for a cell that says one of them, by a word or a mark; empty for any other."""
-    mark = value.strip()
-    if _TICK.fullmatch(mark) or mark in ("+", "(+)"):
-        return "yes"
-    kinds = ("no",) if mark in ("-", "(-)") else kinds_of(mark)
+    if state := state_of(value):
+        return "yes" if state == "on" else "no"
+    kinds = kinds_of(value)
     return kinds[0] if kinds in (("yes",), ("no",)) else ""
 
 
@@ -423,9 +427,10 @@ def _of_items(items: Iterable[str], said: Polarity) -> Iterator[tuple[str, str]]
         value = {"denied": "no", "asserted": "yes"}.get(said, UNSAID)
         if bare := _NEGATED.fullmatch(name):
             name, value = bare["name"], value if said == "denied" else "no" if said == "asserted" else UNSAID
-        rest = item[len(name) :]
-        if value == "yes" and (kinds_of(rest.strip(" :-()")) == ("no",) or not is_bare(name)):
+        own = _truth(item[len(name) :].strip(" :-()"))
+        if value == "yes" and not is_bare(name):
             continue
+        value = own or value if said == "asserted" else value
         yield name, UNSAID if value == "yes" and _UNSURE.search(item) else value
 
 
@@ -437,7 +442,8 @@ def _answers(boxes: BoxList) -> bool:
     if any(choice.is_box for choice in boxes.choices) or all(is_closed(choice.label) for choice in boxes.choices):
         return True
     if all(len(c.label.split()) <= _WORDS_OF_A_LABEL and not is_sentence(c.label) for c in boxes.choices):
-        return any(is_closed(choice.label) or is_bare(choice.label) for choice in boxes.choices)
+        if any(is_closed(choice.label) or is_bare(choice.label) for choice in boxes.choices):
+            return True
     return len(boxes.choices) > 1 and len(states) > 1 and all(len(c.label) <= _LONGEST_NAME for c in boxes.choices)
 
 
