@@ -17,7 +17,16 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.clean import unmasked
 from lmod_train.tasks.parsing.number import number_of, parse_number
 from lmod_train.tasks.parsing.option_signs import MOST_OPTIONS
-from lmod_train.tasks.parsing.own_choice import SEPARATOR, Synonyms, parse_own, parse_several, parse_yes_no, spelled
+from lmod_train.tasks.parsing.own_choice import (
+    SEPARATOR,
+    Synonyms,
+    asked_in,
+    parse_own,
+    parse_several,
+    parse_yes_no,
+    quantity_in,
+    spelled,
+)
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.refusal import read_open
 from lmod_train.tasks.prompt import prompt
@@ -218,7 +227,7 @@ class Own(Task):
 
     def _parser(self) -> Parser:
         """Return the parser of the kind, for replies without what they repeat of the question."""
-        keys = (self.name, self.label.rpartition("/")[2])
+        keys = (self.name, self.label.rpartition("/")[2], *quantity_in(self.words))
         if self.kind == "number":
             own: Parser = lambda text, _: parse_number(text, self.unit, keys)  # noqa: E731
         else:
@@ -255,7 +264,10 @@ class Own(Task):
 
     @property
     def _forms(self) -> Synonyms:
-        return tuple((choice, tuple(forms)) for choice, forms in self.synonyms.items())
+        forms = {choice: tuple(forms) for choice, forms in self.synonyms.items()}
+        if self.kind == "yes_no" and (asked := asked_in(self.words)):
+            forms[self.choices[0]] = tuple(dict.fromkeys((*forms.get(self.choices[0], ()), *asked)))
+        return tuple(forms.items())
 
     def _check_words(self) -> None:
         if not re.fullmatch("[A-Za-z0-9_]+", self.name):

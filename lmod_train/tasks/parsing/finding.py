@@ -250,7 +250,7 @@ def as_condition(text: str, finding: Finding) -> str:
 
     def predicate(m: re.Match[str]) -> str:
         after = m.string[m.end() : m.end() + WINDOW]
-        if _own(finding.condition).fullmatch(m[0]) and (slot_after(m.string, m.end()) or is_scored(after)):
+        if _own(finding.condition).fullmatch(m[0]) and (slot_after(m.string, m.end()) or is_scored(m[0], after)):
             return m[0]  # the name of the condition with its answer behind it, or with a number
         before = _clause_before(m)
         if is_generic_about_part(before, "") or _OR_OTHER.match(m.string, m.end()):

@@ -26,7 +26,7 @@ from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.slots import kinds_of
 from lmod_train.tasks.parsing.stage import parse_stage
 from lmod_train.tasks.parsing.stance import describes_whole_eye, mentions_in
-from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot, decode
+from lmod_train.tasks.parsing.structure import EMPTY, TICKED, UNSAID, Slot, decode
 
 _SIGN = re.compile(TEXT)
 Synonyms = tuple[tuple[str, tuple[str, ...]], ...]
@@ -79,14 +79,18 @@ class Words:
 
     def in_slot(self, slot: Slot) -> Slot:
         """Return a slot whose value is a sign if it is a choice and nothing else, also "unknown" or "0"."""
-        number = self.numbers.get(spelled(folded(slot.value).strip(" \t\n*_\"'<>.,;`")))
-        value = slot.value if number is None else chr(OF_TEXT + number)
-        return replace(slot, value=value)
+        value = slot.value.strip(" \t\n*_\"'<>.,;`")
+        number = index_of(value) if _SIGN.fullmatch(value) else self.numbers.get(spelled(folded(value)))
+        if number is None:
+            return slot
+        other = slot.role == "" and slot.layout == "object" and not re.search(TEXT, self.marked(slot.name, ()))
+        alone = other and not kinds_of(slot.value)  # {"disc edge": "thin"}: a key in other words than the question's
+        return replace(slot, name="" if alone else slot.name, value=chr(OF_TEXT + number), role="answer" if alone else slot.role)
 
     def denied_by(self, slot: Slot) -> str | None:
         """Return the other one of a pair such as "DR" and "no DR" where a field denies it: {"DR": false}."""
         named = re.fullmatch(rf"\W{{0,9}}(?P<sign>{TEXT})\W{{0,9}}", self.marked(slot.name, ()))
-        if len(self.choices) != 2 or not named or kinds_of(clean(slot.value)) != ("no",):
+        if len(self.choices) != 2 or not named or _said_of(slot) != ("no",):
             return None
         other = self.negative.get(index_of(named["sign"]))
         return None if other is None else self.choices[other]
@@ -398,6 +402,11 @@ def parse_yes_no(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), k
         >>> parse_yes_no("no notch", ("yes", "no")).reason
         'no_match'
     """
+    forms = {spelled(form) for form in (*keys, *(one for choice, own in synonyms if choice == choices[0] for one in own))}
+    named = [slot for slot in decode(folded(text)).slots if spelled(slot.name) in forms and slot.value != UNSAID]
+    said = {kind for slot in named for kind in _said_of(slot)}
+    if said and said <= {"yes", "no"}:
+        return choices[said == {"no"}] if len(said) == 1 else Unparsed("ambiguous", "yes and no")
     opened = field_named(keys).sub(r"\g<before>Answer\g<after>", folded(text))
     if sorted(re.findall(r"\w+", opened.casefold())) == sorted(choices):
         return Unparsed("ambiguous", "both choices")  # "yes no"
@@ -412,6 +421,36 @@ def parse_yes_no(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), k
     return Unparsed("ambiguous", f"{stated} and {said}") if isinstance(stated, str) and said != stated else said
 
 
+def _said_of(slot: Slot) -> Sequence[str]:
+    return ("yes",) if slot.value == TICKED else ("no",) if slot.value == EMPTY else kinds_of(clean(slot.value))
+
+
+def asked_in(words: str) -> tuple[str, ...]:
+    """Return what a question with the answers yes and no asks for, if its words tell.
+
+    Example:
+        >>> asked_in("Is there a notch?"), asked_in("有出血吗？"), asked_in("How is the rim?")
+        (('notch',), ('出血',), ())
+    """
+    return _asked(_POLAR_QUESTION, words)
+
+
+def quantity_in(words: str) -> tuple[str, ...]:
+    """Return what any other question asks for: by this name a field may announce the answer.
+
+    Example:
+        >>> quantity_in("What is the cup-to-disc ratio?"), quantity_in("眼压是多少？"), quantity_in("Describe it.")
+        (('cup-to-disc ratio',), ('眼压',), ())
+    """
+    return _asked(_QUANTITY, words)
+
+
+def _asked(pattern: re.Pattern[str], words: str) -> tuple[str, ...]:
+    found = pattern.fullmatch(folded(words).strip())
+    return (found[found.lastgroup or 0],) if found else ()
+
+
+_POLAR_QUESTION, _QUANTITY = compiled("own_words.asked"), compiled("own_words.quantity")
 _ASKED = "\ua470"
 """Stands for what is asked; of the Yi script, and no option's sign."""
 _POLAR = compiled("own_choice.polar")
@@ -420,7 +459,7 @@ _POLAR = compiled("own_choice.polar")
 def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
     """Yield each stated choice and whether it holds: of structures, else of the answer's line, else of the prose."""
     decoded = decode(text)
-    whole = [words.in_slot(slot) for slot in decoded.slots if slot.layout != "line"]
+    whole = [words.in_slot(slot) for slot in decoded.slots if slot.layout != "line" and slot.value != UNSAID]
     found = [one for slot in whole for one in _of_slot(words, slot)]
     if not found:
         prose, _ = split_explanation(clean(decoded.prose()))
@@ -434,7 +473,7 @@ _LINE = compiled("own_choice.line", re.IGNORECASE | re.MULTILINE)
 
 
 def _of_slot(words: Words, slot: Slot) -> Iterator[tuple[int | None, bool]]:
-    kinds = ("yes",) if slot.value == TICKED else ("no",) if slot.value == EMPTY else kinds_of(clean(slot.value))
+    kinds = _said_of(slot)
     named = re.fullmatch(rf"\W{{0,9}}(?P<sign>{TEXT})\W{{0,9}}", words.marked(slot.name, ()))
     if named and not (slot.role and role_of(slot.name)) and kinds in (("yes",), ("no",)):
         yield index_of(named["sign"]), kinds == ("yes",)

@@ -205,10 +205,6 @@ def _cells(line: str, at: int, sign: str) -> list[Word]:
 
 def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind]) -> list[Group]:
     kinds = [kind_of(cell.text) for cell in rows[0]]
-    if "name" in kinds[1:] and len(rows) > 1 and (ruled or len(rows[0]) > 2) and not any(kind_of(row[0].text) == "name" for row in rows):
-        width = min(map(len, rows))  # the names are the heads of the columns
-        rows = [[row[i] for row in rows] for i in range(width)]
-        kinds, ruled = [kind_of(cell.text) for cell in rows[0]], True
     is_row = "name" in kinds and "either" in kinds  # "| AMD | present |"
     headed = ruled or (len(rows) > 1 and all(kind in _HEADS for kind in kinds) and not is_row)
     pairs = len(rows[0]) == 2 and all(len(row) <= 2 for row in rows)

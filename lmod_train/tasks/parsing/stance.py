@@ -173,14 +173,15 @@ _CHANCE, _SCORED = compiled("stance.chance"), compiled("stance.scored")
 _RATIO = re.compile("ratio|c/?d|杯盘比", re.IGNORECASE)
 
 
-def is_scored(after: str) -> bool:
-    """Return whether a number stands beside the name that ends before a text.
+def is_scored(name: str, after: str) -> bool:
+    """Return whether a number of its own stands behind a name; a ratio has a number that is no share.
 
     Example:
-        >>> is_scored(" (3%)"), is_scored(": 0.97"), is_scored(" in 3 quadrants")
+        >>> is_scored("scar", " (3%)"), is_scored("scar", ": 0.97"), is_scored("large cup-to-disc ratio", " of 0.8")
         (True, True, False)
     """
-    return _SCORED.match(after) is not None
+    found = _SCORED.match(after)
+    return found is not None and ("%" in found[0] or _RATIO.search(name) is None)
 
 
 def is_earned(before: str) -> bool:
@@ -228,8 +229,7 @@ def stance(clause: str, start: int, end: int, bare: bool = False) -> Stance | No
     if len(clause) > LONGEST_CLAUSE:
         return None
     before, after = clause[max(0, start - WINDOW) : start], clause[end : end + WINDOW]
-    measured = _RATIO.search(clause, start, end) is not None  # "increased cup-to-disc ratio (0.8)"
-    if _CHANCE.search(before) or ((scored := _SCORED.match(after)) and ("%" in scored[0] or not measured)):
+    if _CHANCE.search(before) or is_scored(clause[start:end], after):
         return None
     found = _stance(clause, start, before, after, bare)
     if found is not None and start_of_denied_absence(before, after) is None:

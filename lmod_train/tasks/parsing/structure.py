@@ -324,9 +324,15 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     if of_list and polarity_of(first) and any(map(is_bare, items := split_items(members[1][1]))):
         yield from _of_items(items, polarity_of(first))  # "| Absent | AMD, DR |"
         return
-    if len(members) > 1 and all(_truth(value) for _, value in members) and any(is_name(plain(key)) for key, _ in members):
-        yield from ((key, _truth(value)) for key, value in members)
-        return
+    of_row, heads = polarity_of(first), [key for key, _ in members[1:]]
+    if heads and all(_truth(value) for _, value in members[1:]) and not any(polarity_of(key) for key in heads):
+        if of_row in ("denied", "asserted") and plain(first) not in TRUTH_WORDS and not is_name(plain(head)):
+            for key, value in members[1:]:
+                yield key, _truth(value) if of_row == "asserted" else _OPPOSITE[_truth(value)]
+            return
+        if any(is_name(plain(key)) for key in heads):
+            yield from ((key, truth) for key, value in members if (truth := _truth(value)))
+            return
     polar = {i: of for i, (key, value) in enumerate(members) if (of := _of_column(key, value))}
     truths = {i: truth for i in polar if (truth := _truth(members[i][1]))}
     said = {truth if polar[i] == "asserted" else _OPPOSITE[truth] for i, truth in truths.items()}
