@@ -126,8 +126,8 @@ def option_in_prose(text: str, choices: Sequence[str], marker: Marker = mark) ->
         marker: How a text mentions them.
     """
     marked = open_limits(marker(without_confidence(text), choices))
-    if len(_SCORED.findall(marked)) > 1:
-        marked = _WITH_NUMBER.sub("\n", marked)  # "A 41 %, B 8 %": nobody asked for a distribution
+    if len(_SCORED.findall(marked)) > 1 or marker is not mark:
+        marked = _WITH_NUMBER.sub("\n", marked)  # "A 41 %, B 8 %": nobody asked for a distribution, nor for a score
     final = final_statement(marked)
     if final is not None and _ALTERNATIVE.match(final):  # "B. No, wait. Or D?"
         return _decide(_numbers(marked), choices, text)

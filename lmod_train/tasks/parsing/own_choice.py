@@ -84,6 +84,7 @@ class Words:
         if number is None:
             return slot
         other = slot.role == "" and slot.layout == "object" and not re.search(TEXT, self.marked(slot.name, ()))
+        other = other and term_of(slot.name) is None
         alone = other and not kinds_of(slot.value)  # {"disc edge": "thin"}: a key in other words than the question's
         return replace(slot, name="" if alone else slot.name, value=chr(OF_TEXT + number), role="answer" if alone else slot.role)
 

@@ -303,7 +303,7 @@ def marked_rows(rows: Sequence[Group]) -> list[Choice]:
         marks = [(word, _BOX.fullmatch(word.strip())) for word in words]
         labels = [word for word, mark in marks if mark is None]
         found = [mark for _, mark in marks if mark is not None]
-        if len(labels) != 1 or len(found) != 1:
+        if len(labels) != 1 or len(found) != 1 or not row.is_row:
             return []
         choices.append(Choice(labels[0], _state(found[0]), found[0].lastgroup not in ("yes", "no", "plus", "minus")))
     return choices

@@ -330,7 +330,7 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             for key, value in members[1:]:
                 yield key, _truth(value) if of_row == "asserted" else _OPPOSITE[_truth(value)]
             return
-        if any(is_name(plain(key)) for key in heads):
+        if any(is_name(plain(key)) or plain(key) in TRUTH_WORDS for key in heads):
             yield from ((key, truth) for key, value in members if (truth := _truth(value)))
             return
     polar = {i: of for i, (key, value) in enumerate(members) if (of := _of_column(key, value))}
