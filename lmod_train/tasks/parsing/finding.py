@@ -224,6 +224,7 @@ def _alternatives_left_open(text: str, condition: str) -> str:
     return _either(condition).sub(opened, text)
 
 
+_ANSWERED = re.compile(r"\W{0,4}(?:TRUE|FALSE)(?![A-Za-z])")
 _CALLED = compiled("predicate.called")
 _NOT_A = compiled("predicate.not_a")
 _OR_OTHER = compiled("predicate.or_other")
@@ -252,6 +253,8 @@ def as_condition(text: str, finding: Finding) -> str:
         after = m.string[m.end() : m.end() + WINDOW]
         if _own(finding.condition).fullmatch(m[0]) and (slot_after(m.string, m.end()) or is_scored(m[0], after)):
             return m[0]  # the name of the condition with its answer behind it, or with a number
+        if m["adjective"] and not m["not"] and len(m[0].split()) == 2 and _ANSWERED.match(after):
+            return finding.condition  # "MACULA ABNORMAL FALSE"
         before = _clause_before(m)
         if is_generic_about_part(before, "") or _OR_OTHER.match(m.string, m.end()):
             return m[0]

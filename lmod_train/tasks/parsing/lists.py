@@ -83,7 +83,7 @@ class _Line:
 
 
 _CUT = re.compile(r"(?<![0-9])[.!](?=\s|$)|。|;(?=\s{0,3}[*_]{0,2}[^\n:;,.]{2,60}:)")
-_BULLET = re.compile(r"(?P<indent>[ \t]{0,40})(?P<mark>(?:[-*•·>+]|\(?[0-9]{1,2}[.)])\s{1,4}|[•·])?")
+_BULLET = re.compile(r"(?P<indent>[ \t]{0,40})(?P<mark>(?:[-*•·>+]|\(?[0-9]{1,2}[.)]|\([a-z]\)|[ivx]{1,4}[.)])\s{1,4}|[•·])?")
 _HEAD = re.compile(r"[*_#\"'(\[<\s]{0,6}(?P<head>[^\n:]{2,110}?)[*_\"')\]>]{0,4}\s?(?:(?<![0-9]):|:(?![0-9]))(?!//)[*_\"'\s]{0,6}")
 _TITLE = re.compile(r"(?:#{1,6}\s{0,3}[*_]{0,2}|[*_]{2}|\[)\s?(?P<head>[^\n:*\]]{2,80}?)\s?(?:[*_]{1,2}|\]|#{0,6})\s{0,3}$")
 _BRACKETED = re.compile(r"[*_]{0,2}\[\s?(?P<head>[^\n:\[\]]{2,40})\s?\][*_]{0,2}\s{0,3}(?=\S)")
@@ -172,6 +172,7 @@ _SHORT = re.compile(r"[^\s]{1,30}(?:\s[^\s]{1,30}){0,4}")
 _PERSON = re.compile(r"(?<![a-z])(?:i|we|you|it|this|that)(?![a-z])|[我你它这该]", re.IGNORECASE)
 _FOLLOWING = re.compile(r"(?<![a-z])(?:following|these|those)(?![a-z])|[以如]下|下列", re.IGNORECASE)
 _VERB = re.compile(r"(?<![a-z])(?:is|are|was|were|has|have|had|shows?|there|would|i|we|it)(?![a-z])", re.IGNORECASE)
+_VERB_ZH = re.compile("[该本此这是见]|显示|提示|没有|考虑|诊断为")
 
 
 def is_sentence(text: str) -> bool:
@@ -191,7 +192,7 @@ def is_bare(item: str) -> bool:
 
 def _is_short(item: str) -> bool:
     """Return whether an item is a name of a few words, and no sentence."""
-    return len(item.split()) <= _BARE_WORDS and not _VERB.search(item)
+    return len(item.split()) <= _BARE_WORDS and not _VERB.search(item) and not _VERB_ZH.search(item)
 
 
 def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
@@ -238,7 +239,7 @@ def _gathered(lines: list[_Line], at: int, signs: str, heading: str) -> tuple[Li
             bulleted = True
         elif bulleted or gap > 1 + (not found.items) or len(line.text) > _LONGEST_ITEM or ";" in line.text:
             break
-        elif any(pattern.search(line.text) for _, pattern in _ALL):
+        elif _of_all(line.text):
             break
         found.items += split_items(inner[1] if inner is not None else line.text)
         found.end, after = line.end, after + 1
@@ -279,7 +280,7 @@ def _with_verdict(found: Listed, lines: list[_Line], after: int, signs: str) -> 
 
 
 def _of_all(text: str) -> Polarity:
-    return next((said for said, pattern in _ALL if pattern.search(text)), "")
+    return next((said for said, pattern in _ALL if pattern.match(text)), "")
 
 
 _BETWEEN = re.compile(r"[,;、]|\s[0-9]{1,2}[.)]\s|\s\|\s|\s/\s")

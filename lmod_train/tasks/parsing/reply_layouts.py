@@ -7,7 +7,7 @@ an object whose keys are the heads of the columns. Boxes and ticks become choice
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,9 +26,9 @@ _ON, _OFF = "".join(entry("characters.boxes")["on"]), "".join(entry("characters.
 
 _BOX = compiled("layouts.box", 0)
 
-_IS_FIELD = re.compile(r"[^\W_]\s{0,2}[:：]\s{0,3}[^\w\s]{1,2}\s{0,3}$")  # "Scar: ✅"
+_ALONE = re.compile(r"[^\W_]\s{0,2}[:：]\s{0,3}[^\w\s]{1,2}\s{0,3}$|^[\s*•-]{0,6}\([+-]\)")  # "Scar: ✅", "(-) scar"
 
-_LEGEND = compiled("layouts.legend")
+_LEGEND, _EXPLAINED = compiled("layouts.legend"), compiled("layouts.explained")
 
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
 
@@ -232,8 +232,10 @@ def box_lists(plain: str) -> list[BoxList]:
     """
     lists: list[BoxList] = []
     at = 0
-    for line in plain.splitlines(keepends=True):
-        found = _of_line(line.rstrip("\n"), at)
+    lines = plain.splitlines(keepends=True)
+    legend = {mark["mark"]: mark["no"] is not None for line in lines if _LEGEND.match(line) for mark in _EXPLAINED.finditer(line)}
+    for line in lines:
+        found = _of_line(line.rstrip("\n"), at, legend)
         if found is not None:
             last = lists[-1] if lists else None
             if last and not found.name and not plain[last.end : found.start].strip():
@@ -242,7 +244,7 @@ def box_lists(plain: str) -> list[BoxList]:
             else:
                 lists.append(found)
         at += len(line)
-    lists = [one for one in lists if len(one.choices) > 1 or not _IS_FIELD.search(plain[one.start : one.end])]
+    lists = [one for one in lists if len(one.choices) > 1 or not _ALONE.search(plain[one.start : one.end])]
     for one in lists:
         if any(c.state == "off" and c.is_box for c in one.choices):  # beside empty boxes a crossed one is ticked
             for choice in one.choices:
@@ -250,7 +252,7 @@ def box_lists(plain: str) -> list[BoxList]:
     return lists
 
 
-def _of_line(line: str, at: int) -> BoxList | None:
+def _of_line(line: str, at: int, legend: Mapping[str, bool]) -> BoxList | None:
     marks = list(_BOX.finditer(line[:2000]))
     if not marks:
         return None
@@ -262,7 +264,7 @@ def _of_line(line: str, at: int) -> BoxList | None:
     if all(re.search(r":\s{0,3}$", line[: mark.start()]) for mark in marks):
         name = ""  # "A: ☐ B: ☑"
     leads = not before or bool(name) or re.fullmatch(r"[0-9]{1,2}[.)]", before) is not None
-    if (not leads and behind) or (leads and marks[0].lastgroup in ("plus", "minus")):
+    if not leads and behind:
         return None  # a mark within a sentence
     choices = []
     for i, mark in enumerate(marks):
@@ -275,7 +277,9 @@ def _of_line(line: str, at: int) -> BoxList | None:
                 name, label = key.strip(" -*•>_\"'"), own
         label = re.sub(r"^\s{0,3}[0-9]{1,2}[.)]\s", "", label)
         is_box = mark.lastgroup not in ("yes", "no", "plus", "minus") or mark[0][0] == "☒"
-        choices.append(Choice(label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), is_box))
+        denied = legend.get(mark[0].strip("()[] \ufe0f")[:1])
+        state = _state(mark) if denied is None else "no" if denied else "on"
+        choices.append(Choice(label.strip(" \t-*•>_.;,|/:\"'"), state, is_box and denied is None))
     return BoxList(name, choices, at, at + len(line))
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, final_statement
-from lmod_train.tasks.parsing.forms import any_condition, plain
+from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.keys import (
     CAMEL,
     NEUTRAL,
@@ -123,7 +123,7 @@ def decode(text: str) -> Decoded:
         ([('', 'FALSE'), ('TRUE', '☐')], [])
     """
     text = text.replace(PLACE, " ")
-    signs = in_place(text)
+    signs = _BRACKETED.sub(lambda m: f"{m['lead']} {m['key']}:" if kind_of(m["key"]) else m[0], in_place(text))
     slots: list[Slot] = []
     whole: list[Span] = []
 
@@ -146,7 +146,8 @@ def decode(text: str) -> Decoded:
     boxed = []
     for table, rows in tables(_without(signs, whole), kind_of):
         denied = any(polarity_of(key) == "denied" for row in rows[:1] for key, _ in row.members)
-        if not denied and (choices := marked_rows(rows)):
+        choices = [] if denied else marked_rows(rows)
+        if len(choices) > 1 or (choices and not kinds_of(choices[0].label)):
             boxed.append(BoxList("", choices, table.start, table.end))
         else:
             take(table, "table", rows)
@@ -182,6 +183,7 @@ def _chosen(slots: Sequence[Slot]) -> Iterator[Slot]:
             yield replace(one, name="", value=one.name, role="answer")
 
 
+_BRACKETED = re.compile(r"(?m)(?P<lead>^[ \t]{0,9})\[(?P<key>[^\[\]\n:]{2,20})\](?=[ \t]{0,3}[^\s\[:(])")  # "[性别]男"
 _QUOTED = compiled("structure.quoted")
 
 
@@ -233,7 +235,7 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
         if role in ("answer", "diagnosis") and not node.is_list:  # {"result": {"label": "AMD", "score": 0.9}}
             node.members = [(key if role_of(own) == "type" else own, one) for own, one in node.members]
         neutral = role or role_of(parent) or NEUTRAL.fullmatch(plain(key))
-        named = any_condition().search(key) is not None  # {"disc": {"increased_cup_to_disc_ratio": ...}}
+        named = is_name(plain(key))  # {"disc": {"increased_cup_to_disc_ratio": ...}}
         below = key if (of_words and role) or named else "" if neutral else f"{parent} {key}".strip()
         yield from _of_group(node, below, layout, spans, depth + 1)
 
@@ -310,8 +312,10 @@ def _of_members(
             yield from _denied(about[1] if about else parent, Slot("", value, role, layout, spans, extra))
             continue
         own = "" if parent and role == "answer" else CAMEL.sub(" ", key)  # {"scar": {"value": false}}
-        name = about[1] if about and role else f"{parent} {own}".strip()
+        name = about[1] if about and role else own if is_name(plain(key)) else f"{parent} {own}".strip()
         yield Slot(name, value, role, layout, spans, extra)
+        if role in ("answer", "diagnosis") and len(items := split_items(value)) > 1 and all(map(is_bare, items)):
+            yield from (Slot(item, said, "", layout, spans, extra) for item, said in _of_items(items, "asserted"))
 
 
 def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -330,7 +334,7 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             for key, value in members[1:]:
                 yield key, _truth(value) if of_row == "asserted" else _OPPOSITE[_truth(value)]
             return
-        if any(is_name(plain(key)) or plain(key) in TRUTH_WORDS for key in heads):
+        if any((is_name(plain(key)) and not role_of(key)) or plain(key) in TRUTH_WORDS for key in heads):
             yield from ((key, truth) for key, value in members if (truth := _truth(value)))
             return
     polar = {i: of for i, (key, value) in enumerate(members) if (of := _of_column(key, value))}
@@ -344,7 +348,7 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _of_column(key: str, value: str) -> Polarity:
     """Return what a column says of the names in its rows; empty for one whose cells are no truths."""
-    if len(key.split()) > _WORDS_OF_A_LABEL or (value.strip() and not _truth(value)):
+    if len(key.split()) > _WORDS_OF_A_LABEL or plain(key) in TRUTH_WORDS or (value.strip() and not _truth(value)):
         return ""
     of = polarity_of(key)
     return of if of == "denied" or (of == "asserted" and kinds_of(key.strip(" ?"))) else ""
@@ -432,7 +436,7 @@ def _of_items(items: Iterable[str], said: Polarity) -> Iterator[tuple[str, str]]
         name = _REASON.split(item, maxsplit=1)[0].strip(" *_\"'")
         value = {"denied": "no", "asserted": "yes"}.get(said, UNSAID)
         if bare := _NEGATED.fullmatch(name):
-            name, value = bare["name"], value if said == "denied" else "no" if said == "asserted" else UNSAID
+            name, value = bare["name"], UNSAID if said == "open" else "no"
         own = _truth(item[len(name) :].strip(" :-()"))
         if value == "yes" and not is_bare(name):
             continue
