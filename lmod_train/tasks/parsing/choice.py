@@ -134,7 +134,9 @@ def _of_named(
         return None  # no branch vein occlusion: another one may be there
     if kinds:
         claims = _claims_of(kinds, concept, denied, concepts)
-        return claims[0] if len(claims) == 1 else Unparsed("ambiguous", value[:80]) if claims else UNKNOWN
+        if len(claims) > 1:
+            return Unparsed("ambiguous", value[:80])
+        return claims[0] if claims else IGNORED if kinds == ("no",) else UNKNOWN
     if not re.search(r"[^\W\d]{3}|[\u4e00-\u9fff]", value):
         return UNKNOWN  # a number
     stated = choice_in_prose(value, choices, in_slot=True)

@@ -222,7 +222,7 @@ def unmasked(text: str) -> str:
 
     Example:
         >>> unmasked("&lt;AMD&gt;\u200b</s>"), unmasked("<tr><td>AMD</td><td>No</td></tr>")
-        ('<AMD>', '\n|AMD | No|')
+        ('<AMD>', '|AMD | No|')
     """
     text = _WRITTEN_BREAK.sub("\n", text)
     text = _RULE.sub("", _QUOTE.sub("", _SPECIAL.sub(" ", html.unescape(text)).strip()))

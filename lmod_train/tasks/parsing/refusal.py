@@ -8,8 +8,11 @@ from functools import cache
 
 from lmod_train.core.types import Reply, Unparsed
 from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
-from lmod_train.tasks.parsing.normalise import normalise
+from lmod_train.tasks.parsing.clean import unmasked
+from lmod_train.tasks.parsing.cues import EXPLANATION
+from lmod_train.tasks.parsing.normalise import in_place, normalise
 from lmod_train.tasks.parsing.stance import clauses
+from lmod_train.tasks.parsing.structure import PLACE, decode
 from lmod_train.tasks.parsing.visible import split_repetition, strip_thinking
 
 _REFUSAL = re.compile(phrases("refusals.refusals"), re.IGNORECASE)
@@ -54,7 +57,7 @@ def _phrases() -> list[re.Pattern[str]]:
 _APOLOGY = re.compile(rf"\W{{0,9}}(?:{phrases('refusals.apologies')})[\s,.!:，。！]{{0,4}}", re.IGNORECASE)
 _COURTESY = re.compile(rf"\W{{0,9}}(?:{phrases('refusals.courtesies')})", re.IGNORECASE)
 _BARE = re.compile(phrases("refusals.bare"), re.IGNORECASE)
-_HIDDEN = compiled("open_answer.hidden")
+_HIDDEN, _LABEL = compiled("open_answer.hidden"), compiled("open_answer.label")
 _SHORT = 24
 """Letters beside "unknown" up to which it is the answer; a Chinese character counts as four."""
 _LONGEST = 2000
@@ -98,9 +101,33 @@ def read_open(reply: Reply) -> str | Unparsed:
         'refused'
     """
     answer = read_words(reply)
-    if isinstance(answer, str) and len(answer) <= _LONGEST and _only_declines(answer):
-        return Unparsed("refused", answer[:80])
-    return answer
+    if isinstance(answer, Unparsed):
+        return answer
+    answer = without_label(answer)
+    return Unparsed("refused", answer[:80]) if len(answer) <= _LONGEST and _only_declines(answer) else answer
+
+
+def without_label(answer: str) -> str:
+    """Return an answer in words without its label, tag, box or object, and without an explanation behind it.
+
+    Example:
+        >>> without_label("**Answer:** Macular hole"), without_label('{"answer": "Macular hole", "confidence": 0.9}')
+        ('Macular hole', 'Macular hole')
+        >>> without_label("The answer lies in the fovea."), without_label("答案：黄斑裂孔。\\n理由：中心凹缺损")
+        ('The answer lies in the fovea.', '黄斑裂孔。')
+    """
+    if len(answer) > _LONGEST:
+        return answer
+    decoded = decode(unmasked(answer))
+    stated = [slot.value for slot in decoded.slots if slot.role == "answer" and slot.layout in ("object", "tag")]
+    if len(stated) == 1 and not re.search(r"\w", decoded.prose().replace(PLACE, "")):
+        return stated[0].strip()
+    label = _LABEL.match(answer)
+    if label is None:
+        return answer
+    explained = EXPLANATION.search(in_place(answer), label.end())
+    words = label["tagged"] or label["boxed"] or answer[label.end() : explained.start() if explained else len(answer)]
+    return words.strip(" \n*_-;；") or answer
 
 
 def _only_declines(answer: str) -> bool:

@@ -118,7 +118,7 @@ def decode(text: str) -> Decoded:
         >>> slots('{"condition": "AMD", "present": false, "confidence": 0.9}'), slots("<AMD>TRUE</AMD>")
         ([('AMD', 'false')], [('AMD', 'TRUE')])
         >>> slots("| Condition | Present |\n|---|---|\n| AMD | No |"), slots("Condition: AMD; Present: No")
-        ([('AMD', 'No')], [('AMD', 'No')])
+        ([('AMD', 'no')], [('AMD', 'No')])
         >>> slots("- [ ] TRUE\n- [x] FALSE"), slots("The macula is flat.")
         ([('', 'FALSE'), ('TRUE', '☐')], [])
     """
