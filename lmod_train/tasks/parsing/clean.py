@@ -235,6 +235,7 @@ def unmasked(text: str) -> str:
     return _NUMBERED.sub("", _ARROW.sub("", _PREFIX.sub("", text.strip())))
 
 
+_OTHERS = compiled("clean.others")
 _PREFIX, _ARROW, _NUMBERED = compiled("clean.prefix"), compiled("clean.arrow", re.MULTILINE), compiled("clean.numbered")
 _SIGNS = frozenset("°" + "".join([*entry("characters.marks").values(), *entry("characters.boxes").values()]) + entry("characters.arrows"))
 
@@ -295,4 +296,5 @@ def clean(text: str) -> str:
     text = _PREFIXED.sub(_joined, _MARK.sub(" ", _HASH.sub(" ", text)))
     lines = (" ".join(line.split()) for line in text.split("\n"))
     text = _FOR_EXAMPLE.sub("for example", _THAT_IS.sub("that is", "\n".join(line for line in lines if line)))
-    return without_retractions(split_contrasts(without_parentheses(expand_coordination(text))))
+    text = without_parentheses(expand_coordination(_OTHERS.sub("", text)))
+    return without_retractions(split_contrasts(text))

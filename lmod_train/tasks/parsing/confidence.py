@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 from lmod_train.core.types import Reply
 from lmod_train.core.vocabulary import compiled, phrases
+from lmod_train.tasks.parsing.keys import is_confidence
 from lmod_train.tasks.parsing.normalise import normalise
+from lmod_train.tasks.parsing.structure import decode
 from lmod_train.tasks.parsing.visible import visible_text
 
 _VALUE = phrases("confidence.value")
@@ -47,8 +49,8 @@ def parse_confidence(text: str, question: str = "") -> float | None:
     A confidence is a number behind its label ("Confidence: 80%"); else a percentage with "sure" or "confident", but not
     of a denial ("80% sure that it is not A"). In a reply without either, to a question that asks for a confidence, it
     is a percentage that is a whole line, or a number beside the letter of the answer ("B (80%)"), unless the question
-    contains that percentage, as in an option "5 %". If labelled values differ, those on the line of the answer count;
-    if these differ too, or there are none, the confidence is None.
+    contains that percentage, as in an option "5 %". If labelled values differ, the last on the line of the answer
+    counts, else the last.
 
     Args:
         text: A whole reply; thinking and everything from a loop on are left out.
@@ -62,12 +64,14 @@ def parse_confidence(text: str, question: str = "") -> float | None:
         >>> [parse_confidence("B (80%)", question) for question in ("Which? How confident are you?", "Which?")]
         [0.8, None]
     """
+    written = visible_text(text).written
     text = _SCALE.sub(" ", visible_text(text).sound)
     if _OTHER_SCALE.search(text):
         return None
-    labelled = _shares(_LABELLED, text)
+    labelled = _shares(_LABELLED, text) or _shares(_TAGGED, written) or _of_fields(written)
     if len(set(labelled)) > 1:
-        return _only([share for line in _ANSWER.finditer(text) for share in _shares(_LABELLED, line[0])])
+        line = [share for line in _ANSWER.finditer(text) for share in _shares(_LABELLED, line[0])]
+        return line[-1] if line else labelled[-1]
     if labelled:
         return _only(labelled)
     if found := [sure for sure in _SURE.finditer(text) if not _OF_A_DENIAL.match(text, sure.end())]:
@@ -103,6 +107,16 @@ def without_confidence(text: str) -> str:
         '\n; Answer: C'
     """
     return _FIELD.sub("\n", text)
+
+
+_TAGGED = compiled("confidence.tagged")
+_WHOLE = re.compile(rf"\s{{0,3}}{_VALUE}\s{{0,3}}", re.IGNORECASE)
+
+
+def _of_fields(written: str) -> list[float]:
+    """Return the confidences in the fields of objects and the columns of tables."""
+    fields = {(slot.spans, key): value for slot in decode(written).slots for key, value in slot.extra.items() if is_confidence(key)}
+    return [_share(found) for value in fields.values() if (found := _WHOLE.fullmatch(value))]
 
 
 def _shares(pattern: re.Pattern[str], text: str) -> list[float]:

@@ -59,10 +59,16 @@ def is_number(key: str) -> bool:
         >>> is_number("probability"), is_number("confidence (%)"), is_number("explanation")
         (True, True, False)
     """
-    return is_probability(key) or _CONFIDENCE.search(plain(key)) is not None
+    return is_probability(key) or is_confidence(key) or _SCORE.search(plain(key)) is not None
 
 
-_CONFIDENCE = re.compile("confiden|certainty|probabilit|likelihood|score|置信|把握|可信|确信|信心|概率|评分|得分")
+def is_confidence(key: str) -> bool:
+    """Return whether a key announces a confidence."""
+    return _CONFIDENCE.search(plain(key)) is not None
+
+
+_CONFIDENCE = re.compile("confiden|certainty|置信|把握|可信|确信|信心")
+_SCORE = re.compile("probabilit|likelihood|score|概率|评分|得分")
 
 
 def _keys(english: Sequence[str], chinese: Sequence[str]) -> re.Pattern[str]:

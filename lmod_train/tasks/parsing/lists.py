@@ -289,11 +289,11 @@ _LEADING = re.compile(r"^\W{0,4}(?:[0-9]{1,2}[.)]\s|(?:and|or|nor)\s|和|及|或
 
 
 def split_items(text: str) -> list[str]:
-    """Return the items of a line; "and" divides names that are known, as it may be part of one.
+    """Return the items of a line; "and" divides names of which one is known.
 
     Example:
-        >>> split_items("1. AMD, DR and glaucoma"), split_items("microaneurysms and hard exudates")
-        (['AMD', 'DR', 'glaucoma'], ['microaneurysms and hard exudates'])
+        >>> split_items("1. AMD, DR and glaucoma"), split_items("pale and large")
+        (['AMD', 'DR', 'glaucoma'], ['pale and large'])
     """
     items = []
     for part in _BETWEEN.split(text):

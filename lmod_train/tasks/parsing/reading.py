@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from lmod_train.core.types import Answer, Parser, Reply, Unparsed
-from lmod_train.core.vocabulary import entry
+from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, after, last, split_explanation
 from lmod_train.tasks.parsing.keys import role_of
@@ -111,7 +112,9 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
         if (claims or decode(tail).slots) and isinstance(stated := answer_in(tail, read_slot, prose), str):
             return stated
     if not claims:
-        return prose(_unplaced(rest))
+        stated = prose(_unplaced(rest))
+        differs = isinstance(stated, str) and eyes_differ(split_explanation(rest)[0])
+        return Unparsed("ambiguous", "the two eyes differ") if differs else stated
     answer = _decided([claim for _, claim in claims])
     if all(is_requested(slot) for slot, _ in claims) and answer is not UNKNOWN:
         return answer
@@ -121,6 +124,22 @@ def answer_in(text: str, read_slot: Callable[[Slot], Claim | None], prose: Calla
     if isinstance(beside, str) and beside != answer and answer is not UNKNOWN:
         return Unparsed("ambiguous", f"{answer if isinstance(answer, str) else answer.detail} and {beside}")
     return answer
+
+
+_EYES = tuple(compiled(f"structure.{eye}") for eye in ("right", "left"))
+_DENIED = compiled("structure.healthy")
+
+
+def eyes_differ(text: str) -> bool:
+    """Return whether a text denies of one eye what it says of the other.
+
+    Example:
+        >>> [eyes_differ(text) for text in ("OD has drusen; OS has none", "Both eyes have drusen", "右眼有出血，左眼没有")]
+        [True, False, True]
+    """
+    parts = re.split(r"[,;，；。\n]|\.\s|\s(?:and|but|while|whereas)\s", text)
+    said = [{_DENIED.search(part) is not None for part in parts if eye.search(part)} for eye in _EYES]
+    return all(len(one) == 1 for one in said) and said[0] != said[1]
 
 
 def _claim(

@@ -8,7 +8,7 @@ from functools import cache
 
 from lmod_train.core.types import Reply, Unparsed
 from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
-from lmod_train.tasks.parsing.clean import unmasked
+from lmod_train.tasks.parsing.clean import clean, unmasked
 from lmod_train.tasks.parsing.cues import EXPLANATION
 from lmod_train.tasks.parsing.normalise import in_place, normalise
 from lmod_train.tasks.parsing.stance import clauses
@@ -120,7 +120,7 @@ def without_label(answer: str) -> str:
         return answer
     decoded = decode(unmasked(answer))
     stated = [slot.value for slot in decoded.slots if slot.role == "answer" and slot.layout in ("object", "tag")]
-    if len(stated) == 1 and not re.search(r"\w", decoded.prose().replace(PLACE, "")):
+    if len(stated) == 1 and not re.search(r"\w", clean(decoded.prose().replace(PLACE, ""))):
         return stated[0].strip()
     label = _LABEL.match(answer)
     if label is None:
