@@ -45,6 +45,7 @@ _FIELD, _NAME, _OF_SEX, _COMPARED = _compiled("field"), _compiled("name", 0), _c
 _LISTED = _compiled("listed")
 """Further groups with their ranges behind a first one, as the prompt lists them."""
 _FIRST_NUMBER, _FIRST_WORD = _compiled("first_number", 0), _compiled("first_word")
+_ITEM = re.compile(r"\s{0,9}[0-9]{1,2}[.)]\s(?=\D)")  # the number of a list of one
 _TWO, _ALONE = _compiled("two"), _compiled("alone", 0)
 
 
@@ -103,6 +104,7 @@ def _read_slot(slot: Slot, choices: Sequence[str], broader: Mapping[str, str] | 
 
 def _in_prose(text: str, choices: Sequence[str], broader: Mapping[str, str] | None) -> str | Unparsed:
     spans = _spans_of(choices)
+    text = text[m.end() :] if (m := _ITEM.match(text)) else text
     final = final_statement(text)
     if final is not None and (found := list(_stated(clauses(final)[:1], spans, bare=True))):
         return _decide(found, choices, spans, broader)

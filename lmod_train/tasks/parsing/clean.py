@@ -229,7 +229,7 @@ def unmasked(text: str) -> str:
     text = _ROWS.sub(lambda tag: "|" if tag["close"] else "\n|", _CELLS.sub(" | ", text))
     text = _HTML.sub(_broken, _LETTER.sub(r"\g<letter>", text))
     rest = _FORM.sub("", text)
-    text = _without_invisible(rest if any(c.isalnum() for c in rest) else text)
+    text = _without_invisible(rest if any(c.isalnum() for c in rest) else text).replace("\ufe0f", "")
     pictures = {c for c in set(text) if unicodedata.category(c) == "So" and c not in _SIGNS}
     text = text.translate(dict.fromkeys(map(ord, pictures), " ")) if pictures else text
     return _NUMBERED.sub("", _ARROW.sub("", _PREFIX.sub("", text.strip())))

@@ -253,9 +253,11 @@ def _headless(lines: list[_Line], at: int, signs: str) -> tuple[Listed | None, i
     while after < min(len(lines), at + _MOST_LINES):
         line = lines[after]
         names, colon, rest = line.text.rpartition(":")
-        if colon and (said := _of_all(rest)):
+        if said := _of_all(rest if colon else line.text):
             items = [*found.items, *split_items(names)]
             return (Listed("", said, found.start, line.end, items), after + 1) if len(items) > 1 else (None, at + 1)
+        if after > at and _heading(lines, after) is not None:
+            break
         if line.first and (line.bullet is not lines[at].bullet or (not line.bullet and not all(map(_is_short, split_items(line.text))))):
             break
         found.items += split_items(line.text)
@@ -299,5 +301,6 @@ def split_items(text: str) -> list[str]:
     for part in _BETWEEN.split(text):
         parts = [_LEADING.sub("", one) for one in _AND.split(part)]
         known = [term_of(plain(one)) is not None for one in parts]
-        items += [_LEADING.sub("", part)] * (not all(known)) + parts * (any(known) and len(parts) > 1 or all(known))
+        several = len(parts) > 1 and any(map(is_bare, parts))
+        items += [_LEADING.sub("", part)] * (not all(known)) + parts * (several or all(known))
     return [item.strip() for item in items if any(c.isalnum() for c in item)]

@@ -44,6 +44,7 @@ _WRONG_AFTER = re.compile(rf"[\"')\]]{{0,3}}\s?(?:{phrases('options.wrong_after'
 _NOT_CHOSEN = compiled("option.not_chosen")
 _STEP = re.compile(rf",\s?(?={phrases('options.steps')})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"\W{0,6}(?:or(?![a-z])|或)", re.IGNORECASE)
+_TEXT_SCORED = re.compile(rf"(?:^|\n)[\s*•-]{{0,6}}{TEXT}[^\w\n]{{1,6}}(?:[0-9]{{1,3}}\s?%|[01]?\.[0-9])")
 _SCORED = re.compile(r"(?:^|[\n,;、])[^\n,;、:(]{1,60}?[-:(\s]{1,4}(?:[0-9]{1,3}(?:\.[0-9]{1,4})?\s?%|[01]?\.[0-9]{1,4}(?![0-9]))")
 _WITH_NUMBER = re.compile(rf"{_ONE}[^\w\n]{{0,6}}(?:[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?\s?%|[01]?\.[0-9]{{1,4}}(?![0-9]))")
 _REACH = 80
@@ -126,7 +127,7 @@ def option_in_prose(text: str, choices: Sequence[str], marker: Marker = mark) ->
         marker: How a text mentions them.
     """
     marked = open_limits(marker(without_confidence(text), choices))
-    if len(_SCORED.findall(marked)) > 1 or marker is not mark:
+    if len(_SCORED.findall(marked)) > 1 or marker is not mark or _TEXT_SCORED.search(marked):
         marked = _WITH_NUMBER.sub("\n", marked)  # "A 41 %, B 8 %": nobody asked for a distribution, nor for a score
     final = final_statement(marked)
     if final is not None and _ALTERNATIVE.match(final):  # "B. No, wait. Or D?"

@@ -462,11 +462,11 @@ def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
     decoded = decode(text)
     whole = [words.in_slot(slot) for slot in decoded.slots if slot.layout != "line" and slot.value != UNSAID]
     found = [one for slot in whole for one in _of_slot(words, slot)]
-    if not found:
+    if not any(holds for _, holds in found):
         prose, _ = split_explanation(clean(decoded.prose()))
         final, line = final_statement(prose), last(_LINE, prose)
-        found = list(_of_prose(words, line["value"] if line else final or prose))
-        found = found or list(_of_prose(words, prose))
+        stated = list(_of_prose(words, line["value"] if line else final or prose))
+        found += stated or list(_of_prose(words, prose))
     yield from found
 
 

@@ -82,6 +82,9 @@ class Slot:
     extra: Mapping[str, str] = field(default_factory=dict)
 
 
+_LEFT_BULLET = re.compile(r"(?:^|(?<=\n))[ \t]{0,9}(?:[-*•]|[0-9]{1,2}[.)])[ \t]{0,3}$")
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """A reply with its structure: the whole `text`, all `slots`, and the spans that are consumed in any case."""
@@ -95,7 +98,7 @@ class Decoded:
         parts, at = [], 0
         for start, end in self._taken(lines):
             if start >= at:
-                parts += [self.text[at:start], f"\n{PLACE}\n"]
+                parts += [_LEFT_BULLET.sub("", self.text[at:start]), f"\n{PLACE}\n"]
             at = max(at, end)
         return "".join([*parts, self.text[at:]])
 
@@ -147,7 +150,7 @@ def decode(text: str) -> Decoded:
     for table, rows in tables(_without(signs, whole), kind_of):
         denied = any(polarity_of(key) == "denied" for row in rows[:1] for key, _ in row.members)
         choices = [] if denied else marked_rows(rows)
-        if len(choices) > 1 or (choices and not kinds_of(choices[0].label)):
+        if len(choices) > 1 or (choices and not kinds_of(choices[0].label.strip(" ?"))):
             boxed.append(BoxList("", choices, table.start, table.end))
         else:
             take(table, "table", rows)
@@ -334,7 +337,7 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             for key, value in members[1:]:
                 yield key, _truth(value) if of_row == "asserted" else _OPPOSITE[_truth(value)]
             return
-        if any((is_name(plain(key)) and not role_of(key)) or plain(key) in TRUTH_WORDS for key in heads):
+        if not any(role_of(key) or OWN_NAMES.fullmatch(plain(key)) for key in heads) and not polarity_of(head):
             yield from ((key, truth) for key, value in members if (truth := _truth(value)))
             return
     polar = {i: of for i, (key, value) in enumerate(members) if (of := _of_column(key, value))}
@@ -462,7 +465,8 @@ def _of_boxes(boxes: BoxList) -> Iterator[tuple[str, str, Role]]:
     on = [choice for choice in boxes.choices if choice.state == "on"]
     off = [choice for choice in boxes.choices if choice.state == "off"]
     crossed = [choice for choice in boxes.choices if choice.state == "no"]
-    if off and not on:
+    opposites = len({plain(choice.label).removeprefix("non ") for choice in crossed}) < len(crossed)
+    if (off and not on) or (opposites and not on):
         yield boxes.name, "?", "answer"
         return
     for choice in on:
