@@ -163,8 +163,9 @@ def _is_list(found: Listed, kind_of: Callable[[str], CellKind]) -> bool:
         return short and named > 0
     if not found.in_line:
         return found.polarity != "open" or not _PERSON.search(found.heading)
-    several = len(found.items) > 1 or _FOLLOWING.search(found.heading)
-    return named > 0 and bool(several or (_SHORT.fullmatch(found.heading) and not is_sentence(found.heading)))
+    if _SHORT.fullmatch(found.heading) and not is_sentence(found.heading):
+        return named > 0 or short
+    return named > 0 and bool(len(found.items) > 1 or _FOLLOWING.search(found.heading))
 
 
 _DISEASE, _SIGN = re.compile(phrases("headings.disease"), re.IGNORECASE), re.compile(TEXT)

@@ -13,11 +13,12 @@ from lmod_train.tasks.parsing.cues import final_statement, last, split_explanati
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.own_choice import field_named, folded
 from lmod_train.tasks.parsing.slots import kinds_of
-from lmod_train.tasks.parsing.stance import stance, statements
+from lmod_train.tasks.parsing.stance import WINDOW, stance, statements
 from lmod_train.tasks.parsing.structure import decode
 
 _UNIT = "|".join(sorted((re.escape(u) for names in entry("units.units") for u in names), key=lambda u: (-len(u), u)))
 _NUMBER = compiled("number.number", unit=_UNIT)
+_REFERENCE, _HYPOTHETICAL = compiled("number.reference"), compiled("number.hypothetical")
 _SPREAD = re.compile(r"\s?(?:±|\+/?-)\s?[0-9]{1,9}(?:[.,][0-9]{1,9})?")
 _ITEM = re.compile(r"(?m)^\s{0,3}[0-9]{1,2}[.)]\s(?=\D)")
 _LINE = re.compile(r"(?:^|;)\W{0,9}(?:the |final )?answer\W{0,3}?[:=]\s{0,3}(?P<value>[^\n]{1,1000})", re.I | re.M)
@@ -94,6 +95,9 @@ def _numbers(text: str, unit: str) -> Iterator[float | Unparsed]:
         for found in _NUMBER.finditer(clause):
             own = _factor(found["unit"], unit)
             if own is None or found["fraction"]:
+                continue
+            before = clause[max(0, found.start() - WINDOW) : found.start()]
+            if _REFERENCE.search(before) or _HYPOTHETICAL.match(clause, found.end()):
                 continue
             if stance(clause, found.start("whole"), found.end(), bare=True) == "denied":
                 continue

@@ -10,6 +10,7 @@ from lmod_train.core.types import Reply, Unparsed
 from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.tasks.parsing.clean import clean, unmasked
 from lmod_train.tasks.parsing.cues import EXPLANATION
+from lmod_train.tasks.parsing.keys import role_of
 from lmod_train.tasks.parsing.normalise import in_place, normalise
 from lmod_train.tasks.parsing.stance import clauses
 from lmod_train.tasks.parsing.structure import PLACE, decode
@@ -119,7 +120,8 @@ def without_label(answer: str) -> str:
     if len(answer) > _LONGEST:
         return answer
     decoded = decode(unmasked(answer))
-    stated = [slot.value for slot in decoded.slots if slot.role == "answer" and slot.layout in ("object", "tag")]
+    own = (slot for slot in decoded.slots if not slot.name or role_of(slot.name))
+    stated = [slot.value for slot in own if slot.role == "answer" and slot.layout in ("object", "tag") and slot.value]
     if len(stated) == 1 and not re.search(r"\w", clean(decoded.prose().replace(PLACE, ""))):
         return stated[0].strip()
     label = _LABEL.match(answer)
