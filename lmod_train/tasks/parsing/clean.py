@@ -237,7 +237,11 @@ def unmasked(text: str) -> str:
 
 _OTHERS = compiled("clean.others")
 _PREFIX, _ARROW, _NUMBERED = compiled("clean.prefix"), compiled("clean.arrow", re.MULTILINE), compiled("clean.numbered")
-_SIGNS = frozenset("°" + "".join([*entry("characters.marks").values(), *entry("characters.boxes").values()]) + entry("characters.arrows"))
+_SIGNS = frozenset(
+    "°"
+    + "".join([*entry("characters.marks").values(), *entry("characters.boxes").values()])
+    + entry("characters.arrows")
+)
 
 
 def _without_invisible(text: str) -> str:

@@ -115,7 +115,12 @@ _WHOLE = re.compile(rf"\s{{0,3}}{_VALUE}\s{{0,3}}", re.IGNORECASE)
 
 def _of_fields(written: str) -> list[float]:
     """Return the confidences in the fields of objects and the columns of tables."""
-    fields = {(slot.spans, key): value for slot in decode(written).slots for key, value in slot.extra.items() if is_confidence(key)}
+    fields = {
+        (slot.spans, key): value
+        for slot in decode(written).slots
+        for key, value in slot.extra.items()
+        if is_confidence(key)
+    }
     return [_share(found) for value in fields.values() if (found := _WHOLE.fullmatch(value))]
 
 

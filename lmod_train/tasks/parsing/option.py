@@ -45,7 +45,9 @@ _NOT_CHOSEN = compiled("option.not_chosen")
 _STEP = re.compile(rf",\s?(?={phrases('options.steps')})|(?<![^\n.;])\s?(?:no|yes|well),\s", re.IGNORECASE)
 _ALTERNATIVE = re.compile(r"\W{0,6}(?:or(?![a-z])|或)", re.IGNORECASE)
 _TEXT_SCORED = re.compile(rf"(?:^|\n)[\s*•-]{{0,6}}{TEXT}[^\w\n]{{1,6}}(?:[0-9]{{1,3}}\s?%|[01]?\.[0-9])")
-_SCORED = re.compile(r"(?:^|[\n,;、])[^\n,;、:(]{1,60}?[-:(\s]{1,4}(?:[0-9]{1,3}(?:\.[0-9]{1,4})?\s?%|[01]?\.[0-9]{1,4}(?![0-9]))")
+_SCORED = re.compile(
+    r"(?:^|[\n,;、])[^\n,;、:(]{1,60}?[-:(\s]{1,4}(?:[0-9]{1,3}(?:\.[0-9]{1,4})?\s?%|[01]?\.[0-9]{1,4}(?![0-9]))"
+)
 _WITH_NUMBER = re.compile(rf"{_ONE}[^\w\n]{{0,6}}(?:[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?\s?%|[01]?\.[0-9]{{1,4}}(?![0-9]))")
 _REACH = 80
 """Characters around a mention in which a word that chooses it is looked for."""

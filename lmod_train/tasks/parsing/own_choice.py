@@ -86,7 +86,9 @@ class Words:
         other = slot.role == "" and slot.layout == "object" and not re.search(TEXT, self.marked(slot.name, ()))
         other = other and term_of(slot.name) is None
         alone = other and not kinds_of(slot.value)  # {"disc edge": "thin"}: a key in other words than the question's
-        return replace(slot, name="" if alone else slot.name, value=chr(OF_TEXT + number), role="answer" if alone else slot.role)
+        return replace(
+            slot, name="" if alone else slot.name, value=chr(OF_TEXT + number), role="answer" if alone else slot.role
+        )
 
     def denied_by(self, slot: Slot) -> str | None:
         """Return the other one of a pair such as "DR" and "no DR" where a field denies it: {"DR": false}."""
@@ -200,7 +202,12 @@ def _is_weak(form: str) -> bool:
     """Return whether a spelling is a word or number that any reply may contain."""
     word = spelled(form)
     plain = re.fullmatch(r"[\d.,+/ -]+|[^\W\d][+-]?", word) or re.fullmatch("[a-z]{2,3}", form)
-    return bool(plain or kinds_of(form) or role_of(form) or word in (*entry("answers.yes"), *entry("answers.no")))
+    return bool(
+        plain
+        or kinds_of(form)
+        or role_of(form) not in ("", "denied")
+        or word in (*entry("answers.yes"), *entry("answers.no"))
+    )
 
 
 def folded(text: str) -> str:
@@ -403,11 +410,12 @@ def parse_yes_no(text: str, choices: tuple[str, ...], synonyms: Synonyms = (), k
         >>> parse_yes_no("no notch", ("yes", "no")).reason
         'no_match'
     """
-    forms = {spelled(form) for form in (*keys, *(one for choice, own in synonyms if choice == choices[0] for one in own))}
-    named = [slot for slot in decode(folded(text)).slots if spelled(slot.name) in forms and slot.value != UNSAID]
-    said = {kind for slot in named for kind in _said_of(slot)}
-    if said and said <= {"yes", "no"}:
-        return choices[said == {"no"}] if len(said) == 1 else Unparsed("ambiguous", "yes and no")
+    yes = [form for choice, forms in synonyms if choice == choices[0] for form in forms]
+    asked = set(map(spelled, (*keys, *yes)))
+    slots = [slot for slot in decode(folded(text)).slots if spelled(slot.name) in asked and slot.value != UNSAID]
+    kinds = {kind for slot in slots for kind in _said_of(slot)}
+    if kinds and kinds <= {"yes", "no"}:
+        return choices[kinds == {"no"}] if len(kinds) == 1 else Unparsed("ambiguous", "yes and no")
     opened = field_named(keys).sub(r"\g<before>Answer\g<after>", folded(text))
     if sorted(re.findall(r"\w+", opened.casefold())) == sorted(choices):
         return Unparsed("ambiguous", "both choices")  # "yes no"

@@ -134,8 +134,8 @@ def eyes_differ(text: str) -> bool:
     """Return whether a text denies of one eye what it says of the other.
 
     Example:
-        >>> [eyes_differ(text) for text in ("OD has drusen; OS has none", "Both eyes have drusen", "右眼有出血，左眼没有")]
-        [True, False, True]
+        >>> [eyes_differ(text) for text in ("OD has drusen; OS has none", "右眼有出血，左眼没有", "Drusen in both")]
+        [True, True, False]
     """
     parts = re.split(r"[,;，；。\n]|\.\s|\s(?:and|but|while|whereas)\s", text)
     said = [{_DENIED.search(part) is not None for part in parts if eye.search(part)} for eye in _EYES]

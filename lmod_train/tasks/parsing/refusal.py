@@ -109,12 +109,12 @@ def read_open(reply: Reply) -> str | Unparsed:
 
 
 def without_label(answer: str) -> str:
-    """Return an answer in words without its label, tag, box or object, and without an explanation behind it.
+    r"""Return an answer in words without its label, tag, box or object, and without an explanation behind it.
 
     Example:
         >>> without_label("**Answer:** Macular hole"), without_label('{"answer": "Macular hole", "confidence": 0.9}')
         ('Macular hole', 'Macular hole')
-        >>> without_label("The answer lies in the fovea."), without_label("答案：黄斑裂孔。\\n理由：中心凹缺损")
+        >>> without_label("The answer lies in the fovea."), without_label("答案：黄斑裂孔。\n理由：中心凹缺损")
         ('The answer lies in the fovea.', '黄斑裂孔。')
     """
     if len(answer) > _LONGEST:

@@ -233,7 +233,12 @@ def box_lists(plain: str) -> list[BoxList]:
     lists: list[BoxList] = []
     at = 0
     lines = plain.splitlines(keepends=True)
-    legend = {mark["mark"]: mark["no"] is not None for line in lines if _LEGEND.match(line) for mark in _EXPLAINED.finditer(line)}
+    legend = {
+        mark["mark"]: mark["no"] is not None
+        for line in lines
+        if _LEGEND.match(line)
+        for mark in _EXPLAINED.finditer(line)
+    }
     for line in lines:
         found = _of_line(line.rstrip("\n"), at, legend)
         if found is not None:
@@ -305,7 +310,7 @@ def marked_rows(rows: Sequence[Group]) -> list[Choice]:
     for row in rows:
         words = [node.text for _, node in row.members if isinstance(node, Word)]
         marks = [(word, _BOX.fullmatch(word.strip())) for word in words]
-        labels = [word for word, mark in marks if mark is None]
+        labels = [word for word, mark in marks if mark is None and word.strip()]
         found = [mark for _, mark in marks if mark is not None]
         if len(labels) != 1 or len(found) != 1 or not row.is_row:
             return []

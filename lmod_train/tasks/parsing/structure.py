@@ -21,7 +21,6 @@ from lmod_train.tasks.parsing.keys import (
     CAMEL,
     NEUTRAL,
     OWN_NAMES,
-    TRUTH_WORDS,
     Role,
     is_closed,
     is_known,
@@ -45,7 +44,7 @@ from lmod_train.tasks.parsing.reply_layouts import (
     tables,
     tags,
 )
-from lmod_train.tasks.parsing.slots import kinds_of
+from lmod_train.tasks.parsing.slots import TRUTH_WORDS, kinds_of
 
 Layout = Literal["object", "tag", "table", "box", "list", "line"]
 Span = tuple[int, int]
@@ -223,10 +222,9 @@ def _of_group(group: Group, parent: str, layout: Layout, spans: tuple[Span, ...]
     if group.is_list and len(words) == 2 and not inner and _is_pair(words[0][1].text, words[1][1].text):
         yield Slot(words[0][1].text, words[1][1].text, "answer", layout, spans)  # ["AMD", "FALSE"]
     elif group.is_list:
-        role = role_of(parent) or "answer"
         for _, word in words:
-            slot = Slot(parent, word.text, role, layout, spans)
-            yield from _denied("", slot) if role == "denied" else (slot,)  # {"absent": ["drusen"]}
+            slot = Slot(parent, word.text, role_of(parent) or "answer", layout, spans)
+            yield from _denied("", slot) if slot.role == "denied" else (slot,)  # {"absent": ["drusen"]}
     else:
         for members in _repeated([(key, word.text) for key, word in words]):
             yield from _of_members(members, parent, layout, spans, group.is_row)
@@ -279,7 +277,11 @@ def _of_members(
     roles = _roles([key for key, _ in members], is_row)
     if not is_row and "answer" not in roles:  # {"findings": "drusen, scar"}
         for i, (key, value) in enumerate(members):
-            if roles[i] == "extra" and polarity_of(key) == "asserted" and all(map(is_bare, items := split_items(value))):
+            if (
+                roles[i] == "extra"
+                and polarity_of(key) == "asserted"
+                and all(map(is_bare, items := split_items(value)))
+            ):
                 yield from (Slot(name, said, "", layout, spans) for name, said in _of_items(items, "asserted"))
     extra = {plain(key): value for (key, value), role in zip(members, roles, strict=True) if role == "extra"}
     by_role = [(key, value, role) for (key, value), role in zip(members, roles, strict=True) if role != "extra"]
@@ -345,7 +347,7 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     said = {truth if polar[i] == "asserted" else _OPPOSITE[truth] for i, truth in truths.items()}
     rest = [(key, value) for i, (key, value) in enumerate(members) if i not in polar]
     names = [value for key, value in rest if role_of(key) != "extra"] or [value for _, value in rest]
-    if polar and names:
+    if polar and names and names[0].strip():
         yield names[0], said.pop() if len(said) == 1 else UNSAID
 
 
@@ -454,9 +456,9 @@ def _answers(boxes: BoxList) -> bool:
         return not any(choice.is_box for choice in boxes.choices)  # a tick alone; "(X)" is a letter
     if any(choice.is_box for choice in boxes.choices) or all(is_closed(choice.label) for choice in boxes.choices):
         return True
-    if all(len(c.label.split()) <= _WORDS_OF_A_LABEL and not is_sentence(c.label) for c in boxes.choices):
-        if any(is_closed(choice.label) or is_bare(choice.label) for choice in boxes.choices):
-            return True
+    short = all(len(c.label.split()) <= _WORDS_OF_A_LABEL and not is_sentence(c.label) for c in boxes.choices)
+    if short and any(is_closed(choice.label) or is_bare(choice.label) for choice in boxes.choices):
+        return True
     return len(boxes.choices) > 1 and len(states) > 1 and all(len(c.label) <= _LONGEST_NAME for c in boxes.choices)
 
 
