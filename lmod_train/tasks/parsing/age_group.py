@@ -10,11 +10,11 @@ from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.groups import Slot
 from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.slots import abstains, kinds_of
 from lmod_train.tasks.parsing.stance import clauses, stance, statements
-from lmod_train.tasks.parsing.structure import Slot
 
 Span = tuple[float, float]
 """Youngest age, and the upper end, exclusive."""

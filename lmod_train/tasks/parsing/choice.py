@@ -23,6 +23,7 @@ from lmod_train.tasks.parsing.clean import clean, resolve_pronoun, without_losse
 from lmod_train.tasks.parsing.concepts import Concept, concepts_of, spelled
 from lmod_train.tasks.parsing.cues import CONCLUSION, after, final_statement, last, split_explanation
 from lmod_train.tasks.parsing.forms import any_condition, correct_spelling, pattern_of
+from lmod_train.tasks.parsing.groups import EMPTY, TICKED, Slot
 from lmod_train.tasks.parsing.keys import is_probability, role_of
 from lmod_train.tasks.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.refusal import is_refusal
@@ -37,7 +38,6 @@ from lmod_train.tasks.parsing.stance import (
     is_earned,
     stance,
 )
-from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
 
 
 def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:

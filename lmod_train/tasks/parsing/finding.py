@@ -15,6 +15,7 @@ from lmod_train.tasks.parsing.choice import choice_in_prose, read_slot
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of
+from lmod_train.tasks.parsing.groups import Slot
 from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.slots import slot_after
 from lmod_train.tasks.parsing.stance import (
@@ -26,7 +27,6 @@ from lmod_train.tasks.parsing.stance import (
     stance,
     statements,
 )
-from lmod_train.tasks.parsing.structure import Slot
 
 _LOGICAL = re.compile(r"(?<![a-z])(?:true|false|yes)(?![a-z])", re.IGNORECASE)
 _BARE = compiled("finding.bare", 0)

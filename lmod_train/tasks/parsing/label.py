@@ -9,9 +9,9 @@ from functools import lru_cache
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import phrases
 from lmod_train.tasks.parsing.clean import clean
+from lmod_train.tasks.parsing.groups import Slot
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.reading import Claim, answer_in
-from lmod_train.tasks.parsing.structure import Slot
 
 _LEAD = phrases("label.lead")
 _MARKS = r"[\s\"'()\[\]{}.,;:!。、-]{0,9}"

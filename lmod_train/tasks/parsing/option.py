@@ -17,12 +17,12 @@ from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.confidence import without_confidence
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.groups import EMPTY, TICKED, Slot
 from lmod_train.tasks.parsing.keys import role_of
 from lmod_train.tasks.parsing.option_signs import LETTER, OTHERS, TEXT, index_of, mark
 from lmod_train.tasks.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.slots import abstains, kinds_of
 from lmod_train.tasks.parsing.stance import clause_spans, stance
-from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
 
 _SIGN = f"(?:{LETTER}|{TEXT})"
 _MARKS = phrases("option.marks")

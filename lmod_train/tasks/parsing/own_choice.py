@@ -18,6 +18,7 @@ from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, last, split_explanation
 from lmod_train.tasks.parsing.forms import spellings, term_of
+from lmod_train.tasks.parsing.groups import EMPTY, TICKED, UNSAID, Slot
 from lmod_train.tasks.parsing.keys import role_of
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.option import option_in_prose, read_slot
@@ -26,7 +27,7 @@ from lmod_train.tasks.parsing.reading import Claim, answer_in
 from lmod_train.tasks.parsing.slots import kinds_of
 from lmod_train.tasks.parsing.stage import parse_stage
 from lmod_train.tasks.parsing.stance import describes_whole_eye, mentions_in
-from lmod_train.tasks.parsing.structure import EMPTY, TICKED, UNSAID, Slot, decode
+from lmod_train.tasks.parsing.structure import decode
 
 _SIGN = re.compile(TEXT)
 Synonyms = tuple[tuple[str, tuple[str, ...]], ...]

@@ -10,10 +10,11 @@ from lmod_train.core.types import Answer, Parser, Reply, Unparsed
 from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, after, last, split_explanation
+from lmod_train.tasks.parsing.groups import UNSAID, Slot
 from lmod_train.tasks.parsing.keys import role_of
 from lmod_train.tasks.parsing.refusal import declines
 from lmod_train.tasks.parsing.stance import clauses
-from lmod_train.tasks.parsing.structure import PLACE, UNSAID, Slot, decode, is_requested
+from lmod_train.tasks.parsing.structure import PLACE, decode, is_requested
 from lmod_train.tasks.parsing.visible import visible_text
 
 _MARKS = frozenset(entry("characters.marks")["yes"] + entry("characters.marks")["no"])

@@ -12,7 +12,8 @@ from lmod_train.core.vocabulary.structures import TYPE_SLOT
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.tasks.parsing.forms import correct_labels, forms_of, nearest, pattern_of, plain, term_of
-from lmod_train.tasks.parsing.structure import PLACE, Slot, decode
+from lmod_train.tasks.parsing.groups import Slot
+from lmod_train.tasks.parsing.structure import PLACE, decode
 
 _REGION = phrases("regions.region")
 _REQUESTED = compiled("regions.requested")

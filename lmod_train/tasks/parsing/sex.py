@@ -11,8 +11,8 @@ from lmod_train.core.vocabulary import compiled
 from lmod_train.tasks.parsing.choice import choice_in_prose, read_slot
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.groups import Slot
 from lmod_train.tasks.parsing.reading import Claim, answer_in
-from lmod_train.tasks.parsing.structure import Slot
 
 _FIELD = compiled("sex.field")
 _AGAIN = re.compile(r"(?:\s?(?:or|and|,))?\s?(?:sex|gender|性别)\s?[:=]\s?", re.IGNORECASE)

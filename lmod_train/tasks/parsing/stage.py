@@ -11,12 +11,12 @@ from lmod_train.core.vocabulary import any_of, compiled, entry
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.forms import plain
+from lmod_train.tasks.parsing.groups import Slot
 from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.reading import IGNORED, UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.refusal import is_refusal
 from lmod_train.tasks.parsing.slots import abstains, kinds_of, value_at
 from lmod_train.tasks.parsing.stance import clauses, stance, statements
-from lmod_train.tasks.parsing.structure import Slot
 
 _NUMERALS: dict[str, int] = entry("numerals.numerals")
 _LABELS = entry("numerals.stage_labels")

@@ -13,10 +13,10 @@ from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import any_of, compiled, entry, phrases
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
+from lmod_train.tasks.parsing.groups import EMPTY, TICKED, Slot
 from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.slots import kinds_of
 from lmod_train.tasks.parsing.stance import clause_spans
-from lmod_train.tasks.parsing.structure import EMPTY, TICKED, Slot
 
 _REACH = 200
 """Characters before a verdict in which its subject, a denial or a hedge is looked for."""
