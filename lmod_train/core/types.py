@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
@@ -29,6 +29,7 @@ REGIME = "regime"
 Extent = Literal["gone", "part"]
 Ending = Literal["stop", "length", "content_filter", "refusal", "error"]
 Likelihoods = Literal["none", "sum", "mean"]
+Constrain = Literal["choices"]
 """Log-likelihood of a choice: ``sum`` of its tokens' log-probabilities; their ``mean``, by which long choices lose
 less; ``none``."""
 
@@ -443,6 +444,11 @@ class Reply:
         """Whether no request was sent for the record, as the command had stopped asking; no file holds such a reply."""
         return self.error.startswith(NOT_ASKED)
 
+    @property
+    def constrained(self) -> bool:
+        """Whether its decoding could only give one of the choices, as its settings state."""
+        return '"constrain": "choices"' in self.settings
+
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
@@ -559,6 +565,10 @@ class Identity:
     weights: tuple[Path | str, ...] = ()
     template: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def constrained(self, to: Constrain | None) -> Identity:
+        """Return the identity of the same responder whose replies are constrained to the choices; None for free."""
+        return replace(self, settings={**self.settings, "constrain": to}) if to else self
 
 
 @runtime_checkable

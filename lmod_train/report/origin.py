@@ -127,7 +127,15 @@ def counted(counts: Mapping[str, int]) -> str:
 
 def remarks(runs: Mapping[str, Outcomes]) -> list[str]:
     """Return remarks to print with the scores: on phantoms, ways of asking, other records, folds, and judges."""
-    return [*_phantoms(runs), *_ways(runs), *_other_records(runs), *_other_choices(runs), *_folds(runs), *_judges(runs)]
+    return [
+        *_phantoms(runs),
+        *_ways(runs),
+        *_constrained(runs),
+        *_other_records(runs),
+        *_other_choices(runs),
+        *_folds(runs),
+        *_judges(runs),
+    ]
 
 
 def _folds(runs: Mapping[str, Outcomes]) -> Iterator[str]:
@@ -192,6 +200,19 @@ def _ways(runs: Mapping[str, Outcomes]) -> Iterator[str]:
         stated = [f"{factor} {', '.join(found)}" for factor, found in values.items() if found]
         if re.fullmatch("[A-Za-z0-9 ,-]+", "".join(stated)):  # other tags of these names are of the data
             yield f"{name}: the questions were asked in these ways, and the scores are over all: {'; '.join(stated)}"
+
+
+def _constrained(runs: Mapping[str, Outcomes]) -> Iterator[str]:
+    """Yield remarks on runs with replies that could only be one of the choices, and on tasks with free ones too."""
+    for name, outcomes in runs.items():
+        if outcomes.constrained:
+            tasks = ", ".join(sorted(outcomes.constrained))
+            yield f"{name}: its replies to {tasks} could only be one of the choices (`--model.constrain choices`)"
+    every = {task for outcomes in runs.values() for task in outcomes.constrained}
+    mixed = {task for outcomes in runs.values() for task in every - outcomes.constrained if task in outcomes.items}
+    if mixed:
+        why = "not ranked or compared, unless `--against` names one of their runs"
+        yield f"{', '.join(sorted(mixed))}: constrained replies and free ones are {why}"
 
 
 def _other_records(runs: Mapping[str, Outcomes]) -> Iterator[str]:

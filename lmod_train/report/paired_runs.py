@@ -96,9 +96,13 @@ class ComparedRuns:
 
 @dataclass(frozen=True)
 class Scored:
-    """The items of one run of a task, by the id that pairs them with those of another run, in the order of these."""
+    """The items of one run of a task, by the id that pairs them with those of another run, in the order of these.
+
+    Those of constrained replies are ranked and compared with those of constrained ones only, unless a run is named.
+    """
 
     items: Mapping[str, Item]
+    constrained: bool = False
 
     @cached_property
     def item_scores(self) -> dict[str, float]:
@@ -128,7 +132,11 @@ def comparable(results: Results) -> Tables:
         lost = {question_of(i.id, i.tags) for i in outcomes.failed if any(factor in i.tags for factor in FACTORS)}
         own = {t: [i for i in items if question_of(i.id, i.tags) not in lost] for t, items in outcomes.items.items()}
         found[name] = {t: items for t, items in own.items() if t in scored and items}
-    return paired(found)
+    constrained = {name: outcomes.constrained for name, outcomes in results.outcomes.items()}
+    return {
+        task: {label: replace(own, constrained=task in constrained[label]) for label, own in table.items()}
+        for task, table in paired(found).items()
+    }
 
 
 def paired(runs: Runs) -> Tables:
@@ -176,7 +184,7 @@ def _ranking(table: Mapping[str, Scored], least: float) -> Ranking:
     If none does, e.g. as it was asked about all splits, the ranking is that of the next run that others share records
     with.
     """
-    by_size = sorted(table, key=lambda label: -len(table[label].items))
+    by_size = sorted(table, key=lambda label: (table[label].constrained, -len(table[label].items)))
     rankings = [_with(table, by_size, first, least) for first in by_size]
     kept, keys = next((one for one in rankings if len(one[0]) > 1), rankings[0])
     ranked = [label for label in table if label in kept]
@@ -192,7 +200,7 @@ def _with(
     needed, kept = least * len(keys), {first}
     for label in by_size:
         shared = keys & table[label].items.keys()
-        if shared and len(shared) >= needed:
+        if table[label].constrained == table[first].constrained and shared and len(shared) >= needed:
             keys, kept = shared, kept | {label}
     return kept, keys
 
@@ -280,11 +288,17 @@ def _chosen(tables: Tables, table: Mapping[str, Scored], against: str, least: fl
         expected = f"{ALL}, {BEST}, or the label of a run: {', '.join(map(repr, every))}"
         raise BadArgument("against", against, expected, "e.g. `python -m lmod_train report RUN... --against best`")
     if against == ALL:
-        yield from combinations(table, 2)
+        yield from (pair for pair in combinations(table, 2) if _alike(table, *pair))
         return
     reference = _ranking(table, least).order[0] if against == BEST else against
-    if reference in table:
-        yield from ((reference, label) for label in table if label != reference)
+    for label in table if reference in table else ():
+        if label != reference and (against != BEST or _alike(table, reference, label)):
+            yield reference, label
+
+
+def _alike(table: Mapping[str, Scored], first: str, second: str) -> bool:
+    """Return whether the replies of two runs are both constrained to the choices, or both free."""
+    return table[first].constrained == table[second].constrained
 
 
 def _compared(

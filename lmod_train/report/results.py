@@ -35,6 +35,7 @@ class Outcomes:
         items: Task -> items in the order of their ids, one per reply.
         failed: Items of the records whose request failed, which no score contains.
         beside: Task -> items that its scores do not contain, as they serve comparisons (`Task.is_scored`).
+        constrained: Tasks with replies that could only be one of the choices (`--model.constrain`).
         choices: Task -> its choices; empty if each question has its own.
         curated: The curated folder in the run's configuration, None if there is none.
         config: The run's configuration; empty if there is none.
@@ -57,6 +58,7 @@ class Outcomes:
     left_out: int = 0
     failed: tuple[Item, ...] = ()
     beside: Mapping[str, list[Item]] = field(default_factory=dict)
+    constrained: frozenset[str] = frozenset()
 
 
 def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
@@ -90,9 +92,9 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     by_name = {task.name: task for task in tasks}
     folder = _listing_folder(config, predictions)
     left_out = len(everything) - len(predictions)
-    return Outcomes(
-        predictions, items, choices, folder, config, judged, versions, missing, by_name, left_out, tuple(failed), beside
-    )
+    constrained = frozenset(p.record.task for p in predictions if p.reply.constrained)
+    more = (missing, by_name, left_out, tuple(failed), beside, constrained)
+    return Outcomes(predictions, items, choices, folder, config, judged, versions, *more)
 
 
 def named_folder(config: Mapping[str, Any]) -> Path | None:

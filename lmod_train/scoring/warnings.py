@@ -31,6 +31,9 @@ INCOMPLETE = "incomplete"
 BELOW_CHANCE = "below chance"
 """Phrase of a score that is worse than that of random answers."""
 
+CONSTRAINED = "constrained to the choices"
+"""Phrase of a run whose decoding could only give one of the choices."""
+
 OTHER_REPLIES = "scores of other replies"
 """Phrase of a run whose ``scores.csv`` is older than its replies, or was changed."""
 
@@ -290,6 +293,13 @@ def part_of_the_likelihoods(case: TaskOfRun) -> str:
     return f"{given} of {len(case.items)} replies have likelihoods; curves and calibration are of these only"
 
 
+def constrained(case: TaskOfRun) -> str:
+    """Return a sentence if the decoding of replies could only give one of the choices."""
+    n = sum(p.reply.constrained for p in case.predictions)
+    of = f"{n} of {len(case.predictions)} replies could only be one of the choices"
+    return f"{of}: what the model would say freely, and in which form, is not tested" if n else ""
+
+
 def nothing_learned(case: TaskOfRun) -> str:
     """Return a sentence if the training loss never left that of a model that knows nothing."""
     return case.training.get(NOTHING_LEARNED, "")
@@ -318,6 +328,7 @@ CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     "leak between splits": leak,
     "records of another folder": other_folder,
     "other task version": other_version,
+    CONSTRAINED: constrained,
     "mixed settings": mixed_settings,
     "likelihoods of a part": part_of_the_likelihoods,
 }

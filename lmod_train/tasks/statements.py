@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lmod_train.scoring.expertise import ENDING
 from lmod_train.scoring.headline_metrics import direction
-from lmod_train.scoring.warnings import BELOW_CHANCE, INCOMPLETE, OTHER_REPLIES
+from lmod_train.scoring.warnings import BELOW_CHANCE, CONSTRAINED, INCOMPLETE, OTHER_REPLIES
 from lmod_train.tasks.display_names import metric_name, task_name
 from lmod_train.tasks.headline import Row
 
@@ -100,9 +100,15 @@ def _finding(task: str, rows: Mapping[str, Row], places: Sequence[Place]) -> Fin
         why = "the scores are not those of the replies" if stale else "there is no score"
         return Finding(task, f"{task_name(task)}: nothing can be said, as {why}.", "", "")
     ranked = [p for p in places if p.letters != NOT_COMPARED and p.run in kept]
-    best, said = _compared(kept, ranked) if len(ranked) > 1 else _alone(kept)
+    limited = {label for label, row in kept.items() if CONSTRAINED in row.warnings}
+    apart = kept.keys() - limited if len(ranked) > 1 and ranked[0].run in limited else limited
+    same = {label: row for label, row in kept.items() if label not in apart} or kept
+    best, said = _compared(same, ranked) if len(ranked) > 1 else _alone(same)
+    if len(same) < len(kept):
+        others = [label for label in kept if label in apart]
+        said.append(f"Not compared, as constrained replies are no free ones: {_few(others)}.")
     cautions = [*_cautions(best, kept), *([f"Not the scores of their replies: {_few(stale)}."] if stale else [])]
-    said += _worth(best, kept) if best else ()
+    said += _worth(best, same) if best else ()
     return Finding(task, f"{task_name(task)}: {' '.join(said)}", " ".join(cautions), best)
 
 

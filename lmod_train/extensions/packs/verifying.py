@@ -15,7 +15,7 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError, PackDamaged
 from lmod_train.core.escaping import without_folders
-from lmod_train.core.types import Record, Score
+from lmod_train.core.types import Record, Reply, Score
 from lmod_train.extensions.packs.pack import Pack, Packed, length, most_bytes, read_pack
 from lmod_train.extensions.packs.packing import alike, packed_answer, unpacked
 from lmod_train.extensions.packs.withheld import Keys, identity, published
@@ -228,6 +228,8 @@ def _remarks(task: Task, pack: Pack, folder: Folder, unanswered: int) -> Iterato
         yield f"{unanswered} records of its splits have no reply"
     if ways := sorted({f for p in own for f in p.way}):
         yield f"asked in several ways or otherwise than curated: {', '.join(ways)}"
+    if any(Reply("", "", settings=settings).constrained for settings in pack.settings):
+        yield "replies constrained to the choices"
     if len(set(Counter(p.id for p in own).values())) > 1:
         yield "not all questions are asked equally often"
     known, now = folder.settings.get(task.name, {}), plain(task.settings(), task.name)

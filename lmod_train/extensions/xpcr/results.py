@@ -46,7 +46,8 @@ class ChainRun:
         task: Name of the task.
         label: Name in tables and figures: that of the model, with the regime if the runs of a report have several.
         regime: Regime in which the questions were asked (`lmod_train.tasks.regimes`).
-        weights: What identifies the model beside its name: its weights and training, as the run records them.
+        weights: What identifies the model beside its name: its weights and training, as the run records
+            them, and whether its replies are constrained.
         scores: Scores of the run.
         outcomes: Predictions of the run.
         items: Items of the task.
@@ -89,7 +90,8 @@ def _runs_of(results: Results, task: str, asked: Sequence[tuple[str, RunScores]]
     for (name, run), label in zip(asked, labels, strict=True):
         outcomes = results.outcomes[name]
         origin = origin_of(outcomes)
-        weights = (run.model, origin.weights, origin.trained)
+        form = "constrained" if task in outcomes.constrained else "free"
+        weights = (run.model, origin.weights, origin.trained, form)
         items = tuple(outcomes.items.get(task, ()))
         found.append(ChainRun(task, label, regimes[name], weights, run, outcomes, items))
     return found

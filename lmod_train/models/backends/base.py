@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Batch, Collate, Identity, Reply
 
 
@@ -25,6 +26,15 @@ class Backend(ABC):
     def opened(self) -> tuple[Any, Any]:
         """Return the network and its dialect, of a local model that is loaded; None twice of any other."""
         return None, None
+
+    def constrain(self) -> None:
+        """Let the reply to every record with choices be one of them, in the requested format; before any batch.
+
+        Raises:
+            BadArgument: The backend, or its way of decoding, cannot.
+        """
+        expected = f"none for {type(self).__name__}, which cannot limit its replies to the choices"
+        raise BadArgument("model.constrain", "choices", expected, "add `--model.constrain null`")
 
     @abstractmethod
     def identity(self) -> Identity:

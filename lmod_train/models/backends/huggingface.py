@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -115,6 +116,10 @@ class HuggingFace(Backend):
         if self._decoding.method == "model":
             return "its generation_config may depend on neighbours (`decoding: model`)"
         return plain_generation.obstacle(model, dialect)
+
+    def constrain(self) -> None:
+        """Decode greedily over the tokens of the choices."""
+        self._decoding = replace(self._decoding, constrain="choices")
 
     def opened(self) -> tuple[PreTrainedModel | None, Dialect | PlainDialect]:
         """Return the network, None before `prepare`, and its dialect."""

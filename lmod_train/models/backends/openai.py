@@ -10,12 +10,14 @@ from queue import SimpleQueue
 from typing import Any
 
 from lmod_train.core.artifacts.model_facts import of_service
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.backends.base import StreamBackend
 from lmod_train.models.backends.endpoint.address import check_encrypted, checked, is_own
 from lmod_train.models.backends.endpoint.background import Background
 from lmod_train.models.backends.endpoint.budget import BY_REQUESTS, UNMETERED, Budget, Spending
 from lmod_train.models.backends.endpoint.client import Client
+from lmod_train.models.backends.endpoint.constraint import FORMS
 from lmod_train.models.backends.endpoint.features import probe
 from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.models.backends.endpoint.image_urls import ImagePolicy
@@ -101,6 +103,14 @@ class OpenAI(StreamBackend):
         self.collate = Writing(self._decoding, images, away, tuple(send_sources or ()))
         self._plain_key = plain_key
         self._opened: _Open | None = None
+        self._constrained = False
+
+    def constrain(self) -> None:
+        """Ask for one of the choices by a field of the request (`endpoint.constraint`); the first reply is checked."""
+        if taken := sorted(FORMS.keys() & self._decoding.extra.keys()):
+            cure = "leave it out, or add `--model.constrain null`"
+            raise BadArgument("backend.extra", taken, "fields that `--model.constrain choices` does not set", cure)
+        self._constrained = True
 
     def prepare(self, device: Any) -> None:
         """Do nothing; the server is contacted with the first record."""
@@ -207,7 +217,9 @@ class OpenAI(StreamBackend):
             asking = Asking(fleet, self._decoding, self._pace, spending, self._settings())
             if note := self.ending(date.today()):
                 rank_zero_info(note)
-            support = background.run(probe(asking, clients[0], self._decoding, self._key, self._likelihoods))
+            wanted = self._likelihoods, self._constrained
+            support = background.run(probe(asking, clients[0], self._decoding, self._key, *wanted))
             rank_zero_info(support.summary(self._urls[0]))
+            asking.form = support.form
             self._opened = _Open(background, asking, spending, support.method)
         return self._opened

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -21,7 +22,7 @@ from transformers.cache_utils import Cache, DynamicLayer
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import replies_of
-from lmod_train.core.types import Batch, Likelihoods, Reply
+from lmod_train.core.types import Batch, Constrain, Likelihoods, Record, Reply
 from lmod_train.models.chat.answer_loss import token_losses
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
@@ -58,12 +59,15 @@ class Decoding:
             generation_config states, often with sampling. A repetition penalty of that file applies to the first and
             the last.
         seed: Seed of the sampling of method ``model``; each record's own seed follows from it and the record's id.
+        constrain: ``choices`` gives a record with choices the likeliest token that continues the reply of one of them
+            in each step; None for free replies.
     """
 
     max_new_tokens: int = 512
     likelihoods: Likelihoods = "none"
     method: Method = "papers"
     seed: int = 0
+    constrain: Constrain | None = None
 
     def __post_init__(self) -> None:
         """Check that a reply has at least one token, and that a seed is used."""
@@ -71,6 +75,16 @@ class Decoding:
             raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
         if self.seed and self.method != "model":
             raise BadArgument("seed", self.seed, "0, as greedy decoding has no seed", "add `decoding: model`")
+        if self.constrain and self.method == "model":
+            cure = "leave `decoding: model` out, or add `--model.constrain null`"
+            raise BadArgument("model.constrain", self.constrain, "greedy decoding", cure)
+
+    def checked(self, record: Record, reply: Sequence[int]) -> list[int]:
+        """Return the tokens of a reply that a record may have, after checking that they are not too many."""
+        if len(reply) > self.max_new_tokens:
+            expected = f"at least {len(reply)}, the length of a reply to {record.id}, with `--model.constrain choices`"
+            raise BadArgument("max_new_tokens", self.max_new_tokens, expected, f"set it to {len(reply)} or more")
+        return list(reply)
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `generate` that choose tokens."""
@@ -94,9 +108,10 @@ class Decoding:
                 "ignores it"
             )
 
-    def settings_of(self, model: Any) -> str:
-        """Return the settings stored with the replies of a model: these, and its penalties that apply."""
-        return json.dumps({**json.loads(str(self)), **penalties(model)}, sort_keys=True, default=str)
+    def settings_of(self, model: Any, constrained: bool = False) -> str:
+        """Return the settings stored with a reply of a model: these, its penalties that apply, and its constraint."""
+        only = {"constrain": self.constrain} if constrained else {}
+        return json.dumps({**json.loads(str(self)), **penalties(model), **only}, sort_keys=True, default=str)
 
     def __str__(self) -> str:
         chosen = self.arguments() or {"generation_config": "model", "seed": self.seed}
@@ -149,12 +164,16 @@ def respond(
     kept.begin(own)
     encoded = kept.encode(model, own.images)
     stop = StopWords(dialect.tokenizer, dialect.prompting.stop)
-    asked = Asked(model, encoded, prompts, own.images_of, ends, int(dialect.tokenizer.pad_token_id), stop, kept)
+    only: dict[int, list[list[int]]] = defaultdict(list)
+    for choice in choice_replies(dialect, own) if decoding.constrain else ():
+        only[choice.row].append(decoding.checked(own.records[choice.row], choice.ids))
+    pad = int(dialect.tokenizer.pad_token_id)
+    asked = Asked(model, encoded, prompts, own.images_of, ends, pad, stop, kept, only)
     made = greedy(asked, decoding.max_new_tokens)
     likelihoods = choice_likelihoods(model, dialect, own, encoded, decoding.likelihoods)
     kept.end(own)
     seconds = (time.perf_counter() - began) / max(len(batch), 1)
-    settings = decoding.settings_of(model)
+    stored = [decoding.settings_of(model, limited) for limited in (False, True)]
     texts = [reply_text(tokens, ends, dialect.tokenizer, stop) for tokens in made]
     return [
         Reply(
@@ -167,7 +186,7 @@ def respond(
             tokens_out=count,
             seconds=round(seconds, 4),
             model=name,
-            settings=settings,
+            settings=stored[i in only],
             likelihoods=likelihoods[i],
         )
         for i, (record, (text, ending, count)) in enumerate(zip(batch.records, texts, strict=True))
@@ -296,20 +315,36 @@ def _decode(asked: Asked, running: Running, made: list[list[int]], new: int) -> 
     adjust = _adjustment(asked, new)
     scores = running.first()
     while scores:
-        for row, token in _chosen(scores, made, adjust):
+        for row, token in _chosen(asked, scores, made, adjust):
             made[row].append(token)
             if token in asked.ends or len(made[row]) == new or asked.stops(made[row]):
                 running.end(row)
         scores = running.step(made)
 
 
-def _chosen(scores: Sequence[Scores], made: list[list[int]], adjust: _Adjust | None) -> Iterator[tuple[int, int]]:
+def _chosen(
+    asked: Asked, scores: Sequence[Scores], made: list[list[int]], adjust: _Adjust | None
+) -> Iterator[tuple[int, int]]:
     """Yield each prompt's index with its next token."""
     for rows, logits in scores:
         values = logits.float()
         if adjust is not None:
             values = torch.cat([adjust(row, made[row], values[i : i + 1]) for i, row in enumerate(rows)])
-        yield from zip(rows, values.argmax(-1).tolist(), strict=True)
+        for row, likeliest, own in zip(rows, values.argmax(-1).tolist(), values, strict=True):
+            yield row, next_of(asked.only[row], made[row], own) if row in asked.only else likeliest
+
+
+def next_of(replies: Sequence[Sequence[int]], begun: Sequence[int], scores: Tensor) -> int:
+    """Return the likeliest token that continues a reply as one of several; -1 if it is none of them, or whole.
+
+    Args:
+        replies: Token ids of the replies, each with its end token.
+        begun: Token ids of the reply so far.
+        scores: Score of each token (vocabulary); a choice may be one that a penalty rules out everywhere else.
+    """
+    at = len(begun)
+    allowed = sorted({ids[at] for ids in replies if len(ids) > at and list(ids[:at]) == list(begun)})
+    return allowed[int(scores[allowed].argmax())] if allowed else -1
 
 
 def _adjustment(asked: Asked, new: int) -> _Adjust | None:

@@ -18,10 +18,11 @@ from typing import Any
 
 import torch
 from PIL import Image
+from transformers import LogitsProcessor
 
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Likelihoods, Record, Reply
-from lmod_train.models.chat.decoding import Decoding, end_tokens
+from lmod_train.models.chat.decoding import Decoding, end_tokens, next_of
 from lmod_train.models.chat.plain_dialect import PlainBatch, PlainDialect
 from lmod_train.models.chat.reply_text import StopWords, opened_block, reply_text
 
@@ -76,6 +77,7 @@ def _replies(
     began = time.perf_counter()
     inputs, ends = dialect.inputs(batch, rows).to(model.device, dtype=model.dtype), end_tokens(model, dialect)
     begin, stop = inputs["input_ids"].shape[1], StopWords(dialect.tokenizer, dialect.prompting.stop)
+    only = [_only(dialect, batch, row, decoding) for row in rows]
     with _seeded(model, batch.records[rows[0]], decoding):
         made = model.generate(
             **inputs,
@@ -84,11 +86,12 @@ def _replies(
             eos_token_id=sorted(ends),
             pad_token_id=dialect.tokenizer.pad_token_id,
             stopping_criteria=_stopping(stop, begin),
+            logits_processor=[_Only(only, begin)] if any(only) else [],
         )[:, begin:].tolist()
     likelihoods = [choice_likelihoods(model, dialect, batch, row, decoding.likelihoods) for row in rows]
     seconds = (time.perf_counter() - began) / len(rows)
     lengths = inputs["attention_mask"].sum(1).tolist()
-    settings, replies = decoding.settings_of(model), []
+    settings, replies = [decoding.settings_of(model, limited) for limited in (False, True)], []
     for place, row in enumerate(rows):
         text, ending, count = reply_text(_until_end(made[place], ends), ends, dialect.tokenizer, stop)
         replies.append(
@@ -101,11 +104,40 @@ def _replies(
                 tokens_out=count,
                 seconds=round(seconds, 4),
                 model=name,
-                settings=settings,
+                settings=settings[bool(only[place])],
                 likelihoods=likelihoods[place],
             )
         )
     return replies
+
+
+def _only(dialect: PlainDialect, batch: PlainBatch, row: int, decoding: Decoding) -> list[list[int]]:
+    """Return the token ids of the replies that a record may have; none if it may have any."""
+    record = batch.records[row]
+    texts = replies_of(record).values() if decoding.constrain else ()
+    prompt = dialect.inputs(batch, [row])["input_ids"][0].tolist() if texts else []
+    return [decoding.checked(record, dialect.answer_ids(batch, row, text, prompt)) for text in texts]
+
+
+class _Only(LogitsProcessor):
+    """Rules out every token but the likeliest that continues one of the replies that a row may have.
+
+    Args:
+        only: Token ids of the replies of each row; none for a row that may have any.
+        begin: Column of the first token of a reply.
+    """
+
+    def __init__(self, only: Sequence[Sequence[Sequence[int]]], begin: int) -> None:
+        self._only, self._begin = only, begin
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        scores = scores.clone()
+        for row, (replies, ids) in enumerate(zip(self._only, input_ids.tolist(), strict=True)):
+            token = next_of(replies, ids[self._begin :], scores[row])
+            if token >= 0:
+                scores[row] = -torch.inf
+                scores[row, token] = 0
+        return scores
 
 
 def _stopping(stop: StopWords, begin: int) -> list[Callable[..., torch.Tensor]]:

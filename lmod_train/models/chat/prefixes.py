@@ -6,7 +6,7 @@ tokens have 1,200 tokens in this way instead of 7,600.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,7 @@ class Asked:
         pad: Id of the padding token.
         stops: Function of the tokens of a reply, whether the last of them ends it though it is no end token.
         kept: What is kept of the images for later batches.
+        only: Index of a prompt -> token ids of the replies that it may have; a prompt that is not there may have any.
     """
 
     model: Any
@@ -46,6 +47,7 @@ class Asked:
     pad: int
     stops: Callable[[Sequence[int]], bool] = lambda _: False
     kept: Kept = field(default_factory=Kept)
+    only: Mapping[int, Sequence[Sequence[int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

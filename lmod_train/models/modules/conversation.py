@@ -19,7 +19,7 @@ from torch import Tensor
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv, from_csv
 from lmod_train.core.files import append_to, replace_folder, write_beside
-from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
+from lmod_train.core.types import Batch, Constrain, Identity, Likelihoods, Reply
 from lmod_train.models.chat.adapters import Lora, check_scale, trainable
 from lmod_train.models.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
 from lmod_train.models.chat.base_files import check_base, fingerprint, identity_of
@@ -74,6 +74,7 @@ class VisionLanguageModel(LmodModule):
         attention: Implementation of attention; null for the choice of transformers.
         decoding: ``papers`` is greedy, with the penalties of the checkpoint's generation_config, which are printed;
             ``plain`` is greedy without them.
+        constrain: ``choices`` decodes the reply to every question with listed choices over their tokens, see `Frozen`.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
@@ -102,13 +103,14 @@ class VisionLanguageModel(LmodModule):
         images: Pictures = Pictures(),
         attention: Attention | None = None,
         decoding: Literal["papers", "plain"] = "papers",
+        constrain: Constrain | None = None,
     ) -> None:
         super().__init__()
         if max_tokens < 2:
             raise BadArgument("max_tokens", max_tokens, "at least 2", "use 2048, as LLaVA does")
         self._folder, self._name = find(checkpoint, family), checkpoint
         self.lora, self.optimisation = lora, optimisation
-        self._decoding, self._kept = Decoding(max_new_tokens, likelihoods, decoding), Kept()
+        self._decoding, self._kept = Decoding(max_new_tokens, likelihoods, decoding, 0, constrain), Kept()
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
         self.tune_language_model, self._kept_as = tune_language_model, dtype
@@ -123,7 +125,8 @@ class VisionLanguageModel(LmodModule):
     def identity(self) -> Identity:
         """Return the base's files, its template and the decoding settings."""
         decoding, dtype = str(self._decoding), self._kept_as
-        return identity_of(self._folder, self._prompt, self._images, self._attention, decoding=decoding, dtype=dtype)
+        own = identity_of(self._folder, self._prompt, self._images, self._attention, decoding=decoding, dtype=dtype)
+        return own.constrained(self._decoding.constrain)
 
     @property
     def max_new_tokens(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from lmod_train.core.types import Batch, Identity, Record, Reply, StreamResponder
+from lmod_train.core.types import Batch, Constrain, Identity, Record, Reply, StreamResponder
 from lmod_train.models.backends.base import Backend
 from lmod_train.models.modules.base import LmodModule
 
@@ -18,19 +18,27 @@ class Frozen(LmodModule):
 
     Args:
         backend: Backend that generates the replies.
+        constrain: ``choices`` lets the reply to every question with listed choices be one of them, in the requested
+            format; other questions are asked freely. Such replies are scores of another kind: they are stored, named
+            and compared apart from free ones. Null for free replies.
+
+    Raises:
+        BadArgument: The backend cannot constrain its replies.
 
     Attributes:
         backend: The backend.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, constrain: Constrain | None = None) -> None:
         super().__init__()
-        self.backend = backend
+        self.backend, self._constrain = backend, constrain
+        if constrain:
+            backend.constrain()
         self.collate = backend.collate
 
     def identity(self) -> Identity:
-        """Return the backend's identity."""
-        return self.backend.identity()
+        """Return the backend's identity, with what its replies are constrained to."""
+        return self.backend.identity().constrained(self._constrain)
 
     def on_validation_start(self) -> None:
         """Let the backend load its network once, now that the device is known."""

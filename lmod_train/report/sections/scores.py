@@ -238,7 +238,8 @@ def differences_table(results: Results) -> Table:
     rows: list[list[Cell]] = []
     for pair in combinations(series, 2):
         for task, runs in sorted(comparable(results).items()):
-            if all(name in runs for one in pair for name in series[one]):
+            members = [runs.get(name) for one in pair for name in series[one]]
+            if all(members) and len({own.constrained for own in members if own}) == 1:
                 ours, theirs = (mean_merits([runs[name].items for name in series[one]]) for one in pair)
                 if common := sorted(ours.keys() & theirs.keys()):
                     values, groups = zip(*(ours[i] for i in common), strict=True)

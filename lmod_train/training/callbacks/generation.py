@@ -6,6 +6,7 @@ computed by the function that `rescore` and the report call.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from lmod_train.core.artifacts.records import read_run_column, write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile, has_failed, read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.lock import locked
+from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Answer, Batch, Identity, Prediction, Record, Reply, Score, Unparsed
 from lmod_train.core.weight_values import known_by
 from lmod_train.scoring.metrics.bert_score import Encoder
@@ -122,6 +124,7 @@ class GenerationEval(Callback):
         run = Run(Path(trainer.default_root_dir))
         who = module.identity()
         _log_equal_repeats(self._records.values(), who)
+        _log_asked_freely(self._records.values(), who)
         weights = _weights(trainer, who, stage)
         self._asked = {r.id: asked(r, weights, who.template, who.settings) for r in self._records.values()}
         saved = list(read_replies(run.replies).values())
@@ -238,6 +241,15 @@ def _weights(trainer: Trainer, who: Identity, stage: str) -> list[str]:
 def _log_equal_repeats(records: Iterable[Record], who: Identity) -> None:
     if is_greedy(who.settings) and any("repeat" in r.tags for r in records):
         rank_zero_warn("data.asking.repeats: the decoding is greedy, so that all repeats of a question are equal")
+
+
+def _log_asked_freely(records: Iterable[Record], who: Identity) -> None:
+    """Log the number of questions of each task whose replies should be constrained to choices, and cannot be."""
+    every = Counter(r.task for r in records)
+    free = Counter(r.task for r in records if not replies_of(r)) if "constrain" in who.settings else {}
+    for task, n in free.items():
+        why = "as these have no list of choices of which one is the reply"
+        rank_zero_info(f"constrain choices: {task}: {n} of {every[task]} questions are asked freely, {why}")
 
 
 def _log_asked_again(saved: Current, failed: int) -> None:

@@ -10,6 +10,7 @@ from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Likelihoods
 from lmod_train.models.backends.endpoint.budget import BY_REQUESTS, UNMETERED
 from lmod_train.models.backends.endpoint.client import Client
+from lmod_train.models.backends.endpoint.constraint import FORMS, disobeyed, obeys
 from lmod_train.models.backends.endpoint.key import Key
 from lmod_train.models.backends.endpoint.likelihood import (
     NO_LIKELIHOODS,
@@ -25,6 +26,9 @@ from lmod_train.models.backends.endpoint.request import Decoding
 from lmod_train.models.backends.endpoint.retries import Asking
 
 QUESTION = "Reply with the one word OK."
+
+OTHERS = ("YES", "NO")
+"""The only replies to the question that a constrained request allows."""
 
 NO_PROMPTS = "the server returns no prompt_logprobs"
 
@@ -54,28 +58,37 @@ class Support:
         fingerprint: ``system_fingerprint`` of the server; empty if it returns none.
         features: Names of the `FEATURES` it supports.
         method: How likelihoods of the choices are obtained.
+        form: Field by which requests are constrained to the choices; empty for free replies.
     """
 
     model: str
     fingerprint: str
     features: frozenset[str]
     method: Method = NO_LIKELIHOODS
+    form: str = ""
 
     def summary(self, url: str) -> str:
         """Return a summary on one line."""
         known = [f"{name}: {'yes' if name in self.features else 'no'}" for name in FEATURES]
         version = f" ({self.fingerprint})" if self.fingerprint else ""
         details = ", ".join(known) + (f"; {self.method.summary()}" if self.method.summary() else "")
+        details += f"; replies constrained to the choices by {self.form}" if self.form else ""
         return f"{url} serves {self.model}{version}; {details}"
 
 
 async def probe(
-    asking: Asking, client: Client, decoding: Decoding, key: Key, likelihoods: Likelihoods = "none"
+    asking: Asking,
+    client: Client,
+    decoding: Decoding,
+    key: Key,
+    likelihoods: Likelihoods = "none",
+    constrained: bool = False,
 ) -> Support:
     """Send a test question with the settings of the run, one for each feature, and two for likelihoods by prompts.
 
     Raises:
-        LmodError: The server cannot be reached, or refuses every request. No record was sent.
+        LmodError: The server cannot be reached, refuses every request, or does not constrain replies though it should.
+            No record was sent.
     """
     body = {**decoding.fields(), "messages": [{"role": "user", "content": QUESTION}]}
     ended, _, _ = await asking.completed(body)
@@ -88,7 +101,23 @@ async def probe(
         raise LmodError(f"base_url={client.url!r}: {UNMETERED}. No record was sent.\nNext: {BY_REQUESTS}")
     found = {name: received for name in FEATURES if (received := await _supported(asking, body, name)) is not None}
     method = NO_LIKELIHOODS if likelihoods == "none" else await _method(asking, body, likelihoods, found)
-    return Support(ended.model or decoding.model, ended.fingerprint, frozenset(found), method)
+    form = await _form(asking, client, body) if constrained else ""
+    return Support(ended.model or decoding.model, ended.fingerprint, frozenset(found), method, form)
+
+
+async def _form(asking: Asking, client: Client, body: Mapping[str, Any]) -> str:
+    """Return the first of the `FORMS` that the server obeys.
+
+    Raises:
+        LmodError: It obeys none.
+    """
+    came: dict[str, str] = {}
+    for form, limited in FORMS.items():
+        ended, _, _ = await asking.completed({**body, **limited(OTHERS)}, attempts=2)
+        if isinstance(ended, Completion) and obeys(ended.text, OTHERS, form):
+            return form
+        came[form] = ended.text
+    raise LmodError(f"base_url={client.url!r}, model={body['model']!r}: {disobeyed(OTHERS, came)}")
 
 
 async def _supported(asking: Asking, body: Mapping[str, Any], feature: str) -> Any:

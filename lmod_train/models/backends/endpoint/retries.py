@@ -15,6 +15,7 @@ from typing import Any
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import NOT_ASKED, Record, Reply
 from lmod_train.models.backends.endpoint.budget import UNMETERED, Spending
+from lmod_train.models.backends.endpoint.constraint import FORMS, disobeyed, obeys
 from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.models.backends.endpoint.likelihood import NO_LIKELIHOODS, Method, of_prompts, of_reply, turn
 from lmod_train.models.backends.endpoint.outcome import Completion, Trouble, without_thinking
@@ -42,6 +43,7 @@ class Asking:
         stopped: Reason why no more requests are sent; empty while they are.
         without_text: Number of replies that were cut off before their first word, as of hidden reasoning.
         models: Names of the model, as returned with the replies.
+        form: Field by which requests are constrained to the choices, one of `FORMS`; empty for free replies.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Asking:
         self._ended, self._stop = asyncio.Event(), asyncio.Event()
         self._unwritten: dict[str, asyncio.Semaphore] = {}
         self._failed_in_a_row, self._any_answered = 0, False
-        self.stopped, self.without_text = "", 0
+        self.stopped, self.without_text, self.form = "", 0, ""
         self.models: set[str] = set()
 
     async def reply(
@@ -63,17 +65,24 @@ class Asking:
 
         Its place is given to another record when `written` is called with its id.
         A record whose likelihoods fail for a time (an outage, the budget) fails, so that the next run asks it again.
+        A reply that is none of the choices that it was constrained to is a failure, and ends the asking.
         """
         if self.stopped:
             return self._not_asked(record)
         began = time.perf_counter()
-        body = {**self._fields, **method.fields(), "messages": list(messages)}
+        only = list(replies_of(record).values()) if self.form else []
+        limits = FORMS[self.form](only) if only else {}
+        body = {**self._fields, **method.fields(), **limits, "messages": list(messages)}
         ended, seconds, received = await self.completed(body, record.image, attempt=partial(self._placed, record.id))
+        if isinstance(ended, Completion) and only and ended.ending == "stop" and not obeys(ended.text, only, self.form):
+            ended = Trouble(disobeyed(only, {self.form: ended.text}).replace("\n", " "), hopeless=True)
         if isinstance(ended, Completion):
             rated = await self._rated(record, messages, ended, received, method)
             if not isinstance(rated, Trouble):
                 self._failed_in_a_row, self._any_answered = 0, True
-                return self._replied(record, ended, rendered, seconds, rated, method)
+                how: dict[str, str] = {"likelihoods_by": method.by} if rated else {}
+                how |= {"constrain": "choices", "constrained_by": self.form} if only else {}
+                return self._replied(record, ended, rendered, seconds, rated, how)
             ended = replace(rated, text=f"no likelihoods: {rated.text}", sent=True)
         if not ended.sent:
             return self._not_asked(record)
@@ -226,12 +235,11 @@ class Asking:
         rendered: str,
         seconds: float,
         likelihoods: Mapping[str, float],
-        method: Method,
+        how: Mapping[str, str],
     ) -> Reply:
         self.without_text += ended.ending == "length" and not without_thinking(ended.text)
         self.models |= {ended.model} - {""} if ended.ending != "content_filter" else set()
-        by = {"likelihoods_by": method.by} if likelihoods else {}
-        settings = {**self._settings, "system_fingerprint": ended.fingerprint, **by}
+        settings = {**self._settings, "system_fingerprint": ended.fingerprint, **how}
         return Reply(
             record.id,
             ended.text,

@@ -61,7 +61,9 @@ class Plan:
     questions that were asked and had no line yet.
     `refused`: numbers of questions whose image is too large (413). `revoked_after`: requests after which the key is
     refused. `redirect`: address that every request is sent on to. `usage`: what is stated as the tokens of each reply,
-    the last entry of all that follow; empty for 110.
+    the last entry of all that follow; empty for 110. `obeyed`: the fields by which replies are constrained that the
+    server obeys; it ignores others, or answers 400 to them if `strict`. `obedient_until`: number of such requests from
+    which on it ignores all of them; 0 for none.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -86,6 +88,9 @@ class Plan:
     revoked_after: int = 0
     usage: list[Any] = field(default_factory=list)
     redirect: str = ""
+    obeyed: list[str] = field(default_factory=list)
+    strict: bool = False
+    obedient_until: int = 0
 
     def fate(self, n: int) -> str:
         """Return what becomes of a question however often it is asked."""
@@ -138,6 +143,28 @@ def completion(plan: Plan, n: int, secret: str) -> dict[str, Any]:
     model = f"served-7b-2026 {secret}" if plan.echo else "served-7b-2026"
     return {"id": "x", "object": "chat.completion", "created": 1, "model": model, "system_fingerprint": "fp_7",
             "choices": [choice], "usage": usage}  # fmt: skip
+
+
+def allowed(body: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return the field by which a request constrains its reply, and the replies that it allows."""
+    if "structured_outputs" in body:
+        return "structured_outputs", body["structured_outputs"]["choice"]
+    if "response_format" in body:
+        schema = body["response_format"]["json_schema"]["schema"]
+        assert schema["required"] == list(schema["properties"]) and schema["additionalProperties"] is False
+        return "response_format", schema["properties"]["answer"]["enum"]
+    return "", []
+
+
+def constrained(plan: Plan, reply: dict[str, Any], body: dict[str, Any], n: int) -> dict[str, Any]:
+    """Return a reply that is one of those that a request allows: the right one, if the plan is to be right."""
+    form, replies = allowed(body)
+    message = reply["choices"][0]["message"]
+    if form in plan.obeyed and reply["choices"][0]["finish_reason"] == "stop" and message["content"]:
+        right = [one for one in replies if n >= 0 and one == plan.answers[n]]
+        chosen = right[0] if right and plan.fate(n) == "right" else next(one for one in replies if one not in right)
+        message["content"] = chosen if form == "structured_outputs" else json.dumps({"answer": chosen})
+    return reply
 
 
 def tokens(plan: Plan, body: dict[str, Any]) -> list[str]:
@@ -202,7 +229,7 @@ class Server:
         self.rated: Counter[int] = Counter()
         self.bodies: list[dict[str, Any]] = []
         self.images: list[tuple[int, str]] = []
-        self.now = self.peak = self.requests = self.hits = self.unwritten = 0
+        self.now = self.peak = self.requests = self.hits = self.unwritten = self.constrained = 0
         self.prefixes: list[str] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -285,7 +312,13 @@ class Server:
             )
         if n >= 0 and self.plan.fate(n) == "rejected":
             return await send(writer, 400, '{"error": {"code": "bad", "message": "this image cannot be read"}}')
+        form, _ = allowed(body)
+        self.constrained += bool(form)
+        if form and form not in self.plan.obeyed and self.plan.strict:
+            return await send(writer, 400, json.dumps({"error": {"message": f"Unknown parameter: '{form}'."}}))
         reply = completion(self.plan, n, secret)
+        if not self.plan.obedient_until or self.constrained < self.plan.obedient_until:
+            reply = constrained(self.plan, reply, body, n)
         if self.plan.usage:
             reply["usage"] = self.plan.usage[min(place, len(self.plan.usage)) - 1]
         if self.plan.prompts:
