@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -253,6 +254,15 @@ class TaskContract:
                     assert self.task.parse(Reply(way.id, reply), way) == self.task.parse(
                         Reply(record.id, reply), record
                     )
+
+    def test_a_constrained_reply_is_read_as_its_choice(self) -> None:
+        """As the local models and the servers write it (`--model.constrain choices`), for every choice of a record."""
+        for sample, question in self.questions():
+            record = record_from(question, sample, self.task)
+            for choice, text in replies_of(record).items():
+                stated = {"answer": text}
+                for reply in (text, json.dumps(stated), json.dumps(stated, ensure_ascii=False, indent=2)):
+                    assert self.task.parse(Reply(record.id, reply), record) == choice, reply
 
     def test_different_truths_have_different_answers(self) -> None:
         truths = [(s.patient, self.truth_of(s, q)) for s, q in self.questions()]
