@@ -20,6 +20,7 @@ import torch
 from PIL import Image
 from transformers import LogitsProcessor
 
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Likelihoods, Record, Reply
 from lmod_train.models.chat.decoding import Decoding, end_tokens, next_of
@@ -112,9 +113,17 @@ def _replies(
 
 
 def _only(dialect: PlainDialect, batch: PlainBatch, row: int, decoding: Decoding) -> list[list[int]]:
-    """Return the token ids of the replies that a record may have; none if it may have any."""
+    """Return the token ids of the replies that a record may have; none if it may have any.
+
+    Raises:
+        BadArgument: The model thinks before it replies.
+    """
     record = batch.records[row]
     texts = replies_of(record).values() if decoding.constrain else ()
+    if texts and opened_block(batch.rendered[row]):
+        expected = "none for a reasoning model, whose template opens a thinking block before the reply"
+        cure = "add `--model.constrain null`, or use the instruct variant of the checkpoint"
+        raise BadArgument("model.constrain", decoding.constrain, expected, cure)
     prompt = dialect.inputs(batch, [row])["input_ids"][0].tolist() if texts else []
     return [decoding.checked(record, dialect.answer_ids(batch, row, text, prompt)) for text in texts]
 

@@ -194,6 +194,11 @@ def test_a_reasoning_model_of_a_known_family_thinks_in_a_block_of_its_own(tmp_pa
     texts = [processor.tokenizer.decode(t, skip_special_tokens=True).strip() for t in theirs]
     assert [r.reply for r in replies] == [f"<think>{text}" for text in texts]
     assert strip_thinking(replies[0].reply) == ("", False)
+    constrained = HuggingFace(str(folder), max_new_tokens=24)
+    constrained.constrain()
+    constrained.prepare("cpu")
+    with pytest.raises(BadArgument, match=r"thinking block.*\n.*`--model.constrain null`"):
+        constrained.respond(constrained.collate(RECORDS, eyes))
 
 
 def test_a_penalty_of_the_model_s_file_applies_as_in_generate_one_record_at_a_time(tmp_path, eyes):
