@@ -190,6 +190,7 @@ def options_known() -> set[str]:
     others |= {"--tensor-parallel-size", "--data-parallel-size", *SERIES}
     for path in ("lmod_train.models.backends.huggingface.HuggingFace", "lmod_train.models.backends.openai.OpenAI"):
         others |= {f"--model.backend.{option.name}" for option in options_of_class(path)}
+    others |= {f"--model.{option.name}" for option in options_of_class("lmod_train.models.modules.frozen.Frozen")}
     return known.union(others, *map(options_of, lightning_parser()._subcommands_action.choices.values()))
 
 
