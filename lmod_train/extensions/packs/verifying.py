@@ -229,7 +229,7 @@ def _remarks(task: Task, pack: Pack, folder: Folder, unanswered: int) -> Iterato
     if ways := sorted({f for p in own for f in p.way}):
         yield f"asked in several ways or otherwise than curated: {', '.join(ways)}"
     if any(Reply("", "", settings=settings).constrained for settings in pack.settings):
-        yield "replies constrained to the choices"
+        yield "replies to questions with choices could only be one of them"
     if len(set(Counter(p.id for p in own).values())) > 1:
         yield "not all questions are asked equally often"
     known, now = folder.settings.get(task.name, {}), plain(task.settings(), task.name)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from lmod_train.core.tables import Table
 from lmod_train.extensions.xpcr.sections import regimes
 from lmod_train.report.contents import Figure
@@ -33,6 +35,15 @@ def test_a_row_per_effect_and_stage_and_a_panel_per_effect():
     assert found["effect of context", "CCR"]["difference"] == -0.45
     first = found["effect of context", "IQA"]
     assert (first["n"], first["difference"], first["first only"], first["p"]) == (0, None, None, None)
+
+
+def test_constrained_chains_are_not_compared_with_free_ones():
+    alone, (scores, cascade) = (
+        chain_run(name, planted(rows({}), regime=regime)) for name, regime in (("ind", ""), ("cas", "cas_all"))
+    )
+    assert parts_of(regimes, results_of(alone, (scores, cascade)))
+    constrained = replace(cascade, constrained=frozenset({"chain"}))
+    assert parts_of(regimes, results_of(alone, (scores, constrained))) == []
 
 
 def test_nothing_with_one_regime():
