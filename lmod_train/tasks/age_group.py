@@ -62,7 +62,7 @@ class AgeGroup(Task):
     """
 
     name = "age_group"
-    version = 5
+    version = 6
     choices = tuple(group.label for group in AGE_GROUPS)
     wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 

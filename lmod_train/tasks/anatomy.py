@@ -75,7 +75,7 @@ class Anatomy(Task):
     """
 
     name = "anatomy"
-    version = 6
+    version = 7
     wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 
     def __init__(

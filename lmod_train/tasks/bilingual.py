@@ -154,7 +154,7 @@ class BinaryQuestion(_Bilingual):
     """
 
     name = "binary_question"
-    version = 2
+    version = 3
     choices = (*TRUE_FALSE["en"], *TRUE_FALSE["zh"])
     templates = BINARY
 
@@ -186,7 +186,7 @@ class SingleChoiceQuestion(_Bilingual):
     """
 
     name = "single_choice_question"
-    version = 2
+    version = 3
     templates = SINGLE_CHOICE
 
     def __init__(self, language: str | None = None, stated: Stated = "letter") -> None:
@@ -233,7 +233,7 @@ class OpenQuestion(_Bilingual):
     """
 
     name = "open_question"
-    version = 1
+    version = 2
     templates = OPEN
 
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:

@@ -44,7 +44,7 @@ class Conditions(Task):
     """
 
     name = "conditions"
-    version = 5
+    version = 6
     choices = ("TRUE", "FALSE")
     wordings = ((PROMPT, *PARAPHRASES),)
 

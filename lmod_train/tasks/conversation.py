@@ -34,7 +34,7 @@ class Conversation(Task):
     """
 
     name = "conversation"
-    version = 1
+    version = 2
     choices = ()
 
     def __init__(self, language: str = "en") -> None:
@@ -75,7 +75,7 @@ class YesNoConversation(Conversation):
     """
 
     name = "yes_no_conversation"
-    version = 1
+    version = 2
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return yes or no in the words of the record's choices, or why the reply states neither."""

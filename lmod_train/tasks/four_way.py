@@ -36,7 +36,7 @@ class FourWay(Task):
     """
 
     name = "four_way"
-    version = 4
+    version = 5
     choices = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
     wordings = ((PROMPT, *PARAPHRASES),)
 

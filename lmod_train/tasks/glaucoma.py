@@ -37,7 +37,7 @@ class Glaucoma(Task):
     """
 
     name = "glaucoma"
-    version = 4
+    version = 5
     choices = ("GLAUCOMA", "NON-GLAUCOMA")
     wordings = ((PROMPT, *PARAPHRASES),)
 

@@ -99,7 +99,7 @@ class Own(Task):
     """
 
     name = "own"
-    version = 1
+    version = 2
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ class Perturbed(Variants):
     """
 
     name = "perturbed"
-    version = 2
+    version = 3
 
     def __init__(self, of: Task, kinds: Sequence[str] = tuple(KINDS), grades: Sequence[int] = GRADES) -> None:
         if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= set(KINDS):

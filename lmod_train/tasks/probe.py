@@ -48,7 +48,7 @@ class Probe(Task):
     """
 
     name = "probe"
-    version = 1
+    version = 2
 
     def __init__(self, of: Task, kinds: Sequence[Kind] = ("none", "another", "foreign")) -> None:
         if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= set(get_args(Kind)):

@@ -37,7 +37,7 @@ class ReadyQuestion(Task):
     """
 
     name = "question"
-    version = 1
+    version = 2
     choices = ()
 
     def __init__(self, sources: list[str] | None = None, language: str = "en") -> None:

@@ -39,7 +39,7 @@ class Recognition(Task):
     """
 
     name = "recognition"
-    version = 1
+    version = 2
     choices = tuple(SEEN)
     wordings = ((PROMPT, *PARAPHRASES),)
 

@@ -43,7 +43,7 @@ class Sex(Task):
     """
 
     name = "sex"
-    version = 5
+    version = 6
     choices = tuple(SEXES.values())
     wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 

@@ -60,7 +60,7 @@ class Staging(Task):
     """
 
     name = "staging"
-    version = 4
+    version = 5
     wordings = tuple((PROMPTS[name], *PARAPHRASES[name]) for name in PROMPTS)
 
     def __init__(

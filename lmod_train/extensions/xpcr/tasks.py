@@ -92,7 +92,7 @@ class Chain(Task):
     """
 
     name = "chain"
-    version = 2
+    version = 3
     choices = ()
     steps = STAGE_NAMES
     joins_parts = True
@@ -233,7 +233,7 @@ class CrossModality(Task):
     """
 
     name = "cross_modality"
-    version = 2
+    version = 3
     choices = ()
 
     def __init__(self, confidence: bool = True, without: bool = False, sources: list[str] | None = None) -> None:
@@ -322,7 +322,7 @@ class Level(Task):
     """
 
     name = "level"
-    version = 1
+    version = 2
     choices = tuple(NAMES.values())
 
     def __init__(self, of: Task) -> None:

@@ -198,7 +198,7 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     said = {truth if polar[i] == "asserted" else _OPPOSITE[truth] for i, truth in truths.items()}
     rest = [(key, value) for i, (key, value) in enumerate(members) if i not in polar]
     names = [value for key, value in rest if role_of(key) != "extra"] or [value for _, value in rest]
-    if polar and names and names[0].strip() and not state_of(names[0]):
+    if polar and names and names[0].strip() and not state_of(names[0]) and not _TICK.fullmatch(names[0].strip()):
         yield names[0], said.pop() if len(said) == 1 else UNSAID
 
 
