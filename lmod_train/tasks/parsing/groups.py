@@ -184,6 +184,11 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     if of_list and polarity_of(first) and any(map(is_bare, items := split_items(members[1][1]))):
         yield from of_items(items, polarity_of(first))  # "| Absent | AMD, DR |"
         return
+    columns = [polarity_of(key) for key, value in members if not _truth(value)]
+    if len(columns) == len(members) > 1 and all(columns) and "denied" in columns:
+        for key, value in members:  # "| Found | Not found |"
+            yield from of_items(split_items(value), polarity_of(key))
+        return
     of_row, heads = polarity_of(first), [key for key, _ in members[1:]]
     if heads and all(_truth(value) for _, value in members[1:]) and not any(polarity_of(key) for key in heads):
         if of_row in ("denied", "asserted") and plain(first) not in TRUTH_WORDS and not is_name(plain(head)):

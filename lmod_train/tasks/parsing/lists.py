@@ -17,7 +17,7 @@ from lmod_train.tasks.parsing.cues import CORRECTION, FINAL
 from lmod_train.tasks.parsing.forms import any_condition, plain, term_of
 from lmod_train.tasks.parsing.option_signs import TEXT
 from lmod_train.tasks.parsing.reply_layouts import CellKind
-from lmod_train.tasks.parsing.slots import TRUTH_WORDS, kinds_of
+from lmod_train.tasks.parsing.slots import TRUTH_WORDS
 
 Polarity = Literal["denied", "open", "asserted", ""]
 """What a heading says of its items; empty for one that says nothing known."""
@@ -101,17 +101,16 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
         (_TITLE.fullmatch(line.text) if line.first else None) or _HEAD.match(line.text) or _BRACKETED.match(line.text)
     )
     if found is None and (dashed := _DASHED.match(line.text)) and polarity_of(dashed["head"]):
-        found = None if kinds_of(dashed["head"]) else dashed
+        found = None if plain(dashed["head"]) in TRUTH_WORDS else dashed
     head, rest = line.text, ""
     if found is not None:
         head, rest = found["head"], line.text[found.end() :].strip(" *_\"'")
     elif not (line.first and at + 1 < len(lines) and len(line.text) <= 80 and _is_above_list(line, lines[at + 1])):
         return None
     head = head.strip(" *_\"'#")
-    named = (
-        any_condition().search(head) or _SIGN.search(head) or FINAL.search(f"{head}:") or CORRECTION.search(f"{head}:")
-    )
-    return None if named or _of_all(rest) or not any(c.isalpha() for c in head) else (head, rest)
+    named = any_condition().search(head) or _SIGN.search(head)
+    announces = polarity_of(head) != "denied" and (FINAL.search(f"{head}:") or CORRECTION.search(f"{head}:"))
+    return None if named or announces or _of_all(rest) or not any(c.isalpha() for c in head) else (head, rest)
 
 
 def _is_above_list(line: _Line, below: _Line) -> bool:
@@ -195,7 +194,7 @@ def _is_list(found: Listed, kind_of: Callable[[str], CellKind]) -> bool:
     if found.polarity == "asserted" or plain(found.heading) in TRUTH_WORDS:
         return short and named > 0
     if not found.in_line:
-        return found.polarity != "open" or not _PERSON.search(found.heading)
+        return True
     if _SHORT_HEAD.fullmatch(found.heading) and not is_sentence(found.heading):
         return named > 0 or short
     return named > 0 and bool(len(found.items) > 1 or _FOLLOWING.search(found.heading))

@@ -7,7 +7,7 @@ an object whose keys are the heads of the columns. Boxes and ticks become choice
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -221,6 +221,24 @@ def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind
     return [Group([(row[0].text, said[0])]) for row, said in named if len(said) == 1]
 
 
+def by_legend(text: str) -> str:
+    r"""Return a text with plain ticks and crosses for the signs that its legend explains, and without the legend.
+
+    Example:
+        >>> by_legend("Legend: ● absent, ○ present\n● glaucoma"), by_legend("1 = absent, 2 = present\nScar: 2")
+        ('\n✗ glaucoma', '\nScar: ✓')
+    """
+    lines = text.split("\n")
+    explained = [list(_EXPLAINED.finditer(line)) for line in lines]
+    legends = [
+        i for i, own in enumerate(explained) if len(own) > 1 or (_LEGEND.match(lines[i]) and _BOX.search(lines[i]))
+    ]
+    signs = {m["mark"]: "✗" if m["no"] else "✓" for i in legends for m in explained[i]}
+    alone = [rf"(?<=[:=|]\s){sign}(?=\s|$)" if sign.isdigit() else re.escape(sign) for sign in signs]
+    left = ("" if i in legends else line for i, line in enumerate(lines))
+    return re.sub("|".join(alone) or "(?!)", lambda m: signs[m[0]], "\n".join(left)) if legends else text
+
+
 def box_lists(plain: str) -> list[BoxList]:
     r"""Return the lists of check boxes and ticks.
 
@@ -232,15 +250,8 @@ def box_lists(plain: str) -> list[BoxList]:
     """
     lists: list[BoxList] = []
     at = 0
-    lines = plain.splitlines(keepends=True)
-    legend = {
-        mark["mark"]: mark["no"] is not None
-        for line in lines
-        if _LEGEND.match(line)
-        for mark in _EXPLAINED.finditer(line)
-    }
-    for line in lines:
-        found = _of_line(line.rstrip("\n"), at, legend)
+    for line in plain.splitlines(keepends=True):
+        found = _of_line(line.rstrip("\n"), at)
         if found is not None:
             last = lists[-1] if lists else None
             if last and not found.name and not plain[last.end : found.start].strip():
@@ -257,11 +268,9 @@ def box_lists(plain: str) -> list[BoxList]:
     return lists
 
 
-def _of_line(line: str, at: int, legend: Mapping[str, bool]) -> BoxList | None:
+def _of_line(line: str, at: int) -> BoxList | None:
     marks = list(_BOX.finditer(line[:2000]))
     if not marks:
-        return None
-    if _LEGEND.match(line):
         return None
     before = line[: marks[0].start()].strip(" \t-*•>_.")
     behind = line[marks[-1].end() :].strip(" \t*_.;,|")
@@ -282,9 +291,7 @@ def _of_line(line: str, at: int, legend: Mapping[str, bool]) -> BoxList | None:
                 name, label = key.strip(" -*•>_\"'"), own
         label = re.sub(r"^\s{0,3}[0-9]{1,2}[.)]\s", "", label)
         is_box = mark.lastgroup not in ("yes", "no", "plus", "minus") or mark[0][0] == "☒"
-        denied = legend.get(mark[0].strip("()[] \ufe0f")[:1])
-        state = _state(mark) if denied is None else "no" if denied else "on"
-        choices.append(Choice(label.strip(" \t-*•>_.;,|/:\"'"), state, is_box and denied is None))
+        choices.append(Choice(label.strip(" \t-*•>_.;,|/:\"'"), _state(mark), is_box))
     return BoxList(name, choices, at, at + len(line))
 
 

@@ -32,6 +32,7 @@ from lmod_train.tasks.parsing.reply_layouts import (
     BoxList,
     Field,
     box_lists,
+    by_legend,
     fields,
     marked_rows,
     pairs,
@@ -88,7 +89,7 @@ def decode(text: str) -> Decoded:
         >>> slots("- [ ] TRUE\n- [x] FALSE"), slots("The macula is flat.")
         ([('', 'FALSE'), ('TRUE', '☐')], [])
     """
-    text = text.replace(PLACE, " ")
+    text = by_legend(text.replace(PLACE, " "))
     signs = _BRACKETED.sub(lambda m: f"{m['lead']} {m['key']}:" if kind_of(m["key"]) else m[0], in_place(text))
     slots: list[Slot] = []
     whole: list[Span] = []
