@@ -122,7 +122,7 @@ def without_parentheses(text: str) -> str:
 _THINKS = phrases("rewriting.thinks")
 _ENGLISH = compiled("rewriting.english")
 _CHINESE_RETRACTION = compiled("rewriting.chinese_retraction", 0)
-_DENIED_LATER = compiled("rewriting.denied_later")
+_CHANGED, _DENIED_LATER = compiled("rewriting.changed"), compiled("rewriting.denied_later")
 
 
 def without_retractions(text: str) -> str:
@@ -134,7 +134,7 @@ def without_retractions(text: str) -> str:
         >>> without_retractions("I initially thought of glaucoma.")
         'taken back.'
     """
-    for pattern in (_ENGLISH, _CHINESE_RETRACTION, _DENIED_LATER):
+    for pattern in (_CHANGED, _ENGLISH, _CHINESE_RETRACTION, _DENIED_LATER):
         text = pattern.sub(_taken_back, text)
     return text
 

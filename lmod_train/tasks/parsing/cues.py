@@ -7,7 +7,7 @@ from collections import deque
 
 from lmod_train.core.vocabulary import compiled, phrases
 
-_LEAD = r"(?:^|[\n.;。；,!?|]|\s-\s)\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
+_LEAD = r"(?:^|[\n.;。；,!?|(（]|\s-\s)\s{0,9}[-•*(\[{\"']{0,3}\s{0,9}"
 
 
 def last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

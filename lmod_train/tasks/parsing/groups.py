@@ -273,14 +273,15 @@ def about_of(members: Sequence[tuple[str, str, Role]]) -> tuple[str, str, Role] 
 
 def _ticked(members: Sequence[tuple[str, str, Role]]) -> list[str] | None:
     """Return the ticked ones of columns such as "Yes" and "No", "?" if none is; None without such columns."""
-    blank = [(key, value, role) for key, value, role in members if not value.strip() or _TICK.fullmatch(value.strip())]
+    blank = [one for one in members if not one[1].strip() or _TICK.fullmatch(one[1].strip()) or state_of(one[1])]
     columns = [(key, value) for key, value, role in blank if not role or kinds_of(key)]
     if len(columns) < sum(not role for _, _, role in members):
         truths = [(key, value) for key, value, _ in members if plain(key) in TRUTH_WORDS]
         columns = [(key, value) for key, value in truths if not value.strip() or kinds_of(value)]
     if len(columns) < 2 or len({plain(key) for key, _ in columns}) < len(columns):
         return None
-    ticked = [key for key, value in columns if _TICK.fullmatch(value.strip()) or kinds_of(value) == ("yes",)]
+    on = ((key, _TICK.fullmatch(value.strip()) or state_of(value) == "on") for key, value in columns)
+    ticked = [key for (key, is_on), (_, value) in zip(on, columns, strict=True) if is_on or kinds_of(value) == ("yes",)]
     return ticked if 0 < len(ticked) < len(columns) else ["?"]
 
 

@@ -17,7 +17,7 @@ from lmod_train.tasks.parsing.cues import CORRECTION, FINAL
 from lmod_train.tasks.parsing.forms import any_condition, plain, term_of
 from lmod_train.tasks.parsing.option_signs import TEXT
 from lmod_train.tasks.parsing.reply_layouts import CellKind
-from lmod_train.tasks.parsing.slots import TRUTH_WORDS
+from lmod_train.tasks.parsing.slots import TRUTH_WORDS, kinds_of
 
 Polarity = Literal["denied", "open", "asserted", ""]
 """What a heading says of its items; empty for one that says nothing known."""
@@ -25,6 +25,7 @@ Polarity = Literal["denied", "open", "asserted", ""]
 _CUT = re.compile(r"(?<![0-9])[.!](?=\s|$)|。|;(?=\s{0,3}[*_]{0,2}[^\n:;,.]{2,60}:)")
 _BULLET = compiled("headings.bullet")
 _HEAD, _TITLE, _BRACKETED, _DASHED = (compiled(f"headings.{n}") for n in ("head", "title", "bracketed", "dashed"))
+_LETTER = re.compile(r"(?<![A-Za-z])[A-H](?![A-Za-z])")
 _SHORT_HEAD, _LONGEST_LINE = re.compile(r"[^\s]{1,30}(?:\s[^\s]{1,30}){0,4}"), 60
 _WORDS_OF_AN_ITEM, _MOST_LINES = 7, 60
 
@@ -114,17 +115,19 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
 
 
 def _is_above_list(line: _Line, below: _Line) -> bool:
-    return (
-        below.first
-        and below.bullet
-        and bool(polarity_of(line.text))
-        and (not line.bullet or below.indent > line.indent)
-    )
+    """Return whether a line without a colon is the heading of the line below: a title in capitals, or with a bullet."""
+    deeper = below.bullet and (not line.bullet or below.indent > line.indent)
+    titled = not below.bullet and (line.text.isupper() or line.bullet) and _SHORT_HEAD.fullmatch(line.text)
+    return below.first and bool(polarity_of(line.text)) and bool(deeper or titled)
 
 
 def _gathered(lines: list[_Line], at: int, signs: str, heading: str, rest: str) -> tuple[Listed, int]:
     """Return the list of a heading, in its line or below it, and the number of the line behind it."""
-    found = Listed(heading, polarity_of(heading), lines[at].start, lines[at].end, split_items(rest), in_line=bool(rest))
+    said = polarity_of(heading)
+    label = _SHORT_HEAD.fullmatch(heading) and not is_sentence(heading) and not _LETTER.search(heading)
+    if not said and label and _KINDS[-1][1].search(heading):
+        said = "open"  # "Diagnosis withdrawn"
+    found = Listed(heading, said, lines[at].start, lines[at].end, split_items(rest), in_line=bool(rest))
     after, bulleted = at + 1, False
     while not rest and after < min(len(lines), at + _MOST_LINES):
         line = lines[after]
@@ -192,11 +195,12 @@ def _is_list(found: Listed, kind_of: Callable[[str], CellKind]) -> bool:
     if found.in_line and kind_of(found.heading) == "heading":
         return short and named > 0 and len(found.items) > 2 - (named > 1)  # "Diagnosis: glaucoma" is a field
     if found.polarity == "asserted" or plain(found.heading) in TRUTH_WORDS:
-        return short and named > 0
+        alone = found.in_line and kinds_of(found.heading) and not any(map(kinds_of, found.items))  # "可见:黄斑"
+        return short and (named > 0 or bool(alone and plain(found.heading) not in TRUTH_WORDS))
     if not found.in_line:
         return True
     if _SHORT_HEAD.fullmatch(found.heading) and not is_sentence(found.heading):
-        return named > 0 or short
+        return named > 0 or (short and found.polarity == "denied")
     return named > 0 and bool(len(found.items) > 1 or _FOLLOWING.search(found.heading))
 
 
@@ -247,6 +251,7 @@ def is_sentence(text: str) -> bool:
 _ORDER: tuple[tuple[Polarity, str], ...] = (
     ("denied", "settled"), ("open", "undecided"), ("denied", "denies"), ("open", "open"), ("asserted", "asserts"),
 )  # fmt: skip
+_FILLERS = re.compile(phrases("headings.fillers"), re.IGNORECASE)
 _KINDS = [(said, re.compile(phrases(f"headings.{name}"), re.IGNORECASE)) for said, name in _ORDER]
 _CONTRAST, _EITHER, _WHOLE_EYE = (compiled(f"headings.{name}") for name in ("contrast", "either", "whole_eye"))
 _ALL_DENIED, _ALL_ASSERTED = compiled("headings.all_denied"), compiled("headings.all_asserted")
@@ -264,6 +269,8 @@ def polarity_of(heading: str) -> Polarity:
     """
     last = _CONTRAST.split(re.split("[,;]", heading.replace("_", " ").strip(" ,;"))[-1])[-1]
     said: Polarity = next((said for said, pattern in _KINDS if pattern.search(last)), "")
+    if said == "asserted" and re.search(r"[^\W\d]", _FILLERS.sub(" ", _KINDS[-1][1].sub(" ", last))):
+        return ""  # "Diagnosis withdrawn": an assertion is earned by all words of a heading
     either = _EITHER.search(heading) or (said == "denied" and _WHOLE_EYE.search(last))  # "not normal: glaucoma"
     return "" if either else said
 

@@ -156,6 +156,8 @@ def _claim(
     if slot.value == UNSAID and slot.name and not slot.role:
         return None if read_slot(replace(slot, value="yes")) is None else IGNORED
     claim = read_slot(slot)
+    if claim is UNKNOWN and any(eye.fullmatch(slot.name.strip()) for eye in _EYES):
+        return Unparsed("no_match", "one of the eyes")
     if claim is UNKNOWN and answers and role_of(slot.name) and isinstance(stated := prose(clean(slot.value)), str):
         return stated
     return claim
