@@ -62,7 +62,10 @@ def parse_choice(text: str, choices: Sequence[str]) -> str | Unparsed:
 
 _LIGHT = compiled("choice.light", 0)
 _DENIED_NAME = compiled("choice.denied_name")
-_OR_NOT = re.compile(r"(?<![a-z])(?:or|and|/)\s?(?:not|no|absent|negative)(?![a-z])|有无|有没有", re.IGNORECASE)
+_OR_NOT = re.compile(
+    r"[(\[]?\s?(?:有|阳性|存在|可见|是)\s?/\s?(?:无|阴性|不存在|未见|否)\s?[)\]]?|(?<![a-z])(?:or|and|/)\s?(?:not|no|absent|negative)(?![a-z])|有无|有没有",
+    re.IGNORECASE,
+)
 
 
 def read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:

@@ -50,7 +50,7 @@ class _Line:
     start: int
     end: int
     indent: int
-    bullet: bool
+    bullet: str
     first: bool
 
 
@@ -83,16 +83,21 @@ def _lines(signs: str) -> Iterator[_Line]:
     start = 0
     for whole in signs.split("\n"):
         lead = _BULLET.match(whole)
-        at, indent, bullet = (lead.end(), len(lead["indent"]), bool(lead["mark"])) if lead else (0, 0, False)
+        at, indent, bullet = (lead.end(), len(lead["indent"]), _kind_of_bullet(lead["mark"])) if lead else (0, 0, "")
         first = True
         for cut in [*(m.span() for m in _CUT.finditer(whole, at)), (len(whole), len(whole))]:
             text = whole[at : cut[0]]
             if any(c.isalnum() for c in text):
                 begin = at + len(text) - len(text.lstrip())
-                yield _Line(text.strip(), start + begin, start + cut[1], indent, bullet and first, first)
+                yield _Line(text.strip(), start + begin, start + cut[1], indent, bullet if first else "", first)
                 first = False
             at = cut[1]
         start += len(whole) + 1
+
+
+def _kind_of_bullet(mark: str | None) -> str:
+    """Return a bullet with one digit, letter or numeral for all of them; empty for none."""
+    return re.sub(r"\w+", "1" if (mark or "").strip(" ()")[:1].isdecimal() else "x", (mark or "").strip())
 
 
 def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
@@ -110,13 +115,15 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
         return None
     head = head.strip(" *_\"'#")
     named = any_condition().search(head) or _SIGN.search(head)
-    announces = polarity_of(head) != "denied" and (FINAL.search(f"{head}:") or CORRECTION.search(f"{head}:"))
+    announces = polarity_of(head) not in ("denied", "open") and (
+        FINAL.search(f"{head}:") or CORRECTION.search(f"{head}:")
+    )
     return None if named or announces or _of_all(rest) or not any(c.isalpha() for c in head) else (head, rest)
 
 
 def _is_above_list(line: _Line, below: _Line) -> bool:
     """Return whether a line without a colon is the heading of the line below: a title in capitals, or with a bullet."""
-    deeper = below.bullet and (not line.bullet or below.indent > line.indent)
+    deeper = below.bullet and (below.bullet != line.bullet or below.indent > line.indent)
     titled = not below.bullet and (line.text.isupper() or line.bullet) and _SHORT_HEAD.fullmatch(line.text)
     return below.first and bool(polarity_of(line.text)) and bool(deeper or titled)
 
@@ -139,9 +146,9 @@ def _gathered(lines: list[_Line], at: int, signs: str, heading: str, rest: str) 
             loose = not line.bullet and (
                 apart or len(line.text) > _LONGEST_LINE or ";" in line.text or _of_all(line.text)
             )
-            if announced or ends or loose or (found.items and line.bullet is not bulleted):
+            if announced or ends or loose or (found.items and bool(line.bullet) is not bulleted):
                 break
-            bulleted = line.bullet
+            bulleted = bool(line.bullet)
             found.items += split_items(inner[1] if inner else line.text)
         elif not found.items:
             break
@@ -162,7 +169,7 @@ def _headless(lines: list[_Line], at: int, signs: str) -> tuple[Listed, int]:
             return found, after + 1
         short = line.bullet or all(map(_is_short, split_items(line.text)))
         if (after > at and _heading(lines, after)) or (
-            line.first and (line.bullet is not lines[at].bullet or not short)
+            line.first and (bool(line.bullet) is not bool(lines[at].bullet) or not short)
         ):
             break
         found.items += split_items(line.text)
@@ -191,7 +198,7 @@ def _is_list(found: Listed, kind_of: Callable[[str], CellKind]) -> bool:
     if not found.items or not (found.heading or found.polarity):
         return False
     if not found.polarity:
-        return 1 < len(found.items) == named
+        return len(found.items) > 1 and named > 0 and short and not any(map(kinds_of, found.items))
     if found.in_line and kind_of(found.heading) == "heading":
         return short and named > 0 and len(found.items) > 2 - (named > 1)  # "Diagnosis: glaucoma" is a field
     if found.polarity == "asserted" or plain(found.heading) in TRUTH_WORDS:

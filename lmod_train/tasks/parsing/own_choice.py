@@ -469,7 +469,8 @@ _POLAR = compiled("own_choice.polar")
 def _stated_in(words: Words, text: str) -> Iterator[tuple[int | None, bool]]:
     """Yield each stated choice and whether it holds: of structures, else of the answer's line, else of the prose."""
     decoded = decode(text)
-    whole = [words.in_slot(slot) for slot in decoded.slots if slot.layout != "line" and slot.value != UNSAID]
+    said = (slot for slot in decoded.slots if slot.value != UNSAID and (slot.layout != "line" or _said_of(slot)))
+    whole = [words.in_slot(slot) for slot in said]
     found = [one for slot in whole for one in _of_slot(words, slot)]
     if not any(holds for _, holds in found):
         prose, _ = split_explanation(clean(decoded.prose()))

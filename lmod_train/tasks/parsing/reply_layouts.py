@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lmod_train.core.vocabulary import compiled, entry
+from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.objects import Group, Node, Word
 
 _TAG = compiled("layouts.tag", 0)
@@ -228,14 +229,14 @@ def by_legend(text: str) -> str:
         >>> by_legend("Legend: ● absent, ○ present\n● glaucoma"), by_legend("1 = absent, 2 = present\nScar: 2")
         ('\n✗ glaucoma', '\nScar: ✓')
     """
-    lines = text.split("\n")
+    lines = in_place(text).split("\n")
     explained = [list(_EXPLAINED.finditer(line)) for line in lines]
     legends = [
         i for i, own in enumerate(explained) if len(own) > 1 or (_LEGEND.match(lines[i]) and _BOX.search(lines[i]))
     ]
     signs = {m["mark"]: "✗" if m["no"] else "✓" for i in legends for m in explained[i]}
     alone = [rf"(?<=[:=|]\s){sign}(?=\s|$)" if sign.isdigit() else re.escape(sign) for sign in signs]
-    left = ("" if i in legends else line for i, line in enumerate(lines))
+    left = ("" if i in legends else line for i, line in enumerate(text.split("\n")))
     return re.sub("|".join(alone) or "(?!)", lambda m: signs[m[0]], "\n".join(left)) if legends else text
 
 

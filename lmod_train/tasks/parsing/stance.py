@@ -169,6 +169,7 @@ _NOT_EARNED = compiled("stance.not_earned")
 _OF_SOMETHING_ELSE = compiled("stance.of_something_else")
 
 
+_WRONG_AFTER = compiled("stance.wrong_after")
 _CHANCE, _SCORED = compiled("stance.chance"), compiled("stance.scored")
 _RATIO = re.compile("ratio|c/?d|杯盘比", re.IGNORECASE)
 
@@ -269,7 +270,8 @@ def _stance(clause: str, start: int, before: str, after: str, bare: bool) -> Sta
     if hedges(before):
         return "denied" if _DENIED_SUSPICION.search(before) and not _DENIED_AFTER.match(after) else None
     if _DENIED_AFTER.match(after):
-        return None if _THAT.search(before) and denies(before) else "denied"
+        doubled = _THAT.search(before) or _WRONG_AFTER.match(after)
+        return None if doubled and denies(before) else "denied"
     reach = _reach(before, after)
     if reach != "none":
         return "denied" if reach == "reaches" else None

@@ -16,7 +16,7 @@ from lmod_train.tasks.parsing.cues import final_statement, split_explanation
 from lmod_train.tasks.parsing.groups import EMPTY, TICKED, Slot
 from lmod_train.tasks.parsing.reading import UNKNOWN, Claim, answer_in
 from lmod_train.tasks.parsing.slots import kinds_of
-from lmod_train.tasks.parsing.stance import clause_spans
+from lmod_train.tasks.parsing.stance import clause_spans, negators_before
 
 _REACH = 200
 """Characters before a verdict in which its subject, a denial or a hedge is looked for."""
@@ -80,6 +80,7 @@ def _read_slot(slot: Slot, choices: Sequence[str]) -> Claim | None:
     return None if slot.layout == "line" else UNKNOWN
 
 
+_QUOTED_BEFORE = compiled("verdict.quoted_before")
 _DOUBTS = compiled("verdict.doubts")
 _ASKS_FALSE = compiled("verdict.asks_false")
 
@@ -116,8 +117,10 @@ def _of_clause(clause: str) -> Iterator[bool]:
         own = re.split(r"[,:]", before)[-1]
         denial = _NOT.search(before)
         stem = before[: denial.start()] if denial else before
-        if _NOT.search(stem) if denial else _DOUBTS.search(own):
-            continue  # 没有不对
+        if (_NOT.search(stem) if denial else _DOUBTS.search(own)) or (
+            negators_before(before) > bool(denial) and not _QUOTED_BEFORE.search(before)
+        ):
+            continue  # 没有不对, "I don't think that it is true"
         if _INSTEAD.search(before) or _HEDGE.search(own) or not _is_said_of_statement(stem, clause):
             continue
         yield polarity != bool(denial)
