@@ -289,7 +289,7 @@ UNSAID = "?"
 """Value of a name of which nothing is said: an item under "Differential", or under a heading that is not known."""
 _NEGATED = compiled("structure.negated")
 _REASON = compiled("structure.reason")
-_UNSURE = compiled("structure.unsure")
+_UNSURE, _ELSEWHERE = compiled("structure.unsure"), compiled("structure.elsewhere")
 
 
 def of_items(items: Iterable[str], said: Polarity) -> Iterator[tuple[str, str]]:
@@ -303,4 +303,5 @@ def of_items(items: Iterable[str], said: Polarity) -> Iterator[tuple[str, str]]:
         if value == "yes" and not is_bare(name):
             continue
         value = own or value if said == "asserted" else value
-        yield name, UNSAID if value == "yes" and _UNSURE.search(item) else value
+        unsure = _ELSEWHERE.search(item) or (value == "yes" and _UNSURE.search(item))
+        yield name, UNSAID if unsure else value
