@@ -14,6 +14,7 @@ from typing import Literal
 from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.objects import Group, Node, Word
+from lmod_train.tasks.parsing.slots import kinds_of
 
 _TAG = compiled("layouts.tag", 0)
 
@@ -29,6 +30,7 @@ _BOX = compiled("layouts.box", 0)
 
 _ALONE = re.compile(r"[^\W_]\s{0,2}[:：]\s{0,3}[^\w\s]{1,2}\s{0,3}$|^[\s*•-]{0,6}\([+-]\)")  # "Scar: ✅", "(-) scar"
 
+_PARENTHESISED = compiled("layouts.parenthesised")
 _LEGEND, _EXPLAINED = compiled("layouts.legend"), compiled("layouts.explained")
 
 _LABEL_END = re.compile(r"\s-\s|[;\n]|\s[(]|:\s|[.。](?:\s|$)|[,|]")
@@ -229,6 +231,7 @@ def by_legend(text: str) -> str:
         >>> by_legend("Legend: ● absent, ○ present\n● glaucoma"), by_legend("1 = absent, 2 = present\nScar: 2")
         ('\n✗ glaucoma', '\nScar: ✓')
     """
+    text = _PARENTHESISED.sub(r": \g<key>: \g<value>", text)
     lines = in_place(text).split("\n")
     explained = [list(_EXPLAINED.finditer(line)) for line in lines]
     legends = [
@@ -367,6 +370,7 @@ def fields(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
         ([('Condition', 'AMD'), ('Present', 'No')], [('Answer', 'B. No, blurred')])
     """
     pending: Field | None = None
+    titled: Field | None = None  # the name on the line above: "Glaucoma", then "- Ruled out: yes"
     for start, end in _pieces(plain):
         piece = plain[start:end]
         found = _FIELD.match(piece)
@@ -383,6 +387,8 @@ def fields(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
                     pending = Field(alone["key"], "", start, end, end)
                 elif kind == "name" and re.match(r"\s{0,3}(?:#|\*\*)", piece):
                     yield Field("condition", alone["key"], start, end, start)
+                elif kind == "name":
+                    titled = Field("condition", alone["key"], start, end, start)
             continue
         if pending is not None and kind_of(pending.key) == "name":
             yield Field("condition", pending.key, pending.start, pending.end, pending.start)
@@ -393,8 +399,17 @@ def fields(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
         key = found["key"].strip(" \"'*_([")
         key += ")" * (key.count("(") > key.count(")"))
         field = Field(key, _bare(piece[found.end() :]), key_start, end, start + found.end())
+        inner = _FIELD.match(field.value) if kind_of(key) == "name" else None
+        if inner and kinds_of(field.value[inner.end() :]):  # "Glaucoma: ruled out: yes"
+            titled = Field("condition", key, key_start, end, key_start)
+            field = Field(inner["key"], _bare(field.value[inner.end() :]), key_start, end, field.value_start)
         if field.value:
+            if titled is not None and kinds_of(field.value) and kind_of(field.key) != "name":
+                yield titled
+            titled = None
             yield field
+        elif kind_of(key) == "name":
+            titled, pending = Field("condition", key, key_start, end, key_start), field
         elif not piece[found.end() :].strip(" *_\"'"):
             pending = field
 
