@@ -113,7 +113,7 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
         head, rest = found["head"], line.text[found.end() :].strip(" *_\"'")
     elif not (line.first and at + 1 < len(lines) and len(line.text) <= 80 and _is_above_list(line, lines[at + 1])):
         return None
-    head = head.strip(" *_\"'#")
+    head = head.strip(" *_\"'#=<>《》▶")
     named = any_condition().search(head) or _SIGN.search(head)
     announces = polarity_of(head) not in ("denied", "open") and (
         FINAL.search(f"{head}:") or CORRECTION.search(f"{head}:")
@@ -122,10 +122,11 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
 
 
 def _is_above_list(line: _Line, below: _Line) -> bool:
-    """Return whether a line without a colon is the heading of the line below: a title in capitals, or with a bullet."""
+    """Return whether a line without a colon is the heading of the line below: of bullets, or a title over a name."""
     deeper = below.bullet and (below.bullet != line.bullet or below.indent > line.indent)
-    titled = not below.bullet and (line.text.isupper() or line.bullet) and _SHORT_HEAD.fullmatch(line.text)
-    return below.first and bool(polarity_of(line.text)) and bool(deeper or titled)
+    title = _SHORT_HEAD.fullmatch(line.text) and not re.search("[:=|]", line.text) and not is_sentence(line.text)
+    over = not below.bullet and title and plain(line.text) not in TRUTH_WORDS and is_bare(below.text)
+    return below.first and bool(polarity_of(line.text)) and bool(deeper or over)
 
 
 def _gathered(lines: list[_Line], at: int, signs: str, heading: str, rest: str) -> tuple[Listed, int]:

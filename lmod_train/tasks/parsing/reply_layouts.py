@@ -400,7 +400,7 @@ def fields(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
         key += ")" * (key.count("(") > key.count(")"))
         field = Field(key, _bare(piece[found.end() :]), key_start, end, start + found.end())
         inner = _FIELD.match(field.value) if kind_of(key) == "name" else None
-        if inner and kinds_of(field.value[inner.end() :]):  # "Glaucoma: ruled out: yes"
+        if inner and kind_of(inner["key"]) and kinds_of(field.value[inner.end() :]):  # "Glaucoma: ruled out: yes"
             titled = Field("condition", key, key_start, end, key_start)
             field = Field(inner["key"], _bare(field.value[inner.end() :]), key_start, end, field.value_start)
         if field.value:
