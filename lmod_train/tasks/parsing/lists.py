@@ -124,7 +124,7 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
 def _is_above_list(line: _Line, below: _Line) -> bool:
     """Return whether a line without a colon is the heading of the line below: of bullets, or a title over a name."""
     deeper = below.bullet and (below.bullet != line.bullet or below.indent > line.indent)
-    title = _SHORT_HEAD.fullmatch(line.text) and not re.search("[:=|]", line.text) and not is_sentence(line.text)
+    title = _SHORT_HEAD.fullmatch(line.text) and not re.search("[:=|,]", line.text) and not is_sentence(line.text)
     over = not below.bullet and title and plain(line.text) not in TRUTH_WORDS and is_bare(below.text)
     return below.first and bool(polarity_of(line.text)) and bool(deeper or over)
 
@@ -196,8 +196,8 @@ def _with_verdict(found: Listed, lines: list[_Line], after: int, signs: str) -> 
 def _is_list(found: Listed, kind_of: Callable[[str], CellKind]) -> bool:
     """Return whether a heading governs items and is no answer with its reason, nor a sentence about one name."""
     named, short = sum(map(is_bare, found.items)), all(map(_is_short, found.items))
-    if not found.items or not (found.heading or found.polarity):
-        return False
+    if not (found.heading or found.polarity) or all(map(kinds_of, found.items)):
+        return False  # "Absent: yes" is a field
     if not found.polarity:
         return len(found.items) > 1 and named > 0 and short and not any(map(kinds_of, found.items))
     if found.in_line and kind_of(found.heading) == "heading":

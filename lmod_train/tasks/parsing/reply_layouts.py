@@ -186,9 +186,15 @@ def _sign_of_cells(line: str, below: str, kind_of: Callable[[str], CellKind]) ->
         return "|"
     for sign in "|,;\t":
         cells = [cell.strip(" *_\"'") for cell in line[:_LONGEST_ROW].split(sign)]
-        if len(cells) > 1 and below.count(sign) == len(cells) - 1 and all(kind_of(c) in _HEADS for c in cells):
+        kinds = [kind_of(cell) for cell in cells]
+        if len(cells) > 1 and below.count(sign) == len(cells) - 1 and _is_head(kinds):
             return sign
     return ""
+
+
+def _is_head(kinds: Sequence[CellKind]) -> bool:
+    """Return whether cells are the heads of columns; "absent" is one behind a key: "name,absent"."""
+    return all(kind in _HEADS for kind in kinds) or (kinds[0] in ("heading", "key") and all(kinds))
 
 
 def _are_fields(line: str, row: Sequence[Word]) -> bool:
@@ -209,7 +215,7 @@ def _cells(line: str, at: int, sign: str) -> list[Word]:
 def _rows(rows: list[list[Word]], ruled: bool, kind_of: Callable[[str], CellKind]) -> list[Group]:
     kinds = [kind_of(cell.text) for cell in rows[0]]
     is_row = "name" in kinds and "either" in kinds  # "| AMD | present |"
-    headed = ruled or (len(rows) > 1 and all(kind in _HEADS for kind in kinds) and not is_row)
+    headed = ruled or (len(rows) > 1 and _is_head(kinds) and not is_row)
     pairs = len(rows[0]) == 2 and all(len(row) <= 2 for row in rows)
     keyed = any(kind_of(row[0].text) in ("heading", "key") for row in rows[1:])
     if pairs and (not headed or keyed or len(rows) == 1):
@@ -323,10 +329,11 @@ def marked_rows(rows: Sequence[Group]) -> list[Choice]:
         marks = [(word, _BOX.fullmatch(word.strip())) for word in words]
         labels = [word for word, mark in marks if mark is None and word.strip()]
         found = [mark for _, mark in marks if mark is not None]
-        if len(labels) != 1 or len(found) != 1 or not row.is_row:
+        if len(labels) != 1 or len(words) != 2 or not row.is_row:
             return []
-        choices.append(Choice(labels[0], _state(found[0]), found[0].lastgroup not in ("yes", "no", "plus", "minus")))
-    return choices
+        is_box = not found or found[0].lastgroup not in ("yes", "no", "plus", "minus")
+        choices.append(Choice(labels[0], _state(found[0]) if found else "off", is_box))
+    return choices if any(choice.state == "on" or not choice.is_box for choice in choices) else []
 
 
 def short_label(label: str) -> str:
