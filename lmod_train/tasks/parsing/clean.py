@@ -239,7 +239,7 @@ def unmasked(text: str) -> str:
 _OTHERS, _LEADER, _SET_OFF = compiled("clean.others"), compiled("clean.leader"), compiled("clean.set_off")
 _PREFIX, _ARROW, _NUMBERED = compiled("clean.prefix"), compiled("clean.arrow", re.MULTILINE), compiled("clean.numbered")
 _SIGNS = frozenset(
-    "°"
+    "°★☆⭐↑↓▓░█❓"
     + "".join([*entry("characters.marks").values(), *entry("characters.boxes").values()])
     + entry("characters.arrows")
 )

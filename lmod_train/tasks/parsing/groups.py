@@ -141,7 +141,9 @@ def _of_members(
         yield from (Slot(name, value, "", layout, spans, extra) for name, value in said)
         return
     only = by_role[0][2] if len(by_role) == 1 else ""
-    if (only in ("subject", "type") or (is_row and only == "diagnosis")) and any(map(is_number, extra)):
+    if (only in ("subject", "type") or (is_row and only == "diagnosis")) and any(
+        is_number(key) or polarity_of(key) == "open" for key in extra
+    ):
         yield Slot(by_role[0][1], UNSAID, "", layout, spans, extra)  # {"label": "AMD", "score": 0.01}
         return
     ticked = _ticked(by_role)

@@ -394,7 +394,7 @@ def fields(plain: str, kind_of: Callable[[str], CellKind]) -> Iterator[Field]:
                     pending = Field(alone["key"], "", start, end, end)
                 elif kind == "name" and re.match(r"\s{0,3}(?:#|\*\*)", piece):
                     yield Field("condition", alone["key"], start, end, start)
-                elif kind == "name":
+                elif kind == "name" and len(alone["key"]) > 1:  # no letter of an option
                     titled = Field("condition", alone["key"], start, end, start)
             continue
         if pending is not None and kind_of(pending.key) == "name":

@@ -171,6 +171,8 @@ def _answers(boxes: BoxList) -> bool:
     states = {choice.state for choice in boxes.choices}
     if not boxes.name and not any(choice.label for choice in boxes.choices):
         return not any(choice.is_box for choice in boxes.choices)  # a tick alone; "(X)" is a letter
+    if any(polarity_of(c.label) and not kinds_of(c.label) and not is_bare(c.label) for c in boxes.choices):
+        return False  # "■ Absent" is a heading
     if any(choice.is_box for choice in boxes.choices) or all(is_closed(choice.label) for choice in boxes.choices):
         return True
     short = all(len(c.label.split()) <= _WORDS_OF_A_LABEL and not is_sentence(c.label) for c in boxes.choices)
