@@ -10,13 +10,17 @@ from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import OPTIONS, Anatomy
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.bilingual import OpenQuestion
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.own import Own
+from lmod_train.tasks.parsing.confidence import read_confidence
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
+from tests.tabled import stored
 from tests.tasks.parsing.options import OPTIONS as OPTIONS_OF
 
 TASKS: dict[str, Task] = {
@@ -28,6 +32,8 @@ TASKS: dict[str, Task] = {
     "icdr": Staging(scale="icdr"),
     "sdrg": Staging(scale="sdrg"),
 }
+OWN = {name: Own(**words) for name, words in stored(__file__, "asked.OWN").items()}
+"""Questions of a clinic's own, of every kind that has choices or a number."""
 SHORT = {finding.condition: finding.short for finding in FINDINGS}
 ASKS = (
     *TASKS,
@@ -47,7 +53,11 @@ def parse(ask: str, reply: str, finish: Literal["stop", "length"] = "stop") -> A
         return read(Reply("a", reply, finish), parse_option, OPTIONS_OF[of])
     if kind == "anatomy":
         return Anatomy().parse(Reply("a", reply, finish), _record(kind, OPTIONS[of], ""))
-    return TASKS[kind].parse(Reply("a", reply, finish), _record(kind, TASKS[kind].choices, ""))
+    if kind == "confidence":
+        share = read_confidence(Reply("a", reply, finish))
+        return Unparsed("no_match", "") if share is None else share
+    task = (TASKS | OWN).get(kind) or OpenQuestion()
+    return task.parse(Reply("a", reply, finish), _record(kind, task.choices, ""))
 
 
 def _record(task: str, choices: Sequence[str], answer: str) -> Record:
