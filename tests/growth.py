@@ -11,15 +11,15 @@ TRIES = 3
 """A machine that is busy elsewhere adds time by chance; what is quadratic is so at every try."""
 
 
-def growth(work: Callable[[int], object], size: int, times: int = 8) -> float:
+def growth(work: Callable[[int], object], size: int, times: int = 8, enough: float = 2.5) -> float:
     """Return how often longer `work` takes for `times` the size, over `times`: 1 where linear, `times` if quadratic.
 
-    The least of up to three tries, ended by the first below 2.5.
+    The least of up to three tries, ended by the first below `enough`.
     """
     least = float("inf")
     for _ in range(TRIES):
         least = min(least, _seconds(work, times * size) / max(_seconds(work, size), LEAST) / times)
-        if least < 2.5:
+        if least < enough:
             break
     return least
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count, cycle
+
 import pytest
 
 from lmod_train.tasks.parsing.age_group import parse_age_group
@@ -10,7 +12,9 @@ from lmod_train.tasks.parsing.option import open_limits
 from lmod_train.tasks.parsing.option_signs import OTHERS, in_full, mark
 from lmod_train.tasks.parsing.verdict import parse_verdict
 from tests.growth import growth
-from tests.tasks.parsing.test_reading import hostile
+from tests.tabled import tabled
+from tests.tasks.parsing.test_blind import found
+from tests.tasks.parsing.test_reading import STRUCTURES, hostile
 
 GROUPS = ("<18", "18–29", "30–39", "40–49", "50–59", "60–69", "70–79", "80+")
 GRADES = tuple(f"ICDR grade {n}" for n in range(5))
@@ -45,3 +49,30 @@ def test_limits_and_shortened_names_are_found_in_linear_time() -> None:
     assert growth(lambda n: open_limits(marked[n]), 200) < 2.5
     texts = {n: "ICDR grade 2 or maybe possibly " * n for n in (300, 2_400)}
     assert growth(lambda n: in_full(texts[n], GRADES), 300) < 2.5
+
+
+EVERY = (
+    "glaucoma", "conditions abnormal macula", "option al", "icdr", "age_group", "sex", "anatomy SS", "true_false",
+    "en4", "own_choice", "own_several", "own_yes", "own_number", "confidence", "open_en",
+)  # fmt: skip
+"""Questions that have every parser among them."""
+
+
+def growth_of(ask: str, unit: str, size: int, times: int, enough: float) -> float:
+    """Return the growth with another text at every try: what was read is kept for a while."""
+    first = count()
+    return growth(
+        lambda n: [found({"ask": ask, "reply": x}) for x in hostile(unit, n, next(first))], size, times, enough
+    )
+
+
+@tabled(("ask", "unit"), zip(EVERY, cycle(STRUCTURES), strict=False))
+def test_what_governs_a_name_is_found_in_linear_time(ask: str, unit: str) -> None:
+    assert growth_of(ask, unit, 500, 8, enough=2.5) < 2.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", STRUCTURES)
+@pytest.mark.parametrize("ask", EVERY)
+def test_forty_kilobytes_take_at_most_four_and_a_half_times_ten(ask: str, unit: str) -> None:
+    assert growth_of(ask, unit, 10_000, 4, enough=4.5 / 4) <= 4.5 / 4

@@ -149,15 +149,20 @@ def test_no_pattern_repeats_without_a_bound(name: str) -> None:
     assert not re.search(r"\{\d+, \d+\}", PATTERNS[name].pattern)  # braces that an f-string took for its own
 
 
-UNITS = [*string.punctuation, " ", "\n", *json.loads((Path(__file__).parent / "hostile.json").read_text("utf-8"))]
+STRUCTURES = stored(__file__, "linear.STRUCTURES")
+"""Headings, marks, boxes, columns, numbers and fields."""
+UNITS = [
+    *string.punctuation, " ", "\n", *json.loads((Path(__file__).parent / "hostile.json").read_text("utf-8")),
+    *STRUCTURES,
+]  # fmt: skip
 SIZE = 4_000
 READ_BY = ("glaucoma", "conditions abnormal macula", "icdr", "sex", "age_group", "anatomy SS", "option al")
 """Questions that every parser has one of."""
 
 
-def hostile(unit: str, size: int) -> tuple[str, str]:
+def hostile(unit: str, size: int, first: int = 0) -> tuple[str, str]:
     """Return the unit over and over, plain and numbered so that it is no loop, which would be cut off first."""
-    numbered = "".join(f"{unit}{i * i % 97 if i % 3 else ''}" for i in range(size // len(unit)))
+    numbered = "".join(f"{unit}{i * i % 97 if i % 3 else ''}" for i in range(first, first + size // len(unit)))
     return (unit * size)[:size], numbered[:size]
 
 
