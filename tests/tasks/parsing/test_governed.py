@@ -30,7 +30,7 @@ def read(row: Row) -> tuple[Any, str]:
 def groups_of(row: Row, depth: int) -> Iterator[str]:
     """Return the family of a row, and the place of the asked name with what is said of it."""
     kind = row.kind.split(".")
-    yield ".".join(kind[:depth] if kind[0] in (*PLACED, "other", "number") else kind[:1])
+    yield ".".join(kind[:depth] if kind[0] in (*PLACED, "other") else kind[:1])
     if row.at and kind[0] in PLACED:
         yield f"{kind[0]}, item {row.at}"
 
