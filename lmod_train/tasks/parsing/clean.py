@@ -230,12 +230,13 @@ def unmasked(text: str) -> str:
     text = _HTML.sub(_broken, _LETTER.sub(r"\g<letter>", text))
     rest = _FORM.sub("", text)
     text = _without_invisible(rest if any(c.isalnum() for c in rest) else text).replace("\ufe0f", "")
-    text = _SET_OFF.sub(lambda m: m[m.lastgroup or 0], _LEADER.sub(": ", text))
+    text = _SET_OFF.sub(lambda m: m[m.lastgroup or 0], _LEADER.sub(": ", _INLINE.sub("; ", text)))
     pictures = {c for c in set(text) if unicodedata.category(c) == "So" and c not in _SIGNS}
     text = text.translate(dict.fromkeys(map(ord, pictures), " ")) if pictures else text
     return _NUMBERED.sub("", _ARROW.sub("", _PREFIX.sub("", text.strip())))
 
 
+_INLINE = compiled("clean.inline")
 _OTHERS, _LEADER, _SET_OFF = compiled("clean.others"), compiled("clean.leader"), compiled("clean.set_off")
 _PREFIX, _ARROW, _NUMBERED = compiled("clean.prefix"), compiled("clean.arrow", re.MULTILINE), compiled("clean.numbered")
 _SIGNS = frozenset(

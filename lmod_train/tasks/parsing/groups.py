@@ -141,8 +141,10 @@ def _of_members(
         yield from (Slot(name, value, "", layout, spans, extra) for name, value in said)
         return
     only = by_role[0][2] if len(by_role) == 1 else ""
-    if (only in ("subject", "type") or (is_row and only == "diagnosis")) and any(
-        is_number(key) or polarity_of(key) == "open" for key in extra
+    if (
+        not re.search("[0-9]", parent)
+        and (only in ("subject", "type") or (is_row and only == "diagnosis"))
+        and any(is_number(key) or polarity_of(key) == "open" for key in extra)
     ):
         yield Slot(by_role[0][1], UNSAID, "", layout, spans, extra)  # {"label": "AMD", "score": 0.01}
         return
@@ -304,6 +306,6 @@ def of_items(items: Iterable[str], said: Polarity) -> Iterator[tuple[str, str]]:
         own = _truth(item[len(name) :].strip(" :-()"))
         if value == "yes" and not is_bare(name):
             continue
-        value = own or value if said == "asserted" else value
+        value = own or value if said in ("asserted", "") else value
         unsure = _ELSEWHERE.search(item) or (value == "yes" and _UNSURE.search(item))
         yield name, UNSAID if unsure else value

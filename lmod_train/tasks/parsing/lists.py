@@ -89,7 +89,14 @@ def _lines(signs: str) -> Iterator[_Line]:
             text = whole[at : cut[0]]
             if any(c.isalnum() for c in text):
                 begin = at + len(text) - len(text.lstrip())
-                yield _Line(text.strip(), start + begin, start + cut[1], indent, bullet if first else "", first)
+                yield _Line(
+                    text.strip(),
+                    start + begin,
+                    start + cut[1],
+                    indent,
+                    bullet if first else "",
+                    first,
+                )
                 first = False
             at = cut[1]
         start += len(whole) + 1
@@ -223,7 +230,7 @@ def split_items(text: str) -> list[str]:
         (['AMD', 'DR', 'glaucoma'], ['pale and large'])
     """
     items = []
-    for part in _BETWEEN.split(text):
+    for part in _BETWEEN.split(text.replace("**", "")):
         parts = [_LEADING.sub("", one) for one in _AND.split(part)]
         known = all(term_of(plain(one)) is not None for one in parts)
         items += [] if known else [_LEADING.sub("", part)]
@@ -275,6 +282,7 @@ def polarity_of(heading: str) -> Polarity:
         >>> [polarity_of(text) for text in ("No haemorrhage, but these are present", "不能排除", "可排除的诊断")]
         ['asserted', 'open', 'denied']
     """
+    heading = re.sub(r"\s?\([^()]*\)$", "", heading)
     last = _CONTRAST.split(re.split("[,;]", heading.replace("_", " ").strip(" ,;"))[-1])[-1]
     said: Polarity = next((said for said, pattern in _KINDS if pattern.search(last)), "")
     if said == "asserted" and re.search(r"[^\W\d]", _FILLERS.sub(" ", _KINDS[-1][1].sub(" ", last))):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from lmod_train.core.option_letters import LETTERS
 from lmod_train.core.types import Unparsed
 from lmod_train.core.vocabulary import compiled, phrases
+from lmod_train.tasks.parsing.choice import choice_in_prose
 from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.confidence import without_confidence
 from lmod_train.tasks.parsing.cues import final_statement, split_explanation
@@ -135,7 +136,11 @@ def option_in_prose(text: str, choices: Sequence[str], marker: Marker = mark) ->
     if final is not None and _ALTERNATIVE.match(final):  # "B. No, wait. Or D?"
         return _decide(_numbers(marked), choices, text)
     stated = _verdict(final, final=True) if final is not None else []
-    return _decide(stated or _verdict(marked), choices, text)
+    decided = _decide(stated or _verdict(marked), choices, text)
+    polar = {kinds_of(choice): choice for choice in choices}
+    if isinstance(decided, Unparsed) and decided.reason == "no_match" and polar.keys() == {("yes",), ("no",)}:
+        return choice_in_prose(text, (polar["yes",], polar["no",]))  # "否", where the options are Yes and No
+    return decided
 
 
 def _decide(stated: Iterable[int], choices: Sequence[str], text: str) -> str | Unparsed:

@@ -22,7 +22,7 @@ _LONGEST_CONTENT = 4000
 
 _LONGEST_ROW = 4000
 
-_RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{2,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
+_RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{1,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
 
 _ON, _OFF = "".join(entry("characters.boxes")["on"]), "".join(entry("characters.boxes")["off"])
 
