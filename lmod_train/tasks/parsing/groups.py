@@ -306,6 +306,6 @@ def of_items(items: Iterable[str], said: Polarity) -> Iterator[tuple[str, str]]:
         own = _truth(item[len(name) :].strip(" :-()"))
         if value == "yes" and not is_bare(name):
             continue
-        value = own or value if said in ("asserted", "") else value
+        value = own or value if said != "denied" else value
         unsure = _ELSEWHERE.search(item) or (value == "yes" and _UNSURE.search(item))
         yield name, UNSAID if unsure else value

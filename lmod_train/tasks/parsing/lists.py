@@ -125,7 +125,11 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
     announces = polarity_of(head) not in ("denied", "open") and (
         FINAL.search(f"{head}:") or CORRECTION.search(f"{head}:")
     )
-    return None if named or announces or _of_all(rest) or not any(c.isalpha() for c in head) else (head, rest)
+    return (
+        None
+        if named or announces or _of_all(rest) or not re.search(r"[^\W\d_]{2}|[\u4e00-\u9fff]", head)
+        else (head, rest)
+    )
 
 
 def _is_above_list(line: _Line, below: _Line) -> bool:
@@ -206,6 +210,8 @@ def _is_list(found: Listed, kind_of: Callable[[str], CellKind]) -> bool:
     if not (found.heading or found.polarity) or all(map(kinds_of, found.items)):
         return False  # "Absent: yes" is a field
     if not found.polarity:
+        if kind_of(found.heading):
+            return False  # "Explanation: as seen, no drusen"
         return len(found.items) > 1 and named > 0 and short and not any(map(kinds_of, found.items))
     if found.in_line and kind_of(found.heading) == "heading":
         return short and named > 0 and len(found.items) > 2 - (named > 1)  # "Diagnosis: glaucoma" is a field

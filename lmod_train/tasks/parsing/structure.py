@@ -132,6 +132,8 @@ def decode(text: str) -> Decoded:
             slots.append(Slot(name, value, "", layout, (span,)))
             if value == "yes":
                 slots.append(Slot("", name, "answer", layout, (span,)))
+        if listed.polarity == "asserted":
+            slots += [Slot("", item, "answer", layout, (span,)) for item in listed.items if not is_bare(item)]
     slots += [*_of_lines(_without(signs, whole)), *_chosen(slots)]
     slots = [replace(slot, name=normalise(slot.name)) for slot in sorted(slots, key=lambda slot: slot.spans)]
     return Decoded(text, tuple(slots), tuple(sorted(whole)))
