@@ -135,7 +135,12 @@ def _heading(lines: list[_Line], at: int) -> tuple[str, str] | None:
 def _is_above_list(line: _Line, below: _Line) -> bool:
     """Return whether a line without a colon is the heading of the line below: of bullets, or a title over a name."""
     deeper = below.bullet and (below.bullet != line.bullet or below.indent > line.indent)
-    title = _SHORT_HEAD.fullmatch(line.text) and not re.search("[:=|,]", line.text) and not is_sentence(line.text)
+    title = (
+        _SHORT_HEAD.fullmatch(line.text)
+        and not is_bare(line.text)
+        and not re.search("[:=|,]", line.text)
+        and not is_sentence(line.text)
+    )
     over = not below.bullet and title and plain(line.text) not in TRUTH_WORDS and is_bare(below.text)
     return below.first and bool(polarity_of(line.text)) and bool(deeper or over)
 
@@ -156,12 +161,13 @@ def _gathered(lines: list[_Line], at: int, signs: str, heading: str, rest: str) 
             ends = line.text.endswith(":") if inner is None else polarity_of(inner[0]) or not line.bullet
             apart = signs.count("\n", found.end, line.start) > 1 + (not found.items)
             loose = not line.bullet and (
-                apart or len(line.text) > _LONGEST_LINE or ";" in line.text or _of_all(line.text)
+                apart or len(line.text) > _LONGEST_LINE or re.search("[:;]", line.text) or _of_all(line.text)
             )
             if announced or ends or loose or (found.items and bool(line.bullet) is not bulleted):
                 break
             bulleted = bool(line.bullet)
-            found.items += split_items(inner[1] if inner else line.text)
+            own = split_items(inner[1]) if inner else []  # "- Vascular: occlusion, haemorrhage"
+            found.items += own if any(map(is_bare, own)) else split_items(line.text)
         elif not found.items:
             break
         found.end, after = line.end, after + 1
