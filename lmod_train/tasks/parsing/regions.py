@@ -13,6 +13,7 @@ from lmod_train.tasks.parsing.clean import clean
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, last
 from lmod_train.tasks.parsing.forms import correct_labels, forms_of, nearest, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.groups import Slot
+from lmod_train.tasks.parsing.stance import mentions_in
 from lmod_train.tasks.parsing.structure import PLACE, decode
 
 _REGION = phrases("regions.region")
@@ -38,6 +39,7 @@ _OPENING = re.compile(r"[\s\"'(\[:=\-,]{0,9}")
 _REGIONS = re.compile(r"^\s{0,3}(?:the )?(?:regions?|boxes|areas|区域)\s?[:]\s{0,3}$", re.IGNORECASE | re.MULTILINE)
 _ANSWER = compiled("regions.answer", re.IGNORECASE | re.MULTILINE)
 _NUMBERED = compiled("regions.numbered")
+_PARTS, _NUMBER_IN = compiled("regions.parts"), compiled("regions.number_in")
 _LONGEST_TYPE = 80
 _WORDS_OF_A_TYPE = 6
 
@@ -108,8 +110,23 @@ def _in_prose(text: str, choices: tuple[str, ...]) -> dict[int, str] | Unparsed:
             return later if isinstance(earlier, Unparsed) else {**earlier, **later}
     regions = _one_type_each(_stated(text, choices), choices)
     if isinstance(regions, Unparsed) and regions.reason == "no_match":
-        return _one_type_each(_stated(correct_labels(text), choices), choices)
-    return regions
+        regions = _one_type_each(_stated(correct_labels(text), choices), choices)
+    if isinstance(regions, Unparsed):
+        return _one_type_each(list(_by_sentence(text, choices)), choices) if regions.reason == "no_match" else regions
+    if set(regions.values()) <= set(choices) or _REQUESTED.search(text):
+        return regions
+    named = dict(_by_sentence(text, choices))  # "shows small dark spaces (intraretinal cysts)"
+    return {n: type_ if type_ in choices else named.get(n, type_) for n, type_ in regions.items()}
+
+
+def _by_sentence(text: str, choices: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield the one number and the one structure that a part of a sentence asserts: "The ring marked 1 is the iris"."""
+    patterns, _ = _spellings(choices)
+    for part in _PARTS.split(text):
+        numbers = {m["n"] or m["m"] for m in _NUMBER_IN.finditer(part)}
+        named = {choice for pattern, choice in patterns for _, said in mentions_in(part, pattern) if said == "asserted"}
+        if len(numbers) == len(named) == 1:
+            yield int(numbers.pop()), named.pop()
 
 
 def _one_type_each(stated: Sequence[tuple[int, str]], choices: Sequence[str]) -> dict[int, str] | Unparsed:
