@@ -268,6 +268,7 @@ def as_condition(text: str, finding: Finding) -> str:
             return m[0]
         return f"; {present}" if _odd(_CALLED.search(before), _NOT_A.search(before)) else absent
 
+    text = _said("pronoun", finding).sub(r"\g<part>\g<between>\g<part>", text)
     text = _said("headed", finding).sub(
         lambda m: f"{m['open']}{absent if _odd(m['no'], m['normal']) else present}", text
     )
