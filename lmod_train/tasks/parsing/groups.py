@@ -188,7 +188,8 @@ def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     if of_list and polarity_of(first) and any(map(is_bare, items := split_items(members[1][1]))):
         yield from of_items(items, polarity_of(first))  # "| Absent | AMD, DR |"
         return
-    columns = [polarity_of(key) for key, value in members if not _truth(value)]
+    named = [(key, value) for key, value in members if any(map(is_bare, split_items(value)))]
+    columns = [polarity_of(key) for key, _ in named if plain(key) not in TRUTH_WORDS]
     if len(columns) == len(members) > 1 and all(columns) and "denied" in columns:
         for key, value in members:  # "| Found | Not found |"
             yield from of_items(split_items(value), polarity_of(key))
@@ -224,6 +225,8 @@ _OPPOSITE = {"yes": "no", "no": "yes"}
 
 def _truth(value: str) -> str:
     """Return "yes" or "no" for a cell that says one of them, by a word or a mark; empty for any other."""
+    if _TICK.fullmatch(value.strip()):
+        return "yes"
     if state := state_of(value):
         return "yes" if state == "on" else "no"
     kinds = kinds_of(value)
