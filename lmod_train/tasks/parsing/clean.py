@@ -238,7 +238,7 @@ def unmasked(text: str) -> str:
 
 _INLINE = compiled("clean.inline")
 _OTHERS, _LEADER, _SET_OFF = compiled("clean.others"), compiled("clean.leader"), compiled("clean.set_off")
-_PREFIX, _ARROW, _NUMBERED = compiled("clean.prefix"), compiled("clean.arrow", re.MULTILINE), compiled("clean.numbered")
+_PREFIX, _ARROW, _NUMBERED = (compiled(f"clean.{name}", re.M | re.I) for name in ("prefix", "arrow", "numbered"))
 _SIGNS = frozenset(
     "°★☆⭐↑↓▓░█❓"
     + "".join([*entry("characters.marks").values(), *entry("characters.boxes").values()])

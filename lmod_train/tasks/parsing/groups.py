@@ -126,14 +126,8 @@ def _of_members(
 ) -> Iterator[Slot]:
     """Yield the slots of keys and values that stand together."""
     roles = _roles([key for key, _ in members], is_row)
-    if not is_row and "answer" not in roles:  # {"findings": "drusen, scar"}
-        for i, (key, value) in enumerate(members):
-            if (
-                roles[i] == "extra"
-                and polarity_of(key) == "asserted"
-                and all(map(is_bare, items := split_items(value)))
-            ):
-                yield from (Slot(name, said, "", layout, spans) for name, said in of_items(items, "asserted"))
+    if not is_row and "answer" not in roles:
+        yield from (Slot(name, said, "", layout, spans) for name, said in _of_explanations(members, roles))
     extra = {plain(key): value for (key, value), role in zip(members, roles, strict=True) if role == "extra"}
     by_role = [(key, value, role) for (key, value), role in zip(members, roles, strict=True) if role != "extra"]
     about = about_of(by_role)
@@ -176,6 +170,14 @@ def _of_members(
         yield Slot(name, value, role, layout, spans, extra)
         if role in ("answer", "diagnosis") and len(items := split_items(value)) > 1 and all(map(is_bare, items)):
             yield from (Slot(item, said, "", layout, spans, extra) for item, said in of_items(items, "asserted"))
+
+
+def _of_explanations(members: Sequence[tuple[str, str]], roles: Sequence[Role]) -> Iterator[tuple[str, str]]:
+    """Yield the names that keys of explanations list: ``{"findings": "drusen, scar"}``."""
+    for (key, value), role in zip(members, roles, strict=True):
+        items = split_items(value) if role == "extra" and polarity_of(key) == "asserted" else []
+        if all(map(is_bare, items)):
+            yield from of_items(items, "asserted")
 
 
 def _of_row(members: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -76,7 +76,7 @@ def lists(signs: str, kind_of: Callable[[str], CellKind]) -> Iterator[Listed]:
             yield found
             at = after
         else:
-            at = after if heading and found.items else at + 1
+            at = after if found.items or not heading else at + 1
 
 
 def _lines(signs: str) -> Iterator[_Line]:
@@ -193,7 +193,7 @@ def _headless(lines: list[_Line], at: int, signs: str) -> tuple[Listed, int]:
         found.items += split_items(line.text)
         found.end, after = line.end, after + 1
     after = _with_verdict(found, lines, after, signs)
-    return (found if found.polarity else Listed("", "", 0, 0)), after
+    return (found if found.polarity else Listed("", "", 0, 0)), max(after, at + 1)
 
 
 def _with_verdict(found: Listed, lines: list[_Line], after: int, signs: str) -> int:

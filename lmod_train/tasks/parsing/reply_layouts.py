@@ -283,12 +283,12 @@ def _of_line(line: str, at: int) -> BoxList | None:
     if not marks:
         return None
     before = line[: marks[0].start()].strip(" \t-*•>_.")
-    behind = line[marks[-1].end() :].strip(" \t*_.;,|")
+    behind = line[marks[-1].end() :].strip(" \t*_.;,|\"'")
     name = re.split(r"[:?]\s{0,3}$", before)[0].strip(" *_\"'") if re.search(r"[:?]$", before) else ""
     if all(re.search(r":\s{0,3}$", line[: mark.start()]) for mark in marks):
         name = ""  # "A: ☐ B: ☑"
-    leads = not before or bool(name) or re.fullmatch(r"[0-9]{1,2}[.)]", before) is not None
-    if not leads and behind:
+    leads = not before or bool(name) or re.fullmatch(r"[\"']?[0-9]{0,2}[.)]?", before) is not None
+    if not leads and (behind or marks[0][0][0] + (marks[0].lastgroup or "") in ("[plus", "[minus")):
         return None  # a mark within a sentence
     choices = []
     for i, mark in enumerate(marks):
