@@ -68,7 +68,7 @@ def growth_of(ask: str, unit: str, size: int, times: int, enough: float) -> floa
 
 @tabled(("ask", "unit"), zip(EVERY, cycle(STRUCTURES), strict=False))
 def test_what_governs_a_name_is_found_in_linear_time(ask: str, unit: str) -> None:
-    assert growth_of(ask, unit, 500, 8, enough=2.5) < 2.5
+    assert growth_of(ask, unit, 1_000, 4, enough=2.5) < 2.5
 
 
 @pytest.mark.slow
