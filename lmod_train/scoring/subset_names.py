@@ -25,6 +25,21 @@ def age_group(age: float | None) -> str:
     return ""
 
 
+MOST_BOXES = 6
+"""Number of boxes from which images are in one subset."""
+
+
+def box_count(item: Item) -> str:
+    """Return how many numbered boxes an image has, from `MOST_BOXES` on as ``6+``; empty for other questions.
+
+    Example:
+        >>> box_count(Item("a", "answered", {}, {1: "disc", 2: "cup"})), box_count(Item("a", "answered", "x", "x"))
+        ('2', '')
+    """
+    count = len(item.truth) if isinstance(item.truth, Mapping) else 0
+    return f"{MOST_BOXES}+" if count >= MOST_BOXES else str(count or "")
+
+
 NO_SUBSETS = frozenset({"planted", "implied"})
 """Tags that hold the words of one question instead of the name of a group."""
 
@@ -38,6 +53,7 @@ SUBSETS: Keys = {
     "language": lambda item: item.language,
     "sex": lambda item: item.patient.sex or "",
     "age": lambda item: age_group(item.patient.age),
+    "boxes": box_count,
 }
 """Keys of the subsets in ``scores.csv``, besides tags."""
 

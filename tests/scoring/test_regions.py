@@ -177,3 +177,19 @@ def test_structures_in_wrong_boxes_count_for_the_recall_of_types_alone(seed):
         s.metric: s.value for s in region_scores("t", [item("a", answer, truth, choices=EYE)]) if s.subset == "all"
     }
     assert scores["recall_of_types"] == pytest.approx(score.types)
+
+
+def test_images_are_grouped_by_their_number_of_boxes():
+    """The mean F1 of each group, against a mean over images that is computed here."""
+    counts = (1, 2, 2, 5, 6, 9, 6)
+    items = []
+    for n, count in enumerate(counts):
+        truth = {k: EYE[k % 2] for k in range(1, count + 1)}
+        answer = {k: v for k, v in truth.items() if k <= 1 + n % 2}
+        items.append(item(n, answer, truth, EYE))
+    found = {s.subset: (s.n, s.value) for s in region_scores("anatomy", items) if s.metric == "f1_lmod_plus"}
+    f1 = [2 * min(c, 1 + n % 2) / (c + min(c, 1 + n % 2)) for n, c in enumerate(counts)]
+    expected = {"1": [0], "2": [1, 2], "5": [3], "6+": [4, 5, 6]}
+    assert {k: v for k, v in found.items() if k != "all"} == {
+        f"boxes={k}": (len(at), pytest.approx(np.mean([f1[i] for i in at]))) for k, at in expected.items()
+    }

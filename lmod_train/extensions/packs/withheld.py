@@ -170,7 +170,7 @@ def _is_within(record: Record, subset: str) -> bool | None:
         record.id,
         "answered",
         answer="",
-        truth="",
+        truth={region.id: region.structure for region in record.regions} or "",
         modality=record.modality,
         source=record.source,
         split=record.split,

@@ -133,8 +133,11 @@ def _radar_panel(axis: Any, own: Sequence[Line], models: Sequence[str]) -> None:
     axis.tick_params(axis="x", pad=9)
     axis.set_theta_zero_location("N")
     axis.set_ylim(0, 1)
-    axis.set_rlabel_position(180 / max(1, len(spokes)))
-    axis.set_yticks([0.25, 0.5, 0.75, 1.0], ["", "0.5", "", "1"], fontsize=SMALL, color="#333333")
+    axis.set_yticks([0.25, 0.5, 0.75, 1.0], [])
+    for ring in (0.5, 1.0):  # over the lines
+        around = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8}
+        middle = np.pi / max(1, len(spokes))
+        axis.text(middle, ring, f"{ring:g}", fontsize=SMALL, color="#333333", ha="center", va="center", bbox=around)
 
 
 def _style(place: int) -> dict[str, Any]:

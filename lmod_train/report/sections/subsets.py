@@ -7,21 +7,36 @@ from typing import ClassVar
 
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Figure, Part, noted
+from lmod_train.report.contents import Figure, Part, Text, noted
 from lmod_train.report.figures.groups import COLUMNS, group_figure
 from lmod_train.report.figures.heat import draw_heat
+from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.subset_names import cell_of
+from lmod_train.tasks.anatomy import IMAGE_TYPES
 from lmod_train.tasks.run_scores import RunScores
 
-NOTE = "Subsets are shown for keys with more than one value."
+NOTE = (
+    "Subsets are shown for keys with more than one value. Numbers of boxes (6+: six or more) differ between modalities "
+    "and sources, which are part of the difference between their scores."
+)
 OF_SOURCES = "CFP"
 """Modality whose sources are compared, as in LMOD's figure 5."""
 MODALITIES = "Score of each task and run by modality; radar charts, or bars with intervals and chance."
 SOURCES = "Score of each model for {} by source of the {} images, with 95 % intervals and chance."
 HEAT = "Heat map of the {} of {}, with a row per model and a column per {}; the numbers are in the cells."
+REGIONS = (
+    "{} of each model for {} by modality; a gap is a modality without images of the model, or, of HR, without a region "
+    "that it names."
+)
+BOXES = "Score of each model for {} by number of numbered boxes in an image, with 95 % intervals and chance."
+ABSENT = "{}: of LMOD's five modalities, no run has images of {}."
+OF_REGIONS = {"precision": "precision", "recall": "recall", "f1_lmod_plus": "F1", "hr": "HR"}
+"""Metric of `lmod_train.scoring.region_scores` -> its name; the panels of LMOD's figure 3 and LMOD+'s figure 2."""
+BEST = 5
+"""Number of models in these panels, the best by F1, as in the papers; of up to `MOST` runs all."""
 OF_STAGES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 """Metric of `lmod_train.scoring.grading` -> its name."""
 
@@ -38,8 +53,12 @@ class Subsets(Section):
         """Yield the figures and the table; nothing if there are no subsets."""
         yield from _by_modality(results)
         for task in results.tasks:
+            yield from _of_regions(results, task)
             yield from _by_source(results, task)
             metric = results.metric(task)
+            if boxes := list(subset_rows(results, task, "boxes", metric, metric)):
+                title = f"{task} by number of boxes"
+                yield group_figure(f"boxes-{task}", title, BOXES.format(task), boxes, round=False)
             yield from _heat(results, task, "condition", "score", {metric: f"{task} ({metric})"})
             panels = {metric: f"{task}: {name} by stage" for metric, name in OF_STAGES.items()}
             yield from _heat(results, task, "stage", "precision, recall and F1", panels)
@@ -85,22 +104,51 @@ def _by_modality(results: Results) -> Iterator[Figure]:
     """Yield ``radar`` of the tasks of three or more modalities, and ``modalities`` of the others."""
     drawn: dict[str, list[list[Cell]]] = {"radar": [], "modalities": []}
     for task in results.tasks:
-        rows = [row for name, run in results.named(task) for row in _of_run(results, task, name, run)]
+        metric = results.metric(task)
+        rows = [
+            row
+            for name, run in results.named(task)
+            for row in _of_run(results, task, name, run, metric, f"{task} ({metric})")
+        ]
         drawn["radar" if len({row[2] for row in rows}) > 2 else "modalities"] += rows
     for name, rows in drawn.items():
         if rows:
             yield group_figure(name, "Scores by modality", MODALITIES, rows, round=name == "radar")
 
 
-def _of_run(results: Results, task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
+def _of_regions(results: Results, task: str) -> Iterator[Part]:
+    """Yield the figure of precision, recall, F1 and HR by modality, of the best runs by F1; none for other tasks."""
+    runs = [
+        (name, run, score.value or 0.0)
+        for name, run in results.named(task)
+        if (score := run.find(task, "f1_lmod_plus"))
+    ]
+    kept = sorted(runs, key=lambda own: -own[2])[: BEST if len(runs) > MOST else MOST]
+    rows = [
+        row
+        for metric, panel in OF_REGIONS.items()
+        for name, run, _ in runs
+        if name in {best for best, *_ in kept}
+        for row in _of_run(results, task, name, run, metric, panel)
+    ]
+    shown = {row[2] for row in rows}
+    if len(shown) > 1:
+        best = f", the {len(kept)} best of {len(runs)} runs by F1" if len(kept) < len(runs) else ""
+        title = f"{task} by modality{best}"
+        alt = REGIONS.format(", ".join(OF_REGIONS.values()), task)
+        yield group_figure(f"regions-{task}", title, alt, rows, round=len(shown) > 2)
+        if absent := [modality for modality in IMAGE_TYPES if modality not in shown]:
+            yield Text(ABSENT.format(task, ", ".join(absent)))
+
+
+def _of_run(results: Results, task: str, name: str, run: RunScores, metric: str, panel: str) -> Iterator[list[Cell]]:
     """Yield a row per modality; for a run of a single modality, the score over all items."""
-    metric = headline_metric(run.scores, task)
     found = [s for s in run.scores if (s.task, s.metric) == (task, metric)]
     held = [s for s in found if s.subset.startswith("modality=") and ";" not in s.subset]
     only = {i.modality for i in results.items[name].get(task, ())}
     for s in held or [s for s in found if s.subset == "all" and len(only) == 1]:
         modality = s.subset.removeprefix("modality=") if held else next(iter(only))
-        yield [f"{task} ({metric})", name, modality, *_cells(run, s)]
+        yield [panel, name, modality, *_cells(run, s)]
 
 
 def _by_source(results: Results, task: str) -> Iterator[Figure]:

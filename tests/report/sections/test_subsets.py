@@ -1,4 +1,6 @@
-from lmod_train.report.contents import Figure
+from lmod_train.core.types import Score
+from lmod_train.report.contents import Figure, Text
+from lmod_train.report.figures.groups import draw_radar
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.subsets import Subsets, subset_rows
 from tests.report.make import run
@@ -33,8 +35,45 @@ def figures(results):
 
 def test_figures_by_the_number_of_modalities(tmp_path, three):
     results = read_results([run(tmp_path / "one", 0.8, n=12, modalities=("CFP", "OCT", "SLO"))])
-    assert [p.name for p in figures(results)] == ["radar"]
+    assert [p.name for p in figures(results)] == ["radar", "regions-anatomy"]
     assert [p.name for p in figures(read_results(three[0]))] == ["modalities"]
+
+
+F1 = "f1_lmod_plus"
+
+
+def regions(results):
+    return next(p for p in figures(results) if p.name.startswith("regions-"))
+
+
+def test_precision_recall_f1_and_hr_by_modality_are_those_of_scores_csv():
+    names = {"precision": "precision", "recall": "recall", F1: "F1", "hr": "HR"}
+    places = [(metric, modality) for metric in names for modality in ("CFP", "OCT", "SLO")]
+    known = {(f"modality={m}", k): i / 20 for i, (k, m) in enumerate(places)}
+    results = scored({("all", F1): 0.5, **known})
+    figure = regions(results)
+    assert figure.draw is draw_radar
+    cells = {(row[0], row[2]): row[4] for row in figure.table.rows}
+    assert cells == {(names[k], m): known[f"modality={m}", k] for k, m in places}
+    (absent,) = [part.text for part in Subsets().parts(results) if isinstance(part, Text)][:1]
+    assert absent == "t: of LMOD's five modalities, no run has images of SS, LP."
+
+
+def test_of_many_models_the_five_best_by_f1_are_in_the_radar_charts():
+    names = tuple("abcdefgh")
+    held = scored({}, names)
+    for run_, best in zip(held.runs, (0.1, 0.8, 0.7, 0.2, 0.9, 0.3, 0.6, 0.5), strict=True):
+        cells = [("all", F1, best), *((f"modality={m}", k, best) for m in ("SS", "OCT", "CFP") for k in (F1, "hr"))]
+        object.__setattr__(run_, "scores", tuple(Score("t", s, k, 30, v, None, None) for s, k, v in cells))
+    figure = regions(held)
+    assert {row[1] for row in figure.table.rows} == set("bcegh") and "the 5 best of 8 runs by F1" in figure.title
+
+
+def test_scores_by_number_of_boxes_have_a_figure_and_rows(tmp_path):
+    scores = {(f"boxes={k}", m): v for k, v in (("1", 0.9), ("6+", 0.3)) for m in ("accuracy_strict", "chance")}
+    (figure,) = figures(scored(scores))
+    assert figure.name == "boxes-t" and [(row[2], row[4]) for row in figure.table.rows] == [("1", 0.9), ("6+", 0.3)]
+    assert "boxes=6+" in tables(Subsets(), scored(scores))
 
 
 def test_a_row_per_model_and_condition():
