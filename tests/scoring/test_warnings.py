@@ -63,6 +63,7 @@ CASES = {
     "leak between splits": replace(QUIET, leaks={"exact": 0, "near": 2}),
     "records of another folder": replace(QUIET, elsewhere=("demo/x/1",)),
     "other task version": replace(QUIET, installed=4),
+    "constrained to the choices": replace(QUIET, predictions=asked(settings='{"constrain": "choices"}')),
     "mixed settings": replace(QUIET, predictions=[*asked(settings='{"t": 0}'), *asked(settings='{"t": 1}')]),
     "likelihoods of a part": replace(QUIET, items=[*items(**LIKELY)[:10], *items()[10:]]),
 }
