@@ -28,7 +28,7 @@ from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.parser import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
-from lmod_train.cli.run_provenance import write_loaded, write_not_asked, write_provenance, write_trained
+from lmod_train.cli.run_provenance import write_loaded, write_network, write_not_asked, write_provenance, write_trained
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.short_names import by_short_name
 from lmod_train.cli.tasks_used import use_tasks
@@ -50,6 +50,7 @@ from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continu
 from lmod_train.models.strategies.sharding import Sharded
 from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.tasks.statements import findings
+from lmod_train.training.callbacks.energy import EnergyOfReplies
 from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.callbacks.learning import Learning
 from lmod_train.training.callbacks.progress import Progress
@@ -95,6 +96,7 @@ def run(arguments: list[str], once: bool = False) -> int:
             return 0
         folder, trains = Path(experiment.trainer.default_root_dir), experiment.subcommand == "fit"
         write_loaded(folder, experiment.model.weights_origin)
+        write_network(folder, experiment.model)
         if trains:
             finish(experiment.trainer, folder)
         _tell_not_asked(experiment, folder)
@@ -151,7 +153,7 @@ def options() -> dict[str, Any]:
         "seed_everything_default": 0,
         "trainer_defaults": {
             **DEFAULTS["trainer"],
-            "callbacks": [Termination(), Progress(), TrainingSet(), Learning()],
+            "callbacks": [Termination(), Progress(), TrainingSet(), Learning(), EnergyOfReplies()],
         },
         "parser_kwargs": {"prog": "python -m lmod_train"},
     }

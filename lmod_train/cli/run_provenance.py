@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train import __version__
-from lmod_train.core.artifacts.run import NOT_ASKED, Run
+from lmod_train.core.artifacts.run import NETWORK, NOT_ASKED, Run
 from lmod_train.core.errors import RunConflict
 from lmod_train.core.extension import PACKAGE
 from lmod_train.core.lock import is_first
 from lmod_train.core.weight_values import known_by, zero_matrices
 from lmod_train.data.curation.journal import differing
+from lmod_train.models.chat.pictures import input_of
 
 KEY = "provenance"
 
@@ -84,6 +85,27 @@ def write_loaded(run: Path, report: str) -> None:
         return
     config = Run(run).read_config()
     config[KEY] = {**(config.get(KEY) or {}), "loaded": report}
+    Run(run).write_config(config)
+
+
+def write_network(run: Path, module: Any) -> None:
+    """Write to the ``config.yaml`` of a run the number of parameters of its network, and the input of its images.
+
+    Only the first process of a run on several devices writes, and nothing for a model of a server.
+
+    Args:
+        run: Folder of the run.
+        module: Its `LmodModule`, after the command.
+    """
+    backend, collate = getattr(module, "backend", None), module.collate
+    network = backend.opened()[0] if backend is not None else module
+    count = sum(getattr(p, "ds_numel", p.numel()) for p in network.parameters()) if network is not None else 0
+    if not is_first() or not count:
+        return
+    side, processor = getattr(collate, "size", getattr(collate, "side", None)), getattr(collate, "processor", None)
+    image = input_of(processor.image_processor) if processor else {"resolution": f"{side} x {side}"} if side else {}
+    config = Run(run).read_config()
+    config[KEY] = {**(config.get(KEY) or {}), NETWORK: {"parameters": count, **image}}
     Run(run).write_config(config)
 
 

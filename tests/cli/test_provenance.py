@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from pathlib import Path
 
 import pytest
+import transformers
 import yaml
 
 from lmod_train import __version__
-from lmod_train.cli.run_provenance import revision, write_loaded, write_provenance, write_trained
+from lmod_train.cli.run_provenance import revision, write_loaded, write_network, write_provenance, write_trained
 from lmod_train.core.errors import RunConflict, WeightsNotFound
 from lmod_train.core.files import sha256_of
+from lmod_train.models.backends.huggingface import HuggingFace
+from lmod_train.models.backends.openai import OpenAI
+from lmod_train.models.chat.checkpoint import SHIPPED
+from lmod_train.models.chat.pictures import input_of
+from lmod_train.models.modules.classifier import Classifier
+from lmod_train.models.modules.frozen import Frozen
 
 
 @pytest.fixture
@@ -106,3 +114,40 @@ def test_what_was_loaded_of_a_file_is_written_beside_the_rest(run: Path):
     assert found["loaded"].endswith("'model_ema'") and found["lmod_train"] == __version__
     write_loaded(run, "")
     assert written(run)["provenance"]["loaded"].endswith("'model_ema'")
+
+
+def test_parameters_and_input_of_a_local_network_are_written(run: Path):
+    from safetensors import safe_open
+
+    backend = HuggingFace("small_base")
+    backend.prepare("cpu")
+    write_network(run, Frozen(backend))
+    with safe_open(SHIPPED / "small_base" / "model.safetensors", "pt") as file:
+        count = sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+    assert written(run)["provenance"]["network"] == {"parameters": count, "resolution": "192 x 192"}
+
+
+def test_a_classifier_has_the_side_of_its_crops_and_a_server_nothing(run: Path):
+    module = Classifier(("a", "b"), side=64)
+    module.configure_model()
+    write_network(run, module)
+    known = written(run)["provenance"]["network"]
+    assert known == {"parameters": sum(p.numel() for p in module.parameters()), "resolution": "64 x 64"}
+    (run / "config.yaml").write_text("seed: 1\n")
+    write_network(run, Frozen(OpenAI("http://localhost:1", "m")))
+    assert written(run) == {"seed": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "known"),
+    [
+        ("CLIPImageProcessor", {"crop_size": 336}, {"resolution": "336 x 336"}),
+        ("LlavaNextImageProcessor", {"crop_size": 336, "size": 336}, {"resolution": "336 x 336", "tiles": 4}),
+        ("GotOcr2ImageProcessor", {"size": 448, "crop_to_patches": True}, {"resolution": "448 x 448", "tiles": 12}),
+        ("MllamaImageProcessor", {"size": 560}, {"resolution": "560 x 560", "tiles": 4}),
+        ("Idefics3ImageProcessor", {}, {"resolution": "longest_edge 1456", "tiles": 16}),
+    ],
+)
+def test_resolution_and_tiles_are_those_of_the_processor(kind: str, options: dict, known: dict):
+    sizes = {k: {"height": v, "width": v} if v is not True else v for k, v in options.items()}
+    assert input_of(getattr(transformers, kind)(**sizes)) == known

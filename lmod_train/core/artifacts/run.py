@@ -29,6 +29,9 @@ READER = "reader"
 NOT_ASKED = "tasks_not_asked"
 """Key of the provenance of a run that lists the tasks of its config without records in the curated folder or split."""
 
+NETWORK = "network"
+"""Key of the provenance of a run: number of parameters of its network, resolution and tiles of its input."""
+
 MEMBER = re.compile(r"seed_\d+|fold_\d+of\d+")
 """Names of the folders of the runs of a series (`lmod_train.core.artifacts.series`)."""
 
@@ -63,6 +66,8 @@ class Run:
     """What is asked."""
     replies = _Place("replies")
     """Folder of what was replied, a file a rank: the only thing that a run cannot make again."""
+    energy = _Place("energy")
+    """Folder of what GPUs used for the replies, a file a rank; absent where it was not measured."""
     predictions = _Place("predictions.parquet")
     """What the replies were read as."""
     scores = _Place("scores.csv")

@@ -103,6 +103,24 @@ class Pictures:
         return squared(picture, images) if self.fit == "pad" and crops(images) else picture
 
 
+def input_of(images: Any) -> dict[str, Any]:
+    """Return the input size that an image processor states, as text, and its greatest number of tiles, if it has one.
+
+    The overview is not counted. Where a size is no height and width, its values are named as transformers does.
+    """
+    cropped = getattr(images, "do_center_crop", False) and images.crop_size
+    size = {name: value for name, value in dict(cropped or images.size).items() if value}
+    square = f"{size['height']} x {size['width']}" if {"height", "width"} <= size.keys() else ""
+    known = {"resolution": square or ", ".join(f"{name} {value}" for name, value in sorted(size.items()))}
+    if grid := getattr(images, "image_grid_pinpoints", None):
+        known["tiles"] = max(high * wide for high, wide in grid) // min(size.values()) ** 2
+    elif getattr(images, "do_image_splitting", False):
+        known["tiles"] = (size["longest_edge"] // images.max_image_size["longest_edge"]) ** 2
+    elif getattr(images, "crop_to_patches", False) or hasattr(images, "max_image_tiles"):
+        known["tiles"] = getattr(images, "max_image_tiles", None) or images.max_patches
+    return known
+
+
 def crops(images: Any) -> bool:
     """Return whether an image processor crops the centre of a picture; one with a grid of tiles does not."""
     return bool(getattr(images, "do_center_crop", False)) and not hasattr(images, "image_grid_pinpoints")

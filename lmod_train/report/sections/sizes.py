@@ -35,8 +35,14 @@ def _rows(results: Results, task: str) -> Iterator[list[Cell]]:
     for name, run in results.named(task):
         metric = headline_metric(run.scores, task)
         score, facts = run.find(task, metric), _facts().get(_key(run.model))
-        size = facts.parameters if facts else None
+        size = parameters_of(run.model)
         yield [f"{task} ({metric})", family(facts.name) if facts else "", name, size, score.value if score else None]
+
+
+def parameters_of(model: str) -> float | None:
+    """Return the number of parameters of a model in billions, as its shipped config states it; None if none does."""
+    facts = _facts().get(_key(model))
+    return facts.parameters if facts else None
 
 
 def family(config: str) -> str:
