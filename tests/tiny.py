@@ -25,7 +25,7 @@ from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.types import Message, Part, Record
-from lmod_train.models.chat.checkpoint import SHIPPED
+from lmod_train.models.chat.checkpoint_files import SHIPPED
 
 SIDE, PATCH = 192, 16
 TOKENS = (SIDE // PATCH) ** 2

@@ -184,7 +184,7 @@ def tuned(curated: Path) -> None:
 
 
 def delta(curated: Path) -> None:
-    from lmod_train.models.chat.checkpoint import SHIPPED
+    from lmod_train.models.chat.checkpoint_files import SHIPPED
     from lmod_train.models.chat.delta import make_delta
 
     make_delta(SHIPPED / "small_base", SHIPPED / "small_base", Path("delta"))

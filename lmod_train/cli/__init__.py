@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from lmod_train.cli.commands import (
@@ -21,7 +22,7 @@ from lmod_train.cli.commands import (
 )
 from lmod_train.cli.short_names import by_name
 from lmod_train.cli.terminal import CURES, error_text, harmless, lines
-from lmod_train.cli.typed import own_classes, values_of
+from lmod_train.cli.typed import own_classes, value_of, values_of
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.links import links_followed
 from lmod_train.core.lock import is_first
@@ -148,13 +149,20 @@ def run_of(command: str) -> Callable[..., int]:
 
 
 def _checked(arguments: list[str]) -> Series | None:
-    """Check the names in a command of Lightning, and return its series; None for a single run."""
+    """Check the names and weights in a command of Lightning, and return its series; None for a single run."""
+    from lmod_train.cli.model_weights import check_model_weights
     from lmod_train.cli.names import check_names
     from lmod_train.cli.seeds_and_folds import series_of
+    from lmod_train.core.artifacts.series import is_trained
 
     series = series_of(arguments)
-    for command in series.commands if series else [arguments]:
+    every = series.commands if series else [arguments]
+    for command in every:
         check_names(command[0], command[1:])
+    # a series leaves complete trainings, the last of them after all others; `doctor` lists what it finds
+    complete = series is not None and arguments[0] == "fit" and is_trained(Path(value_of("run", every[-1][1:])))
+    if arguments[0] != "doctor" and not complete:
+        check_model_weights(every[-1][1:])
     return series
 
 

@@ -121,7 +121,7 @@ def _local(model: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _folder(checkpoint: str) -> Path:
-    from lmod_train.models.chat.checkpoint import folder_of
+    from lmod_train.models.chat.checkpoint_files import folder_of
 
     return folder_of(checkpoint, lambda: f"download its files: {_how_to_fetch(checkpoint)}")
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
-from lmod_train.models.chat.checkpoint_files import config_of
+from lmod_train.models.chat.checkpoint import config_of
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.plain_dialect import PlainDialect
 from lmod_train.models.chat.prompting import Prompting

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
-import shlex
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 import transformers
-from transformers import AutoModelForImageTextToText, PreTrainedModel
+from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 from transformers.utils import logging as transformers_logging
 
-from lmod_train.core.artifacts.model_facts import download
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
 from lmod_train.core.weight_values import known_by
 from lmod_train.models.chat import timm_tower
-from lmod_train.models.chat.checkpoint_files import check_loaded, check_settings, check_weights, layout_name, short
+from lmod_train.models.chat.checkpoint_files import checked, short
 from lmod_train.models.chat.family import MODEL_TYPES, is_known
 from lmod_train.models.chat.family.base import Family
 
 Attention = Literal["eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3"]
-
-SHIPPED = Path(__file__).parent
-"""Folder of the checkpoints that come with the package, one subfolder each."""
 
 
 def find(checkpoint: str, family: type[Family] | None = None) -> Path:
@@ -73,72 +67,18 @@ def find_any(checkpoint: str, family: type[Family] | None = None) -> Path:
     return folder
 
 
-def folder_of(checkpoint: str, cure: Callable[[], str]) -> Path:
-    """Return the folder with the config.json of a checkpoint: the path itself, or of that name in the package.
-
-    Raises:
-        WeightsNotFound: There is none; the error ends with what `cure` returns.
-    """
-    folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
-    if folder is None:
-        missing = "no folder of that name with a config.json, neither here nor among the checkpoints of the package"
-        raise WeightsNotFound("checkpoint", checkpoint, missing, cure())
-    return folder
-
-
 def model_type_of(folder: Path) -> str:
     """Return the `model_type` of a checkpoint's config.json."""
     return str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type"))
 
 
 def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
-    """Return the folder of a checkpoint and its model_type, after checking its files."""
-    folder = folder_of(checkpoint, lambda: _how_to_fetch(checkpoint))
-    check_settings(checkpoint, folder)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    if layout_name(config):
-        _refuse_layout(folder, config)
-    if not any(folder.glob("*.safetensors")):
-        fetch = download(checkpoint)
-        raise WeightsNotFound(
-            "checkpoint",
-            checkpoint,
-            f"{folder} holds a configuration but no *.safetensors",
-            f"fetch the weights too{f', e.g. {fetch}' if fetch else ''}; pickled *.bin files are not loaded (they can "
-            "execute code)",
-        )
-    check_weights(checkpoint, folder)
-    check_loaded(checkpoint, folder, config)
-    model_type = str(config.get("model_type"))
+    """Return the folder of a checkpoint and its model_type, which is that of `family` if it is given."""
+    folder, model_type = checked(checkpoint)
     if family is not None and family.model_type != model_type:
         expected = f"a class whose model_type is {model_type!r}, as {folder / 'config.json'} says"
         raise BadArgument("family", f"{family.__module__}.{family.__name__}", expected, "set its model_type")
     return folder, model_type
-
-
-def _how_to_fetch(checkpoint: str) -> str:
-    if fetch := download(checkpoint):
-        return f"on a machine with access to the hub: {fetch}"
-    place = shlex.quote(checkpoint)
-    return (
-        f"download one in transformers layout: `hf download OWNER/NAME --local-dir {place}` on a machine with access "
-        "to the hub; `python -m lmod_train list models --table` shows OWNER/NAME. Weights of its route K are in "
-        "another layout: download them to another folder, and convert that: "
-        f"`python -m lmod_train weights convert FOLDER --out {place}`"
-    )
-
-
-def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
-    """Raise an error that names the layout and the command that converts it to that of transformers."""
-    code = "InternVL's own code" if layout_name(config) == "internvl" else "the original LLaVA code"
-    raise WeightsMismatch(
-        str(folder),
-        ["text_config", "vision_config"],
-        [name for name in ("mm_vision_tower", "llm_config") if name in config],
-        f"this is a checkpoint of {code}, which transformers reads as another model, its weights random, or not at "
-        f"all; convert it: `python -m lmod_train weights convert {shlex.quote(str(folder))} --out "
-        f"{shlex.quote(f'{folder}-hf')}`, and name what that writes",
-    )
 
 
 def _check_known(checkpoint: str, model_type: str) -> None:
@@ -206,3 +146,49 @@ def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention 
             str(folder), missing, unexpected, "fetch the checkpoint again, or name one of this architecture"
         )
     return model
+
+
+def config_of(folder: Path) -> Any:
+    """Return the configuration of a checkpoint.
+
+    Raises:
+        WeightsMismatch: transformers cannot read it.
+        BadArgument: It names a tower of timm that does not exist or has another size.
+    """
+    timm_tower.register(folder)
+    try:
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # transformers raises errors of many types
+        raise _unread(folder, "config.json", error) from error
+
+
+def processor_of(folder: Path) -> Any:
+    """Return the processor of a checkpoint.
+
+    Raises:
+        WeightsMismatch: A file of it is missing, or transformers cannot read it.
+    """
+    try:
+        return AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # transformers raises errors of many types, by the file that is missing
+        raise _unread(folder, "files of processor and tokenizer", error) from error
+
+
+def prepare(family: Family, processor: Any, folder: Path) -> None:
+    """Let a family prepare the processor of a checkpoint.
+
+    Raises:
+        WeightsMismatch: It is a processor of another class.
+    """
+    try:
+        family.prepare(processor)
+    except AttributeError as error:
+        found, expected = type(processor).__name__, "a processor of the class that config.json states"
+        cure = "use the config.json and the processor files that were published with these weights"
+        raise WeightsMismatch(str(folder), [expected], [found], cure) from error
+
+
+def _unread(folder: Path, what: str, error: Exception) -> WeightsMismatch:
+    missing = f"{what} that transformers reads ({short(error)})"
+    cure = f"copy the files that were published with these weights (*.json, *.jinja, *.model, *.txt) to {folder}"
+    return WeightsMismatch(str(folder), [missing], [], cure)

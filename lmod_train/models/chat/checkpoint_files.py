@@ -1,18 +1,20 @@
-"""Reading of the files of a checkpoint beside its weights, with errors that name the file to fetch again."""
+"""The files of a Hugging Face checkpoint: where they are, and errors that name what is missing, without torch."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from transformers import AutoConfig, AutoProcessor
 
+from lmod_train.core.artifacts.model_facts import download
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
-from lmod_train.models.chat import timm_tower
-from lmod_train.models.chat.family.base import Family
+
+SHIPPED = Path(__file__).parent
+"""Folder of the checkpoints that come with the package, one subfolder each."""
 
 SETTINGS = (
     "config.json", "generation_config.json", "processor_config.json", "preprocessor_config.json",
@@ -22,6 +24,82 @@ SETTINGS = (
 
 PLAIN = {"F64", "F32", "F16", "BF16", "I64", "BOOL"}
 """Types in safetensors files of weights that are not quantised, with their indices and masks."""
+
+
+def checked(checkpoint: str) -> tuple[Path, str]:
+    """Return the folder of a checkpoint and its model_type, once its files are found to be there and whole.
+
+    Neither torch nor transformers is imported, so that a command can end before they are.
+
+    Args:
+        checkpoint: A path, or the name of a checkpoint that comes with the package.
+
+    Raises:
+        WeightsNotFound: There is no such folder, it holds no weights, a file that its index lists is missing, or a
+            file cannot be read.
+        WeightsMismatch: Its `config.json` is not in the layout of transformers.
+        BadArgument: Other weights would be loaded than it seems to hold, see `check_loaded`.
+
+    Example:
+        >>> folder, model_type = checked("small_base")
+        >>> folder.name, model_type
+        ('small_base', 'llava')
+    """
+    folder = folder_of(checkpoint, lambda: _how_to_fetch(checkpoint))
+    check_settings(checkpoint, folder)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if layout_name(config):
+        _refuse_layout(folder, config)
+    if not any(folder.glob("*.safetensors")):
+        fetch = download(checkpoint)
+        raise WeightsNotFound(
+            "checkpoint",
+            checkpoint,
+            f"{folder} holds a configuration but no *.safetensors",
+            f"fetch the weights too{f', e.g. {fetch}' if fetch else ''}; pickled *.bin files are not loaded (they can "
+            "execute code)",
+        )
+    check_weights(checkpoint, folder)
+    check_loaded(checkpoint, folder, config)
+    return folder, str(config.get("model_type"))
+
+
+def folder_of(checkpoint: str, cure: Callable[[], str]) -> Path:
+    """Return the folder with the config.json of a checkpoint: the path itself, or of that name in the package.
+
+    Raises:
+        WeightsNotFound: There is none; the error ends with what `cure` returns.
+    """
+    folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
+    if folder is None:
+        missing = "no folder of that name with a config.json, neither here nor among the checkpoints of the package"
+        raise WeightsNotFound("checkpoint", checkpoint, missing, cure())
+    return folder
+
+
+def _how_to_fetch(checkpoint: str) -> str:
+    if fetch := download(checkpoint):
+        return f"on a machine with access to the hub: {fetch}"
+    place = shlex.quote(checkpoint)
+    return (
+        f"download one in transformers layout: `hf download OWNER/NAME --local-dir {place}` on a machine with access "
+        "to the hub; `python -m lmod_train list models --table` shows OWNER/NAME. Weights of its route K are in "
+        "another layout: download them to another folder, and convert that: "
+        f"`python -m lmod_train weights convert FOLDER --out {place}`"
+    )
+
+
+def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
+    """Raise an error that names the layout and the command that converts it to that of transformers."""
+    code = "InternVL's own code" if layout_name(config) == "internvl" else "the original LLaVA code"
+    raise WeightsMismatch(
+        str(folder),
+        ["text_config", "vision_config"],
+        [name for name in ("mm_vision_tower", "llm_config") if name in config],
+        f"this is a checkpoint of {code}, which transformers reads as another model, its weights random, or not at "
+        f"all; convert it: `python -m lmod_train weights convert {shlex.quote(str(folder))} --out "
+        f"{shlex.quote(f'{folder}-hf')}`, and name what that writes",
+    )
 
 
 def check_settings(checkpoint: str, folder: Path) -> None:
@@ -54,7 +132,7 @@ def check_weights(checkpoint: str, folder: Path) -> None:
     """
     for file in sorted(folder.glob("*.safetensors")):
         try:
-            with safe_open(file, framework="pt"):  # reads the header only
+            with safe_open(file, framework="np"):  # reads the header only
                 pass
         except SafetensorError as error:
             raise _damaged(checkpoint, file, error) from error
@@ -105,7 +183,7 @@ def _check_quantisation(checkpoint: str, folder: Path, files: Sequence[str], con
     stated = next((own for own in _quantisations(config)), None)
     types: set[str] = set()
     for file in files:
-        with safe_open(folder / file, framework="pt") as opened:
+        with safe_open(folder / file, framework="np") as opened:
             types.update(opened.get_slice(name).get_dtype() for name in opened.keys())  # noqa: SIM118  # not a dict
     if stated is not None and types <= PLAIN:
         expected = f"quantised weights, as config.json states ({stated}); all tensors are {', '.join(sorted(types))}"
@@ -129,52 +207,6 @@ def _quantisations(config: Mapping[str, Any]) -> Iterator[str]:
 def _damaged(checkpoint: str, file: Path, error: Exception) -> WeightsNotFound:
     cure = f"fetch {file.name} again: a download that was cut off, or a pointer of Git LFS, reads like this"
     return WeightsNotFound("checkpoint", checkpoint, f"{file} cannot be read ({short(error)})", cure)
-
-
-def config_of(folder: Path) -> Any:
-    """Return the configuration of a checkpoint.
-
-    Raises:
-        WeightsMismatch: transformers cannot read it.
-        BadArgument: It names a tower of timm that does not exist or has another size.
-    """
-    timm_tower.register(folder)
-    try:
-        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # transformers raises errors of many types
-        raise _unread(folder, "config.json", error) from error
-
-
-def processor_of(folder: Path) -> Any:
-    """Return the processor of a checkpoint.
-
-    Raises:
-        WeightsMismatch: A file of it is missing, or transformers cannot read it.
-    """
-    try:
-        return AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # transformers raises errors of many types, by the file that is missing
-        raise _unread(folder, "files of processor and tokenizer", error) from error
-
-
-def prepare(family: Family, processor: Any, folder: Path) -> None:
-    """Let a family prepare the processor of a checkpoint.
-
-    Raises:
-        WeightsMismatch: It is a processor of another class.
-    """
-    try:
-        family.prepare(processor)
-    except AttributeError as error:
-        found, expected = type(processor).__name__, "a processor of the class that config.json states"
-        cure = "use the config.json and the processor files that were published with these weights"
-        raise WeightsMismatch(str(folder), [expected], [found], cure) from error
-
-
-def _unread(folder: Path, what: str, error: Exception) -> WeightsMismatch:
-    missing = f"{what} that transformers reads ({short(error)})"
-    cure = f"copy the files that were published with these weights (*.json, *.jinja, *.model, *.txt) to {folder}"
-    return WeightsMismatch(str(folder), [missing], [], cure)
 
 
 def short(error: Exception) -> str:

@@ -18,7 +18,7 @@ from lmod_train.core.pixels import too_thin
 from lmod_train.core.types import Record
 from lmod_train.models.chat.base_files import processor_files
 from lmod_train.models.chat.chat_batch import ChatBatch
-from lmod_train.models.chat.checkpoint_files import config_of, prepare, processor_of
+from lmod_train.models.chat.checkpoint import config_of, prepare, processor_of
 from lmod_train.models.chat.encoding import Images, verify_tokens
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.pictures import Pictures

@@ -17,7 +17,7 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.core.pixels import too_thin
 from lmod_train.core.types import Batch, Message, Part, Record
-from lmod_train.models.chat.checkpoint_files import config_of, prepare, processor_of
+from lmod_train.models.chat.checkpoint import config_of, prepare, processor_of
 from lmod_train.models.chat.family import family_of, is_known
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting

@@ -28,11 +28,10 @@ from lmod_train.models.vision.centre_crop import on_square
 from lmod_train.models.vision.occlusion import occlusion
 from lmod_train.models.vision.one_picture import refuse_other_counts
 from lmod_train.models.vision.picture_batch import PictureBatch
-from lmod_train.models.vision.retfound import Family, Pooling
+from lmod_train.models.vision.published_weights import Family, Pooling, located
 from lmod_train.models.vision.retfound_weights import TwiceLayerNorm, norm_twice
 from lmod_train.models.vision.sides import refuse_sided_choices, refuse_sided_flips, refuse_sided_questions
 from lmod_train.models.vision.strict_loading import LoadReport
-from lmod_train.models.vision.weights_file import located
 from lmod_train.models.vision.whole_image import WholeImages
 
 

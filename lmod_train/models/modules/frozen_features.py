@@ -20,7 +20,7 @@ from lmod_train.models.modules.classifier import worded
 from lmod_train.models.modules.training_data import TrainingData, training_data
 from lmod_train.models.vision.feature_table import Encoder, FeatureDialect, feature_table
 from lmod_train.models.vision.picture_batch import FeatureBatch
-from lmod_train.models.vision.weights_file import located
+from lmod_train.models.vision.published_weights import located
 
 
 class FrozenFeatures(LmodModule):

@@ -25,7 +25,7 @@ from torchvision import transforms
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.pixels import pad_square
-from lmod_train.models.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
+from lmod_train.models.vision.published_weights import IMAGENET_MEAN, IMAGENET_STD
 
 Transform = Callable[[Image.Image], Tensor]
 Colour = tuple[float, float, float]

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import timm
@@ -17,17 +18,10 @@ import torch
 from timm.models import get_pretrained_cfg, is_model
 from torch import nn
 
-from lmod_train.core.errors import BadArgument, WeightsNotFound
-from lmod_train.models.vision.retfound import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    SIZES,
-    Family,
-    Pooling,
-    initialise_head,
-    vision_transformer,
-)
-from lmod_train.models.vision.retfound_weights import initialise, load_finetuned, missing
+from lmod_train.core.errors import BadArgument
+from lmod_train.models.vision.published_weights import IMAGENET_MEAN, IMAGENET_STD, Family, Pooling, fetch_of, present
+from lmod_train.models.vision.retfound import SIZES, initialise_head, vision_transformer
+from lmod_train.models.vision.retfound_weights import initialise, load_finetuned
 from lmod_train.models.vision.strict_loading import FC_NORM, HEAD, LoadReport
 
 Colour = tuple[float, float, float]
@@ -115,9 +109,13 @@ class Backbone:
             return initialise(network, weights)
         return initialise(network, weights, self._fresh, _fetch(self.architecture))
 
-    def missing(self, weights: str) -> WeightsNotFound:
-        """Return the error for a weights file that does not exist, with what to do."""
-        return missing(weights, _fetch(self.architecture) if self.architecture else "")
+    def present(self, weights: str) -> Path:
+        """Return the path of a weights file that exists.
+
+        Raises:
+            WeightsNotFound: There is no such file; the message says how to get one.
+        """
+        return present(weights, _fetch(self.architecture) if self.architecture else "")
 
     def load_finetuned(
         self, network: nn.Module, weights: str, order: Sequence[int] = (), double_norm: bool | None = None
@@ -219,10 +217,4 @@ def _refuse_size(network: Any, image_size: int) -> None:
 
 def _fetch(architecture: str) -> str:
     """Return how to get timm's own file of an architecture."""
-    repository = _card(architecture).hf_hub_id
-    if not repository:
-        return f"get a file of {architecture} from its authors"
-    place = f"checkpoints/{repository.partition('/')[2]}"
-    return (
-        f"run `hf download {repository} model.safetensors --local-dir {place}`, or take another file of {architecture}"
-    )
+    return fetch_of(architecture, _card(architecture).hf_hub_id)

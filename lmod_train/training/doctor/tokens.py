@@ -14,8 +14,7 @@ from PIL import Image
 from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Record
 from lmod_train.models.chat.chat_batch import ChatBatch
-from lmod_train.models.chat.checkpoint import find
-from lmod_train.models.chat.checkpoint_files import processor_of
+from lmod_train.models.chat.checkpoint import find, processor_of
 from lmod_train.models.chat.decoding import end_tokens
 from lmod_train.training.doctor.check_result import CheckResult, Level, problem
 from lmod_train.training.doctor.subject import Subject

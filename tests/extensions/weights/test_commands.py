@@ -10,7 +10,7 @@ from PIL import Image
 from lmod_train.cli import main
 from lmod_train.core.errors import WeightsMismatch
 from lmod_train.models.backends.huggingface import HuggingFace
-from lmod_train.models.chat.checkpoint import SHIPPED
+from lmod_train.models.chat.checkpoint_files import SHIPPED
 from lmod_train.models.chat.delta import make_delta, mean_gain
 from tests import published
 from tests.tiny import record

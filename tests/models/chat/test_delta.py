@@ -9,7 +9,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from lmod_train.core.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
-from lmod_train.models.chat.checkpoint import SHIPPED, load
+from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.checkpoint_files import SHIPPED
 from lmod_train.models.chat.delta import (
     DeltaSigns,
     apply_delta,

@@ -274,7 +274,7 @@ def test_it_is_registered_when_a_folder_names_it_and_not_before(folder, tiny, tm
 from pathlib import Path
 from transformers import CONFIG_MAPPING
 import lmod_train.models.chat.timm_tower
-from lmod_train.models.chat.checkpoint_files import config_of
+from lmod_train.models.chat.checkpoint import config_of
 seen = ["timm_tokens" in CONFIG_MAPPING]
 for folder in ({str(tiny)!r}, {str(folder)!r}, {str(folder)!r}):
     config_of(Path(folder))

@@ -25,7 +25,7 @@ from lmod_train.models.vision.augmentation import (
     train_transform,
     views_of,
 )
-from lmod_train.models.vision.retfound import IMAGENET_MEAN, IMAGENET_STD
+from lmod_train.models.vision.published_weights import IMAGENET_MEAN, IMAGENET_STD
 
 MODEL = Path(__file__).parents[3] / "configs" / "model" / "retfound_retina_safe.yaml"
 WRITTEN = yaml.safe_load(MODEL.read_text(encoding="utf-8"))["init_args"]["augmentation"]

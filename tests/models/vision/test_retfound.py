@@ -9,7 +9,8 @@ from torch import nn
 from torch.nn import functional
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.models.vision.retfound import RELEASES, SIZES, initialise_head, vision_transformer
+from lmod_train.models.vision.published_weights import RELEASES
+from lmod_train.models.vision.retfound import SIZES, initialise_head, vision_transformer
 
 
 @pytest.fixture

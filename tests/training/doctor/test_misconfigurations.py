@@ -16,7 +16,8 @@ from safetensors.torch import load_file, save_file
 from lmod_train.core.errors import LmodError, WeightsMismatch
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.chat.adapters import Lora
-from lmod_train.models.chat.checkpoint import SHIPPED, load
+from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.checkpoint_files import SHIPPED
 from lmod_train.models.chat.delta import make_delta
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
