@@ -192,6 +192,22 @@ def test_the_paper_s_recipe_runs_whole_on_a_tiny_checkpoint(command, tiny, tmp_p
     assert {"adapter_config.json", "adapter_model.safetensors", "chat_template.jinja", "tokenizer.json"} <= files
 
 
+def test_the_second_recipe_of_lmod_tunes_on_glaucoma_alone(command, tmp_path):
+    config = yaml.safe_load((CONFIGS / "llava_glaucoma_ft.yaml").read_text())
+    assert config["model"] == "model/llava_1_5_7b_lora.yaml" and config["data"]["tasks"] == [
+        "task/glaucoma_lmod_v1.yaml"
+    ]
+    options = [*CPU, "--model.init_args.checkpoint", "small_base"]
+    short = ["--trainer.max_steps", "2", "--data.workers", "0", "--trainer.accumulate_grad_batches", "1"]
+    tasks = f"[{CONFIGS / 'task' / 'glaucoma.yaml'}]"  # the drawn eyes are not ORIGA's
+    command("fit", "llava_glaucoma_ft.yaml", *options, "--data.tasks", tasks, *short, "--run", "here")
+    written = yaml.safe_load((tmp_path / "here" / "config.yaml").read_text())
+    assert written["provenance"]["steps"] == 2 and written["model"]["init_args"]["checkpoint"] == "small_base"
+    command("test", "llava_glaucoma_ft.yaml", *options, "--data.tasks", tasks, "--data.workers", "0",
+            "--ckpt_path", "here/checkpoints/last.ckpt", "--run", "after")  # fmt: skip
+    assert {score.task for _, _, score in read_scores(tmp_path / "after" / "scores.csv")} == {"glaucoma"}
+
+
 def test_without_a_gpu_and_without_weights_one_error_says_what_to_do(command, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(BadArgument, match=r"(?s)trainer\.accelerator='gpu'.*CUDA.*Next: .*" + " ".join(CPU)):

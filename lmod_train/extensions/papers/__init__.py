@@ -12,6 +12,8 @@ EXTENSION = Extension(
         "lmod_train.extensions.papers.sections.PaperTables": "",
         "lmod_train.extensions.papers.sections.ImagesAndBoxes": "",
         "lmod_train.extensions.papers.ledger.Ledger": "",
+        "lmod_train.extensions.papers.related.RelatedBenchmarks": "",
+        "lmod_train.extensions.papers.related.Hyperparameters": "",
     },
     published=("lmod_train.extensions.papers.printed:published",),
 )
