@@ -11,6 +11,7 @@ them import torch:
 - `Frozen`: a backend as a LightningModule
 - `Classifier`, `FineTuning`, `LinearProbe`, `NearestNeighbour`, `VisionLanguageModel`: LightningModules to train
 - `GenerationEval`: the callback that stores and scores replies while a Trainer runs
+- `Accuracy`, `RegionF1`, `HallucinationResistance`: metrics for `self.log` (all of a task: `task.metrics()`)
 - `evaluate`: ask a backend or module the records of a datamodule and return the predictions
 - `Record`, `Reply`, `Prediction`, `Score`: a question, a reply to it, the answer parsed from the reply, a figure
 - `parse_replies`: predictions from replies, by a task's parser

@@ -51,7 +51,12 @@ from .scoring.intervals import (
     ratio as ratio,
 )
 from .scoring.items import Item as Item, items_of as items_of
-from .scoring.metrics.named import NamedMetric as NamedMetric
+from .scoring.metrics.named import (
+    Accuracy as Accuracy,
+    HallucinationResistance as HallucinationResistance,
+    NamedMetric as NamedMetric,
+    RegionF1 as RegionF1,
+)
 from .scoring.subset_names import subsets_of as subsets_of
 from .tasks.base import Task as Task
 from .tasks.conversation import Conversation as Conversation

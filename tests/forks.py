@@ -28,7 +28,7 @@ FORKING.set_forkserver_preload(
         "lmod_train.cli.experiment",
         "lmod_train.models.modules.conversation",
         "lmod_train.models.modules.classifier",
-        "lmod_train.scoring.metrics.prediction",
+        "lmod_train.scoring.metrics.named",
         "lmod_train.models.strategies.sharding_fsdp",
         "pandas",
         "peft",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -124,6 +125,10 @@ class Anatomy(Task):
         """Return precision, recall, both F1, HR, the account and the baselines, each with n and interval."""
         items = items_of(predictions, self.truth)
         return region_scores(self.name, items)
+
+    def example(self) -> Record:
+        """Return a record with one region."""
+        return replace(super().example(), answer=f"Region ID: 1; Type: {self.choices[0]}")
 
     def _choices_for(self, sample: Sample) -> tuple[str, ...]:
         words = self.options.get(sample.source) or self.options.get(sample.modality)

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed, class_path
+from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.types import (
+    Answer,
+    Box,
+    Prediction,
+    Question,
+    Record,
+    Region,
+    Reply,
+    Sample,
+    Score,
+    Unparsed,
+    class_path,
+)
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.forms import Form, only_options
 from lmod_train.tasks.settings import plain
 from lmod_train.tasks.wordings import Wordings
+
+if TYPE_CHECKING:
+    from lmod_train.scoring.metrics.named import TaskMetrics
+
+_LOG = logging.getLogger(__name__)
 
 
 class Task(ABC):
@@ -173,6 +191,102 @@ class Task(ABC):
     @abstractmethod
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return every figure of this task over the predictions, one per unique record id; none for no predictions."""
+
+    def prediction(self, record: Record, reply: Reply) -> Prediction:
+        """Return record and reply with the answer and the confidence read from the reply.
+
+        A reply that carries an error is `Unparsed("failed")`, whatever text came with it; one that the parser raises on
+        is `Unparsed("parser_error")` and logged, so that no reply ends a run.
+
+        Raises:
+            LmodError: A record or a setting cannot be used, which no reply is to blame for.
+        """
+        if reply.error or reply.finish_reason == "error":
+            return Prediction(record, reply, Unparsed("failed", reply.error))
+        return Prediction(record, reply, self._answer(reply, record), self._stated(reply, record))
+
+    def _answer(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        try:
+            return self.parse(reply, record)
+        except LmodError:
+            raise
+        except Exception as error:
+            _LOG.exception("The parser of task %s failed on the reply to %s; it is unparsed.", self.name, record.id)
+            return Unparsed("parser_error", f"{type(error).__name__}: {error}"[:200])
+
+    def _stated(self, reply: Reply, record: Record) -> float | None:
+        """Return the stated confidence; None without one, or where the task fails to read it or it is not 0 to 1."""
+        try:
+            stated = self.confidence(reply, record)
+        except LmodError:
+            raise
+        except Exception:
+            _LOG.exception("The task %s failed to read the confidence in the reply to %s.", self.name, record.id)
+            return None
+        return stated if stated is not None and 0 <= stated <= 1 else None
+
+    def metrics(self, names: Sequence[str] = (), **options: Any) -> TaskMetrics:
+        """Return a `torchmetrics.MetricCollection` of this task's metrics over all records, with one state.
+
+        Args:
+            names: Names of metrics, which are the keys of the collection; default: those of `metric_names`.
+            **options: Options of `torchmetrics.Metric`.
+
+        Example:
+            >>> from lmod_train.tasks.glaucoma import Glaucoma
+            >>> metrics = Glaucoma().metrics(["sensitivity", "specificity"])
+            >>> metrics.update([])
+            >>> metrics.compute()
+            {'sensitivity': tensor(nan), 'specificity': tensor(nan)}
+        """
+        from lmod_train.scoring.metrics.named import TaskMetrics  # it imports torch
+
+        return TaskMetrics(self, names or self.metric_names(), **options)
+
+    def metric_names(self, records: Iterable[Record] = ()) -> list[str]:
+        """Return the names of the metrics over all records, as ``scores.csv`` has them.
+
+        Args:
+            records: Some of its records, where metrics depend on what is asked; default: `example`.
+
+        Raises:
+            BadArgument: The metrics depend on the records, and none is given.
+        """
+        own = list(records)
+        unread = [Prediction(r, Reply(r.id, ""), Unparsed("empty")) for r in own or [self.example()]]
+        try:
+            names = dict.fromkeys(s.metric for s in self.score(unread) if s.subset == "all")
+        except BadArgument:
+            if own:
+                raise
+            names = {}
+        if not names and not own:
+            cure = "give some: `task.metrics(task.metric_names(records))`"
+            raise BadArgument("records", "none", f"records of {self.name}, on which its metrics depend", cure)
+        return list(names)
+
+    def example(self) -> Record:
+        """Return a record whose reference reply the task can read; `metric_names` scores it without a reply."""
+        choices = tuple(getattr(self, "choices", ())) or ("yes", "no")
+        return Record(
+            id="example",
+            task=self.name,
+            task_class=class_path(type(self)),
+            task_version=self.version,
+            source="",
+            key="",
+            modality="",
+            image=(),
+            image_plain=(),
+            image_sha256=(),
+            split="val",
+            group="",
+            language=self.language,
+            messages=(),
+            choices=choices,
+            answer=choices[0],
+            regions=(Region(choices[0], Box(0, 0, 1, 1), 1),),
+        )
 
 
 def _of_task(value: object) -> dict[str, Any] | None:

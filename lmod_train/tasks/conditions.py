@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
@@ -98,6 +99,11 @@ class Conditions(Task):
         items = items_of(predictions, self.truth)
         scores = classification_scores(self.name, items, self.choices, "TRUE", {"condition": condition_of})
         return scores[:1] + macro_accuracy(self.name, items, condition_of) + scores[1:]
+
+    def example(self) -> Record:
+        """Return a record about its first condition."""
+        short = next(finding.short for finding in FINDINGS if finding.condition == self.conditions[0])
+        return replace(super().example(), answer=f"{short} TRUE", variant=variant_of(self.conditions[0]))
 
 
 def variant_of(condition: str) -> str:

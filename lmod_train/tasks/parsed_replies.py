@@ -5,19 +5,16 @@ Pure: the evaluation callback and `rescore` both read and write the files around
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from lmod_train.core.errors import BadArgument, LmodError
-from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed
+from lmod_train.core.errors import BadArgument
+from lmod_train.core.types import Prediction, Record, Reply, Score
 from lmod_train.scoring.completeness import share_failed, share_not_asked
 from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.items import group_of
 from lmod_train.scoring.ways import FACTORS, compared, values_of
 from lmod_train.tasks.base import Task
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,8 @@ def parse_replies(
         known: Predictions of this task's parser, which are taken where record and reply are the same.
 
     Returns:
-        One prediction per answered record, in the order of the records. A record without a reply is absent: the run
-        has not come to it yet. A reply that carries an error is `Unparsed("failed")`, whatever text came with it; one
-        that the parser raises on is `Unparsed("parser_error")` and logged, so that no reply ends a run.
+        One prediction per answered record, in the order of the records (see `Task.prediction`). A record without a
+        reply is absent: the run has not come to it yet.
 
     Raises:
         LmodError: A record or a setting cannot be used, which no reply is to blame for.
@@ -61,35 +57,9 @@ def parse_replies(
             continue
         one = before.get(record.id)
         if one is None or (one.record, one.reply) != (record, reply):
-            one = Prediction(record, reply, _answer(task, reply, record), _confidence(task, reply, record))
+            one = task.prediction(record, reply)
         predictions.append(one)
     return predictions
-
-
-def _answer(task: Task, reply: Reply, record: Record) -> Answer | Unparsed:
-    if reply.error or reply.finish_reason == "error":
-        return Unparsed("failed", reply.error)
-    try:
-        return task.parse(reply, record)
-    except LmodError:
-        raise
-    except Exception as error:
-        _LOG.exception("The parser of task %s failed on the reply to %s; it counts as unparsed.", task.name, record.id)
-        return Unparsed("parser_error", f"{type(error).__name__}: {error}"[:200])
-
-
-def _confidence(task: Task, reply: Reply, record: Record) -> float | None:
-    """Return the stated confidence; None without one, or where the task fails to read it or it is not 0 to 1."""
-    if reply.error or reply.finish_reason == "error":
-        return None
-    try:
-        stated = task.confidence(reply, record)
-    except LmodError:
-        raise
-    except Exception:
-        _LOG.exception("The task %s failed to read the confidence in the reply to %s.", task.name, record.id)
-        return None
-    return stated if stated is not None and 0 <= stated <= 1 else None
 
 
 def scores_of(
@@ -132,7 +102,9 @@ def scores_of(
 # All scores of a task, what failed, and the spread over the ways in which its questions were asked.
 
 
-def scores_with_spread(task: Task, predictions: Sequence[Prediction]) -> list[Score]:
+def scores_with_spread(
+    task: Task, predictions: Sequence[Prediction], known: Sequence[Score] | None = None
+) -> list[Score]:
     """Return the scores of a task, the share of failed requests, and the spread over each factor that varies.
 
     The scores are over all records with a reply, the questions in each of their ways: a failed request says nothing
@@ -143,12 +115,16 @@ def scores_with_spread(task: Task, predictions: Sequence[Prediction]) -> list[Sc
     Args:
         task: The task.
         predictions: Its predictions; the last one of an id counts. Without any there are no scores.
+        known: Its scores of those with a reply, where they are computed already.
     """
     last = {p.record.id: p for p in predictions}
     if not last:
         return []
     replied = {id: p for id, p in last.items() if p.status != "failed"}
-    scores = task.score(list(replied.values())) if replied else empty_scores(task, [p.record for p in last.values()])
+    if not replied:
+        scores = empty_scores(task, [p.record for p in last.values()])
+    else:
+        scores = list(known) if known else task.score(list(replied.values()))
     spread = [row for factor in FACTORS if replied for row in _over(factor, task, replied, scores)]
     return [*scores, share_failed(task.name, len(last) - len(replied), len(last)), *spread]
 
@@ -158,9 +134,7 @@ def empty_scores(task: Task, records: Sequence[Record]) -> list[Score]:
 
     ``share_failed`` is not among them, as it is known.
     """
-    unread = [Prediction(record, Reply(record.id, ""), Unparsed("empty")) for record in records]
-    names = dict.fromkeys(s.metric for s in task.score(unread) if s.subset == "all") if unread else ()
-    return [Score(task.name, "all", name, 0, None) for name in names]
+    return [Score(task.name, "all", name, 0, None) for name in task.metric_names(records)] if records else []
 
 
 def _over(factor: str, task: Task, last: Mapping[str, Prediction], scores: Sequence[Score]) -> Iterator[Score]:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from lmod_train.core.types import Reply, Unparsed
 from lmod_train.scoring.completeness import share_failed
 from lmod_train.scoring.items import group_of
-from lmod_train.scoring.metrics.prediction import PredictionMetric
 from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
 from lmod_train.tasks.parsed_replies import parse_replies, scores_of, scores_with_spread
 from lmod_train.tasks.ways import Ways, in_every_way
@@ -120,6 +119,7 @@ def test_padding_duplicates_count_once():
 
 def test_the_logged_scores_are_those_of_the_report():
     every = predictions(questions(10), by_wording, wordings=3)
-    metric = PredictionMetric(lambda found: scores_with_spread(TASK, found))
-    metric.update(every)
-    assert list(metric.compute()) == scores_of([TASK], every)
+    metrics = TASK.metrics()
+    metrics.update(every)
+    found, scores = metrics.scored()
+    assert scores_with_spread(TASK, found, scores) == scores_of([TASK], every)

@@ -1,31 +1,117 @@
-"""Single metrics as tensors, for ``self.log`` of a LightningModule."""
+"""Metrics of tasks by name, as `torchmetrics.Metric`: for ``self.log`` of a LightningModule.
+
+A metric keeps predictions and looks its value up in the scores that `lmod_train.scoring` computes of all of them, over
+all batches and ranks. The metrics of `TaskMetrics` share what is gathered and computed.
+"""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor
+from torchmetrics import Metric, MetricCollection
+from torchmetrics.utilities.distributed import gather_all_tensors
 
+from lmod_train.core.artifacts.predictions import answer_json, answer_of, prediction_line, prediction_of_line
 from lmod_train.core.errors import BadArgument
-from lmod_train.scoring.metrics.prediction import PredictionMetric, ScoreFunction
+from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed
+from lmod_train.scoring.classification import classification_scores, label_of
+from lmod_train.scoring.grading import grading_scores
+from lmod_train.scoring.headline_metrics import direction
+from lmod_train.scoring.items import items_of
+from lmod_train.scoring.region_scores import region_scores
 
 
-class NamedMetric(PredictionMetric):
-    """One metric of a task; `compute` returns a 0-d float32 tensor, NaN without predictions.
+class Scorer(Protocol):
+    """What reads replies and scores predictions: every `lmod_train.Task`."""
+
+    @property
+    def name(self) -> str:
+        """Name of the task."""
+        ...
+
+    def prediction(self, record: Record, reply: Reply) -> Prediction:
+        """Return record and reply with the answer read from the reply."""
+        ...
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return all scores of predictions with different record ids."""
+        ...
+
+
+class NamedMetric(Metric):
+    """One metric over all batches and ranks; `compute` returns a 0-d tensor, NaN where it is not defined.
+
+    Ranks may hold different numbers of predictions, also none. Each record counts once, with its last update: padding
+    duplicates of a distributed sampler drop out. A missing answer is wrong, as in ``scores.csv``.
 
     Args:
-        score: Score function of one task.
         metric: Name of the metric in ``scores.csv``.
-        subset: ``all`` or ``key=value``; NaN for a subset that does not occur.
-        **options: Options of `torchmetrics.Metric`.
+        task: Task that reads and scores; None scores answers against truths (see `update`).
+        subset: ``all`` or ``key=value`` (of a task's scores); NaN for a subset that does not occur.
+        choices: Without a task, the classes; default: those that occur. Levels of a scale are in their order.
+        positive: Without a task, the class of sensitivity and specificity.
+        **options: Options of `torchmetrics.Metric`, such as ``sync_on_compute``.
+
+    Example:
+        >>> from lmod_train.tasks.glaucoma import Glaucoma
+        >>> kappa = NamedMetric("kappa", Glaucoma())
+        >>> kappa.update([])
+        >>> kappa.compute()
+        tensor(nan)
     """
 
-    higher_is_better = True
+    is_differentiable = False
+    higher_is_better: bool | None = None
+    full_state_update = False
+    outcomes: list[Tensor] | Tensor
 
-    def __init__(self, score: ScoreFunction, metric: str, subset: str = "all", **options: Any) -> None:
-        super().__init__(score, **options)
-        self.metric, self.subset = metric, subset
+    def __init__(
+        self,
+        metric: str,
+        task: Scorer | _Shared | None = None,
+        subset: str = "all",
+        choices: Sequence[str | float] = (),
+        positive: str | float | None = None,
+        **options: Any,
+    ) -> None:
+        label = None if positive is None else label_of(positive)
+        scorer = task or _Pairs(metric, tuple(map(label_of, choices)), label)
+        shared = scorer if isinstance(scorer, _Shared) else _Shared(scorer)
+        super().__init__(**{"dist_sync_fn": shared.gather} | options)
+        self.metric, self.subset, self.shared = metric, subset, shared
+        self.add_state("outcomes", default=[], dist_reduce_fx="cat")
+
+    def update(self, preds: Any, target: Any = None, ids: Sequence[str] | None = None) -> None:
+        """Add a batch, which may be empty.
+
+        Args:
+            preds: With a task, predictions; or replies (`Reply`, matched by id, or texts) with their records as
+                `target`. Those of other tasks are passed over. Without a task, answers: words, numbers, a tensor of
+                class indices, or mappings from region id to structure; None or `Unparsed` for a missing answer.
+            target: Without a task, the truths, one for each answer.
+            ids: Without a task, an id for each answer, by which duplicates drop out; default: all are different.
+
+        Raises:
+            BadArgument: What is given does not fit the metric.
+        """
+        text = b"".join(map(prediction_line, self.shared.predictions(preds, target, ids)))
+        self.shared.forget()
+        parts = self._parts()
+        text = text if parts else self.shared.heading + text
+        if text:
+            self.outcomes = [*parts, torch.frombuffer(bytearray(text), dtype=torch.uint8).to(self.device)]
+
+    def _parts(self) -> list[Tensor]:
+        return self.outcomes if isinstance(self.outcomes, list) else [self.outcomes]
+
+    def scored(self) -> tuple[list[Prediction], list[Score]]:
+        """Return the predictions, one per id in id order, and all their scores: of this rank, after `sync` of all."""
+        return self.shared.scored(self._parts())
 
     def compute(self) -> Tensor:
         """Return the value of the metric.
@@ -33,64 +119,310 @@ class NamedMetric(PredictionMetric):
         Raises:
             BadArgument: The scores have no metric of that name, or several.
         """
-        scores = list(super().compute())
+        scores = self.scored()[1]
         named = [s for s in scores if s.metric == self.metric]
-        if scores and not named:
+        if scores and not named and self.metric not in self.shared.names:
             known = ", ".join(sorted({s.metric for s in scores}))
             raise BadArgument("metric", self.metric, f"one of {known}", "name a metric of this task")
         found = [s.value for s in named if s.subset == self.subset]
-        if len(found) > 1:
-            tasks = sorted({s.task for s in named})
-            raise BadArgument("score", tasks, "the scores of one task", "make one metric for each task")
         value = found[0] if found else None
-        return torch.tensor(float("nan") if value is None else value, device=self.device)
+        dtype = torch.promote_types(self.dtype, torch.float32)
+        return torch.tensor(float("nan") if value is None else value, dtype=dtype, device=self.device)
+
+    def reset(self) -> None:
+        """Remove all predictions."""
+        self.outcomes = []  # not emptied in place, as the metrics of a compute group share the list
+        self.shared.forget()
+        super().reset()
+
+    def plot(self, val: Any = None, ax: Any = None) -> Any:
+        """Return figure and axes with one value or the values of several steps; by default the current value."""
+        drawn: Any = self._plot(val, ax)
+        drawn[1].set_ylabel(self.metric)
+        return drawn
 
 
-class Accuracy(NamedMetric):
-    """Accuracy in one of three versions (see `lmod_train.scoring.classification`)."""
+class _Shared:
+    """What the metrics of a collection have in common: the task, what was gathered, and its scores, computed once.
 
-    def __init__(
-        self, score: ScoreFunction, version: Literal["strict", "answered", "chance_filled"] = "strict", **options: Any
-    ) -> None:
-        super().__init__(score, f"accuracy_{version}", **options)
+    A copy has the same task and begins empty.
+    """
+
+    def __init__(self, task: Scorer | _Pairs, names: Sequence[str] = ()) -> None:
+        self.task, self.names = task, names
+        self._gathered: tuple[Tensor, list[Tensor]] | None = None
+        self._parts: tuple[Tensor, ...] = ()
+        self._scored: tuple[list[Prediction], list[Score]] = [], []
+
+    def __reduce__(self) -> tuple[type[_Shared], tuple[Any, ...]]:
+        return _Shared, (self.task, self.names)
+
+    @property
+    def heading(self) -> bytes:
+        """First line of a state, by which `MetricCollection` tells the states of two tasks apart before a reply."""
+        return b"" if isinstance(self.task, _Pairs) else f"#{self.task.name}\n".encode("ascii", "backslashreplace")
+
+    def predictions(self, preds: Any, target: Any, ids: Sequence[str] | None) -> list[Prediction]:
+        """Return the predictions of a batch (see `NamedMetric.update`)."""
+        task = self.task
+        if isinstance(task, _Pairs):
+            return task.predictions(preds, target, ids)
+        if ids is not None:
+            raise BadArgument("ids", "given", "none, as each record has its id", "leave it out")
+        if target is None:
+            if other := [type(p).__name__ for p in preds if not isinstance(p, Prediction)]:
+                cure = "give replies with their records: `metric.update(replies, records)`"
+                raise BadArgument("preds", other[0], "predictions", cure)
+            return [p for p in preds if p.record.task == task.name]
+        named = [Reply(r.id, p) if isinstance(p, str) else p for p, r in zip(preds, target, strict=True)]
+        replies = {reply.id: reply for reply in named}
+        return [task.prediction(r, replies[r.id]) for r in target if r.task == task.name and r.id in replies]
+
+    def forget(self) -> None:
+        """Remove what was gathered."""
+        self._gathered = None
+
+    def gather(self, state: Tensor, group: Any = None) -> list[Tensor]:
+        """Return the states of all ranks, gathered once after an update or reset.
+
+        The state of a rank that was not updated comes as floating-point numbers.
+        """
+        own = state.to(torch.uint8)
+        if self._gathered is None or not _equal(own, self._gathered[0]):
+            self._gathered = own, gather_all_tensors(own, group)
+        return self._gathered[1]
+
+    def scored(self, parts: Sequence[Tensor]) -> tuple[list[Prediction], list[Score]]:
+        """Return the predictions of a state, one per id in id order, and the scores of those with a reply."""
+        if len(parts) != len(self._parts) or not all(map(_equal, parts, self._parts)):
+            lines = b"".join(part.to("cpu", torch.uint8).numpy().tobytes() for part in parts).splitlines()
+            read = map(prediction_of_line, (line for line in lines if not line.startswith(b"#")))
+            last = {p.record.id or f"#{n}": p for n, p in enumerate(read)}
+            found = [p if p.record.id else replace(p, record=replace(p.record, id=id)) for id, p in last.items()]
+            found.sort(key=lambda p: p.record.id)
+            replied = [p for p in found if p.status != "failed"]
+            self._scored = found, self.task.score(replied) if replied else []
+            self._parts = tuple(parts)
+        return self._scored
 
 
-class RegionF1(NamedMetric):
-    """F1 over regions by one of the two published definitions (see `lmod_train.scoring.region_scores`)."""
+def _equal(one: Tensor, other: Tensor) -> bool:
+    alike = (one.device, one.dtype, one.shape) == (other.device, other.dtype, other.shape)
+    return one is other or (alike and torch.equal(one, other))
 
-    def __init__(
-        self, score: ScoreFunction, definition: Literal["lmod_plus", "lmod_v1"] = "lmod_plus", **options: Any
-    ) -> None:
-        super().__init__(score, f"f1_{definition}", **options)
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Scores answers against truths, without a task (see `NamedMetric`)."""
+
+    metric: str
+    choices: tuple[str, ...] = ()
+    positive: str | None = None
+
+    def __post_init__(self) -> None:
+        ordered = ("kappa_quadratic", "mean_absolute_error", "macro_precision")
+        if self.metric in (*ordered, "accuracy_chance_filled", "chance") and not self.choices:
+            raise BadArgument("choices", (), f"the classes, on which {self.metric} depends", "name all, or give a task")
+        if self.metric in ("sensitivity", "specificity") and self.positive is None:
+            raise BadArgument("positive", None, f"the class of the {self.metric}", "name it, or give a task")
+
+    def predictions(self, preds: Any, target: Any, ids: Sequence[str] | None) -> list[Prediction]:
+        """Return the predictions of a batch; those without an id are numbered once all are gathered."""
+        if target is None:
+            cure = "give the truths, or a task: `metric.update(answers, truths)`"
+            raise BadArgument("target", None, "the truths of the answers", cure)
+        answers, truths = (_listed(values) for values in (preds, target))
+        return [
+            Prediction(
+                Record(
+                    id, "", "", 0, "", "", "", (), (), (), "val", "", "", (), (), answer_json(_answer(truth))
+                ),
+                Reply(id, ""),
+                _answer(answer),
+            )
+            for answer, truth, id in zip(answers, truths, [""] * len(truths) if ids is None else ids, strict=True)
+        ]  # fmt: skip
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return the scores of regions, levels or classes, whichever the truths are."""
+        items = items_of(predictions, lambda p: answer_of(p.record.answer))
+        given = [a for item in items for a in (item.truth, item.answer) if not isinstance(a, Unparsed)]
+        seen = {word for a in given for word in (a.values() if isinstance(a, Mapping) else [label_of(a)])}
+        choices = self.choices or tuple(sorted(seen if self.positive is None else {*seen, self.positive}))
+        items = [replace(item, choices=choices) for item in items]
+        if isinstance(items[0].truth, Mapping):
+            return region_scores("", items)
+        if self.metric in ("kappa_quadratic", "mean_absolute_error", "macro_precision"):
+            return grading_scores("", items, choices)
+        return classification_scores("", items, choices, self.positive)
+
+
+def _listed(values: Any) -> list[Any]:
+    if isinstance(values, Tensor) and values.ndim != 1:
+        cure = "give one class index each, e.g. `logits.argmax(dim=-1)`"
+        raise BadArgument("preds", f"shape {tuple(values.shape)}", "one answer for each item", cure)
+    return values.tolist() if isinstance(values, Tensor) else list(values)
+
+
+def _answer(value: Any) -> Answer | Unparsed:
+    if value is None:
+        return Unparsed("no_match")
+    return value if isinstance(value, Mapping | Unparsed) else label_of(value)
+
+
+# The metrics that papers report, each by its name.
 
 
 class _Fixed(NamedMetric):
-    name: ClassVar[str]
+    higher_is_better = True
+    plot_lower_bound, plot_upper_bound = 0.0, 1.0
+    metric_name: ClassVar[str] = ""
 
-    def __init__(self, score: ScoreFunction, subset: str = "all", **options: Any) -> None:
-        super().__init__(score, self.name, subset, **options)
+    def __init__(self, task: Scorer | _Shared | None = None, **options: Any) -> None:
+        super().__init__(self.metric_name, task, **options)
+
+
+class Accuracy(_Fixed):
+    """Accuracy in one of three versions (see `lmod_train.scoring.classification.classification_scores`).
+
+    Args:
+        version: How a missing answer counts: wrong, not at all, or as 1 / number of choices.
+        task: See `NamedMetric`.
+        **options: Other arguments of `NamedMetric`.
+    """
+
+    def __init__(
+        self,
+        version: Literal["strict", "answered", "chance_filled"] = "strict",
+        task: Scorer | _Shared | None = None,
+        **options: Any,
+    ) -> None:
+        NamedMetric.__init__(self, f"accuracy_{version}", task, **options)
+
+
+class RegionF1(_Fixed):
+    """F1 over regions by one of two published definitions (see `lmod_train.scoring.region_scores.region_scores`).
+
+    Args:
+        definition: ``lmod_plus``, the mean of per-image F1; or ``lmod_v1``, the harmonic mean of mean precision and
+            mean recall.
+        task: See `NamedMetric`.
+        **options: Other arguments of `NamedMetric`.
+
+    Example:
+        >>> f1 = RegionF1()
+        >>> f1.update([{1: "optic disc", 2: "fovea"}, None], [{1: "optic disc", 2: "optic cup"}, {1: "lens"}])
+        >>> f1.compute()
+        tensor(0.2500)
+    """
+
+    def __init__(
+        self,
+        definition: Literal["lmod_plus", "lmod_v1"] = "lmod_plus",
+        task: Scorer | _Shared | None = None,
+        **options: Any,
+    ) -> None:
+        NamedMetric.__init__(self, f"f1_{definition}", task, **options)
+
+
+class RegionPrecision(_Fixed):
+    """Mean share over images of the predicted regions whose structure is right."""
+
+    metric_name = "precision"
+
+
+class RegionRecall(_Fixed):
+    """Mean share over images of the true regions whose structure is right."""
+
+    metric_name = "recall"
 
 
 class HallucinationResistance(_Fixed):
     """Share of predicted region ids that exist (HR, also printed as HC and PPV)."""
 
-    name = "hr"
+    metric_name = "hr"
 
 
 class Sensitivity(_Fixed):
     """Share of positive items with a positive answer; a missing answer is wrong."""
 
-    name = "sensitivity"
+    metric_name = "sensitivity"
 
 
 class Specificity(_Fixed):
     """Share of negative items with a negative answer; a missing answer is wrong."""
 
-    name = "specificity"
+    metric_name = "specificity"
 
 
-class RejectionRate(_Fixed):
-    """Share of items whose reply is a refusal."""
+class MacroF1(_Fixed):
+    """Mean F1 over the classes that occur as truth or answer."""
 
-    name = "share_refused"
+    metric_name = "macro_f1"
+
+
+class QuadraticKappa(_Fixed):
+    """Cohen's kappa with quadratic weights over the answered items of a scale, whose levels are its `choices`."""
+
+    metric_name = "kappa_quadratic"
+    plot_lower_bound = -1.0
+
+
+class UnparsedShare(_Fixed):
+    """Share of items whose reply has no answer that could be read."""
+
+    metric_name = "share_unparsed"
     higher_is_better = False
+
+
+class RefusedShare(_Fixed):
+    """Share of items whose reply is a refusal (LMOD's rejection rate)."""
+
+    metric_name = "share_refused"
+    higher_is_better = False
+
+
+class _Higher(NamedMetric):
+    higher_is_better = True
+
+
+class _Lower(NamedMetric):
+    higher_is_better = False
+
+
+_NAMED: dict[str, Callable[..., NamedMetric]] = {
+    **{f"accuracy_{version}": partial(Accuracy, version) for version in ("strict", "answered", "chance_filled")},
+    **{f"f1_{definition}": partial(RegionF1, definition) for definition in ("lmod_plus", "lmod_v1")},
+    **{
+        kind.metric_name: kind
+        for kind in (
+            RegionPrecision, RegionRecall, HallucinationResistance, Sensitivity, Specificity, MacroF1, QuadraticKappa,
+            UnparsedShare, RefusedShare,
+        )
+    },
+}  # fmt: skip
+
+
+class TaskMetrics(MetricCollection):
+    """The metrics of a task over one state: it is gathered once and scored once for all of them.
+
+    Args:
+        task: The task.
+        names: Names of metrics in ``scores.csv``, which are the keys.
+        **options: Options of `torchmetrics.Metric`.
+    """
+
+    def __init__(self, task: Scorer, names: Sequence[str], **options: Any) -> None:
+        shared, by_direction = _Shared(task, names), {1: _Higher, 0: NamedMetric, -1: _Lower}
+        made = {n: _NAMED.get(n) or partial(by_direction[direction(n)], n) for n in names}
+        super().__init__({n: kind(task=shared, **options) for n, kind in made.items()}, compute_groups=[list(made)])
+
+    def scored(self) -> tuple[list[Prediction], list[Score]]:
+        """Return the predictions of all ranks, one per record id in id order, and all their scores.
+
+        The scores are those of ``scores.csv``: with subsets and intervals, over the records with a reply.
+        """
+        first = next(iter(self.values(copy_state=False)))
+        assert isinstance(first, NamedMetric)
+        with first.sync_context(first.dist_sync_fn, should_sync=first.sync_on_compute):
+            return first.scored()

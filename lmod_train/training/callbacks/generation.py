@@ -1,4 +1,4 @@
-"""The evaluation callback: replies of any module, and their BERTScores, are stored as they come, scored at the end.
+"""The evaluation callback: replies of any module are stored and read as they come, and scored at the end.
 
 `validate`, `test`, `predict` and the validation in `fit` all use it, for every kind of model. The logged scores are
 computed by the function that `rescore` and the report call.
@@ -22,13 +22,13 @@ from lmod_train.core.artifacts.replies import ReplyFile, has_failed, read_replie
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.lock import locked
 from lmod_train.core.reference_replies import replies_of
-from lmod_train.core.types import Answer, Batch, Identity, Prediction, Record, Reply, Score, Unparsed
+from lmod_train.core.types import Answer, Batch, Identity, Prediction, Record, Reply, Unparsed
 from lmod_train.core.weight_values import known_by
 from lmod_train.scoring.metrics.bert_score import Encoder
-from lmod_train.scoring.metrics.prediction import PredictionMetric
+from lmod_train.scoring.metrics.named import TaskMetrics
 from lmod_train.tasks.asked import Current, asked
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.cascade import answers_in, as_sent, current_in_rounds, hash_sent, is_due
+from lmod_train.tasks.cascade import as_sent, current_in_rounds, hash_sent, is_due
 from lmod_train.tasks.parsed_replies import Scored, parse_replies, scores_with_spread
 from lmod_train.tasks.ways import is_greedy
 from lmod_train.training.callbacks.protocols import Answering, answering, data_of
@@ -66,7 +66,9 @@ class GenerationEval(Callback):
         self._tasks: Mapping[str, Task] = {}
         self._usable: dict[tuple[str, str], Reply] = {}
         self._sent: dict[str, str] = {}
-        self._answers: dict[str, Answer | Unparsed] = {}
+        self._read: dict[str, Prediction] = {}
+        self._metrics: dict[str, TaskMetrics] = {}
+        self._counted: set[str] = set()
         self._failed: Collection[str] = frozenset()
         self.scored: dict[str, Scored] = {}
 
@@ -75,6 +77,9 @@ class GenerationEval(Callback):
         self._encoders = encoders_named("--evaluation.encoders", self._named)
         data, module = data_of(trainer), answering(pl_module)
         self._records, self._tasks = {r.id: r for r in data.asked(stage)}, data.tasks
+        scored = {} if stage == "predict" or data.shard else data.tasks  # a shard has no scores of its own
+        self._metrics = {name: task.metrics(["share_answered"]) for name, task in scored.items()}  # all are logged
+        self._forget()
 
         def answered() -> list[str]:
             """Return the ids with a valid reply by the loaded weights; failed requests are not among them."""
@@ -83,7 +88,6 @@ class GenerationEval(Callback):
             self._usable = {(r.id, r.asked): r for r in valid if not has_failed(r)}
             found = self._current(valid).replies
             self._replies = {id: r for id, r in found.items() if not has_failed(r)}
-            self._answers = {}
             _log_asked_again(self._current(saved), len(found) - len(self._replies))
             self._failed = found.keys() - self._replies.keys()
             return list(self._replies)
@@ -92,6 +96,11 @@ class GenerationEval(Callback):
         data.ask_when_due(self._due)
         if stage == "fit":
             self._begin(trainer, module, stage)
+
+    def _forget(self) -> None:
+        self._read, self._counted = {}, set()
+        for metrics in self._metrics.values():
+            metrics.reset()
 
     def _current(self, saved: Iterable[Reply]) -> Current:
         return current_in_rounds(list(self._records.values()), self._tasks, self._asked, saved)
@@ -110,10 +119,23 @@ class GenerationEval(Callback):
         return [as_sent(r, answers) for r in due if self._asked_as(r.id) != hashes[r.id]]
 
     def _answers_to(self, ids: set[str]) -> dict[str, Answer | Unparsed]:
-        """Return the answers to records, each reply parsed once."""
-        new = [self._records[id] for id in ids & self._records.keys() - self._answers.keys()]
-        self._answers |= answers_in(new, self._tasks, self._replies)
-        return {id: self._answers[id] for id in ids & self._answers.keys()}
+        """Return the answers to records; those without a reply, or with a failed one, are absent."""
+        return {p.record.id: p.answer for p in self._predictions(ids & self._replies.keys()) if p.status != "failed"}
+
+    def _predictions(self, ids: Collection[str]) -> list[Prediction]:
+        """Return the predictions of records with a reply, each reply parsed once."""
+        for id in ids:
+            if id not in self._read or self._read[id].reply != self._replies[id]:
+                record = self._records[id]
+                self._read[id] = self._tasks[record.task].prediction(record, self._replies[id])
+        return [self._read[id] for id in ids]
+
+    def _count(self, ids: Iterable[str]) -> None:
+        """Add the predictions of records with a reply to the metrics of their tasks."""
+        found = self._predictions(list(ids)) if self._metrics else []
+        self._counted |= {p.record.id for p in found}
+        for metrics in self._metrics.values():
+            metrics.update(found)
 
     def _asked_as(self, id: str) -> str:
         """Return the hash of what the reply to a record is a reply to; empty without a reply."""
@@ -148,7 +170,8 @@ class GenerationEval(Callback):
         """Compute the missing BERTScores; shards that end together do so in turn, so that none writes over another."""
         with locked(run.folder / ".bert_scores", "--run", ENCODING):
             replies = self._current(read_replies(run.replies).values()).replies
-            found = [p for task in self._tasks.values() for p in parse_replies(task, self._records.values(), replies)]
+            records, known = self._records.values(), self._read.values()
+            found = [p for task in self._tasks.values() for p in parse_replies(task, records, replies, known)]
             score_answers(run.bert_scores, self._encoders, found)
 
     def _take(self, trainer: Trainer, replies: Sequence[Reply], batch: Batch) -> None:
@@ -165,6 +188,7 @@ class GenerationEval(Callback):
         marked = [replace(_writable(r), asked=self._sent.get(r.id, self._asked[r.id])) for r in sent]
         self._file.append(marked)
         self._replies |= {r.id: r for r in marked}
+        self._count(r.id for r in marked)
 
     def on_validation_batch_end(
         self,
@@ -193,33 +217,29 @@ class GenerationEval(Callback):
         """In `fit`, discard the replies of the previous validation."""
         if trainer.state.fn == "fit":
             self._replies = {}
+            self._forget()
 
     def _score(self, trainer: Trainer, pl_module: LightningModule, prefix: str) -> None:
-        if trainer.sanity_checking or data_of(trainer).shard:
-            return  # a part of the records has no scores of its own
-        for task in data_of(trainer).tasks.values():
-            for score in self._scores(trainer, pl_module, task):
+        if trainer.sanity_checking:
+            return
+        self._count(self._replies.keys() - self._counted)  # those stored before
+        for name in self._metrics:
+            self.scored[name] = self._scored(trainer, pl_module, name)
+            for score in self.scored[name].scores:
                 if score.value is not None and (self._log_subsets or score.subset == "all"):
                     subset = "" if score.subset == "all" else f"/{score.subset}"
-                    name = f"{prefix}/{task.name}/{score.metric}{subset}"
-                    pl_module.log(name, score.value, sync_dist=False, batch_size=score.n)
+                    logged = f"{prefix}/{name}/{score.metric}{subset}"
+                    pl_module.log(logged, score.value, sync_dist=False, batch_size=score.n)
 
-    def _scores(self, trainer: Trainer, pl_module: LightningModule, task: Task) -> Any:
-        """Return the scores of one task over all ranks, with one outcome per record id, and keep them in `scored`."""
-        own = {p.record.id: p for p in parse_replies(task, self._records.values(), self._replies)}
-        place = {id: number for number, id in enumerate(self._records)}
-
-        def score(gathered: Sequence[Prediction]) -> list[Score]:
-            ordered = sorted(gathered, key=lambda p: place[p.record.id])  # as `rescore` has them
-            ordered = [own.get(p.record.id, p) for p in ordered]  # gathered ones are without what the model was sent
-            self.scored[task.name] = Scored(ordered, scores_with_spread(task, ordered))
-            return self.scored[task.name].scores
-
-        metric = PredictionMetric(score, sync_on_compute=False).to(pl_module.device)
-        metric.update(list(own.values()))
+    def _scored(self, trainer: Trainer, pl_module: LightningModule, name: str) -> Scored:
+        """Return predictions and scores of one task over all ranks, with one outcome per record id."""
         if trainer.world_size > 1:
-            metric.sync(dist_sync_fn=metric.dist_sync_fn)  # the default has another type on a rank without replies
-        return metric.compute()
+            self._metrics[name].to(pl_module.device)  # where its backend gathers
+        gathered, scores = self._metrics[name].scored()
+        place = {id: number for number, id in enumerate(self._records)}
+        ordered = sorted(gathered, key=lambda p: place[p.record.id])  # as `rescore` has them
+        ordered = [self._read.get(p.record.id, p) for p in ordered]  # gathered ones are without what the model was sent
+        return Scored(ordered, scores_with_spread(self._tasks[name], ordered, scores))
 
 
 def _writable(reply: Reply) -> Reply:

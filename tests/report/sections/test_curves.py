@@ -95,13 +95,12 @@ def test_the_table_says_what_was_given(two):
 
 def test_what_is_logged_in_validation_is_what_the_report_prints(two):
     from lmod_train.core.artifacts.predictions import read_predictions
-    from lmod_train.scoring.metrics.prediction import PredictionMetric
     from lmod_train.tasks.glaucoma import Glaucoma
 
-    metric = PredictionMetric(Glaucoma().score)
-    metric.update([p for p in read_predictions(two[0][1] / "predictions.parquet") if p.record.task == "glaucoma"])
+    metrics = Glaucoma().metrics()
+    metrics.update(read_predictions(two[0][1] / "predictions.parquet"))
     figures = read_run_scores(two[0])[1]
-    for score in metric.compute():
+    for score in metrics.scored()[1]:
         if score.metric in ("auroc_macro", "auprc_macro", "brier", "ece", "likelihoods_given"):
             printed = figures.find("glaucoma", score.metric, score.subset)
             got = (score.n, *(None if v is None else round(v, 6) for v in (score.value, score.low, score.high)))

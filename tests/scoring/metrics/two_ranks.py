@@ -1,37 +1,70 @@
 """The work of each of two processes, in a module of its own so that they import little."""
 
+import pickle
+from unittest import mock
+
 import torch
 import torch.distributed as dist
+from torchmetrics.utilities.distributed import gather_all_tensors
 
-from lmod_train.core.types import Unparsed
-from lmod_train.scoring.metrics.named import Accuracy
-from lmod_train.scoring.metrics.prediction import PredictionMetric
-from tests.scoring.make import prediction
-from tests.scoring.metrics.score_functions import binary
+from lmod_train.scoring.metrics.named import NamedMetric, RegionF1
+from tests.scoring.metrics.answers import Counted, eyes, predictions, words
 
-TRUTHS = ["yes", "no", "yes", "yes", "no", "no", "yes", "no", "yes", "no", "yes"]
-ANSWERS = ["yes", "no", "no", "yes", "yes", "no", Unparsed("refused"), "no", "yes", "no", Unparsed("empty")]
-ALL = [prediction(f"{i:02}", s, t, group=str(i // 2)) for i, (s, t) in enumerate(zip(ANSWERS, TRUTHS, strict=True))]
+EYES, WORDS = eyes(), words()
+FOUND = predictions(*WORDS)
+IDS = [f"eye/{number}" for number in range(len(EYES[0]))]
 
-# Eleven items on ranks of 7 and 5, one of them twice, as a padding sampler deals them; and an empty rank.
-SHARES = {"uneven": [ALL[:7], ALL[6:]], "one empty": [[], ALL]}
+# What each rank has, as slices: some items of both ranks, as a padding sampler deals them; and ranks without any.
+SHARES = {"uneven": ((0, 19), (17, 31)), "one empty": ((0, 0), (0, 31)), "never updated": (None, (0, 31))}
+
+
+def batches(share, size):
+    first, last = share or (0, 0)
+    starts = range(first, last, size) if last > first else [first] * (share is not None)
+    return [slice(start, min(start + size, last)) for start in starts]
+
+
+def changed(metric, how):
+    if how == "half":
+        module = torch.nn.ModuleDict({"m": metric}).half().to(torch.float16)
+        module["m"].set_dtype(torch.float16)
+    return pickle.loads(pickle.dumps(metric)) if how == "pickled" else metric
+
+
+def scored(share, how):
+    """Return values of one rank, the calls of the score function, and the number of times that ranks gathered."""
+    task = Counted()
+    metrics, f1, local = task.metrics(), RegionF1(), task.metrics(sync_on_compute=False)
+    for place, part in enumerate(batches(share, 4)):
+        metrics.update(FOUND[part])
+        local.update(FOUND[part])
+        f1.update(EYES[0][part], EYES[1][part], IDS[part])
+        if place == 1:
+            metrics, f1 = changed(metrics, how), changed(f1, how)
+    first = next(iter(metrics.values(copy_state=False)))
+    calls = first.shared.task.calls
+    calls.clear()
+    gathers = []
+
+    def gather(*arguments):
+        gathers.append(arguments)
+        return gather_all_tensors(*arguments)
+
+    with mock.patch("lmod_train.scoring.metrics.named.gather_all_tensors", gather):
+        values = {name: float(value) for name, value in metrics.compute().items()}
+        every = metrics.scored()
+        number = len(gathers)
+        values["RegionF1"] = float(f1.compute())
+    counted = list(calls)
+    held = [len(NamedMetric.scored(first)[0]), float(local.compute()["accuracy_strict"])]
+    metrics.reset()
+    metrics.update(FOUND[:3] if share else [])
+    again = float(metrics.compute()["accuracy_strict"])
+    return values, every, counted, number, held, again
 
 
 def work(rank, port, folder):
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
-    found = {}
-    for name, shares in SHARES.items():
-        metric, accuracy = PredictionMetric(binary), Accuracy(binary)
-        for one in shares[rank]:  # batches of one, so that the ranks also differ in updates
-            metric.update([one])
-            accuracy.update([one])
-        local = PredictionMetric(binary, sync_on_compute=False)
-        local.update(shares[rank])
-        found[name] = (
-            list(metric.compute()),
-            accuracy.compute().item(),
-            list(local.compute()),
-            len(metric.predictions()),
-        )
-    torch.save(found, f"{folder}/{rank}.pt")
+    cases = [(name, how) for name in SHARES for how in ("as it is", "half", "pickled")]
+    torch.save({case: scored(SHARES[case[0]][rank], case[1]) for case in cases}, f"{folder}/{rank}.pt")
     dist.destroy_process_group()

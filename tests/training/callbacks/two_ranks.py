@@ -49,7 +49,7 @@ class Note(Callback):
     def on_validation_end(self, trainer, pl_module):
         logged = {k: float(v) for k, v in trainer.callback_metrics.items()}
         evaluation = next(c for c in trainer.callbacks if isinstance(c, GenerationEval))
-        scores = list(evaluation._scores(trainer, pl_module, trainer.datamodule.tasks["glaucoma"]))
+        scores = evaluation.scored["glaucoma"].scores
         found = {
             "accuracy": logged["val/glaucoma/accuracy_strict"],
             "n": next(s.n for s in scores if (s.subset, s.metric) == ("all", "accuracy_strict")),

@@ -1,0 +1,36 @@
+"""The metrics in a LightningModule of one's own, without the package's callback, module or datamodule."""
+
+import socket
+
+import pytest
+
+from tests.scoring.metrics.answers import of_regions, of_words
+from tests.training.own_module import EYES, WORDS, fit, two
+
+
+def expected():
+    """Return what is logged, by an independent implementation over each record once."""
+    words = {f"val/glaucoma/{name}": value for name, value in of_words(*WORDS).items() if name != "kappa_quadratic"}
+    regions = of_regions(*EYES)
+    shares = ("share_refused", "share_unparsed")  # as texts: an empty reply is unparsed, and none is a refusal
+    of_eyes = {f"val/anatomy/{name}": value for name, value in regions.items() if name not in shares}
+    return words | of_eyes | {"val/f1": regions["f1_lmod_plus"]}
+
+
+def test_metrics_are_logged_computed_and_reset_by_lightning(tmp_path):
+    logged, calls, _ = fit(tmp_path)
+    assert {name: logged[name] for name in expected()} == pytest.approx(expected(), abs=1e-6)
+    assert len(logged) > 30
+    assert calls[-2:] == [31, 31], "the score function runs once in an epoch"
+    assert len(calls) <= 4, "and once for the names, and for the sanity check"
+
+
+def test_two_processes_log_the_values_of_one(tmp_path):
+    """Lightning's sampler gives 54 records to 2 ranks; each record counts once."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    for logged, calls, gathers in two(tmp_path, port):
+        assert {name: logged[name] for name in expected()} == pytest.approx(expected(), abs=1e-6)
+        assert calls[-2:] == [31, 31]
+        assert gathers == 3 * 3, "two tasks and a metric alone, in the sanity check and in two epochs"
