@@ -7,6 +7,7 @@ them import torch:
 - `curate`: make benchmark records of them
 - `read_records`: read curated records
 - `RecordsDataModule`: load them in Lightning
+- `Curated`, `PlainImages`: the images of a curated folder, and batches of them for any LightningModule
 - `Scripted`, `HuggingFace`: backends, which answer and are not trained
 - `Frozen`: a backend as a LightningModule
 - `Classifier`, `FineTuning`, `LinearProbe`, `NearestNeighbour`, `VisionLanguageModel`: LightningModules to train

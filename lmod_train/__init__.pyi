@@ -26,7 +26,9 @@ from .core.types import (
     Score as Score,
     Unparsed as Unparsed,
 )
+from .core.curated import Curated as Curated
 from .data.curation.pipeline import curate as curate
+from .data.datamodules.plain_images import PlainImages as PlainImages
 from .data.datamodules.records import RecordsDataModule as RecordsDataModule
 from .data.sources.base import Source as Source
 from .data.sources.discovery import discover as discover

@@ -17,8 +17,12 @@ from pathlib import Path
 
 from lmod_train.core.extension import PACKAGE, joined, packages
 
-ROOMS = {"Source": ("data/sources",), "Task": ("tasks", "extensions"),
-         "Section": ("report/sections", "extensions")}  # fmt: skip
+ROOMS = {
+    "Source": ("data/sources",),
+    "Task": ("tasks", "extensions"),
+    "Section": ("report/sections", "extensions"),
+    "RecordsDataModule": ("data/datamodules", "extensions"),
+}
 """Base class -> folders of this package in which its descendants lie, at any depth."""
 LONGEST = 700
 """Maximum characters of a constant's value in the text; a longer one is shown by name."""

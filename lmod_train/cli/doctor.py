@@ -14,7 +14,7 @@ from lightning.pytorch.cli import LightningArgumentParser
 
 from lmod_train.cli.commands import LIGHTNING
 from lmod_train.cli.defaults import default_run
-from lmod_train.cli.examination import findings_of, identity, plain
+from lmod_train.cli.examination import findings_of, identity
 from lmod_train.cli.experiment import Experiment, options
 from lmod_train.cli.parser import PROGRAM
 from lmod_train.cli.terminal import silenced
@@ -57,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
             return 0
         parsed = Parsed(ExitStack(), **options(), args=["fit", *arguments[1:]])
         config = parsed.config["fit"]
-        resolved = plain(parsed._parser("fit"), config)
+        resolved = parsed.resolved()
         found = findings_of(config, resolved)
         folder = Path(config.run or default_run(map(str, config.config or ()), "fit"))
         with locked(folder, "--run"):

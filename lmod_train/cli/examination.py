@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 import torch
@@ -19,6 +20,7 @@ from jsonargparse import ArgumentParser, Namespace
 from lmod_train import __version__
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import LmodError
+from lmod_train.core.types import class_path
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.training.doctor.check_result import (
@@ -34,6 +36,8 @@ from lmod_train.training.doctor.subject import Subject
 
 Built = TypeVar("Built")
 
+RECORDS = class_path(RecordsDataModule)
+
 UNREAD = ("run", "config", "ckpt_path", "checkpoint", "doctor", "evaluation", "tripwires", "read_back")
 """Keys of a configuration that no check depends on."""
 
@@ -46,7 +50,7 @@ def findings_of(config: Namespace, resolved: dict[str, Any]) -> list[CheckResult
         resolved: The same configuration as plain values.
     """
     found: list[CheckResult] = []
-    data = _tried(partial(_data, config), "records", found)
+    data = _tried(partial(_data, config, str(resolved["data"].get("class_path") or RECORDS)), "records", found)
     environment, images = dict(os.environ), config.doctor.images
     room, _, name = str(config.model.class_path).rpartition(".")
     if not issubclass(getattr(import_module(room), name), VisionLanguageModel):
@@ -151,9 +155,9 @@ def _module(config: Namespace) -> VisionLanguageModel:
     return module
 
 
-def _data(config: Namespace) -> RecordsDataModule:
+def _data(config: Namespace, path: str) -> RecordsDataModule:
     parser = ArgumentParser(exit_on_error=False)
-    parser.add_class_arguments(RecordsDataModule, "data")
+    parser.add_class_arguments(resolve_name(path), "data")
     data: RecordsDataModule = parser.instantiate(_part(config, "data")).data
     data.setup("fit")
     return data

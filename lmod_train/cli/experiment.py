@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
-from lightning import LightningModule
+from lightning import LightningDataModule, LightningModule
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
@@ -28,12 +28,19 @@ from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.parser import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
-from lmod_train.cli.run_provenance import write_loaded, write_network, write_not_asked, write_provenance, write_trained
+from lmod_train.cli.run_provenance import (
+    write_loaded,
+    write_network,
+    write_not_asked,
+    write_provenance,
+    write_tasks,
+    write_trained,
+)
 from lmod_train.cli.short_help import WHOLE
-from lmod_train.cli.short_names import by_short_name
+from lmod_train.cli.short_names import DATA, by_short_name, data_class
 from lmod_train.cli.tasks_used import use_tasks
 from lmod_train.cli.terminal import lines, silenced
-from lmod_train.cli.typed import in_order
+from lmod_train.cli.typed import in_order, taken, yaml_of
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
@@ -41,6 +48,7 @@ from lmod_train.core.errors import BadArgument, LmodError, NotScored, Unbuildabl
 from lmod_train.core.extension import joined, loaded
 from lmod_train.core.files import move, remove
 from lmod_train.core.links import refuse_links
+from lmod_train.core.own_modules import unnamed_import
 from lmod_train.core.tables import Table, markdown
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.base import LmodModule
@@ -48,6 +56,7 @@ from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.strategies.keeping import damaged, set_aside
 from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.models.strategies.sharding import Sharded
+from lmod_train.tasks.base import Task
 from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.tasks.statements import findings
 from lmod_train.training.callbacks.energy import EnergyOfReplies
@@ -114,7 +123,8 @@ def run(arguments: list[str], once: bool = False) -> int:
 
 def _tell_not_asked(experiment: Experiment, folder: Path) -> None:
     """Print the tasks without records in the evaluated split, and write them to the run's config."""
-    absent = experiment.datamodule.without_records(str(experiment.subcommand))
+    records = {r.task for r in experiment.datamodule.asked(str(experiment.subcommand))}
+    absent = [name for name in experiment.datamodule.tasks if name not in records]
     write_not_asked(folder, [*experiment.absent, *absent])
     if absent:
         rank_zero_info(f"not asked, as the split has no records of these tasks: {', '.join(absent)}")
@@ -183,6 +193,9 @@ class Experiment(LightningCLI):
     def __init__(self, held: ExitStack, once: bool = False, **options: Any) -> None:
         self._held, self._once, self.absent = held, once, list[str]()
         self._typed = sys.argv[1:] if options.get("args") is None else list(options["args"])
+        Refusing.data_class = data_class(self._typed[1:]) if options["datamodule_class"] is RecordsDataModule else ""
+        if Refusing.data_class:
+            options["datamodule_class"] = _datamodule(Refusing.data_class)
         super().__init__(**options)
 
     def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]
@@ -197,7 +210,7 @@ class Experiment(LightningCLI):
         parser.add_argument("--against", action="append", default=[], metavar="RUN", help=AGAINST)
         for key in WRITTEN:  # so that another run can use the config.yaml of a run
             parser.add_argument(f"--{key}", type=Any, default=None, help=SUPPRESS)
-        parser.link_arguments("data.choices", "model.init_args.choices", apply_on="instantiate")
+        parser.link_arguments("data", "model.init_args.choices", _choices, apply_on="instantiate")
         parser.add_lightning_class_args(GenerationEval, "evaluation")
         parser.add_lightning_class_args(Tripwires, "tripwires")
         parser.add_argument("--doctor.refuse", type=bool, default=True, help="Do not train if a check fails.")
@@ -218,11 +231,32 @@ class Experiment(LightningCLI):
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         """Parse the options in the order in which they apply, and choose the tasks."""
         typed = sys.argv[1:] if args is None else list(args)
-        ordered = [*typed[:1], *in_order(typed[1:])]
+        named, rest = taken(typed[1:], DATA)
+        if named and not isinstance(yaml_of(named), str):  # a file of options, or the options
+            rest = typed[1:]
+        ordered = [*typed[:1], *in_order(taken(rest, f"{DATA}.class_path")[1])]
         super().parse_arguments(parser, args if ordered == typed else ordered)
         name = str(self.config.get("subcommand"))
-        if self.datamodule_class is RecordsDataModule:  # judges and drafts have a task of their own
-            self.absent = use_tasks(self.config[name], typed)
+        if (kind := self._choosing()) is not None:
+            self.absent = use_tasks(kind, self.config[name], typed)
+
+    def _choosing(self) -> type[RecordsDataModule] | None:
+        """Return the class of a datamodule that takes tasks; judges, drafts and a user's class have their own."""
+        kind: Any = self.datamodule_class
+        return kind if next(one for one in kind.__mro__ if "__init__" in vars(one)) is RecordsDataModule else None
+
+    def _own_tasks(self) -> Mapping[str, Task]:
+        """Return the tasks that are not of the configuration."""
+        return {} if self._choosing() else getattr(self.datamodule, "tasks", {})
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the configuration of the command as plain values, with the path of the datamodule's class."""
+        values = plain(self._parser(self.subcommand), self.config[self.subcommand])
+        return (
+            values | {"data": {"class_path": path, **values.get("data", {})}}
+            if (path := Refusing.data_class)
+            else values
+        )
 
     def _parse_ckpt_path(self) -> None:
         """Do nothing: Lightning would take the class to build from the checkpoint, which may come from others."""
@@ -248,8 +282,8 @@ class Experiment(LightningCLI):
                 "run it on a machine with a GPU; to try the configuration here add `--trainer.accelerator cpu "
                 "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
-        parser = self._parser(self.subcommand)
-        resolved, self.defaults = plain(parser, config), plain(parser, parser.get_defaults())
+        parser, resolved = self._parser(self.subcommand), self.resolved()
+        self.defaults = plain(parser, parser.get_defaults())
         resolved = {key: value for key, value in resolved.items() if key not in WRITTEN}
         self.own = list(_modules(resolved["data"]))
         self.loaded = [Path(config.ckpt_path)] if config.ckpt_path else []
@@ -292,6 +326,7 @@ class Experiment(LightningCLI):
         trained = training_of(run_of_checkpoint(self.loaded[0])) if self.loaded else {}
         run = self.config[self.subcommand].run
         write_provenance(run, (*self.model.identity().weights, *self.loaded), trained=trained)
+        write_tasks(run, self._own_tasks())
         write_not_asked(run, self.absent)
 
     before_test = before_predict = before_validate
@@ -308,9 +343,33 @@ class Experiment(LightningCLI):
         config = self.config["fit"]
         weights = (*self.model.identity().weights, *self.loaded)
         write_provenance(config.run, weights, continues=self._continues)
+        write_tasks(config.run, self._own_tasks())
         write_not_asked(config.run, self.absent)
         if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
-            examined(config, plain(self._parser("fit"), config), Path(config.run), refuse=config.doctor.refuse)
+            examined(config, self.resolved(), Path(config.run), refuse=config.doctor.refuse)
+
+
+def _choices(data: LightningDataModule) -> tuple[str, ...]:
+    """Return the classes of a datamodule with one task; `()` for any other."""
+    return tuple(getattr(data, "choices", ()))
+
+
+def _datamodule(path: str) -> type[LightningDataModule]:
+    """Return the class of a datamodule.
+
+    Raises:
+        BadArgument: The path leads to nothing that can be imported, or to something else.
+    """
+    try:
+        found = resolve_name(path)
+    except (ImportError, AttributeError, ValueError) as error:
+        cure = unnamed_import(str(error)) or "run the command in the folder of the module's file"
+        raise BadArgument(DATA, path, f"the path of a class ({error})", cure) from error
+    if not (isinstance(found, type) and issubclass(found, LightningDataModule)):
+        raise BadArgument(
+            DATA, path, "a LightningDataModule", "name a class such as GlaucomaDataModule, or leave it out"
+        )
+    return found
 
 
 def ours(strategy: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 from zipfile import is_zipfile
 
 from lmod_train.cli.catalogue import class_names, module_file, options_of, parameters_of
+from lmod_train.cli.short_names import data_class
 from lmod_train.cli.typed import CONFIGS, config_of, content_of, leaves, options
 from lmod_train.core.artifacts.model_facts import nearest
 from lmod_train.core.artifacts.run import Run
@@ -97,32 +98,36 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
         raise BadArgument("arguments", word, "options, which begin with --", f"did you mean `--config {word}`?")
     own = [option for option in typed if option.key not in CONFIGS]
     check_classes([word for option in own for word in option.words])
-    _check_options(command, [option.key for option in typed])
+    groups = GROUPS | {"data": data_class(arguments) or GROUPS["data"]}
+    _check_options(command, [option.key for option in typed], groups)
     configured: list[tuple[str, Any]] = []
     for option in typed:
         if option.key in CONFIGS:
             configured = [*leaves(config_of(option)), *configured]
     if any(option.key == "model" for option in own):  # it replaces the model of the config, often by another class
         configured = [pair for pair in configured if pair[0].partition(".")[0] != "model"]
+    if not groups["data"].startswith("lmod_train.") and not any(name == "data.class_path" for name, _ in configured):
+        configured = [pair for pair in configured if pair[0].partition(".")[0] != "data"]
     for part in PARTS:
         _check_part(part, [option.value for option in own if option.key == part and option.value])
     given = [*configured, *((option.key, option.value or None) for option in own)]
-    _check_options(command, [name for name, _ in given], dashes="")
+    _check_options(command, [name for name, _ in given], groups, dashes="")
     for path in [value for name, value in given if name.rpartition(".")[2] == "class_path"]:
         _check_class(str(path))
     _check_model([str(v) for n, v in given if n in ("model", "model.class_path") and v], [n for n, _ in given])
     _check_places(dict(given))
 
 
-def _check_options(command: str, names: Sequence[str], dashes: str = "--") -> None:
+def _check_options(command: str, names: Sequence[str], groups: Mapping[str, str], dashes: str = "--") -> None:
     method = parameters_of(TRAINER, "fit" if command == "doctor" else command) or ()
-    heads = sorted({*GROUPS, *PLAIN, *method} - {"train_dataloaders", "val_dataloaders", "dataloaders", "datamodule"})
+    heads = sorted({*groups, *PLAIN, *method} - {"train_dataloaders", "val_dataloaders", "dataloaders", "datamodule"})
     for name in names:
-        head, _, rest = name.partition(".")
+        head, _, rest = name.replace("data.init_args.", "data.", 1).partition(".")
         _check_one(dashes, head, heads, "", name, f"{command} --help_all")
-        known = parameters_of(GROUPS[head]) if head in GROUPS and rest else None
+        known = parameters_of(groups[head]) if head in groups and rest and name != "data.class_path" else None
         if known:
-            _check_one(dashes, rest.partition(".")[0], known, f"{head}.", name, f"list options {head}")
+            of = head if groups[head] == GROUPS[head] else groups[head]
+            _check_one(dashes, rest.partition(".")[0], known, f"{head}.", name, f"list options {of}")
 
 
 def _check_one(dashes: str, name: str, known: Sequence[str], before: str, whole: str, listed: str) -> None:

@@ -57,9 +57,11 @@ class Refusing(ArgumentParser):
 
     whole_help: ClassVar[str] = "--help"
     """Option that shows every option of the command."""
+    data_class: ClassVar[str] = ""
+    """Path of the datamodule's class where a command names one."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        set_loader("yaml", lambda text: _located(YAML(text)), (yaml.YAMLError,))
+        set_loader("yaml", lambda text: _unnested(_located(YAML(text)), Refusing.data_class), (yaml.YAMLError,))
         super().__init__(*args, **{"formatter_class": Help, **kwargs, "allow_abbrev": False})
 
     def format_help(self, *args: Any, **kwargs: Any) -> str:
@@ -90,6 +92,25 @@ def _located(tree: Any) -> Any:
         return [_located(value) for value in tree]
     is_shipped = isinstance(tree, str) and tree.startswith(f"{FOLDER}/") and tree.endswith(".yaml")
     return str(config_at(tree, Path()) or tree) if is_shipped else tree
+
+
+def _unnested(tree: Any, path: str) -> Any:
+    """Return options in which those of the datamodule's class stand as the parser takes them: without its path.
+
+    The data of a config without the class are left out where the class is of the user's own, with other options.
+
+    Args:
+        tree: Options of a command, or of its data.
+        path: Path of the class; a config may name it by the last part.
+    """
+    if not (path and isinstance(tree, dict)):
+        return tree
+    if not path.startswith("lmod_train.") and isinstance(tree.get("data"), dict) and "class_path" not in tree["data"]:
+        return {key: value for key, value in tree.items() if key != "data"}
+    if tree.get("class_path") in (path, path.rpartition(".")[2]):
+        own = {key: value for key, value in tree.items() if key not in ("class_path", "init_args")}
+        return own | (tree.get("init_args") or {})
+    return tree | {"data": _unnested(tree["data"], path)} if "data" in tree else tree
 
 
 def in_short(message: str, known: Sequence[str]) -> str:

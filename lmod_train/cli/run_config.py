@@ -107,7 +107,8 @@ def settle(run: Path, resolved: Mapping[str, Any], command: str, defaults: Mappi
         compare(run, resolved, command, (ASKING,), defaults)
         _write_asking(run, resolved["data"].get("asking"))
     else:
-        Run(run).write_config({**resolved, "data": {**resolved["data"], "shard": ""}})
+        alone = {"shard": ""} if "shard" in resolved["data"] else {}
+        Run(run).write_config({**resolved, "data": {**resolved["data"], **alone}})
 
 
 @rank_zero_only

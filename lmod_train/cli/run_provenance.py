@@ -10,12 +10,16 @@ from typing import Any
 
 from lmod_train import __version__
 from lmod_train.core.artifacts.run import NETWORK, NOT_ASKED, Run
-from lmod_train.core.errors import RunConflict
+from lmod_train.core.errors import BadArgument, RunConflict
 from lmod_train.core.extension import PACKAGE
 from lmod_train.core.lock import is_first
+from lmod_train.core.types import class_path
 from lmod_train.core.weight_values import known_by, zero_matrices
 from lmod_train.data.curation.journal import differing
 from lmod_train.models.chat.pictures import input_of
+from lmod_train.tasks.base import Task
+from lmod_train.tasks.building import rebuilt, task_arguments
+from lmod_train.tasks.trust import Trust
 
 KEY = "provenance"
 
@@ -122,6 +126,33 @@ def write_not_asked(run: Path, tasks: Sequence[str]) -> None:
         return
     config = Run(run).read_config()
     config[KEY] = {**(config.get(KEY) or {}), NOT_ASKED: list(tasks)}
+    Run(run).write_config(config)
+
+
+def write_tasks(run: Path, tasks: Mapping[str, Task]) -> None:
+    """Write to the ``config.yaml`` of a run the tasks of a user's datamodule, which `rescore` builds again.
+
+    Only the first process of a run on several devices writes.
+
+    Args:
+        run: Folder of the run, after `write_provenance`.
+        tasks: The tasks by name.
+
+    Raises:
+        BadArgument: A task cannot be built again from its settings.
+    """
+    if not tasks or not is_first():
+        return
+    config, built = Run(run).read_config(), []
+    if task_arguments(config):
+        return
+    for name, task in tasks.items():
+        path = class_path(type(task))
+        found = rebuilt({"class": path, "settings": task.settings()}, Trust((path.rpartition(".")[0],)))
+        if found is None:
+            raise BadArgument("data.tasks", name, "a task whose settings are arguments of its class", f"correct {path}")
+        built.append({"class_path": path, "init_args": found[1]})
+    config[KEY] = {**(config.get(KEY) or {}), "tasks": built}
     Run(run).write_config(config)
 
 

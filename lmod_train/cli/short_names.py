@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from lmod_train.cli.catalogue import known_classes, shipped_classes
-from lmod_train.cli.typed import options, value_of, values_of, yaml_of
+from lmod_train.cli.typed import CONFIGS, config_of, options, value_of, values_of, yaml_of
 from lmod_train.core.errors import ArtifactError, BadArgument, did_you_mean
 from lmod_train.core.shipped import config_files, config_folders, shipped_as
 
 FOLDERS = {"--config": "", "-c": "", "--model": "model", "--trainer": "trainer"}
 """Option -> subfolder of the configs it names; ``curate --config`` names those in ``configs/curate``."""
+
+DATA = "--data"
+"""Option of Lightning's commands that names the class of the datamodule."""
 
 TASKS = "--data.tasks"
 """Option of Lightning's commands whose value is a list of tasks; they can be those of a curated folder, too."""
@@ -74,6 +77,38 @@ def by_short_name(command: str, arguments: Sequence[str]) -> list[str]:
         return value
 
     return _replaced(arguments, short)
+
+
+def data_class(arguments: Sequence[str]) -> str:
+    """Return the path of the class of the datamodule that a command names; empty if it names none.
+
+    Args:
+        arguments: The arguments after the command, names of configs replaced by paths.
+
+    Raises:
+        BadArgument: There is no class of this package with the name.
+
+    Example:
+        >>> data_class(["--data", "GlaucomaDataModule"])
+        'lmod_train.data.datamodules.named.GlaucomaDataModule'
+    """
+    named = ""
+    for option in sorted(options(arguments), key=lambda option: option.key not in CONFIGS):
+        tree: object = None
+        with suppress(BadArgument):  # of a config, which its reader refuses
+            if option.key in CONFIGS:
+                tree = config_of(option).get("data")
+            elif option.key == "data":
+                tree = yaml_of(option.value)
+        given = tree.get("class_path") if isinstance(tree, Mapping) else tree
+        named = str((option.value if option.key == "data.class_path" else given) or named)
+    if not named or "." in named:
+        return named
+    known = {c.name: c.path for c in shipped_classes("RecordsDataModule") if "RecordsDataModule" in c.bases}
+    if named not in known:
+        cure = did_you_mean(DATA, [named], known, f"one of {', '.join(known)}")
+        raise BadArgument(DATA, named, "the name of a datamodule, or the path of your own class", cure)
+    return known[named]
 
 
 def _replaced(arguments: Sequence[str], meant: Callable[[str, str], str]) -> list[str]:

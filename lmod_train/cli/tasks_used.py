@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jsonargparse import ArgumentParser, Namespace
 from lightning_utilities.core.rank_zero import rank_zero_info
@@ -14,14 +15,18 @@ from lmod_train.cli.short_names import TASKS, by_short_name
 from lmod_train.cli.typed import NOTHING, options, taken, yaml_of
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.data.datamodules.folder_tasks import names_with_records, rebuilt_tasks
+from lmod_train.data.datamodules.folder_tasks import names_with_records
 from lmod_train.tasks.base import Task
 
+if TYPE_CHECKING:
+    from lmod_train.data.datamodules.records import RecordsDataModule
 
-def use_tasks(config: Namespace, arguments: Sequence[str]) -> list[str]:
+
+def use_tasks(data: type[RecordsDataModule], config: Namespace, arguments: Sequence[str]) -> list[str]:
     """Set the tasks in a configuration to those that are used; a line is printed if they are not the named ones.
 
     Args:
+        data: Class of the datamodule.
         config: Parsed configuration of one of Lightning's commands, classes not instantiated.
         arguments: The command and its options, as typed.
 
@@ -35,7 +40,7 @@ def use_tasks(config: Namespace, arguments: Sequence[str]) -> list[str]:
     """
     curated, absent = Path(config.data.curated), list[str]()
     if not config.data.tasks:
-        config.data.tasks = _of_folder(curated, tuple(config.trust))
+        config.data.tasks = _of_folder(data, curated, tuple(config.trust))
         rank_zero_info(f"tasks of {curated}: {', '.join(_names(config.data.tasks))}")
     elif (configured := len(config.data.tasks) - _typed(arguments)) > 0:
         absent = _leave_out_absent(config, arguments, configured)
@@ -68,9 +73,9 @@ def _leave_out_absent(config: Namespace, arguments: Sequence[str], configured: i
     return absent
 
 
-def _of_folder(curated: Path, trust: tuple[str, ...]) -> list[Namespace]:
+def _of_folder(data: type[RecordsDataModule], curated: Path, trust: tuple[str, ...]) -> list[Namespace]:
     """Return the tasks of a folder as the parser returns them, all options included."""
-    found = rebuilt_tasks(curated, trust=trust).values()
+    found = data.configured(curated, trust)
     items = [{"class_path": path, "init_args": dict(arguments)} for path, arguments in found]
     tasks: list[Namespace] = _tasks_parser().parse_object({"tasks": items}).tasks
     return tasks

@@ -154,7 +154,8 @@ def task_arguments(config: Mapping[str, Any]) -> list[Configured]:
         [('a.B', {'language': 'zh'})]
     """
     data = config.get("data") or {}
-    tasks: Sequence[Any] = (data.get("init_args") or data).get("tasks") or []
+    own: Sequence[Any] = (data.get("init_args") or data).get("tasks") or []
+    tasks = own or (config.get("provenance") or {}).get("tasks") or []  # of a user's datamodule
     return [(t["class_path"], t.get("init_args") or {}) for t in tasks if isinstance(t, Mapping)]
 
 

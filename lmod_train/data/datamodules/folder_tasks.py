@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,23 @@ def rebuilt_tasks(curated: Path, names: Iterable[str] = (), trust: tuple[str, ..
     if unknown := [name for name, task in found.items() if task is None]:
         raise _not_rebuilt(curated, unknown, sorted({*known} - {*unknown, *absent}))
     return {name: task for name, task in found.items() if task is not None}
+
+
+def among(curated: Path, names: Sequence[str]) -> list[str]:
+    """Return the tasks with records in a curated folder that are among `names`; the others are printed.
+
+    Raises:
+        ArtifactError: The folder is not curated.
+        BadArgument: It has none of them.
+    """
+    known = names_with_records(read_manifest(curated))
+    found = [name for name in names if name in known]
+    if not found:
+        expected = f"a folder with records of {', '.join(names)}; this one has {', '.join(known) or 'none'}"
+        raise BadArgument("data.curated", str(curated), expected, "name another folder, or use RecordsDataModule")
+    if (absent := [name for name in names if name not in known]) and is_first():
+        say(f"{curated} has no records of {', '.join(absent)}; used: {', '.join(found)}")
+    return found
 
 
 def _not_rebuilt(curated: Path, lost: list[str], others: list[str]) -> BadArgument:

@@ -6,29 +6,30 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from lightning import LightningDataModule, Trainer
-from lightning_utilities.core.rank_zero import rank_zero_info
+from lightning import LightningDataModule
+from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_ids, read_records
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.shipped import config_files
-from lmod_train.core.types import Record
+from lmod_train.core.types import Collate, Record
 from lmod_train.data.datamodules.ahead import AnsweredLoader, ReadingAhead
 from lmod_train.data.datamodules.cascade_loader import CascadeLoader, Due
 from lmod_train.data.datamodules.class_balance import Balance, Cell, Draw, cells_of, histogram, shares
-from lmod_train.data.datamodules.folder_tasks import rebuilt_tasks
+from lmod_train.data.datamodules.folder_tasks import among, rebuilt_tasks
 from lmod_train.data.datamodules.lengths import length_of
 from lmod_train.data.datamodules.loader import RecordLoader
 from lmod_train.data.datamodules.order import ImageBatches, by_image
+from lmod_train.data.datamodules.plain_images import PlainImages
 from lmod_train.data.datamodules.selection import Selection, families_of
 from lmod_train.data.datamodules.shard import Shard
 from lmod_train.data.datamodules.steps import Steps, Weighing
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.building import build
+from lmod_train.tasks.building import Configured, build
 from lmod_train.tasks.cascade import needed, rounds
 from lmod_train.tasks.regimes import Regime, in_regime
 from lmod_train.tasks.ways import AS_CURATED, Ways, in_every_way, summary
@@ -39,6 +40,9 @@ OF_THE_FOLDER: list[Task] = []
 
 class RecordsDataModule(LightningDataModule):
     """Records of tasks, batched by image and collated by the module's dialect.
+
+    A LightningModule without a dialect (`collate`) gets batches of `PlainImages`. Without a Trainer the loaders give
+    the batches of a single process.
 
     Args:
         curated: Folder written by `curate`.
@@ -80,7 +84,16 @@ class RecordsDataModule(LightningDataModule):
         fold: Fold that is the test split in place of the curated splits, ``i/n``; the next fold is the validation
             split, the others are trained on. Folds are of whole patients and copies. `--folds n` runs all of them.
         draw_seed: Seed of the folds and of the share, which all seeds of a training have in common.
+
+    Attributes:
+        of: Names of the tasks of a class for one task or benchmark; empty for all.
+        protocols: Protocols of curated folders that a class is for; empty for any.
+        collate: Dialect for modules that have none; None for `PlainImages` of 224 pixels.
     """
+
+    of: ClassVar[tuple[str, ...]] = ()
+    protocols: ClassVar[tuple[str, ...]] = ()
+    collate: Collate | None = None
 
     def __init__(
         self,
@@ -116,7 +129,10 @@ class RecordsDataModule(LightningDataModule):
         if asking.factors and regime.startswith("cas_"):
             cure = "leave data.asking out, or ask after the true answers: `--data.regime oracle`"
             raise BadArgument("data.regime", regime, "questions that are asked in one way", cure)
-        tasks = tasks or [build(path, arguments) for path, arguments in rebuilt_tasks(Path(curated)).values()]
+        tasks = tasks or [build(path, arguments) for path, arguments in self.configured(Path(curated))]
+        if self.of and (others := [t.name for t in tasks if t.name not in self.of]):
+            expected = f"tasks of {type(self).__name__}: {', '.join(self.of)}"
+            raise BadArgument("data.tasks", ",".join(others), expected, "use RecordsDataModule for any tasks")
         self.curated, self.tasks = Path(curated), {t.name: t for t in tasks}
         self.images = Curated(self.curated, [Path(replay_from)] if replay_from else [])
         if len(self.tasks) != len(tasks):
@@ -136,6 +152,24 @@ class RecordsDataModule(LightningDataModule):
         self._answered: Callable[[], Iterable[str]] = frozenset
         self._failed: Callable[[], Collection[str]] = frozenset
         self._due: Due = _refuse_cascade
+
+    @classmethod
+    def configured(cls, curated: Path, trust: tuple[str, ...] = ()) -> list[Configured]:
+        """Return class path and arguments of the tasks of a folder, of those that the class is for.
+
+        Args:
+            curated: Folder written by `curate`.
+            trust: Modules outside this package with task classes that the manifest names, which may be imported.
+
+        Raises:
+            ArtifactError: The folder is not curated.
+            BadArgument: It has no records of these tasks.
+        """
+        protocol = read_manifest(curated).get("protocol")
+        if cls.protocols and protocol not in cls.protocols:
+            meant = " or ".join(cls.protocols)
+            rank_zero_warn(f"{curated}: {cls.__name__} is for the protocol {meant}; this folder's is {protocol}")
+        return list(rebuilt_tasks(curated, among(curated, cls.of) if cls.of else (), trust).values())
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -235,11 +269,6 @@ class RecordsDataModule(LightningDataModule):
             self._in_every_way[stage] = in_every_way(chosen, self.tasks, self._asking, training)
         return self._in_every_way[stage]
 
-    def without_records(self, stage: str) -> list[str]:
-        """Return the names of the tasks of which `validate`, `test`, `predict` or `fit` evaluates no record."""
-        asked = {r.task for r in self.asked(stage)}
-        return [name for name in self.tasks if name not in asked]
-
     def _chosen(self, stage: str) -> list[Record]:
         """Return the questions that a command evaluates, as curated."""
         named = {"validate": "val", "fit": "val", "test": "test", "predict": "test"}[stage]
@@ -295,18 +324,18 @@ class RecordsDataModule(LightningDataModule):
         if self.balance != "none" or self._replay:
             lines = "\n  ".join(histogram(records, draw))
             rank_zero_info(f"records to train on -> questions of the first epoch:\n  {lines}")
-        trainer = self._running()
+        rank, ranks = self._place()
         batches = ImageBatches(
             draw.groups,
             self.batch_size,
             shuffle=True,
             seed=self._seed,
-            rank=trainer.global_rank,
-            ranks=trainer.world_size,
+            rank=rank,
+            ranks=ranks,
             draw=draw,
             lengths=[length_of(r) for r in records] if self._length_groups else None,
         )
-        self._training = self._loader(records, batches, self._steps(trainer))
+        self._training = self._loader(records, batches, self._steps())
         if self._continued:
             self._training.load_state_dict(self._continued)
             self._continued = {}
@@ -393,15 +422,14 @@ class RecordsDataModule(LightningDataModule):
                 "name another",
             )
         own = Shard.parse(self.shard).of(asked) if self.shard else asked
-        left, trainer = [r for r in own if r.id not in done], self._running()
+        left, module = [r for r in own if r.id not in done], self._module()
         if stage != "fit":
             self._refuse_classifier()
-        rank, ranks, size = trainer.global_rank, trainer.world_size, self._eval_batch_size
-        module: Any = trainer.lightning_module
+        (rank, ranks), size = self._place(), self._eval_batch_size
         stream = module.stream if isinstance(module, ReadingAhead) else None
         if len(rounds(own)) > 1:
             failed = self._failed()
-            return CascadeLoader(own, self._due, module.collate, self.images, size, rank, ranks, stream, failed)
+            return CascadeLoader(own, self._due, self._dialect(), self.images, size, rank, ranks, stream, failed)
         groups = by_image(left, min(self._max_questions, size), self._failed())
         batches = ImageBatches(groups, size, rank=rank, ranks=ranks)
         loader = self._loader(left, batches)
@@ -409,7 +437,7 @@ class RecordsDataModule(LightningDataModule):
 
     def _refuse_classifier(self) -> None:
         """Refuse to ask a classifier, whose replies do not depend on the question, in several ways."""
-        module = self._running().lightning_module
+        module = self._module()
         is_classifier = bool(getattr(module, "choices", None))
         for name, value in (("data.asking", ", ".join(self._asking.factors)), ("data.regime", self._regime)):
             if is_classifier and value not in ("", "independent"):
@@ -417,15 +445,24 @@ class RecordsDataModule(LightningDataModule):
                 expected = f"a model that reads the question; {kind} is a classifier and sees the image only"
                 raise BadArgument(name, value, expected, f"leave {name} out")
 
-    def _running(self) -> Trainer:
-        if self.trainer is None:
-            raise RuntimeError("a RecordsDataModule needs a Trainer to make loaders; call trainer.fit or .validate")
-        return self.trainer
+    def _module(self) -> Any:
+        """Return the module that is trained or evaluated; None without a Trainer."""
+        return None if self.trainer is None else self.trainer.lightning_module
 
-    def _steps(self, trainer: Trainer) -> Steps | None:
+    def _place(self) -> tuple[int, int]:
+        """Return rank and number of processes."""
+        return (0, 1) if self.trainer is None else (self.trainer.global_rank, self.trainer.world_size)
+
+    def _dialect(self) -> Collate:
+        """Return the module's collate function, or that for modules without one."""
+        plain = self.collate or PlainImages(choices={name: task.choices for name, task in self.tasks.items()})
+        dialect: Collate = getattr(self._module(), "collate", plain)
+        return dialect
+
+    def _steps(self) -> Steps | None:
         """Return the collector of the batches of a step for a module that weighs them; None for other modules."""
-        module = trainer.lightning_module
-        if not isinstance(module, Weighing):
+        trainer, module = self.trainer, self._module()
+        if trainer is None or not isinstance(module, Weighing):
             return None
 
         def left(done: int) -> int:
@@ -435,8 +472,7 @@ class RecordsDataModule(LightningDataModule):
         return Steps(module.weigh_step, left)
 
     def _loader(self, records: Sequence[Record], batches: ImageBatches, steps: Steps | None = None) -> RecordLoader:
-        collate: Any = self._running().lightning_module.collate
-        return RecordLoader(list(records), batches, collate, self.images, self._workers, steps)
+        return RecordLoader(list(records), batches, self._dialect(), self.images, self._workers, steps)
 
 
 def _how_to_curate(task: str) -> str:

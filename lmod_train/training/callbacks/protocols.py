@@ -16,7 +16,13 @@ from lmod_train.tasks.base import Task
 
 @runtime_checkable
 class EvaluationData(Protocol):
-    """A datamodule whose records are evaluated, such as `RecordsDataModule`."""
+    """What callbacks need of a datamodule, of this package or of a user's own.
+
+    Its loaders, those of a `LightningDataModule`, yield the batches that ``collate`` of the trained or evaluated module
+    makes of records and `images`; a record with a reply (`leave_out`) is in none. A datamodule for a classifier has
+    ``choices`` too, and one that knows the families of its records is checked for leaks
+    (`lmod_train.training.callbacks.training_images.Divided`).
+    """
 
     @property
     def images(self) -> Curated:
@@ -97,8 +103,11 @@ def data_of(trainer: Trainer) -> EvaluationData:
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, EvaluationData):
         name = None if data is None else type(data).__name__
+        lacking = [member for member in sorted(vars(EvaluationData)) if member[0] != "_" and not hasattr(data, member)]
         cure = "pass `datamodule=RecordsDataModule(...)` to the Trainer, or leave the callback out"
-        raise BadArgument("datamodule", name, "a RecordsDataModule, whose records the callbacks read", cure)
+        if data is not None:
+            cure = f"add to it, as lmod_train.training.callbacks.protocols states them: {', '.join(lacking)}"
+        raise BadArgument("datamodule", name, "a RecordsDataModule, or a datamodule with what callbacks read", cure)
     return data
 
 

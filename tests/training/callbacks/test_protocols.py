@@ -32,7 +32,8 @@ def test_another_datamodule_is_refused_by_name(callback, other, tmp_path):
     quiet = trainer(tmp_path)
     quiet.datamodule = other
     named = "None" if other is None else "'LightningDataModule'"
-    with pytest.raises(BadArgument, match=rf"datamodule={named}: expected a RecordsDataModule.*\nNext: pass"):
+    cure = "pass" if other is None else "add to it"
+    with pytest.raises(BadArgument, match=rf"datamodule={named}: expected a RecordsDataModule.*\nNext: {cure}"):
         callback.setup(quiet, Frozen(Scripted(text="a")), "validate")
 
 
