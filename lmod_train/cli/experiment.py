@@ -28,14 +28,7 @@ from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.parser import PROGRAM, Refusing
 from lmod_train.cli.run_config import settled
-from lmod_train.cli.run_provenance import (
-    write_loaded,
-    write_network,
-    write_not_asked,
-    write_provenance,
-    write_tasks,
-    write_trained,
-)
+from lmod_train.cli.run_provenance import built_again, network_of, note, write_provenance
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.short_names import DATA, by_short_name, data_class
 from lmod_train.cli.tasks_used import use_tasks
@@ -56,7 +49,6 @@ from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.strategies.keeping import damaged, set_aside
 from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continue
 from lmod_train.models.strategies.sharding import Sharded
-from lmod_train.tasks.base import Task
 from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.tasks.statements import findings
 from lmod_train.training.callbacks.energy import EnergyOfReplies
@@ -104,13 +96,12 @@ def run(arguments: list[str], once: bool = False) -> int:
             rank_zero_info(f"{done}: the training is complete")
             return 0
         folder, trains = Path(experiment.trainer.default_root_dir), experiment.subcommand == "fit"
-        write_loaded(folder, experiment.model.weights_origin)
-        write_network(folder, experiment.model)
+        note(folder, loaded=experiment.model.weights_origin, network=network_of(experiment.model))
         if trains:
             finish(experiment.trainer, folder)
         _tell_not_asked(experiment, folder)
         if not trains and experiment.loaded:
-            write_trained(folder, experiment.model.checkpoint_epochs, experiment.model.checkpoint_step)
+            note(folder, epochs=experiment.model.checkpoint_epochs, steps=experiment.model.checkpoint_step)
         config = experiment.config[experiment.subcommand]
         trusted = [*config.trust, *experiment.own]
         ended = asked(experiment, held, "answered", trusted)
@@ -125,7 +116,7 @@ def _tell_not_asked(experiment: Experiment, folder: Path) -> None:
     """Print the tasks without records in the evaluated split, and write them to the run's config."""
     records = {r.task for r in experiment.datamodule.asked(str(experiment.subcommand))}
     absent = [name for name in experiment.datamodule.tasks if name not in records]
-    write_not_asked(folder, [*experiment.absent, *absent])
+    note(folder, tasks_not_asked=[*experiment.absent, *absent])
     if absent:
         rank_zero_info(f"not asked, as the split has no records of these tasks: {', '.join(absent)}")
 
@@ -245,9 +236,10 @@ class Experiment(LightningCLI):
         kind: Any = self.datamodule_class
         return kind if next(one for one in kind.__mro__ if "__init__" in vars(one)) is RecordsDataModule else None
 
-    def _own_tasks(self) -> Mapping[str, Task]:
-        """Return the tasks that are not of the configuration."""
-        return {} if self._choosing() else getattr(self.datamodule, "tasks", {})
+    def _own_tasks(self) -> list[dict[str, Any]]:
+        """Return classes and arguments of tasks that are not in the configuration."""
+        given = self.config[self.subcommand].get("data", {}).get("tasks")
+        return [] if given else built_again(getattr(self.datamodule, "tasks", {}).values())
 
     def resolved(self) -> dict[str, Any]:
         """Return the configuration of the command as plain values, with the path of the datamodule's class."""
@@ -326,8 +318,7 @@ class Experiment(LightningCLI):
         trained = training_of(run_of_checkpoint(self.loaded[0])) if self.loaded else {}
         run = self.config[self.subcommand].run
         write_provenance(run, (*self.model.identity().weights, *self.loaded), trained=trained)
-        write_tasks(run, self._own_tasks())
-        write_not_asked(run, self.absent)
+        note(run, tasks=self._own_tasks(), tasks_not_asked=self.absent)
 
     before_test = before_predict = before_validate
 
@@ -343,8 +334,7 @@ class Experiment(LightningCLI):
         config = self.config["fit"]
         weights = (*self.model.identity().weights, *self.loaded)
         write_provenance(config.run, weights, continues=self._continues)
-        write_tasks(config.run, self._own_tasks())
-        write_not_asked(config.run, self.absent)
+        note(config.run, tasks=self._own_tasks(), tasks_not_asked=self.absent)
         if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
             examined(config, self.resolved(), Path(config.run), refuse=config.doctor.refuse)
 
@@ -463,7 +453,8 @@ def finish(trainer: Any, run: Path) -> None:
         from lmod_train.report.probe_curves import draw_probes  # it loads matplotlib
 
         draw_probes(run)
-    write_trained(run, trainer.current_epoch, trainer.global_step, training_of(run) | _warnings(trainer))
+    on = training_of(run) | _warnings(trainer)
+    note(run, epochs=trainer.current_epoch, steps=trainer.global_step, trained_on=on)
 
 
 @rank_zero_only

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from lmod_train import __version__
-from lmod_train.core.artifacts.run import NETWORK, NOT_ASKED, Run
+from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument, RunConflict
 from lmod_train.core.extension import PACKAGE
 from lmod_train.core.lock import is_first
@@ -18,7 +18,7 @@ from lmod_train.core.weight_values import known_by, zero_matrices
 from lmod_train.data.curation.journal import differing
 from lmod_train.models.chat.pictures import input_of
 from lmod_train.tasks.base import Task
-from lmod_train.tasks.building import rebuilt, task_arguments
+from lmod_train.tasks.building import rebuilt
 from lmod_train.tasks.trust import Trust
 
 KEY = "provenance"
@@ -61,99 +61,54 @@ def write_provenance(
     Run(run).write_config(config)
 
 
-def write_trained(run: Path, epochs: int, steps: int, trained: Mapping[str, Any] | None = None) -> None:
-    """Write to the ``config.yaml`` of a run how long its weights were trained.
+def note(run: Path, **entries: Any) -> None:
+    """Write entries to the provenance of a run, which `write_provenance` has written; empty ones are left out.
 
     Only the first process of a run on several devices writes.
 
     Args:
-        run: Folder of the run, after `write_provenance`.
-        epochs: Complete epochs.
-        steps: Optimiser steps.
-        trained: What they were trained on; None leaves what is known.
+        run: Folder of the run.
+        **entries: ``epochs`` and ``steps`` of its training, ``trained_on`` what that was on, ``loaded`` what was
+            read of a weights file, ``network`` (`network_of`), ``tasks_not_asked`` names of tasks without records,
+            ``tasks`` those of a user's datamodule (`built_again`).
     """
-    if not is_first():
-        return
-    config = Run(run).read_config()
-    on = {"trained_on": dict(trained)} if trained else {}
-    config[KEY] = {**(config.get(KEY) or {}), "epochs": epochs, "steps": steps, **on}
-    Run(run).write_config(config)
+    known = {name: value for name, value in entries.items() if value not in ("", [], {}, None)}
+    if known and is_first():
+        config = Run(run).read_config()
+        Run(run).write_config({**config, KEY: {**(config.get(KEY) or {}), **known}})
 
 
-def write_loaded(run: Path, report: str) -> None:
-    """Write to the ``config.yaml`` of a run what was loaded of a weights file, and what it also holds.
-
-    Only the first process of a run on several devices writes, and nothing where there is no report.
-    """
-    if not report or not is_first():
-        return
-    config = Run(run).read_config()
-    config[KEY] = {**(config.get(KEY) or {}), "loaded": report}
-    Run(run).write_config(config)
-
-
-def write_network(run: Path, module: Any) -> None:
-    """Write to the ``config.yaml`` of a run the number of parameters of its network, and the input of its images.
-
-    Only the first process of a run on several devices writes, and nothing for a model of a server.
+def network_of(module: Any) -> dict[str, Any]:
+    """Return the number of parameters of a module's network, and the input of its images; empty for a server's model.
 
     Args:
-        run: Folder of the run.
-        module: Its `LmodModule`, after the command.
+        module: An `LmodModule`, after the command.
     """
     backend, collate = getattr(module, "backend", None), module.collate
     network = backend.opened()[0] if backend is not None else module
     count = sum(getattr(p, "ds_numel", p.numel()) for p in network.parameters()) if network is not None else 0
-    if not is_first() or not count:
-        return
+    if not count:
+        return {}
     side, processor = getattr(collate, "size", getattr(collate, "side", None)), getattr(collate, "processor", None)
     image = input_of(processor.image_processor) if processor else {"resolution": f"{side} x {side}"} if side else {}
-    config = Run(run).read_config()
-    config[KEY] = {**(config.get(KEY) or {}), NETWORK: {"parameters": count, **image}}
-    Run(run).write_config(config)
+    return {"parameters": count, **image}
 
 
-def write_not_asked(run: Path, tasks: Sequence[str]) -> None:
-    """Write to the ``config.yaml`` of a run which tasks of its config have no records to ask.
-
-    Only the first process of a run on several devices writes, and nothing if there are none.
-
-    Args:
-        run: Folder of the run, after `write_provenance`.
-        tasks: Names of the tasks.
-    """
-    if not tasks or not is_first():
-        return
-    config = Run(run).read_config()
-    config[KEY] = {**(config.get(KEY) or {}), NOT_ASKED: list(tasks)}
-    Run(run).write_config(config)
-
-
-def write_tasks(run: Path, tasks: Mapping[str, Task]) -> None:
-    """Write to the ``config.yaml`` of a run the tasks of a user's datamodule, which `rescore` builds again.
-
-    Only the first process of a run on several devices writes.
-
-    Args:
-        run: Folder of the run, after `write_provenance`.
-        tasks: The tasks by name.
+def built_again(tasks: Iterable[Task]) -> list[dict[str, Any]]:
+    """Return classes and arguments of tasks, by which `rescore` builds them again.
 
     Raises:
         BadArgument: A task cannot be built again from its settings.
     """
-    if not tasks or not is_first():
-        return
-    config, built = Run(run).read_config(), []
-    if task_arguments(config):
-        return
-    for name, task in tasks.items():
+    found = []
+    for task in tasks:
         path = class_path(type(task))
-        found = rebuilt({"class": path, "settings": task.settings()}, Trust((path.rpartition(".")[0],)))
-        if found is None:
-            raise BadArgument("data.tasks", name, "a task whose settings are arguments of its class", f"correct {path}")
-        built.append({"class_path": path, "init_args": found[1]})
-    config[KEY] = {**(config.get(KEY) or {}), "tasks": built}
-    Run(run).write_config(config)
+        built = rebuilt({"class": path, "settings": task.settings()}, Trust((path.rpartition(".")[0],)))
+        if built is None:
+            expected = "a task whose settings are arguments of its class"
+            raise BadArgument("data.tasks", task.name, expected, f"correct {path}")
+        found.append({"class_path": path, "init_args": built[1]})
+    return found
 
 
 def revision(folder: Path) -> str | None:

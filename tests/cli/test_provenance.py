@@ -11,12 +11,12 @@ import transformers
 import yaml
 
 from lmod_train import __version__
-from lmod_train.cli.run_provenance import revision, write_loaded, write_network, write_provenance, write_trained
+from lmod_train.cli.run_provenance import network_of, note, revision, write_provenance
 from lmod_train.core.errors import RunConflict, WeightsNotFound
 from lmod_train.core.files import sha256_of
 from lmod_train.models.backends.huggingface import HuggingFace
 from lmod_train.models.backends.openai import OpenAI
-from lmod_train.models.chat.checkpoint import SHIPPED
+from lmod_train.models.chat.checkpoint_files import SHIPPED
 from lmod_train.models.chat.pictures import input_of
 from lmod_train.models.modules.classifier import Classifier
 from lmod_train.models.modules.frozen import Frozen
@@ -86,7 +86,7 @@ def test_the_revision_is_that_of_the_checkout_and_none_elsewhere(tmp_path: Path)
 
 def test_how_long_the_weights_were_trained_stands_beside_them(run: Path, tmp_path: Path):
     write_provenance(run, [tmp_path / "base"])
-    write_trained(run, epochs=3, steps=120)
+    note(run, epochs=3, steps=120)
     said = written(run)["provenance"]
     assert (said["epochs"], said["steps"]) == (3, 120) and provenance_of(written(run))[2] and written(run)["seed"] == 1
     write_provenance(run, [tmp_path / "base"])
@@ -109,10 +109,10 @@ def test_a_matrix_of_zeros_is_printed_and_written_and_nan_is_refused(run: Path, 
 
 def test_what_was_loaded_of_a_file_is_written_beside_the_rest(run: Path):
     write_provenance(run, [])
-    write_loaded(run, "w.pth: 3 tensors loaded; the file also holds 'model_ema'")
+    note(run, loaded="w.pth: 3 tensors loaded; the file also holds 'model_ema'")
     found = written(run)["provenance"]
     assert found["loaded"].endswith("'model_ema'") and found["lmod_train"] == __version__
-    write_loaded(run, "")
+    note(run, loaded="")
     assert written(run)["provenance"]["loaded"].endswith("'model_ema'")
 
 
@@ -121,7 +121,7 @@ def test_parameters_and_input_of_a_local_network_are_written(run: Path):
 
     backend = HuggingFace("small_base")
     backend.prepare("cpu")
-    write_network(run, Frozen(backend))
+    note(run, network=network_of(Frozen(backend)))
     with safe_open(SHIPPED / "small_base" / "model.safetensors", "pt") as file:
         count = sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
     assert written(run)["provenance"]["network"] == {"parameters": count, "resolution": "192 x 192"}
@@ -130,11 +130,11 @@ def test_parameters_and_input_of_a_local_network_are_written(run: Path):
 def test_a_classifier_has_the_side_of_its_crops_and_a_server_nothing(run: Path):
     module = Classifier(("a", "b"), side=64)
     module.configure_model()
-    write_network(run, module)
+    note(run, network=network_of(module))
     known = written(run)["provenance"]["network"]
     assert known == {"parameters": sum(p.numel() for p in module.parameters()), "resolution": "64 x 64"}
     (run / "config.yaml").write_text("seed: 1\n")
-    write_network(run, Frozen(OpenAI("http://localhost:1", "m")))
+    note(run, network=network_of(Frozen(OpenAI("http://localhost:1", "m"))))
     assert written(run) == {"seed": 1}
 
 
