@@ -8,6 +8,9 @@ EXTENSION = Extension(
     configs="lmod_train.extensions.xpcr.configs",
     sources=("lmod_train.extensions.xpcr.source",),
     phantoms={"xpcr": "lmod_train.extensions.xpcr.phantom"},
-    sections={"lmod_train.extensions.xpcr.sections.Chains": "PublishedScores Provenance"},
+    sections={
+        "lmod_train.extensions.xpcr.sections.Chains": "PublishedScores Provenance",
+        "lmod_train.extensions.xpcr.sections.SourcesAndDiseases": "Chains",
+    },
     rows=("lmod_train.extensions.xpcr.scores:rows",),
 )

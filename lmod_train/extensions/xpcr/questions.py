@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from lmod_train.core.package_data import package_data
@@ -27,6 +30,52 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _CORRECT = re.compile(r"\s*[(\[\uff08]\s*correct(?:\s+answer)?\s*[)\]\uff09]", re.IGNORECASE)
 
 _PLACEHOLDER = re.compile(r"\{answer\b", re.IGNORECASE)
+
+
+@cache
+def table_of(name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a CSV file of this folder: ``sources`` or ``taxonomy``, Tables 1 and 2 of the supplement."""
+    with Path(__file__).with_name(f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        return tuple(csv.DictReader(file))
+
+
+@cache
+def _diseases() -> dict[str, tuple[str, str]]:
+    """Return plain name -> disease, empty for a name of several, and category of X-PCR's taxonomy."""
+    named = {
+        plain(name): ("", group)
+        for group, names in package_data(__file__, "words.yaml")["questions"]["categories"].items()
+        for name in (group, *names)
+    }
+    for row in table_of("taxonomy"):
+        named |= {plain(row[key]): (row["full_name"], row["category"]) for key in ("full_name", "abbreviation")}
+    return named
+
+
+def disease_tags(names: Iterable[str]) -> dict[str, str]:
+    """Return the tags ``disease`` and ``category`` of a case by the names of its diagnoses.
+
+    A tag is absent where no name is one of X-PCR's Table 2, or where several are of different ones.
+
+    Example:
+        >>> disease_tags(["PDR", "yes"]), disease_tags(["glaucoma"]), disease_tags(["PDR", "glaucoma"])
+        ({'disease': 'Proliferative diabetic retinopathy', 'category': 'DR'}, {'category': 'GLA'}, {})
+    """
+    found = {_diseases()[key] for name in names if (key := plain(name)) in _diseases()}
+    parts = {"disease": {disease for disease, _ in found} - {""}, "category": {category for _, category in found}}
+    return {tag: min(some) for tag, some in parts.items() if len(some) == 1 == len(parts["category"])}
+
+
+def dataset_tags(path: str) -> dict[str, str]:
+    """Return the tag ``dataset`` of an image of the release: number and name in X-PCR's Table 1, if its path has them.
+
+    Example:
+        >>> dataset_tags("CFP/12 ODIR-5K/Training Images/2909_right.jpg"), dataset_tags("CFP/mine/1.jpg")
+        ({'dataset': '12 ODIR-5K'}, {})
+    """
+    known = {plain(name): name for row in table_of("sources") for name in [f"{row['index']} {row['dataset']}"]}
+    found = {known[plain(part)] for part in re.split(r"[/\\\\]", path) if plain(part) in known}
+    return {"dataset": found.pop()} if len(found) == 1 else {}
 
 
 class BadPair(ValueError):

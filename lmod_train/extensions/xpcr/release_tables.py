@@ -27,6 +27,8 @@ from lmod_train.extensions.xpcr.questions import (
     Marked,
     StatedQuestion,
     category_of,
+    dataset_tags,
+    disease_tags,
     read_pair,
     renamed,
     unknown_fields,
@@ -336,7 +338,7 @@ class Reader:
         place = _path(given)
         pairs = pairs_of(given.get("qa_pairs"))
         image, cut = (table, cut) if cut is not None else (self._picture(place, folder), Cut())
-        asked, problems = questions_of(self.source, key, pairs, self.words, self.marked)
+        asked, problems = questions_of(self.source, key, pairs, self.words, self.marked, place)
         if not asked:
             found = "; ".join(f"{reason} {len(details)}" for reason, details in problems.items())
             raise BadRow("no usable question", f"{len(pairs)} questions: {found or 'none'}")
@@ -475,13 +477,13 @@ def patient_of(place: str) -> tuple[str, Literal["left", "right"] | None]:
 
 
 def questions_of(
-    source: str, key: str, pairs: Sequence[object], words: Words, marked: Marked
+    source: str, key: str, pairs: Sequence[object], words: Words, marked: Marked, path: str = ""
 ) -> tuple[tuple[Question, ...], dict[str, list[str]]]:
     """Return the questions of a row that can be asked, and reason -> details of the others.
 
     Several questions of a stage are variants, numbered over all that the row has of this stage. Each needs one question
     of every earlier stage, the one that `lmod_train.scoring.chain_steps.drawn_id` draws, so that drawn chains can be
-    asked in a cascade.
+    asked in a cascade. `path` is that of the image.
     """
     numbers: Counter[str] = Counter()
     problems: defaultdict[str, list[str]] = defaultdict(list)
@@ -498,16 +500,19 @@ def questions_of(
         for reason, detail in pair.problems:
             problems[reason].append(f"question {place}: {detail}")
     named = [(str(number) if numbers[pair.category] > 1 else "", pair) for number, pair in found]
-    return tuple(_questions(source, key, named)), dict(problems)
+    return tuple(_questions(source, key, named, dataset_tags(path))), dict(problems)
 
 
-def _questions(source: str, key: str, pairs: Sequence[tuple[str, StatedQuestion]]) -> Iterator[Question]:
+def _questions(
+    source: str, key: str, pairs: Sequence[tuple[str, StatedQuestion]], tags_of_image: Mapping[str, str]
+) -> Iterator[Question]:
     """Yield the questions of a chain, stage by stage."""
     needs: list[Need] = []
+    tags_of_case = disease_tags(pair.answer for _, pair in pairs if pair.category == "DD")
     for stage in STAGES:
         of_stage = [(variant, pair) for variant, pair in pairs if pair.category == stage]
         for variant, pair in of_stage:
-            tags = {"stage": stage, "level": pair.level, "impact": pair.impact}
+            tags = {"stage": stage, "level": pair.level, "impact": pair.impact, **tags_of_image, **tags_of_case}
             yield Question(
                 task=TASK,
                 messages=(Message("user", (Part("image"), Part("text", pair.text))),),

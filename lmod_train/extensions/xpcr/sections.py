@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, table
 from lmod_train.core.types import Score
 from lmod_train.extensions.xpcr.account import account, image_use
+from lmod_train.extensions.xpcr.questions import table_of
 from lmod_train.extensions.xpcr.results import (
     SIGNALS,
     ChainRun,
@@ -24,7 +25,7 @@ from lmod_train.extensions.xpcr.results import (
     selective_rows,
 )
 from lmod_train.extensions.xpcr.scores import COLUMNS, WHOLE, chain_rows
-from lmod_train.report.contents import Figure, Part, heads, noted, texts
+from lmod_train.report.contents import Figure, Part, Text, heads, noted, texts
 from lmod_train.report.figures.curves import COLUMNS as CURVES
 from lmod_train.report.figures.curves import LIKELIHOOD, STATED, draw_curves
 from lmod_train.report.figures.differences import COLUMNS as DIFFERENCES
@@ -34,10 +35,12 @@ from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.reliability_diagram import COLUMNS as RELIABILITY
 from lmod_train.report.figures.reliability_diagram import draw_reliability
 from lmod_train.report.figures.sheet import MOST
+from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section, added
 from lmod_train.scoring.chain_steps import in_order
 from lmod_train.scoring.comparison import FEWEST_DISCORDANT, holm
+from lmod_train.scoring.items import Item
 from lmod_train.scoring.modality import contributions
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
@@ -66,6 +69,48 @@ class Chains(Section):
             yield from regimes(task, runs)
             yield from image_use(results, task)
             yield from account(task, runs)
+
+
+class SourcesAndDiseases(Section):
+    """Tables 1 and 2 of X-PCR's supplement, with the images and questions of the runs by the tags of their records."""
+
+    title: ClassVar[str] = "Data sets and diseases"
+    name: ClassVar[str] = "sources_and_diseases"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield both tables; without runs the printed columns, of phantoms the others; nothing for runs of no chain."""
+        chains = every_chain(results)
+        items = {item.id: item for runs in chains.values() for run in runs for item in run.items}
+        drawn = bool(phantom_tasks(results.outcomes) & chains.keys())
+        if results.runs and not items:
+            return
+        yield Text(_TEXTS["drawn_sources" if drawn else "sources_and_diseases"])
+        sources: dict[tuple[str, ...], list[Cell]] = {
+            (f"{r['index']} {r['dataset']}",): [int(r["size"]), r["source"], r["description"]]
+            for r in table_of("sources")
+        }
+        diseases: dict[tuple[str, ...], list[Cell]] = {
+            (r["category"], r["full_name"]): [int(r["images"]), int(r["qa_pairs"])] for r in table_of("taxonomy")
+        }
+        for number, tags, printed in ((1, ("dataset",), sources), (2, ("category", "disease"), diseases)):
+            rows, columns = list(_beside(items.values(), tags, printed)), _HEADS[f"table_{number}"]
+            if drawn:  # the numbers of the paper, between names and counts, are left out
+                columns = [*columns[: len(tags)], *columns[-2:]]
+                rows = [[*row[: len(tags)], *row[-2:]] for row in rows if row[-1]]
+            yield table(f"xpcr_supplement_{number}", columns, rows, f"X-PCR, supplement, Table {number}")
+
+
+def _beside(
+    items: Iterable[Item], tags: Sequence[str], printed: Mapping[tuple[str, ...], list[Cell]]
+) -> Iterator[list[Cell]]:
+    """Yield the printed rows by their values of tags, and those of other values, each with its images and questions."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for item in items:
+        found.setdefault(tuple(item.tags.get(tag, "") for tag in tags), []).append(item.image)
+    blank: list[Cell] = [None] * len(next(iter(printed.values())))
+    for key in (*printed, *sorted(found.keys() - printed.keys())):
+        images = found.get(key, [])
+        yield [*(value or "not known" for value in key), *printed.get(key, blank), len(set(images)), len(images)]
 
 
 def whole_chains(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:

@@ -11,6 +11,7 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Sample
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.extensions.xpcr.questions import disease_tags
 from lmod_train.scoring.chain_steps import ALIASES, step_named
 
 
@@ -494,6 +495,9 @@ CUP_BORDERS = (0.5, 0.65, 0.8)
 
 _RETINOPATHY_CASE = "diabetic retinopathy"
 
+_ICDR: list[str] = package_data(__file__, "words.yaml")["questions"]["icdr"]
+"""Abbreviations of the grades in X-PCR's Table 2."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -531,6 +535,19 @@ def _retinopathic_case(sample: Sample) -> Case | Missing:
     return Case(
         f"{_RETINOPATHY_CASE} with macular edema" if edema else _RETINOPATHY_CASE, f"ICDR {sample.labels['icdr']}"
     )
+
+
+def tags_of_case(sample: Sample) -> dict[str, str]:
+    """Return the tags of the disease that a sample's labels state (`disease_tags`); an ICDR grade names one of Table 2.
+
+    Example:
+        >>> from pathlib import Path
+        >>> tags_of_case(Sample("brset", "1", "CFP", Path(), "1", "", labels={"icdr": "2"}))
+        {'disease': 'Moderate non-proliferative diabetic retinopathy', 'category': 'DR'}
+    """
+    named = [name for name, value in sample.labels.items() if value == "yes"] + [sample.labels.get("diagnosis", "")]
+    graded = "icdr" in sample.labels and not isinstance(retinopathy(sample), Missing)
+    return disease_tags([*named, *([_ICDR[int(sample.labels["icdr"])]] if graded else [])])
 
 
 def retinopathy(sample: Sample) -> bool | Missing:

@@ -44,6 +44,7 @@ from lmod_train.extensions.xpcr.stages import (
     pose_lc,
     pose_sg,
     stage_named,
+    tags_of_case,
 )
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.closed import answer_scores
@@ -124,10 +125,11 @@ class Chain(Task):
         """Yield a question for each stage with a truth, in order; it needs all earlier ones."""
         earlier: list[str] = []
         impact, perturbation = impact_of(sample), perturbation_of(sample, self.perturbed)
+        of_case = tags_of_case(sample) | ({"impact": str(impact)} if impact else {})
         for stage, posed in poses(sample, self.perturbed).items():
             if isinstance(posed, Posed):
                 options = drawn(posed.options, sample, stage, "letters")
-                tags = {"stage": stage, "level": posed.level} | ({"impact": str(impact)} if impact else {})
+                tags = {"stage": stage, "level": posed.level, **of_case}
                 yield Question(
                     self.name,
                     single_choice(posed.question, options, confidence=self.asks_confidence, stated=self.stated),

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from lmod_train.extensions.papers.printed import find, printed, read_table
+from lmod_train.extensions.papers.printed import find, printed
+from lmod_train.extensions.xpcr.questions import table_of
 from tests.extensions.papers.recomputing import STAGES, XPCR, checks, constant, six, x_pcr_models
 
 
@@ -67,7 +68,7 @@ def test_most_rows_of_x_pcr_rise_somewhere_although_the_means_decline():
 
 
 def test_sizes_of_x_pcr():
-    sources, taxonomy = (list(read_table(name)) for name in ("xpcr_sources", "xpcr_taxonomy"))
+    sources, taxonomy = (list(table_of(name)) for name in ("sources", "taxonomy"))
     assert (len(sources), {*range(1, 52)} - {int(s["index"]) for s in sources}) == (49, {35, 39})
     assert sum(int(s["size"]) for s in sources) == 722_247
     assert sum(int(t["images"]) for t in taxonomy) == 26_415 and sum(int(t["qa_pairs"]) for t in taxonomy) == 176_188
@@ -125,7 +126,7 @@ def test_means_of_x_pcr():
 
 
 def test_sets_of_x_pcr_that_are_listed_twice():
-    sizes = {int(s["index"]): (s["dataset"], int(s["size"])) for s in read_table("xpcr_sources")}
+    sizes = {int(s["index"]): (s["dataset"], int(s["size"])) for s in table_of("sources")}
     assert sizes[7][1] == sizes[38][1] == 1748 and sizes[5][1] == sizes[41][1] == 1544 and sizes[46][1] == 3300
     images = {c.modality: int(c.value) for c in find("xpcr", "text", metric="num_images") if c.modality in XPCR}
     assert images["FFA"] == images["ICGA"] == 3356

@@ -12,6 +12,7 @@ from lmod_train.extensions.xpcr.release_tables import Reader, patient_of, plain_
 from tests.tabled import stored, tabled
 
 PATH = "CFP/12 ODIR-5K/Training Images/2909_right.jpg"
+SET = {"dataset": "12 ODIR-5K"}
 
 
 def pair(category="IQA", answer="good", **more):
@@ -45,7 +46,7 @@ def test_a_row_becomes_a_chain():
     first, second = sample.asked
     assert (first.task, first.chain, first.chain_step, first.variant, first.needs) == ("chain", "cfp_1", "IQA", "", ())
     assert (second.chain_step, second.needs) == ("DD", (Need("IQA"),))
-    assert (first.choices, first.answer, first.tags) == (("good", "bad"), "good", {"stage": "IQA"})
+    assert (first.choices, first.answer, first.tags) == (("good", "bad"), "good", {"stage": "IQA", **SET})
 
 
 def test_an_image_inside_the_table():
@@ -62,7 +63,7 @@ def test_several_questions_of_a_stage_are_variants_of_their_places_and_stages_co
         ("DD", ""),
         ("SG", ""),
     ]
-    assert found.sample.asked[1].tags == {"stage": "IQA", "level": "R", "impact": "5"}
+    assert found.sample.asked[1].tags == {"stage": "IQA", "level": "R", "impact": "5", **SET}
     assert (
         list(found.problems) == ["answer not among the options"]
         and "question 3" in found.problems["answer not among the options"][0]
