@@ -241,7 +241,7 @@ class Task(ABC):
         """
         from lmod_train.scoring.metrics.named import TaskMetrics  # it imports torch
 
-        return TaskMetrics(self, names or self.metric_names(), **options)
+        return TaskMetrics(self, names, **options)
 
     def metric_names(self, records: Iterable[Record] = ()) -> list[str]:
         """Return the names of the metrics over all records, as ``scores.csv`` has them.
@@ -268,25 +268,11 @@ class Task(ABC):
     def example(self) -> Record:
         """Return a record whose reference reply the task can read; `metric_names` scores it without a reply."""
         choices = tuple(getattr(self, "choices", ())) or ("yes", "no")
+        regions = (Region(choices[0], Box(0, 0, 1, 1), 1),)
         return Record(
-            id="example",
-            task=self.name,
-            task_class=class_path(type(self)),
-            task_version=self.version,
-            source="",
-            key="",
-            modality="",
-            image=(),
-            image_plain=(),
-            image_sha256=(),
-            split="val",
-            group="",
-            language=self.language,
-            messages=(),
-            choices=choices,
-            answer=choices[0],
-            regions=(Region(choices[0], Box(0, 0, 1, 1), 1),),
-        )
+            "example", self.name, "", self.version, "", "", "", (), (), (), "val", "", self.language, (), choices,
+            choices[0], regions,
+        )  # fmt: skip
 
 
 def _of_task(value: object) -> dict[str, Any] | None:

@@ -42,6 +42,10 @@ class Scorer(Protocol):
         """Return all scores of predictions with different record ids."""
         ...
 
+    def metric_names(self) -> list[str]:
+        """Return the names of its metrics over all records."""
+        ...
+
 
 class NamedMetric(Metric):
     """One metric over all batches and ranks; `compute` returns a 0-d tensor, NaN where it is not defined.
@@ -121,7 +125,7 @@ class NamedMetric(Metric):
         """
         scores = self.scored()[1]
         named = [s for s in scores if s.metric == self.metric]
-        if scores and not named and self.metric not in self.shared.names:
+        if scores and not named and self.metric not in self.shared.usual:
             known = ", ".join(sorted({s.metric for s in scores}))
             raise BadArgument("metric", self.metric, f"one of {known}", "name a metric of this task")
         found = [s.value for s in named if s.subset == self.subset]
@@ -148,14 +152,14 @@ class _Shared:
     A copy has the same task and begins empty.
     """
 
-    def __init__(self, task: Scorer | _Pairs, names: Sequence[str] = ()) -> None:
-        self.task, self.names = task, names
+    def __init__(self, task: Scorer | _Pairs, usual: Sequence[str] = ()) -> None:
+        self.task, self.usual = task, usual
         self._gathered: tuple[Tensor, list[Tensor]] | None = None
         self._parts: tuple[Tensor, ...] = ()
         self._scored: tuple[list[Prediction], list[Score]] = [], []
 
     def __reduce__(self) -> tuple[type[_Shared], tuple[Any, ...]]:
-        return _Shared, (self.task, self.names)
+        return _Shared, (self.task, self.usual)
 
     @property
     def heading(self) -> bytes:
@@ -211,6 +215,9 @@ def _equal(one: Tensor, other: Tensor) -> bool:
     return one is other or (alike and torch.equal(one, other))
 
 
+_ORDERED = ("kappa_quadratic", "mean_absolute_error", "macro_precision")
+
+
 @dataclass(frozen=True)
 class _Pairs:
     """Scores answers against truths, without a task (see `NamedMetric`)."""
@@ -220,8 +227,7 @@ class _Pairs:
     positive: str | None = None
 
     def __post_init__(self) -> None:
-        ordered = ("kappa_quadratic", "mean_absolute_error", "macro_precision")
-        if self.metric in (*ordered, "accuracy_chance_filled", "chance") and not self.choices:
+        if self.metric in (*_ORDERED, "accuracy_chance_filled", "chance") and not self.choices:
             raise BadArgument("choices", (), f"the classes, on which {self.metric} depends", "name all, or give a task")
         if self.metric in ("sensitivity", "specificity") and self.positive is None:
             raise BadArgument("positive", None, f"the class of the {self.metric}", "name it, or give a task")
@@ -232,16 +238,8 @@ class _Pairs:
             cure = "give the truths, or a task: `metric.update(answers, truths)`"
             raise BadArgument("target", None, "the truths of the answers", cure)
         answers, truths = (_listed(values) for values in (preds, target))
-        return [
-            Prediction(
-                Record(
-                    id, "", "", 0, "", "", "", (), (), (), "val", "", "", (), (), answer_json(_answer(truth))
-                ),
-                Reply(id, ""),
-                _answer(answer),
-            )
-            for answer, truth, id in zip(answers, truths, [""] * len(truths) if ids is None else ids, strict=True)
-        ]  # fmt: skip
+        names = ids if ids is not None else [""] * len(truths)
+        return [_pair(*values) for values in zip(answers, truths, names, strict=True)]
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the scores of regions, levels or classes, whichever the truths are."""
@@ -252,7 +250,7 @@ class _Pairs:
         items = [replace(item, choices=choices) for item in items]
         if isinstance(items[0].truth, Mapping):
             return region_scores("", items)
-        if self.metric in ("kappa_quadratic", "mean_absolute_error", "macro_precision"):
+        if self.metric in _ORDERED:
             return grading_scores("", items, choices)
         return classification_scores("", items, choices, self.positive)
 
@@ -262,6 +260,12 @@ def _listed(values: Any) -> list[Any]:
         cure = "give one class index each, e.g. `logits.argmax(dim=-1)`"
         raise BadArgument("preds", f"shape {tuple(values.shape)}", "one answer for each item", cure)
     return values.tolist() if isinstance(values, Tensor) else list(values)
+
+
+def _pair(answer: Any, truth: Any, id: str) -> Prediction:
+    text = answer_json(_answer(truth))
+    record = Record(id, "", "", 0, "", "", "", (), (), (), "val", "", "", (), (), text)
+    return Prediction(record, Reply(id, ""), _answer(answer))
 
 
 def _answer(value: Any) -> Answer | Unparsed:
@@ -408,13 +412,14 @@ class TaskMetrics(MetricCollection):
 
     Args:
         task: The task.
-        names: Names of metrics in ``scores.csv``, which are the keys.
+        names: Names of metrics in ``scores.csv``, which are the keys; default: all that are over all records.
         **options: Options of `torchmetrics.Metric`.
     """
 
-    def __init__(self, task: Scorer, names: Sequence[str], **options: Any) -> None:
-        shared, by_direction = _Shared(task, names), {1: _Higher, 0: NamedMetric, -1: _Lower}
-        made = {n: _NAMED.get(n) or partial(by_direction[direction(n)], n) for n in names}
+    def __init__(self, task: Scorer, names: Sequence[str] = (), **options: Any) -> None:
+        usual = [] if names else task.metric_names()
+        shared, by_direction = _Shared(task, usual), {1: _Higher, 0: NamedMetric, -1: _Lower}
+        made = {n: _NAMED.get(n) or partial(by_direction[direction(n)], n) for n in names or usual}
         super().__init__({n: kind(task=shared, **options) for n, kind in made.items()}, compute_groups=[list(made)])
 
     def scored(self) -> tuple[list[Prediction], list[Score]]:
