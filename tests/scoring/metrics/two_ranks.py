@@ -1,13 +1,14 @@
 """The work of each of two processes, in a module of its own so that they import little."""
 
 import pickle
+from datetime import timedelta
 from unittest import mock
 
 import torch
 import torch.distributed as dist
 from torchmetrics.utilities.distributed import gather_all_tensors
 
-from lmod_train.scoring.metrics.named import NamedMetric, RegionF1
+from lmod_train.scoring.metrics.named import RegionF1
 from tests.scoring.metrics.answers import Counted, eyes, predictions, words
 
 EYES, WORDS = eyes(), words()
@@ -56,7 +57,9 @@ def scored(share, how):
         number = len(gathers)
         values["RegionF1"] = float(f1.compute())
     counted = list(calls)
-    held = [len(NamedMetric.scored(first)[0]), float(local.compute()["accuracy_strict"])]
+    held = [len(first.scored()[0]), float(local.compute()["accuracy_strict"])]
+    metrics.update(FOUND[:2] if share else [])  # duplicates on one rank, and nothing on the other
+    assert metrics.compute()["kappa"] == values["kappa"], "ranks gather again, also one whose state has not changed"
     metrics.reset()
     metrics.update(FOUND[:3] if share else [])
     again = float(metrics.compute()["accuracy_strict"])
@@ -64,7 +67,8 @@ def scored(share, how):
 
 
 def work(rank, port, folder):
-    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    limit = timedelta(minutes=2)  # of waiting for a rank that does not gather
+    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2, timeout=limit)
     cases = [(name, how) for name in SHARES for how in ("as it is", "half", "pickled")]
     torch.save({case: scored(SHARES[case[0]][rank], case[1]) for case in cases}, f"{folder}/{rank}.pt")
     dist.destroy_process_group()
