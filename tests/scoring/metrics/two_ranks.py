@@ -58,7 +58,9 @@ def scored(share, how):
         values["RegionF1"] = float(f1.compute())
     counted = list(calls)
     held = [len(first.scored()[0]), float(local.compute()["accuracy_strict"])]
-    metrics.update(FOUND[:2] if share else [])  # duplicates on one rank, and nothing on the other
+    metrics.update(
+        FOUND[:2] if share and share[1] == len(FOUND) else []
+    )  # duplicates on one rank, and nothing on the other
     assert metrics.compute()["kappa"] == values["kappa"], "ranks gather again, also one whose state has not changed"
     metrics.reset()
     metrics.update(FOUND[:3] if share else [])
