@@ -40,8 +40,8 @@ def box_count(item: Item) -> str:
     return f"{MOST_BOXES}+" if count >= MOST_BOXES else str(count or "")
 
 
-NO_SUBSETS = frozenset({"planted", "implied"})
-"""Tags that hold the words of one question instead of the name of a group."""
+NO_SUBSETS = frozenset({"planted", "implied", "eye_condition"})
+"""Tags that hold the words of one question instead of the name of a group, or hundreds of groups."""
 
 Keys = Mapping[str, Callable[[Item], str]]
 """Name of a key -> function that returns its value for an item, empty if unknown."""

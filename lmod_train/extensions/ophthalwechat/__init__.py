@@ -8,6 +8,9 @@ EXTENSION = Extension(
     configs="lmod_train.extensions.ophthalwechat.configs",
     sources=("lmod_train.extensions.ophthalwechat.source",),
     phantoms={"ophthalwechat": "lmod_train.extensions.ophthalwechat.phantom"},
-    sections={"lmod_train.extensions.ophthalwechat.sections.Languages": "Chains Provenance"},
+    sections={
+        "lmod_train.extensions.ophthalwechat.sections.Languages": "Chains Provenance",
+        "lmod_train.extensions.ophthalwechat.composition.Composition": "Languages",
+    },
     rows=("lmod_train.extensions.ophthalwechat.results:rows",),
 )

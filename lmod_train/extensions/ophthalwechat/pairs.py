@@ -147,6 +147,10 @@ def in_order(found: Iterable[Placed]) -> list[Placed]:
 KINDS_OF_FILE = {".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".gif"}
 
 
+CONDITION = "eye_condition"
+"""Tag of the condition that a table states of an image."""
+
+
 @dataclass(slots=True)
 class Picture:
     """An image with what its rows state.
@@ -159,6 +163,7 @@ class Picture:
         modality: Of the vocabulary; empty if it is not known.
         subspecialty: Of the vocabulary; empty if it is not known.
         article: Empty if it is not stated.
+        condition: As stated, on one line; empty if it is not.
     """
 
     id: str
@@ -168,6 +173,12 @@ class Picture:
     modality: str = ""
     subspecialty: str = ""
     article: str = ""
+    condition: str = ""
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """Tags of its questions; a condition is no subset of the scores, as there are hundreds."""
+        return {key: name for key, name in (("subspecialty", self.subspecialty), (CONDITION, self.condition)) if name}
 
 
 def image_id(text: str) -> str:
@@ -248,13 +259,14 @@ def _read(row: Row, key: str, place: str, words: Words) -> tuple[Picture, list[t
     if subspecialty and not name:
         expected = f"expected one of {', '.join(dict.fromkeys(words['subspecialties'].values()))}"
         problems.append(("unknown subspecialty", f"{shown(subspecialty)}, {expected}; see the option `subspecialties`"))
-    return Picture(key, place, [], [], modality or "", name, row.text("article")[:200]), problems
+    condition = " ".join(row.text("condition").split())[:200]
+    return Picture(key, place, [], [], modality or "", name, row.text("article")[:200], condition), problems
 
 
 def _joined(first: Picture, other: Picture) -> list[tuple[str, str]]:
     """Return what differs between two rows of one address; what the first does not state is taken from the other."""
     problems = []
-    for name in ("modality", "subspecialty", "article"):
+    for name in ("modality", "subspecialty", "article", "condition"):
         ours, theirs = getattr(first, name), getattr(other, name)
         if ours and theirs and ours != theirs:
             detail = f"{name} {shown(theirs)}, but {shown(ours)} in {first.place} of the same address, which counts"

@@ -276,8 +276,7 @@ class OphthalWeChat(Source):
             return
         problems: list[Problem] = []
         several = in_order(found.asked[picture.id]) if self.pairs_in_order else found.asked[picture.id]
-        tags = {"subspecialty": picture.subspecialty} if picture.subspecialty else {}
-        asked = questions_of(several, tags, problems)
+        asked = questions_of(several, picture.tags, problems)
         if asked:
             found.used.add(file)
             group = f"post {picture.article}" if picture.article else picture.id

@@ -18,6 +18,7 @@ from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.formats.export import export
 from lmod_train.extensions.ophthalwechat import phantom as phantoms
+from lmod_train.extensions.ophthalwechat.pairs import CONDITION
 from lmod_train.extensions.ophthalwechat.source import OphthalWeChat
 from lmod_train.tasks.bilingual import BinaryQuestion, OpenQuestion, SingleChoiceQuestion
 from tests.contracts import SourceContract
@@ -62,7 +63,10 @@ def test_every_question_equals_the_drawn_truth_in_both_languages(drawn, headers)
                 assert (asked.answer, asked.choices) == (question.answer[language], tuple(question.options[language]))
                 assert asked.messages[0].parts[1].text.startswith(question.words[language])
                 assert asked.variant == f"{places[question.task]}-{language}"
-                assert asked.tags == {"language": language, "subspecialty": shown.subspecialty["en"]}
+                stated = {phantoms._image_row(shown, 1, 1, header)[5] for header in ("zh", "en")}
+                tags = dict(asked.tags)
+                assert tags.pop(CONDITION) in stated
+                assert tags == {"language": language, "subspecialty": shown.subspecialty["en"]}
         assert not found
     assert sorted((d.reason, d.key) for d in drops) == [("missing image", str(i)) for i in phantoms.missing_ids(N)]
 
