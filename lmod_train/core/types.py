@@ -134,13 +134,18 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """Patient and exposure as stated by a source; None if not stated."""
+    """Patient and exposure as stated by a source; None if not stated.
+
+    `visit` is the time of the image, in days or by number: larger is later. It orders the images of a patient at
+    curation, and is in no record.
+    """
 
     age: float | None = None
     sex: str | None = None
     laterality: str | None = None
     camera: str | None = None
     quality: str | None = None
+    visit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

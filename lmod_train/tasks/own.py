@@ -126,7 +126,10 @@ class Own(Task):
         self._check_that_choices_are_read()
 
     def ask(self, sample: Sample) -> Iterator[Question]:
-        """Yield one question where the sample has the label with a value that can be asked."""
+        """Yield one question where the sample has the label with a value that can be asked.
+
+        A sample without an image of its own is shown with all of its shared images.
+        """
         label = sample.labels.get(self.label or f"table/{self.name}")
         answer = None if label is None or not self.asks_of(sample) else self._reply_of(label)
         if answer is None:
@@ -134,7 +137,7 @@ class Own(Task):
         closed = self.kind in ("choice", "yes_no", "grade")
         yield Question(
             self.name,
-            prompt(self._asked(self.words)),
+            prompt(self._asked(self.words), 1 if sample.image else max(1, len(sample.shared_images))),
             self.choices if closed else (),
             f"{self._lead}{answer}",
             self.language,

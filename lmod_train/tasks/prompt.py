@@ -22,14 +22,14 @@ IMAGE_WORDS = {
 """Modality -> the word between "an ophthalmology" and "image"."""
 
 
-def prompt(text: str) -> tuple[Message, ...]:
-    """Return the user's turn: the image, then the text, word for word.
+def prompt(text: str, images: int = 1) -> tuple[Message, ...]:
+    """Return the user's turn: the image, or several, then the text, word for word.
 
     Example:
         >>> [(m.role, [(p.type, p.text) for p in m.parts]) for m in prompt("What is this image?")]
         [('user', [('image', ''), ('text', 'What is this image?')])]
     """
-    return (Message("user", (Part("image"), Part("text", text))),)
+    return (Message("user", (*[Part("image")] * images, Part("text", text))),)
 
 
 def image_type(sample: Sample) -> str:

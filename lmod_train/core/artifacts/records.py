@@ -51,7 +51,7 @@ def record_row(record: Record) -> dict[str, Any]:
     row["messages"] = [{"role": m.role, "parts": [asdict(p) for p in m.parts]} for m in record.messages]
     row["regions"] = [{"id": r.id, "structure": r.structure, **asdict(r.box)} for r in record.regions]
     row["tags"] = [{"key": k, "value": v} for k, v in sorted(record.tags.items())]
-    row["patient"] = asdict(record.patient)
+    row["patient"] = {name: value for name, value in asdict(record.patient).items() if name != "visit"}
     return row
 
 

@@ -48,6 +48,7 @@ def curate_table(
     ask: list[str] | None = None,
     sheet: str = "",
     language: str = "",
+    visits: bool = False,
     plan: bool = False,
     balance: bool = False,
     grounding: bool = False,
@@ -75,6 +76,8 @@ def curate_table(
         sheet: Sheet of a workbook; default: the one with the most filled cells.
         language: Language of the questions that the table itself gives, and of the format of their replies: en or zh;
             default: en. Questions of the benchmark stay in English.
+        visits: Also ask how each grade of an eye has changed since the visit before, with the images of both; needs
+            columns of the patient, the eye, the date or number of the visit, and a grade.
         plan: Only print what was understood and write OUT/table.yaml.
         grounding: Also ask each question about changed images and other patients', to see whether a model looks; what
             boxes and masks show is removed.
@@ -95,6 +98,7 @@ def curate_table(
 
     with locked(out, "--out"):
         stated = _plan(table, images, modality, name, licence, redistributable, sheet, language)
+        stated = replace(stated, visits=visits or stated.visits)
         grid, folder, columns, whole = _understood(stated, column or (), value or (), ask or ())
         rows = _rows(grid, columns, out)
         print_understood(grid, columns, whole)
@@ -307,12 +311,34 @@ def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:
     from lmod_train.extensions.table.plan import tasks_of
 
     tasks = tasks_of(columns, plan.questions, plan.modality, plan.language)
+    tasks += _of_visits(columns, plan) if plan.visits else []
     if not tasks:
         own = [c.name for c in columns if c.meaning in ("own", "diagnosis", "quality", "camera")]
         expected = "at least one question: no column has a diagnosis, grade, sex or age that the benchmark asks about"
         cure = f"`{shlex.quote(f'--ask={own[0]}')}` asks about that column" if own else "add a column with a label"
         raise BadArgument("--ask", "", expected, cure)
     return tasks
+
+
+def _of_visits(columns: Sequence[Column], plan: Plan) -> list[Task]:
+    """Return the tasks that ask how grades have changed between two visits.
+
+    Raises:
+        BadArgument: A column is missing that this takes.
+    """
+    from lmod_train.core.vocabulary.scales import SCALES
+    from lmod_train.extensions.table.plan import compared
+    from lmod_train.tasks.change import change_task
+
+    means = {"laterality" if c.meaning == "image" and c.eye else c.meaning for c in columns if not c.doubt}
+    grades = compared(columns, plan.questions)
+    lacking = [name for name in ("patient", "laterality", "date") if name not in means]
+    if lacking or not grades:
+        missing = lacking[0] if lacking else "icdr"
+        expected = f"columns of patient, eye, date and a grade; none is {missing if lacking else 'a grade of a scale'}"
+        raise BadArgument("--visits", True, expected, f"name it: `--column {missing}=NAME`, or leave `--visits` out")
+    diseases = {s.name: f"grade of {s.disease} ({s.name.replace('_', ' ')})" for s in SCALES}
+    return [change_task(label, diseases.get(label, label.rpartition("/")[2].replace("_", " "))) for label in grades]
 
 
 def _grounded(tasks: Sequence[Task]) -> list[Task]:
@@ -387,6 +413,8 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
         print(f"  {shown(column.name, named):<{named}}  {meaning:<{meant}}  {_examples(grid, column)}".rstrip())
     for question in plan.questions:
         print(f"  asks {question['name']}: {_kind(question)}: {question['words']}")
+    if plan.visits:
+        print("  asks how grades have changed since the visit before, by patient, eye and date")
     passed_on = "may be passed on" if plan.redistributable else "nothing of it leaves this machine"
     print(f"licence: {plan.licence}; {passed_on}")
 

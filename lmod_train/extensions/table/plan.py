@@ -49,7 +49,7 @@ FILE = "table.yaml"
 
 _KEYS = (
     *("table", "images", "name", "modality", "licence", "redistributable"),
-    *("sheet", "notes", "language", "columns", "questions"),
+    *("sheet", "notes", "language", "visits", "columns", "questions"),
 )
 
 _HEAD = """\
@@ -79,6 +79,7 @@ class Plan:
         answers: What the user said of columns and cells.
         questions: Each with ``name``, ``words``, ``column``, ``kind`` and what else `lmod_train.tasks.own.Own` takes.
         language: Of the questions that curation words itself, and of questions in the table: en or zh.
+        visits: Whether it is asked how grades have changed between the visits of an eye.
     """
 
     table: Path
@@ -91,6 +92,7 @@ class Plan:
     answers: Answers = field(default_factory=Answers)
     questions: tuple[Mapping[str, Any], ...] = ()
     language: str = "en"
+    visits: bool = False
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -139,6 +141,7 @@ def read_plan(file: Path) -> Plan:
             redistributable=stated.get("redistributable") is True,
             sheet=_text(stated.get("sheet") or ""),
             language=_text(stated.get("language", "en")),
+            visits=stated.get("visits") is True,
             answers=Answers(
                 {str(name): str(one["means"]) for name, one in columns.items()},
                 {
@@ -235,6 +238,7 @@ def write_plan(out: Path, plan: Plan, columns: Sequence[Column], notes: Sequence
         "redistributable": plan.redistributable,
         "sheet": plan.sheet,
         "language": plan.language,
+        "visits": plan.visits,
         **({"notes": list(notes)} if notes else {}),
         "columns": described,
         "questions": [dict(question) for question in plan.questions],
@@ -290,6 +294,13 @@ def typed_words(values: Sequence[str], header: Sequence[str] = ()) -> dict[str, 
             raise BadArgument("--value", text, "COLUMN:CELL=WORD, such as sex:1=male", "`--value sex:1=male`")
         words.setdefault(place, {})[cell] = word
     return words
+
+
+def compared(columns: Sequence[Column], questions: Sequence[Mapping[str, Any]]) -> Mapping[str, Sequence[str]]:
+    """Return label -> grades, from the least to the most severe, whose change between visits can be asked."""
+    stated = {c.meaning for c in columns if not c.doubt}
+    own = {f"table/{q['name']}": tuple(q["choices"]) for q in questions if q["kind"] == "grade"}
+    return {scale.name: scale.levels for scale in SCALES if scale.name in stated} | own
 
 
 # The tasks that ask about a table: the benchmark's where its labels are known, and questions of the table's own.

@@ -7,12 +7,13 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
 from lmod_train.core.connected_components import join
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
@@ -23,10 +24,11 @@ from lmod_train.data.sources.picture import size_of
 from lmod_train.extensions.table.image_names import Folder, listed_in
 from lmod_train.extensions.table.meanings import ONE_FACT, Column, in_a_row, of_patients
 from lmod_train.extensions.table.places import boxes_in, is_filled
-from lmod_train.extensions.table.plan import Plan, answering, own_word
-from lmod_train.extensions.table.values import condition_of, findings_of, is_missing, same_person
+from lmod_train.extensions.table.plan import Plan, answering, compared, own_word
+from lmod_train.extensions.table.values import condition_of, findings_of, is_missing, same_person, visits_of
 from lmod_train.extensions.table.vocabulary import plain
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.change import changes
 from lmod_train.tasks.prompt import prompt
 
 Eye = Literal["", "left", "right"]
@@ -170,7 +172,11 @@ class OwnTable(Source):
         if asking:
             yield from (self._asking(entry) for entry in entries)
         else:
-            yield from self._pictures(entries)
+            shown = list(self._pictures(entries))
+            yield from shown
+            if self._plan.visits:
+                grades = compared(self._columns, self._plan.questions)
+                yield from changes((one for one in shown if isinstance(one, Sample)), grades)
         used = {entry.place.path for entry in entries}
         for file in self._folder.files if self._rows is None else ():
             if file not in used:
@@ -259,7 +265,27 @@ class OwnTable(Source):
             entry.modality = facts.get("modality", self.modality)
             age, side = facts.get("age"), entry.eye or facts.get("laterality")
             named = (facts.get("sex"), side, facts.get("camera"), facts.get("quality"))
-            entry.patient = Patient(None if age is None else float(age), *named)
+            visit = self._visits.get(entry.date)
+            if entry.date and visit is None and self._plan.visits:
+                detail = f"{entry.date[:80]!r} is neither a date nor the number of a visit"
+                yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
+            entry.patient = Patient(None if age is None else float(age), *named, visit)
+
+    @cached_property
+    def _visits(self) -> Mapping[str, float]:
+        """Cell of a date -> time of the visit; empty unless visits are asked about.
+
+        Raises:
+            BadArgument: The order of day and month is not certain.
+        """
+        if not self._plan.visits:
+            return {}
+        dates = [self._grid.column(c.name) for c in self._columns if c.meaning == "date"]
+        try:
+            return visits_of(cell for cells in dates for cell in cells if not is_missing(cell))
+        except ValueError as error:
+            cure = "write the dates as YYYY-MM-DD, or leave `--visits` out"
+            raise BadArgument("--visits", True, f"dates whose order is certain ({error})", cure) from error
 
     def _boxes(self, entry: Entry) -> Iterator[Dropped]:
         """Add the boxes of its row to an entry, and yield a line for each that cannot be used."""
@@ -401,7 +427,7 @@ def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:
         else:
             lost.append(name)
     facts: dict[str, Any] = {}
-    for name in ("age", "sex", "laterality", "camera", "quality"):
+    for name in ("age", "sex", "laterality", "camera", "quality", "visit"):
         known = {value for one in entries if (value := getattr(one.patient, name)) is not None}
         facts[name] = known.pop() if len(known) == 1 else None
         lost += [name] if known and facts[name] is None else []

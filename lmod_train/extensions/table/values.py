@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from functools import lru_cache
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
@@ -130,6 +132,43 @@ def number_of(text: str) -> float | None:
     """Return a number with a decimal point or comma; None for anything else, and for one that may group thousands."""
     found = re.fullmatch(r"[-+]?\d+(?:[.,]\d+)?", text.strip())
     return float(text.strip().replace(",", ".")) if found else None
+
+
+_YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.年](?=\d{1,2}\D)|(?=\d{4}$))(\d{1,2})[-/.月]?(\d{1,2})日?(?:[T ].*)?")
+
+_YEAR_LAST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?: .*)?")
+
+_NUMBERED = re.compile(r"(?:v|visit|visite|visita|第)?\W?(\d{1,3})次?", re.IGNORECASE)
+
+
+def visits_of(cells: Iterable[str]) -> dict[str, float]:
+    """Return cell -> time of a visit: a date in days, or a number if no cell is a date; others are absent.
+
+    Raises:
+        ValueError: The order of day and month is not certain.
+
+    Example:
+        >>> visits_of(["2024-03-31", "2024/4/1", "later"]), visits_of(["V1", "visit 2"])
+        ({'2024-03-31': 738976.0, '2024/4/1': 738977.0}, {'V1': 1.0, 'visit 2': 2.0})
+    """
+    cells = list(dict.fromkeys(cells))
+    found: dict[str, float] = {}
+    for cell in cells:
+        if named := _YEAR_FIRST.fullmatch(cell.strip()):
+            found |= _day(cell, *map(int, named.groups()))
+    late = {cell: list(map(int, named.groups())) for cell in cells if (named := _YEAR_LAST.fullmatch(cell.strip()))}
+    day_first = {k: v for cell, (day, month, year) in late.items() for k, v in _day(cell, year, month, day).items()}
+    month_first = {k: v for cell, (month, day, year) in late.items() for k, v in _day(cell, year, month, day).items()}
+    if late and len(day_first) == len(month_first) and day_first != month_first:
+        raise ValueError(f"{next(iter(late))!r} may have the day or the month first")
+    found |= day_first if len(day_first) >= len(month_first) else month_first
+    return found or {cell: float(named[1]) for cell in cells if (named := _NUMBERED.fullmatch(cell.strip()))}
+
+
+def _day(cell: str, year: int, month: int, day: int) -> dict[str, float]:
+    with suppress(ValueError):
+        return {cell: float(date(year, month, day).toordinal())}
+    return {}
 
 
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,])\d{3}")
