@@ -4,6 +4,10 @@ import socket
 
 import pytest
 
+from lmod_train import curate, discover
+from lmod_train.phantom.folders import refuge
+from lmod_train.tasks.glaucoma import Glaucoma
+from tests.docs.pages import BLOCK, DOCS, read
 from tests.scoring.metrics.answers import of_regions, of_words
 from tests.training.own_module import EYES, WORDS, fit, two
 
@@ -34,3 +38,13 @@ def test_two_processes_log_the_values_of_one(tmp_path):
         assert {name: logged[name] for name in expected()} == pytest.approx(expected(), abs=1e-6)
         assert calls[-2:] == [31, 31]
         assert gathers == 3 * 3, "two tasks and a metric alone, in the sanity check and in two epochs"
+
+
+def test_the_module_of_the_documentation_runs_with_a_named_datamodule(tmp_path, monkeypatch, capsys):
+    blocks = [block for block in BLOCK.finditer(read(DOCS / "python.md")) if "task.metrics()" in block["text"]]
+    refuge.write(tmp_path / "raw", 24, 0)
+    curate(discover(tmp_path / "raw").sources, [Glaucoma()], tmp_path / "PY_CURATED", progress=False, workers=1)
+    monkeypatch.chdir(tmp_path)
+    assert len(blocks) == 1
+    exec(blocks[0]["text"], {"__name__": "__main__"})
+    assert capsys.readouterr().out.endswith(blocks[0]["shown"])

@@ -78,7 +78,8 @@ class GenerationEval(Callback):
         data, module = data_of(trainer), answering(pl_module)
         self._records, self._tasks = {r.id: r for r in data.asked(stage)}, data.tasks
         scored = {} if stage == "predict" or data.shard else data.tasks  # a shard has no scores of its own
-        self._metrics = {name: task.metrics(["share_answered"]) for name, task in scored.items()}  # all are logged
+        one = ["share_answered"]  # any name will do: what is logged are all scores of the state, subsets too
+        self._metrics = {name: task.metrics(one) for name, task in scored.items()}
         self._forget()
 
         def answered() -> list[str]:

@@ -53,6 +53,13 @@ def test_every_stage_is_asked_once_after_the_models_own_answers(folder, tmp_path
     assert echo.sent == {id: reply.rendered for (id, *_), reply in read_replies(tmp_path / "replies").items()}
 
 
+def test_each_reply_is_read_once_for_later_words_and_for_scores(folder, tmp_path, monkeypatch):
+    read, parse = [], Words.parse
+    monkeypatch.setattr(Words, "parse", lambda self, reply, record: read.append(reply.id) or parse(self, reply, record))
+    validate(folder, tmp_path, Echo())
+    assert sorted(read) == sorted(r.id for r in RECORDS)
+
+
 def test_a_batch_holds_one_stage_of_several_eyes(folder, tmp_path):
     echo = Echo()
     validate(folder, tmp_path, echo)
