@@ -97,6 +97,7 @@ class StatedQuestion:
         answer: The option that is right.
         level: ``R``, ``A`` or ``S``; empty if not stated.
         impact: ``1`` to ``5``; empty if not stated.
+        aspect: What of the stage is asked about, in the words of the source such as ``Clarity``; empty if not stated.
         problems: (reason, detail) of a level or impact that fits nothing and is left out.
     """
 
@@ -106,6 +107,7 @@ class StatedQuestion:
     answer: str
     level: str = ""
     impact: str = ""
+    aspect: str = ""
     problems: tuple[tuple[str, str], ...] = ()
 
 
@@ -154,7 +156,8 @@ def read_pair(pair: object, known: Mapping[str, str], words: Words, marked: Mark
     level, impact = (_graded(name, given.get(name), words) for name in ("level", "impact"))
     problems = tuple(found for found in (level, impact) if isinstance(found, tuple))
     named = ["" if isinstance(found, tuple) else found for found in (level, impact)]
-    return StatedQuestion(category, question, tuple(options), right, named[0], named[1], problems)
+    aspect = " ".join(given["sub_label"].split())[:80] if isinstance(given.get("sub_label"), str) else ""
+    return StatedQuestion(category, question, tuple(options), right, *named, aspect, problems)
 
 
 def listed_options(text: str) -> list[str]:
@@ -282,13 +285,14 @@ ROW_FIELDS = ("id", "modality", "image", "image_path", "qa_pairs")
 """Fields of a row, as seen in the released files; an image is in one of the two image fields."""
 
 PAIR_FIELDS = ("category", "question", "answer", "sub_label", "question_type", "options", "level", "impact")
-"""Fields of a question; the last three were not seen in the release. The meaning of ``sub_label`` is not known."""
+"""Fields of a question; the last three were not seen in the release, whose page has ``Image Quality`` as a category and
+``Clarity`` as its sub_label (https://huggingface.co/datasets/Fantasy666/X-PCR, seen 2026-11-28)."""
 
 CASE_FIELDS = ("id", "images", "qa_pairs", "group")
 """Fields of a case with several images; ours, as the released layout was not seen."""
 
 STAGES: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["questions"]["stages"]
-"""Stage -> further spellings of a question's category; the spelling in the release is not known."""
+"""Stage -> further spellings of a question's category; of those in the release, ``Image Quality`` alone was seen."""
 
 KINDS: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["questions"]["kinds"]
 """Kind of a cross-modality question (supplement, section 6.2) -> further spellings of its category."""
@@ -301,7 +305,7 @@ MODALITIES: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")
 """Modality -> further spellings; the last two are not in the release: drawn rows have them, a user's rows may."""
 
 TYPES: Mapping[str, tuple[str, ...]] = package_data(__file__, "words.yaml")["questions"]["types"]
-"""The question type that is read; the spelling in the release is not known."""
+"""The question type that is read; ``single_choice`` in the release."""
 
 
 def words(

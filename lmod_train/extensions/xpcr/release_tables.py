@@ -512,7 +512,8 @@ def _questions(
     for stage in STAGES:
         of_stage = [(variant, pair) for variant, pair in pairs if pair.category == stage]
         for variant, pair in of_stage:
-            tags = {"stage": stage, "level": pair.level, "impact": pair.impact, **tags_of_image, **tags_of_case}
+            own = {"stage": stage, "aspect": pair.aspect, "level": pair.level, "impact": pair.impact}
+            tags = {**own, **tags_of_image, **tags_of_case}
             yield Question(
                 task=TASK,
                 messages=(Message("user", (Part("image"), Part("text", pair.text))),),

@@ -219,6 +219,24 @@ def test_other_names_are_options(tmp_path):
     assert [q.chain_step for q in sample.asked] == ["IQA", "AL", "LC", "DD", "SG", "CD"]
 
 
+def test_a_row_as_the_page_of_the_release_shows_it(tmp_path):
+    titles = ("Image Quality", "Anatomical Localization", "Lesion Characterization", "Disease Diagnosis",
+              "Severity Grading", "Clinical Decision-Making")  # fmt: skip
+    levels = "\nOptions: ['excellent', 'good', 'fair', 'poor']"
+    pairs = [
+        {"category": title, "question": f"What is the {aspect} level of the image?{levels}", "answer": "fair",
+         "sub_label": aspect.capitalize(), "question_type": "single_choice"}
+        for title in titles for aspect in ("clarity", "exposure")
+    ]  # fmt: skip
+    row = {"id": "cfp_000000", "modality": "cfp", "image_path": "a.jpg", "qa_pairs": pairs}
+    found = list(card(tmp_path, [row]).samples())
+    (sample,) = (item for item in found if isinstance(item, Sample))
+    assert sample.modality == "CFP" and len(sample.asked) == 12
+    assert {q.chain_step for q in sample.asked} == {"IQA", "AL", "LC", "DD", "SG", "CD"}
+    assert [q.tags["aspect"] for q in sample.asked[:2]] == ["Clarity", "Exposure"]
+    assert not [item for item in found if isinstance(item, Dropped) and item.key == "cfp_000000"]
+
+
 # 1,000 damaged rows
 
 HOSTILE = [
