@@ -75,7 +75,7 @@ def attended(q: Tensor, k: Tensor, v: Tensor, theta: float) -> Tensor:
 
 
 def llama(t: Tensors, prefix: str, x: Tensor, heads: int, keys: int, theta: float = 1e4) -> Tensor:
-    """Return the last hidden states (length, width) of a LLaMA, Mistral or Qwen2 for embeddings."""
+    """Return the last hidden states (length, width) of a LLaMA, Mistral, Qwen2 or Qwen3 for embeddings."""
     i = 0
     while f"{prefix}layers.{i}.input_layernorm.weight" in t:
         name = f"{prefix}layers.{i}"
@@ -84,6 +84,8 @@ def llama(t: Tensors, prefix: str, x: Tensor, heads: int, keys: int, theta: floa
             heads_of(linear(t, f"{name}.self_attn.{part}_proj", y), n)
             for part, n in zip("qkv", (heads, keys, keys), strict=True)
         )
+        if f"{name}.self_attn.q_norm.weight" in t:  # of Qwen3: each head by itself
+            q, k = (rms_norm(t[f"{name}.self_attn.{part}_norm.weight"], x) for part, x in (("q", q), ("k", k)))
         x = x + linear(t, f"{name}.self_attn.o_proj", attended(q, k, v, theta))
         y = rms_norm(t[f"{name}.post_attention_layernorm.weight"], x)
         gate, up = (linear(t, f"{name}.mlp.{part}_proj", y) for part in ("gate", "up"))

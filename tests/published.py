@@ -69,18 +69,22 @@ def both(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:
     return {f"{name}.weight": weight, f"{name}.bias": bias}
 
 
-def llama_tensors(prefix: str, head: str, rows: int, keys: int = HEADS, *, biases: bool = False) -> dict[str, Tensor]:
-    """Return the tensors of a LLaMA, of a Mistral, or with biases of a Qwen2."""
-    wide, narrow = WIDTH, WIDTH * keys // HEADS
+def llama_tensors(
+    prefix: str, head: str, rows: int, keys: int = HEADS, *, biases: bool = False, normed: int = 0
+) -> dict[str, Tensor]:
+    """Return the tensors of a LLaMA or Mistral, with biases of a Qwen2, with `normed` heads so wide of a Qwen3."""
+    wide, each = WIDTH, normed or WIDTH // HEADS
     made = {f"{prefix}embed_tokens.weight": normal(rows, wide), head: normal(rows, wide, spread=0.04)}
     made[f"{prefix}norm.weight"] = gains(wide)
     for i in range(LAYERS):
         name = f"{prefix}layers.{i}"
-        for part, size in (("q", wide), ("k", narrow), ("v", narrow)):
+        for part, size in (("q", HEADS * each), ("k", keys * each), ("v", keys * each)):
             made[f"{name}.self_attn.{part}_proj.weight"] = normal(size, wide)
             if biases:
                 made[f"{name}.self_attn.{part}_proj.bias"] = normal(size)
-        made[f"{name}.self_attn.o_proj.weight"] = normal(wide, wide)
+        if normed:
+            made |= {f"{name}.self_attn.{part}_norm.weight": gains(each) for part in "qk"}
+        made[f"{name}.self_attn.o_proj.weight"] = normal(wide, HEADS * each)
         made |= {f"{name}.mlp.{part}_proj.weight": normal(INNER, wide) for part in ("gate", "up")}
         made[f"{name}.mlp.down_proj.weight"] = normal(wide, INNER)
         made |= {f"{name}.{part}_layernorm.weight": gains(wide) for part in ("input", "post_attention")}
@@ -278,6 +282,10 @@ def _write_safe(folder: Path, tensors: Mapping[str, Tensor]) -> None:
     write_json(folder, "model.safetensors.index.json", {"weight_map": places})
 
 
+WIDE_HEAD = 24
+"""Values of a head of Qwen3, whose heads together are wider than its hidden states."""
+
+
 def write_internvl(folder: Path, architecture: str = "InternLM2ForCausalLM") -> dict[str, Tensor]:
     """InternVL 2.5: tower, projector and language model in one file; InternLM2's tokens in place of unused pieces."""
     folder.mkdir(parents=True)
@@ -289,6 +297,7 @@ def write_internvl(folder: Path, architecture: str = "InternLM2ForCausalLM") -> 
     rows = size + 8
     text = llava_config(rows, num_key_value_heads=KEYS, architectures=[architecture], rope_theta=1e6)
     text = {key: value for key, value in text.items() if "mm_" not in key} | {"bias": False, "model_type": "internlm2"}
+    text |= {"head_dim": WIDE_HEAD} if architecture == "Qwen3ForCausalLM" else {}
     vision = {"hidden_size": WIDTH, "intermediate_size": INNER, "num_hidden_layers": LAYERS, "image_size": SIDE}
     vision |= {"num_attention_heads": HEADS, "patch_size": PATCH, "norm_type": "layer_norm", "qkv_bias": True}
     vision |= {"qk_normalization": False, "layer_norm_eps": 1e-6, "hidden_act": "gelu", "drop_path_rate": 0.1}
@@ -296,8 +305,8 @@ def write_internvl(folder: Path, architecture: str = "InternLM2ForCausalLM") -> 
     whole |= {"ps_version": "v2", "downsample_ratio": 0.5, "select_layer": -1, "dynamic_image_size": True}
     whole |= {"use_thumbnail": True, "min_dynamic_patch": 1, "max_dynamic_patch": 4, "force_image_size": SIDE}
     write_json(folder, "config.json", whole)
-    qwen = architecture == "Qwen2ForCausalLM"
-    plain = llama_tensors("language_model.model.", "language_model.lm_head.weight", rows, KEYS, biases=qwen)
+    qwen = {"Qwen2ForCausalLM": {"biases": True}, "Qwen3ForCausalLM": {"normed": WIDE_HEAD}}.get(architecture, {})
+    plain = llama_tensors("language_model.model.", "language_model.lm_head.weight", rows, KEYS, **qwen)
     language = internlm2_tensors(rows) if architecture == "InternLM2ForCausalLM" else plain
     tensors = intern_vit_tensors() | language
     _write_safe(folder, tensors)

@@ -28,7 +28,7 @@ def convert(folder: Path, *, out: Path, tower: Path | None = None, template: str
     """Convert a published checkpoint of another layout to the layout of transformers.
 
     Supported are LLaVA 1.0, 1.5 and 1.6, LLaVA-Med 1.0 (after `weights apply-delta`) and 1.5, ShareGPT4V, and InternVL
-    1.5 to 2.5. Every tensor is converted or left out, with the reason in the result's README.md; no tensor is
+    1.5 to 3.5. Every tensor is converted or left out, with the reason in the result's README.md; no tensor is
     initialised at random. On an error nothing is written.
 
     Args:

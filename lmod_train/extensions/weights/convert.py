@@ -146,7 +146,7 @@ def _why_not(folder: Path, values: Mapping[str, Any]) -> tuple[str, str]:
     if (folder / "llm").is_dir():
         return "it is in VILA's layout, which transformers does not have", "run VILA's own server, behind an endpoint"
     kind = values.get("model_type")
-    known = "LLaVA 1.0, 1.5 and 1.6, LLaVA-Med 1.0 and 1.5, ShareGPT4V, InternVL 1.5 to 2.5"
+    known = "LLaVA 1.0, 1.5 and 1.6, LLaVA-Med 1.0 and 1.5, ShareGPT4V, InternVL 1.5 to 3.5"
     return f"its layout (model_type {kind!r}) is none of {known}", "run it with its own code, behind an endpoint"
 
 

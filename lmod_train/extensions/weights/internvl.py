@@ -1,4 +1,4 @@
-"""The layout of InternVL 1.5, 2.0 and 2.5: an InternViT, a projector, and InternLM2, Qwen2 or LLaMA."""
+"""The layout of InternVL 1.5 to 3.5: an InternViT, a projector, and InternLM2, Qwen2, Qwen3 or LLaMA."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ from lmod_train.extensions.weights.language_model import text_config
 from lmod_train.extensions.weights.layout import HEAD, Layout, Rule, Words
 from lmod_train.models.chat.stored import Stored, stored_in
 
-TEXT = {"InternLM2ForCausalLM": "llama", "LlamaForCausalLM": "llama", "Qwen2ForCausalLM": "qwen2"}
+TEXT = {
+    "InternLM2ForCausalLM": "llama",
+    "LlamaForCausalLM": "llama",
+    "Qwen2ForCausalLM": "qwen2",
+    "Qwen3ForCausalLM": "qwen3",
+}
 """Equivalent language model of transformers for each architecture."""
 
 TEMPLATES = {"internlm2-chat": "internlm2-chat", "Hermes-2": "internlm2-chat", "internvl2_5": "internvl2_5"}
@@ -113,7 +118,7 @@ class InternVL(Layout):
     @property
     def title(self) -> str:
         """Name of the layout, with the language model."""
-        return f"InternVL 1.5 to 2.5 (internvl_chat), {self._architecture.removesuffix('ForCausalLM')}"
+        return f"InternVL 1.5 to 3.5 (internvl_chat), {self._architecture.removesuffix('ForCausalLM')}"
 
     @property
     def template(self) -> str:

@@ -31,6 +31,6 @@ def text_config(model_type: str, values: Mapping[str, Any], rows: int, words: An
     known = (set(AutoConfig.for_model(model_type).to_dict()) | ROTARY) - DESCRIPTIVE
     kept = {key: value for key, value in values.items() if key in known}
     kept |= {"vocab_size": rows, "pad_token_id": words.tokenizer.pad_token_id, "tie_word_embeddings": False}
-    if model_type != "qwen2":
+    if not model_type.startswith("qwen"):
         kept.setdefault("head_dim", values["hidden_size"] // values["num_attention_heads"])
     return AutoConfig.for_model(model_type, **kept)

@@ -134,6 +134,7 @@ LAYOUTS = (
     "internvl",
     "internvl_LlamaForCausalLM",
     "internvl_Qwen2ForCausalLM",
+    "internvl_Qwen3ForCausalLM",
 )
 
 
@@ -178,6 +179,19 @@ def test_logits_are_those_of_the_original_code(case, count):
     assert ours.shape == (len(theirs), case.rows)
     assert ids.count(IMAGE) == count and ours.std() > 0.1
     assert (theirs[:, : case.rows] - ours).abs().max() < CLOSE
+
+
+@torch.no_grad()
+def test_greedy_replies_are_those_of_the_original_code_token_for_token(case):
+    made, ids, inputs = asked(case, 1)
+    model, count = load(find(str(case.out))).eval(), len(made["input_ids"][0])
+    reply = model.generate(**made, max_new_tokens=12, min_new_tokens=12, do_sample=False)[0][count:].tolist()
+    ends, said = model.generation_config.eos_token_id, list[int]()
+    for _ in reply:
+        logits = case.forward([*ids, *said], inputs)[-1]
+        logits[ends] = float("-inf")  # as the least length of the reply asks
+        said.append(int(logits.argmax()))
+    assert reply == said and len(set(reply)) > 1
 
 
 @torch.no_grad()
