@@ -71,6 +71,10 @@ def folder_of(checkpoint: str, cure: Callable[[], str]) -> Path:
         WeightsNotFound: There is none; the error ends with what `cure` returns.
     """
     folder = next((p for p in (Path(checkpoint), SHIPPED / checkpoint) if (p / "config.json").is_file()), None)
+    if folder is None and (inner := sorted(file.parent for file in Path(checkpoint).glob("*/config.json"))):
+        named = " or ".join(f"`{shlex.quote(str(path))}`" for path in inner)
+        what = "its config.json is not in this folder, but in one inside"
+        raise WeightsNotFound("checkpoint", checkpoint, what, f"name as the checkpoint {named}")
     if folder is None:
         missing = "no folder of that name with a config.json, neither here nor among the checkpoints of the package"
         raise WeightsNotFound("checkpoint", checkpoint, missing, cure())

@@ -80,6 +80,11 @@ def test_missing_weights_of_a_shipped_config_are_fetched_by_one_whole_command(tm
     assert str(raised.value).endswith(f"`hf download OpenGVLab/InternVL2-2B --local-dir {original}`, then {convert}")
 
 
+def test_a_checkpoint_inside_the_named_folder_is_pointed_at(copy):
+    with pytest.raises(WeightsNotFound, match=rf"in one inside\nNext: name as the checkpoint `{copy}`"):
+        find(str(copy.parent))
+
+
 def test_a_folder_without_safetensors_is_refused(copy):
     (copy / "model.safetensors").rename(copy / "pytorch_model.bin")
     with pytest.raises(WeightsNotFound, match=r"no \*\.safetensors"):
