@@ -179,6 +179,26 @@ class Gemma4(Tiny):
         return {"text_config": text, "vision_config": vision, "audio_config": None, **tokens}
 
 
+class Gemma4Unified(Gemma4):
+    """Like Gemma 4 12B, which has no tower: the language model takes patches of the image."""
+
+    def images(self):
+        return transformers.Gemma4UnifiedImageProcessor(patch_size=4, max_soft_tokens=70, pooling_kernel_size=3)
+
+    def processor(self, images, tokenizer, template):
+        sound = transformers.Gemma4UnifiedAudioFeatureExtractor()
+        video = transformers.Gemma4UnifiedVideoProcessor()
+        return transformers.Gemma4UnifiedProcessor(sound, images, tokenizer, video, image_seq_length=70, **template)
+
+    def values(self, ids, text):
+        values = super().values(ids, text)
+        for key in ("hidden_size_per_layer_input", "vocab_size_per_layer_input"):  # only its relatives have them
+            del values["text_config"][key]
+        patches = {"patch_size": 4, "pooling_kernel_size": 3, "mm_posemb_size": 256}
+        width = values["text_config"]["hidden_size"]
+        return values | {"vision_config": {**patches, "mm_embed_dim": width, "output_proj_dims": width}}
+
+
 class DeepseekVL(Tiny):
     """Like DeepSeek-VL, version 1."""
 
@@ -334,6 +354,7 @@ class Qwen35(Qwen3VL):
 OTHERS: dict[str, Tiny] = {
     "deepseek_vl": DeepseekVL(),
     "gemma4": Gemma4(),
+    "gemma4_unified": Gemma4Unified(),
     "glm46v": Glm46V(),
     "glm4v_moe": Glm4vMoe(),
     "janus": Janus(),

@@ -228,7 +228,7 @@ def notes(model: ModelFacts) -> str:
     if model.ends:
         text += f" End of the service: {model.ends}{f'; {model.replaced}' if model.replaced else ''}."
     if model.looked_up:
-        text += f" Compared with public pages on {model.looked_up}."
+        text += f" Compared with public pages on {model.looked_up}{f': {model.page}' if model.page else ''}."
     return "\n".join([text, *rows])
 
 
@@ -249,13 +249,13 @@ def comma_separated(models: Iterable[ModelFacts] | None = None) -> str:
     writer = csv.writer(out, lineterminator="\n")
     head = ("model", "hub", "revision", "licence", "parameters", "active", "image", "tokens", "memory", "route", "why")
     writer.writerow(
-        [*head, "contamination", "tried", "ends", "looked_up", "paper", "printed", "state", "note", "scores"]
+        [*head, "contamination", "tried", "ends", "looked_up", "page", "paper", "printed", "state", "note", "scores"]
     )
     for model in known_models() if models is None else models:
         memory = gpu_memory(model)
         facts = [model.name, *(getattr(model, name) for name in ("hub", "revision", "licence", "parameters", "active"))]
         facts += [model.image, model.tokens, f"{memory:.1f}" if memory else "", model.route, model.why]
-        facts += [model.contamination, model.tried, model.ends or "", model.looked_up or ""]
+        facts += [model.contamination, model.tried, model.ends or "", model.looked_up or "", model.page]
         for paper, row in model.published.items():
             scores = " ".join(f"{task}={score}" for task, score in row.scores.items())
             writer.writerow([*facts, PAPERS[paper], "; ".join(row.rows), row.state, row.note, scores])

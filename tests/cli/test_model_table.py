@@ -79,12 +79,13 @@ def test_a_table_of_anything_else_is_refused(capsys: pytest.CaptureFixture[str])
 
 
 def test_the_announced_end_and_the_day_of_the_look_up_are_shown():
-    ending = replace(MODEL, ends=date(2026, 12, 11), looked_up=date(2026, 11, 27), replaced="b answers")
+    ending = replace(MODEL, ends=date(2026, 12, 11), looked_up=date(2026, 11, 27), page="c, of May", replaced="b")
     _, _, row, _, note, *_ = markdown([ending]).splitlines()
     assert "| a/tiny (end: 2026-12-11) |" in row
-    assert note.endswith("End of the service: 2026-12-11; b answers. Compared with public pages on 2026-11-27.")
+    assert note.endswith("End of the service: 2026-12-11; b. Compared with public pages on 2026-11-27: c, of May.")
     (line, _) = csv.DictReader(io.StringIO(comma_separated([ending])))
-    assert (line["ends"], line["looked_up"], line["tried"]) == ("2026-12-11", "2026-11-27", "all")
+    assert (line["ends"], line["looked_up"], line["page"]) == ("2026-12-11", "2026-11-27", "c, of May")
+    assert line["tried"] == "all"
 
 
 def test_the_list_of_models_says_which_services_end(capsys: pytest.CaptureFixture[str]):

@@ -97,6 +97,7 @@ class ModelFacts:
         ends: Day on which its provider ends the service, as announced; None if no end is announced.
         replaced: What is said of requests after that day; empty if nothing.
         looked_up: Day on which these facts were compared with public pages; None if they are from papers and memory.
+        page: Public page that was read for them on that day, and its own date.
         published: Rows by paper, a key of `PAPERS`.
     """
 
@@ -117,6 +118,7 @@ class ModelFacts:
     ends: date | None = None
     replaced: str = ""
     looked_up: date | None = None
+    page: str = ""
     published: Mapping[str, PublishedRow] = field(default_factory=dict)
 
     @property

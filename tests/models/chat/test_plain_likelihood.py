@@ -65,6 +65,7 @@ def continued(inputs, answer):
 
 CLOSING = {
     "gemma4": "<end_of_turn>",
+    "gemma4_unified": "<end_of_turn>",
     "mllama": "<|eot_id|>",
     "qwen3_vl_moe": "<|im_end|>",
     "glm4v_moe": "<|endoftext|>",
