@@ -99,7 +99,7 @@ class SourceContract:
                 shown = question.images or range(places)
                 assert len(shown) == places and set(shown) <= set(range(len(sample.image_keys)))
                 assert question.messages[-1].role == "user" and question.answer
-                assert question.shows == "own" and not question.regions
+                assert question.shows == "own" and not (question.regions and question.marked), "its image is as it is"
                 needed = {(n.task or question.task, question.language, n.chain_step, n.variant) for n in question.needs}
                 assert needed <= known, f"{sample.key}: a question needs one that is not there"
                 numbers = placeholders(question.messages) if question.needs else set()

@@ -96,12 +96,13 @@ class Anatomy(Task):
         self.choices = tuple(dict.fromkeys(words))
 
     def ask(self, sample: Sample) -> Iterator[Question]:
-        """Yield one question where the sample has regions with ids, none otherwise.
+        """Yield the questions that come with a sample, else one where it has regions with ids.
 
         Raises:
             BadArgument: Only some regions have an id, two share one, or `options` or `image_types` lack what the
                 sample needs.
         """
+        yield from self.ready_questions(sample)
         regions = tuple(sorted((r for r in sample.regions if r.id >= 1), key=lambda r: r.id))
         if not regions or not self.asks_of(sample):
             return

@@ -6,6 +6,7 @@ EXTENSION = Extension(
     name="papers",
     about="Published tables beside your runs",
     configs="lmod_train.extensions.papers.configs",
+    sources=("lmod_train.extensions.papers.sample",),
     options={"report --published": "lmod_train.extensions.papers.command:published"},
     sections={
         "lmod_train.extensions.papers.sections.PublishedScores": "Shortcuts Provenance",
