@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 import torch
 from torch import Tensor
@@ -47,6 +47,11 @@ class Scorer(Protocol):
         ...
 
 
+_Of: TypeAlias = "Scorer | _Shared | None"
+_Version: TypeAlias = Literal["strict", "answered", "chance_filled"]
+_Definition: TypeAlias = Literal["lmod_plus", "lmod_v1"]
+
+
 class NamedMetric(Metric):
     """One metric over all batches and ranks; `compute` returns a 0-d tensor, NaN where it is not defined.
 
@@ -77,7 +82,7 @@ class NamedMetric(Metric):
     def __init__(
         self,
         metric: str,
-        task: Scorer | _Shared | None = None,
+        task: _Of = None,
         subset: str = "all",
         choices: Sequence[str | float] = (),
         positive: str | float | None = None,
@@ -282,7 +287,7 @@ class _Fixed(NamedMetric):
     plot_lower_bound, plot_upper_bound = 0.0, 1.0
     metric_name: ClassVar[str] = ""
 
-    def __init__(self, task: Scorer | _Shared | None = None, **options: Any) -> None:
+    def __init__(self, task: _Of = None, **options: Any) -> None:
         super().__init__(self.metric_name, task, **options)
 
 
@@ -295,12 +300,7 @@ class Accuracy(_Fixed):
         **options: Other arguments of `NamedMetric`.
     """
 
-    def __init__(
-        self,
-        version: Literal["strict", "answered", "chance_filled"] = "strict",
-        task: Scorer | _Shared | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, version: _Version = "strict", task: _Of = None, **options: Any) -> None:
         NamedMetric.__init__(self, f"accuracy_{version}", task, **options)
 
 
@@ -320,12 +320,7 @@ class RegionF1(_Fixed):
         tensor(0.2500)
     """
 
-    def __init__(
-        self,
-        definition: Literal["lmod_plus", "lmod_v1"] = "lmod_plus",
-        task: Scorer | _Shared | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, definition: _Definition = "lmod_plus", task: _Of = None, **options: Any) -> None:
         NamedMetric.__init__(self, f"f1_{definition}", task, **options)
 
 
@@ -395,16 +390,10 @@ class _Lower(NamedMetric):
 
 
 _NAMED: dict[str, Callable[..., NamedMetric]] = {
-    **{f"accuracy_{version}": partial(Accuracy, version) for version in ("strict", "answered", "chance_filled")},
-    **{f"f1_{definition}": partial(RegionF1, definition) for definition in ("lmod_plus", "lmod_v1")},
-    **{
-        kind.metric_name: kind
-        for kind in (
-            RegionPrecision, RegionRecall, HallucinationResistance, Sensitivity, Specificity, MacroF1, QuadraticKappa,
-            UnparsedShare, RefusedShare,
-        )
-    },
-}  # fmt: skip
+    **{f"accuracy_{version}": partial(Accuracy, version) for version in get_args(_Version)},
+    **{f"f1_{definition}": partial(RegionF1, definition) for definition in get_args(_Definition)},
+    **{kind.metric_name: kind for kind in _Fixed.__subclasses__() if kind.metric_name},
+}
 
 
 class TaskMetrics(MetricCollection):
