@@ -74,7 +74,8 @@ class LmodPlusSample(Source):
         self.verify()
         first: dict[str, int] = {}
         for table in _tables(self.root):
-            for place, row in enumerate(_rows(table)):
+            batches = pq.ParquetFile(table).iter_batches(16, columns=sorted(COLUMNS))
+            for place, row in enumerate(row for batch in batches for row in batch.to_pylist()):
                 try:
                     sample = self._sample(row, table, place)
                     if first.setdefault(sample.key, place) != place:
@@ -113,12 +114,6 @@ def _tables(folder: Path) -> Iterator[Path]:
                 continue
             if known:
                 yield file
-
-
-def _rows(table: Path) -> Iterator[Mapping[str, Any]]:
-    with pq.ParquetFile(table) as opened:
-        for batch in opened.iter_batches(16, columns=sorted(COLUMNS)):
-            yield from batch.to_pylist()
 
 
 def _size(image: Any) -> tuple[int, int]:

@@ -41,11 +41,10 @@ def setting_rows(results: Results) -> Iterator[list[Cell]]:
     """Yield a row for each run: its settings as stored, and why others are empty."""
     for name, run in zip(results.names, results.runs, strict=True):
         outcomes = results.outcomes[name]
-        provenance = outcomes.config.get("provenance")
-        network = (provenance or {}).get(NETWORK) if isinstance(provenance, Mapping) else None
-        network = network if isinstance(network, Mapping) else {}
+        known = (outcomes.config.get("provenance") or {}).get(NETWORK)
+        network: dict[str, Any] = known if isinstance(known, dict) else {}
         stored = [_stored(p.reply.settings) for p in outcomes.predictions if p.status != "failed"]
-        found = {column: _joined(_read(column, one) for one in stored) for column in _KEYS}
+        found = {column: " / ".join(sorted({_read(column, one) for one in stored} - {""})) for column in _KEYS}
         for column in ("resolution", "tiles"):
             found[column] = found.get(column) or _text(network.get(column))
         counted = network.get("parameters")
@@ -90,10 +89,6 @@ def _read(column: str, stored: Mapping[str, Any]) -> str:
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _joined(values: Iterator[str]) -> str:
-    return " / ".join(sorted({value for value in values if value}))
 
 
 def _why(column: str, stored: Sequence[Mapping[str, Any]], network: Mapping[str, Any]) -> str:

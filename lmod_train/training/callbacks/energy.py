@@ -80,29 +80,21 @@ class EnergyOfReplies(Callback):
         except OSError:
             return math.nan
 
-    def on_validation_batch_start(
-        self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int, dataloader_idx: int = 0
-    ) -> None:
+    def on_validation_batch_start(self, trainer: Trainer, pl_module: LightningModule, *batch: Any) -> None:
         """Note the counter."""
         self._before = self._joules()
 
-    on_test_batch_start = on_predict_batch_start = on_validation_batch_start
+    on_test_batch_start = on_predict_batch_start = on_validation_batch_start  # type: ignore[assignment]
 
     def on_validation_batch_end(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *place: Any
     ) -> None:
         """Write what was used since the start of a batch; a batch without records used nothing for a reply."""
         if self._counter and (ids := [record.id for record in batch.records]):
             used, gpu = self._joules() - self._before, self._counter[1]
-            replies = Run(Path(trainer.default_root_dir)).replies_of(trainer.global_rank, data_of(trainer).shard)
-            path = Run(Path(trainer.default_root_dir)).energy / replies.name
+            run = Run(Path(trainer.default_root_dir))
             if used >= 0:
-                append_energy(path, ids, used, gpu)
+                own = run.replies_of(trainer.global_rank, data_of(trainer).shard).name
+                append_energy(run.energy / own, ids, used, gpu)
 
-    on_test_batch_end = on_predict_batch_end = on_validation_batch_end
+    on_test_batch_end = on_predict_batch_end = on_validation_batch_end  # type: ignore[assignment]
