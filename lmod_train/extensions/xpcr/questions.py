@@ -156,8 +156,9 @@ def read_pair(pair: object, known: Mapping[str, str], words: Words, marked: Mark
     level, impact = (_graded(name, given.get(name), words) for name in ("level", "impact"))
     problems = tuple(found for found in (level, impact) if isinstance(found, tuple))
     named = ["" if isinstance(found, tuple) else found for found in (level, impact)]
-    aspect = " ".join(given["sub_label"].split())[:80] if isinstance(given.get("sub_label"), str) else ""
-    return StatedQuestion(category, question, tuple(options), right, *named, aspect, problems)
+    said = given.get("sub_label")
+    aspect = " ".join(said.split())[:80] if isinstance(said, str) else ""
+    return StatedQuestion(category, question, tuple(options), right, named[0], named[1], aspect, problems)
 
 
 def listed_options(text: str) -> list[str]:

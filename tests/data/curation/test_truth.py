@@ -10,10 +10,10 @@ from lmod_train.core.extension import named
 from lmod_train.core.types import Dropped, Question, Sample
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.pipeline import curate
-from lmod_train.data.sources.discovery import discover, source_classes
+from lmod_train.data.sources.discovery import discover
 from lmod_train.tasks.base import Task
 from tests.data.curation.world import asked
-from tests.drawn import drawn_folders
+from tests.drawn import drawn_folders, drawn_sources
 from tests.tabled import tabled
 
 N = 8
@@ -39,10 +39,10 @@ class Tell(Task):
 def drawn(tmp_path_factory):
     """Phantoms of every source, and what curation makes of them with no box too small."""
     folder = tmp_path_factory.mktemp("every")
-    for name in source_classes():
+    for name in drawn_sources():
         named(drawn_folders()[name]).write(folder / "raw", N, 3, workers=0)
     found = discover(folder / "raw")
-    assert sorted(s.name for s in found.sources) == sorted(source_classes())
+    assert sorted(s.name for s in found.sources) == sorted(drawn_sources())
     assert found.skipped == ()
     curate(found.sources, [Tell()], folder / "curated", balance=(), workers=1, box_filter=BoxFilter(threshold=0))
     return folder
@@ -52,7 +52,7 @@ def expected(name):
     return {t.key: t for t in named(drawn_folders()[name]).truths(N, 3)}
 
 
-@tabled("name", list(source_classes()))
+@tabled("name", list(drawn_sources()))
 def test_records_equal_the_truth(drawn, name):
     records = {r.key: r for r in read_records(drawn / "curated" / "records") if r.source == name}
     truths = expected(name)

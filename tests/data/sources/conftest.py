@@ -3,9 +3,8 @@
 import pytest
 
 from lmod_train.core.extension import named
-from lmod_train.data.sources.discovery import source_classes
 from lmod_train.phantom.folders import eye_diseases
-from tests.drawn import drawn_folders, refuge
+from tests.drawn import drawn_folders, drawn_sources, refuge
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +21,6 @@ def drawn(tmp_path_factory):
 def eight(tmp_path_factory):
     """A raw folder for each source, with eight phantoms in it; tests that change files use a copy."""
     raw = tmp_path_factory.mktemp("eight")
-    for name in source_classes():
+    for name in drawn_sources():
         named(drawn_folders()[name]).write(raw / f"of {name}", 8, seed=4, size=64, workers=0)
     return raw

@@ -2,12 +2,13 @@
 
 import pytest
 
-from lmod_train.data.sources.discovery import discover, source_classes
+from lmod_train.data.sources.discovery import discover
 from tests.contracts import SourceContract
+from tests.drawn import drawn_sources
 
 
 class TestEverySource(SourceContract):
-    @pytest.fixture(params=source_classes())
+    @pytest.fixture(params=drawn_sources())
     def source(self, eight, request):
         (source,) = discover(eight / f"of {request.param}").sources
         return source

@@ -6,10 +6,11 @@ import pytest
 
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.clutter import files_below
-from lmod_train.data.sources.discovery import discover, source_classes
+from lmod_train.data.sources.discovery import discover
+from tests.drawn import drawn_sources
 from tests.tabled import tabled
 
-NAMES = [*source_classes()]
+NAMES = [*drawn_sources()]
 
 
 def content(raw):

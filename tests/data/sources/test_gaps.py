@@ -11,12 +11,12 @@ from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.extension import named
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.clutter import entries, files_below
-from lmod_train.data.sources.discovery import discover, source_classes
+from lmod_train.data.sources.discovery import discover
 from lmod_train.data.sources.gaps import gaps
-from tests.drawn import drawn_folders
+from tests.drawn import drawn_folders, drawn_sources
 from tests.tabled import tabled
 
-NAMES = [*source_classes()]
+NAMES = [*drawn_sources()]
 N = {"idrid": 24}  # a photograph with each lesion in each part
 FEWER, SEED = 8, 4  # as of `eight`
 NOT_READ = {"LICENSE.txt", "README.dataset.txt", "README.roboflow.txt", "ReadMe", "data_summary.csv"}

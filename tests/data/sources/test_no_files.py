@@ -9,14 +9,15 @@ import pytest
 from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.clutter import files_below
-from lmod_train.data.sources.discovery import discover, source_classes
+from lmod_train.data.sources.discovery import discover
+from tests.drawn import drawn_sources
 from tests.tabled import tabled
 
 WORDS = ("readme", "phantom.json", "license", "data_desc")
 KINDS = {"folder": Path.mkdir, "pipe": os.mkfifo, "link to itself": lambda path: path.symlink_to(path.name)}
 
 
-@pytest.fixture(scope="module", params=[*source_classes()])
+@pytest.fixture(scope="module", params=[*drawn_sources()])
 def source(request, eight, tmp_path_factory):
     raw = shutil.copytree(eight / f"of {request.param}", tmp_path_factory.mktemp("raw") / "raw")
     (found,) = discover(raw).sources
