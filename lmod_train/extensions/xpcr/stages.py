@@ -391,6 +391,54 @@ def _retinopathic(sample: Sample) -> Posed | Missing:
     return pair(DIAGNOSIS_QUESTION.format(_RETINOPATHY, other), [(_RETINOPATHY, ill), (other, has_other)], "labels")
 
 
+# Further question families of diagnosis and severity (supplement, section 3.1), where labels give their truth.
+FAMILIES: dict[str, str] = package_data(__file__, "words.yaml")["stages"]["families"]
+"""Family -> its question; ours."""
+
+
+def pose_families(sample: Sample) -> dict[tuple[str, str], Posed]:
+    """Return (stage, family) -> question of a sample; a family without a truth is absent.
+
+    - ``normality``: normal or abnormal, where one diagnosis is labelled and normal is one of them;
+    - ``differential``: which of two candidates the image shows, one labelled as present, the other as absent;
+    - ``ranking``: the order of four candidates; the labels say which comes first, and all options share the rest;
+    - ``co-occurrence``: which two of four conditions are there, two of them labelled as absent;
+    - ``risk``: the risk of macular edema, where it is graded.
+
+    Progression needs two visits, which no source of chains has (`lmod_train.tasks.change` asks a table's).
+    """
+    labels, found = sample.labels, dict[tuple[str, str], Posed]()
+    one = None if "cataract" in labels else labels.get("diagnosis")  # a photograph of the lens denies no fundus disease
+    named = {DIAGNOSES[name]: name == one for name in DIAGNOSES} if one in DIAGNOSES else _labelled(labels)
+    there, absent = ([name for name, is_there in named.items() if is_there is side] for side in (True, False))
+    there, absent = drawn(there, sample, "families", "there"), drawn(absent, sample, "families", "absent")
+    if one in DIAGNOSES:
+        options = ("normal", "abnormal")
+        found["DD", "normality"] = Posed(FAMILIES["normality"], options, options[one != "normal"], "labels", "R")
+    if len(there) == 1 and absent:
+        two = tuple(sorted((there[0], absent[0])))
+        found["DD", "differential"] = Posed(FAMILIES["differential"].format(*two), two, there[0], "labels", "A")
+    if len(there) == 1 and len(absent) > 2:
+        four = [there[0], *absent[:3]]
+        orders = tuple(", then ".join([name, *(other for other in four if other != name)]) for name in four)
+        found["DD", "ranking"] = Posed(FAMILIES["ranking"], orders, orders[0], "labels", "A")
+    if len(there) > 1 and len(absent) > 1:
+        (a, b), (c, d) = there[:2], absent[:2]
+        pairs = tuple(" and ".join(sorted(two)) for two in ((a, b), (a, c), (b, d), (c, d)))
+        found["DD", "co-occurrence"] = Posed(FAMILIES["co-occurrence"], pairs, pairs[0], "labels", "S")
+    if "macular_edema_risk" in labels:
+        scale = _SCALES["macular_edema_risk"]
+        truth = scale.meanings[int(labels[scale.name])]
+        found["SG", "risk"] = Posed(FAMILIES["risk"], scale.meanings, truth, "labels", "S")
+    return found
+
+
+def _labelled(labels: Mapping[str, str]) -> dict[str, bool]:
+    """Return the diseases that a source labels as present or absent, each by itself."""
+    known = {_RETINOPATHY, *OTHERS, "glaucoma", "macular edema", "retinal detachment"}  # diseases, no findings
+    return {name: value == "yes" for name, value in sorted(labels.items()) if name in known and value in ("yes", "no")}
+
+
 # Severity (SG): levels of the scales of the vocabulary, and grades of the cup-to-disc ratio.
 _SCALES = {scale.name: scale for scale in SCALES}
 

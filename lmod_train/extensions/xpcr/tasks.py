@@ -41,6 +41,7 @@ from lmod_train.extensions.xpcr.stages import (
     pose_al,
     pose_cd,
     pose_dd,
+    pose_families,
     pose_lc,
     pose_sg,
     stage_named,
@@ -84,6 +85,8 @@ class Chain(Task):
         sources: Names of the sources to ask about; None asks about all.
         stated: What the reply states: the ``letter`` of an option, as in the paper; or its ``text``, for models that
             are too small to look a letter up in the prompt. Replies are read in either way.
+        families: Whether the question families of `pose_families` are asked too, as variants of their stage: normal or
+            abnormal, differential, ranking, co-occurrence, risk.
 
     Raises:
         BadArgument: `perturbed` is not within 0 to 1, or `stated` is neither of the two.
@@ -104,9 +107,11 @@ class Chain(Task):
         perturbed: float = 0.5,
         sources: list[str] | None = None,
         stated: Stated = "letter",
+        families: bool = False,
     ) -> None:
         if not 0 <= perturbed <= 1:
             raise BadArgument("perturbed", perturbed, "a share from 0 to 1", "leave it out for 0.5")
+        self.families = families
         self.asks_confidence, self.stated = confidence, checked(stated)
         self.perturbed = perturbed
         self.sources = sources
@@ -126,21 +131,27 @@ class Chain(Task):
         earlier: list[str] = []
         impact, perturbation = impact_of(sample), perturbation_of(sample, self.perturbed)
         of_case = tags_of_case(sample) | ({"impact": str(impact)} if impact else {})
-        for stage, posed in poses(sample, self.perturbed).items():
-            if isinstance(posed, Posed):
-                options = drawn(posed.options, sample, stage, "letters")
-                tags = {"stage": stage, "level": posed.level, **of_case}
+        further = pose_families(sample) if self.families else {}
+        for stage, first in poses(sample, self.perturbed).items():
+            of_stage = {"": first} | {family: posed for (step, family), posed in further.items() if step == stage}
+            for family, posed in of_stage.items():
+                if isinstance(posed, Missing):
+                    continue
+                options = drawn(posed.options, sample, stage, family or "letters")
+                tags = {"stage": stage, "level": posed.level, **({"family": family} if family else {}), **of_case}
                 yield Question(
                     self.name,
                     single_choice(posed.question, options, confidence=self.asks_confidence, stated=self.stated),
                     tuple(options),
                     reply_for(options, posed.truth, self.stated),
+                    variant=family,
                     chain=sample.key,
                     chain_step=stage,
                     needs=tuple(Need(step) for step in earlier),
                     tags=tags,
                     perturbation=perturbation,
                 )
+            if isinstance(first, Posed):
                 earlier.append(stage)
 
     @staticmethod
