@@ -85,6 +85,7 @@ LOADED_LATE = {
     "lmod_train.extensions.dissection.callback": "the callback of `dissect`",
     "lmod_train.extensions.dissection.linear_reading": "imported by `dissect` when the states are there",
     "lmod_train.extensions.ophthalwechat.datamodule": "its datamodule, imported where it is named",
+    "lmod_train.extensions.xpcr.datamodule": "its datamodules, imported where one is named",
     "lmod_train.extensions.audit.image_processor": "of a checkpoint, imported by `audit` for one",
     **{
         f"lmod_train.extensions.weights.{name}": "tensors; imported when a command of the extension does"

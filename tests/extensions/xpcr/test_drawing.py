@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image
 
-from lmod_train.extensions.xpcr.drawn import (
+from lmod_train.extensions.xpcr.phantom import (
     CLEAR,
     DEFECTS,
     draw_defect,
@@ -11,9 +11,9 @@ from lmod_train.extensions.xpcr.drawn import (
     one_of,
     place_question,
     quality_question,
+    rows,
     with_defect,
 )
-from lmod_train.extensions.xpcr.phantom import rows
 from tests.tabled import tabled
 
 OWN = ("SLO", "EP", "SS")

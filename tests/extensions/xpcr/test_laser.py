@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from lmod_train.extensions.xpcr.drawn import draw_laser
+from lmod_train.extensions.xpcr.phantom import draw_laser
 from lmod_train.phantom.slo import CUP, RIM, structures
 from tests.phantom.folders.seen import defect_seen, quarter_of
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lmod_train.extensions.xpcr.drawn import draw_lens
+from lmod_train.extensions.xpcr.phantom import draw_lens
 from lmod_train.phantom.eye_photograph import boxes
 from tests.phantom.folders.seen import defect_seen, quarter_of
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lmod_train.extensions.xpcr.drawn import draw_surgery
+from lmod_train.extensions.xpcr.phantom import draw_surgery
 from lmod_train.phantom.instruments import INSTRUMENTS
 from lmod_train.phantom.surgery import outlines
 from tests.phantom.folders.seen import defect_seen, quarter_of
