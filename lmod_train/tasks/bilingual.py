@@ -51,6 +51,10 @@ TRUE_FALSE: Mapping[str, tuple[str, str]] = {"zh": ("对", "错"), "en": ("True"
 """Language -> the two answers of a statement, the one for a true statement first."""
 
 
+BOTH = "+".join(LANGUAGES)
+"""Both languages as one setting."""
+
+
 class _Bilingual(Task, ABC):
     """Ready questions of one kind in Chinese and English, each in the paper's prompt of its language.
 
@@ -61,10 +65,10 @@ class _Bilingual(Task, ABC):
     choices: tuple[str, ...] = ()
     templates: ClassVar[Mapping[str, str]]
 
-    def __init__(self, language: str | None = None) -> None:
-        if language not in (None, *LANGUAGES):
+    def __init__(self, language: str = BOTH) -> None:
+        if language not in (BOTH, *LANGUAGES):
             raise BadArgument("language", language, f"one of {', '.join(LANGUAGES)}", "leave it out for both")
-        self.language = language or "+".join(LANGUAGES)
+        self.language = language
 
     @property
     def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
@@ -141,7 +145,7 @@ class BinaryQuestion(_Bilingual):
     """A statement about an image, to be judged as true or false (对 or 错).
 
     Args:
-        language: ``zh`` or ``en``; None asks the questions of both.
+        language: ``zh``, ``en``, or ``zh+en`` for the questions of both.
 
     References:
         OphthalWeChat, arXiv 2505.19624, Supplementary Table 4, prompts A and B.
@@ -174,7 +178,7 @@ class SingleChoiceQuestion(_Bilingual):
     the letters, and the reference reply is a letter alone.
 
     Args:
-        language: ``zh`` or ``en``; None asks the questions of both.
+        language: ``zh``, ``en``, or ``zh+en`` for the questions of both.
         stated: What the reference reply states: the ``letter`` of an option, as in the paper; or its ``text``, to tune
             models that are too small to look a letter up in the prompt. Prompt and parsing are the same.
 
@@ -189,7 +193,7 @@ class SingleChoiceQuestion(_Bilingual):
     version = 3
     templates = SINGLE_CHOICE
 
-    def __init__(self, language: str | None = None, stated: Stated = "letter") -> None:
+    def __init__(self, language: str = BOTH, stated: Stated = "letter") -> None:
         super().__init__(language)
         self.stated = checked(stated)
 
@@ -226,7 +230,7 @@ class OpenQuestion(_Bilingual):
     """A question about an image, to be answered in free text.
 
     Args:
-        language: ``zh`` or ``en``; None asks the questions of both.
+        language: ``zh``, ``en``, or ``zh+en`` for the questions of both.
 
     References:
         OphthalWeChat, arXiv 2505.19624, Supplementary Table 4, prompts E and F.

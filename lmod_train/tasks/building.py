@@ -195,7 +195,9 @@ def rebuilt(stated: Mapping[str, Any], trust: Trust) -> Configured | None:
 
 
 def _unordered(value: Any) -> Any:
-    """Return a list sorted, as words that were joined from a mapping have its order, which a manifest does not keep."""
+    """Return a list sorted, also within a task in a task: joined words of a mapping have an order no manifest keeps."""
+    if isinstance(value, Mapping):
+        return {name: _unordered(one) for name, one in value.items()}
     return sorted(map(str, value)) if isinstance(value, list | tuple) else value
 
 

@@ -79,7 +79,7 @@ class Chain(Task):
     come with it (`Sample.asked`) are asked instead of our own.
 
     Args:
-        confidence: Whether each question asks for a confidence in the sentence of the paper.
+        asks_confidence: Whether each question asks for a confidence in the sentence of the paper.
         perturbed: Share of the samples without quality flags whose image is shown with an added defect in all stages,
             0 to 1; with 0 these samples have no question for the image quality.
         sources: Names of the sources to ask about; None asks about all.
@@ -103,7 +103,7 @@ class Chain(Task):
 
     def __init__(
         self,
-        confidence: bool = True,
+        asks_confidence: bool = True,
         perturbed: float = 0.5,
         sources: list[str] | None = None,
         stated: Stated = "letter",
@@ -112,7 +112,7 @@ class Chain(Task):
         if not 0 <= perturbed <= 1:
             raise BadArgument("perturbed", perturbed, "a share from 0 to 1", "leave it out for 0.5")
         self.families = families
-        self.asks_confidence, self.stated = confidence, checked(stated)
+        self.asks_confidence, self.stated = asks_confidence, checked(stated)
         self.perturbed = perturbed
         self.sources = sources
 
@@ -236,7 +236,7 @@ class CrossModality(Task):
     seen with another.
 
     Args:
-        confidence: Whether each question asks for a confidence in the sentence of the paper.
+        asks_confidence: Whether each question asks for a confidence in the sentence of the paper.
         without: Whether each question is also asked without the images of each modality in turn, for the contribution
             of the modality (`mcs`). Names and numbers of the images stay.
         sources: Names of the sources to ask about; None asks about all.
@@ -249,8 +249,8 @@ class CrossModality(Task):
     version = 3
     choices = ()
 
-    def __init__(self, confidence: bool = True, without: bool = False, sources: list[str] | None = None) -> None:
-        self.asks_confidence, self.without, self.sources = confidence, without, sources
+    def __init__(self, asks_confidence: bool = True, without: bool = False, sources: list[str] | None = None) -> None:
+        self.asks_confidence, self.without, self.sources = asks_confidence, without, sources
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield the ready questions of a case with at least two images; none of other samples."""

@@ -91,7 +91,7 @@ def test_scores_by_kind_and_number_of_modalities(samples):
 
 
 def test_without_a_modality_the_others_keep_their_names(samples):
-    task = CrossModality(confidence=False, without=True)
+    task = CrossModality(asks_confidence=False, without=True)
     everything = asked(task, samples)
     assert len(everything) == 9 * (N // 4) and len({r.id for r, _, _ in everything}) == len(everything)
     rest = next(q for _, q, _ in everything if q.tags.get("without") == "CFP")
