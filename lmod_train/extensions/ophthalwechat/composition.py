@@ -102,7 +102,7 @@ def draw_tree(table: Table, out: Path) -> None:
             middle, colour = sum(angles) / len(angles), COLOURS[(number - 1) % 7]
             axis.plot([0, middle], [0, 0.5], color=colour, lw=1.6, label=f"{number} {name}")
             for angle, row in zip(angles, own, strict=True):
-                axis.plot(np.linspace(middle, angle, 9), np.linspace(0.5, 1, 9), color=colour, lw=0.9)
+                axis.plot(np.linspace(middle, angle, 64), np.linspace(0.5, 1, 64), color=colour, lw=0.9)
                 turned = math.degrees(angle)
                 side, text = 90 < turned < 270, f"{_label(row, 'condition', 30)} ({row['images']})"
                 outside = {"rotation": turned + 180 * side, "ha": "right" if side else "left", "va": "center"}
