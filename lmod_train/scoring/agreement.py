@@ -51,18 +51,18 @@ def agreement_scores(
     (name, ours), (other, theirs) = first, second
     both = [item for item in items if item.id in ours and item.id in theirs]
     scores: list[Score] = []
-    for subset, members in _by_language(both).items():
+    for subset, members in by_language(both).items():
         one, two = ([RIGHT if verdicts[item.id] else WRONG for item in members] for verdicts in (ours, theirs))
         found = pair_scores(task, one, two, [item.group for item in members], RIGHT if reference else None)
         scores += [replace(s, subset=subset, metric=f"{s.metric}_judged:{name}:{other}") for s in found]
     return scores
 
 
-def _by_language(items: Sequence[Item]) -> dict[str, list[Item]]:
-    """Return ``all``, and a subset for each language if there are several."""
+def by_language(items: Sequence[Item]) -> dict[str, list[Item]]:
+    """Return ``all``, and a subset for each language if there are several; none without items."""
     found = sorted({item.language for item in items})
-    each = found if len(found) > 1 else []
-    return {"all": list(items)} | {f"language={one}": [i for i in items if i.language == one] for one in each if one}
+    each = {f"language={one}": [i for i in items if i.language == one] for one in found if one and len(found) > 1}
+    return {"all": list(items), **each} if items else {}
 
 
 def pair_scores(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lmod_train.scoring.intervals import Floats, Measure, items_in, ratio
+from lmod_train.scoring.intervals import Floats, Measure, items_in, share_measure
 from lmod_train.scoring.reliability import TENTHS, Reliability, bin_columns, calibration_error, reliability_points
 
 
@@ -42,7 +42,7 @@ def calibration_measures(classes: int) -> tuple[Measure, ...]:
     """
     worst = 1.0 if classes == 2 else 2.0
     return (
-        Measure("brier", lambda s: ratio(s["brier"], s["items"]), items_in, bounds=lambda _: (0.0, worst)),
+        share_measure("brier", "brier", bounds=lambda _: (0.0, worst)),
         Measure("ece", calibration_error, items_in, interval=False),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.chain_steps import is_right
-from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio, share_measure
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subset_names import Keys, subsets_of
@@ -65,7 +65,7 @@ def _constants(items: Sequence[Item]) -> dict[str, float]:
 
 
 _ACCURACIES = (
-    Measure("accuracy_strict", lambda s: ratio(s["right"], s["items"]), items_in),
-    Measure("accuracy_answered", lambda s: ratio(s["right"], s["answered"]), lambda c: c["answered"]),
+    share_measure("accuracy_strict", "right"),
+    share_measure("accuracy_answered", "right", "answered"),
     Measure("accuracy_chance_filled", lambda s: ratio(s["right"] + s["chance_filled"], s["items"]), items_in),
 )

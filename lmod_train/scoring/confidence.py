@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lmod_train.core.types import Score, Unparsed
-from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, share_measure
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import area_scores, rank
 from lmod_train.scoring.reliability import (
@@ -24,7 +24,7 @@ from lmod_train.scoring.reliability import (
 BINNINGS = {"ece_4": QUARTERS, "ece_10": TENTHS}
 """Metric -> bins of the expected calibration error: the example of X-PCR, and those of this project."""
 
-SHARE_WITHOUT = Measure("share_without_confidence", lambda s: ratio(s["without"], s["items"]), items_in)
+SHARE_WITHOUT = share_measure("share_without_confidence", "without")
 
 
 def confidence_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
@@ -100,15 +100,11 @@ def _scores_by(
             Measure(f"{metric}_debiased{suffix}", debiased_calibration_error, items_in, interval=False),
         ]
         scores += compute_scores(task, subset, columns, groups, measures)
-    scores += compute_scores(task, subset, base, groups, [_brier(f"brier_{name}")])
+    scores += compute_scores(task, subset, base, groups, [share_measure(f"brier_{name}", "brier")])
     area = area_scores(task, subset, right.astype(np.intp), np.stack([1 - confidence, confidence], axis=1), groups, [1])
     mean = mean_selective_accuracy(confidence, right)
     selective = Score(task, subset, f"selective_accuracy{suffix}", len(own), mean if len(own) else None)
     return [*scores, replace(area[0], metric=f"auroc_{name}"), selective]
-
-
-def _brier(name: str) -> Measure:
-    return Measure(name, lambda s: ratio(s["brier"], s["items"]), items_in)
 
 
 @dataclass(frozen=True, slots=True)

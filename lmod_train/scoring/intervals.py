@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,11 @@ class Measure:
 def mean_measure(name: str, parts: Callable[[Columns], Floats], support: Callable[[Columns], Floats]) -> Measure:
     """Return a measure that is the mean of its defined parts."""
     return Measure(name, lambda sums: mean_of_defined(parts(sums)), support, parts=parts)
+
+
+def share_measure(name: str, column: str, of: str = "items", **options: Any) -> Measure:
+    """Return a measure that is the sum of one column by that of another, whose sum is its number of items."""
+    return Measure(name, lambda sums: ratio(sums[column], sums[of]), lambda columns: columns[of], **options)
 
 
 def items_in(columns: Columns) -> Floats:

@@ -14,9 +14,9 @@ from lmod_train.scoring.agreement import RIGHT, WRONG, pair_scores
 from lmod_train.scoring.association import Independence, independence
 from lmod_train.scoring.closed import BY_LANGUAGE
 from lmod_train.scoring.comparison import Paired, mcnemar, mcnemar_by_patient, paired_difference
-from lmod_train.scoring.intervals import Measure, compute_scores, items_in, mean_measure, ratio
+from lmod_train.scoring.intervals import compute_scores, mean_measure, ratio, share_measure
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.subset_names import subsets_of
+from lmod_train.scoring.status import scores_by_subset
 
 LANGUAGES = ("zh", "en")
 """The two languages, in the order of comparisons."""
@@ -123,12 +123,8 @@ def _cells(task: str, first: Sequence[bool], second: Sequence[bool], groups: Seq
     a, b = np.array(first, dtype=np.float64), np.array(second, dtype=np.float64)
     shares = (a * b, a * (1 - b), (1 - a) * b, (1 - a) * (1 - b))
     columns = {"items": np.ones(len(a)), **dict(zip(CELLS, shares, strict=True))}
-    scores = compute_scores(task, "all", columns, groups, [_share(name) for name in CELLS])
+    scores = compute_scores(task, "all", columns, groups, [share_measure(name, name) for name in CELLS])
     return {score.metric: score for score in scores}
-
-
-def _share(name: str) -> Measure:
-    return Measure(name, lambda s: ratio(s[name], s["items"]), items_in)
 
 
 def _kappa(task: str, pairs: Sequence[tuple[Item, Item]], right: Mapping[str, bool]) -> Score:
@@ -188,7 +184,7 @@ def overall_scores(task: str, items: Sequence[Item], right: Sequence[bool], subs
 
 
 _OVERALL = (
-    Measure("accuracy_overall", lambda s: ratio(s["right"], s["items"]), items_in),
+    share_measure("accuracy_overall", "right"),
     mean_measure("accuracy_overall_mean", lambda s: ratio(s["hits"], s["held"]), lambda c: c["held"]),
 )
 
@@ -213,11 +209,13 @@ def other_language_scores(task: str, items: Sequence[Item], replies: Mapping[str
     """
     written = [item for item in items if replies.get(item.id, "").strip()]
     other = {item.id: in_other_language(replies[item.id], item.language) for item in written}
-    scores: list[Score] = []
-    for subset, members in subsets_of(written, BY_LANGUAGE).items():
-        columns = {"items": np.ones(len(members)), "other": np.array([float(other[item.id]) for item in members])}
-        scores += compute_scores(task, subset, columns, [item.group for item in members], [_OTHER])
-    return scores
+    return scores_by_subset(
+        task,
+        written,
+        lambda members: {"items": np.ones(len(members)), "other": np.array([float(other[i.id]) for i in members])},
+        [_OTHER],
+        BY_LANGUAGE,
+    )
 
 
-_OTHER = Measure("share_other_language", lambda s: ratio(s["other"], s["items"]), items_in)
+_OTHER = share_measure("share_other_language", "other")

@@ -9,9 +9,18 @@ import numpy as np
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Score
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
+from lmod_train.scoring.intervals import (
+    Columns,
+    Floats,
+    Measure,
+    compute_scores,
+    items_in,
+    mean_measure,
+    ratio,
+    share_measure,
+)
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import STATUS_SHARES, STATUSES
+from lmod_train.scoring.status import STATUS_SHARES, scores_by_subset, status_counts
 from lmod_train.scoring.subset_names import subsets_of
 
 
@@ -46,9 +55,7 @@ def number_scores(task: str, items: Sequence[Item]) -> list[Score]:
 
 def _columns(items: Sequence[Item]) -> dict[str, Floats]:
     truths = np.array([_number(item, item.truth) for item in items], dtype=np.float64)
-    columns = {"items": np.ones(len(items))}
-    for status in STATUSES:
-        columns[status] = np.array([item.status == status for item in items], dtype=np.float64)
+    columns = status_counts(items)
     given = columns["answered"] > 0
     answers = np.array(
         [_number(i, i.answer) if own else np.nan for i, own in zip(items, given, strict=True)],  # type: ignore[arg-type]
@@ -73,19 +80,14 @@ def _errors(columns: Columns) -> tuple[Measure, Measure]:
     """Return the errors; what bounds them is the largest error of these items, or of the median's."""
     largest = max(float(columns["error"].max()), float(columns["of_median"].max()), 1e-9)
     return (
-        Measure(
-            "mean_absolute_error",
-            lambda s: ratio(s["error"], s["answered"]),
-            lambda c: c["answered"],
-            bounds=lambda _: (0.0, largest),
-        ),
-        Measure("mean_absolute_error_median", lambda s: ratio(s["of_median"], s["items"]), items_in, interval=False),
+        share_measure("mean_absolute_error", "error", "answered", bounds=lambda _: (0.0, largest)),
+        share_measure("mean_absolute_error_median", "of_median", interval=False),
     )
 
 
-EXACT = Measure("exact_match", lambda s: ratio(s["exact"], s["items"]), items_in)
+EXACT = share_measure("exact_match", "exact")
 
-MAJORITY = Measure("majority", lambda s: ratio(s["majority"], s["items"]), items_in, interval=False)
+MAJORITY = share_measure("majority", "majority", interval=False)
 
 
 # Metrics of questions that several choices may be right of, or none.
@@ -116,13 +118,9 @@ def several_scores(task: str, items: Sequence[Item], choices: Sequence[str], sep
         >>> round(scores["exact_match"], 3), scores["f1_micro"], scores["f1_macro"], round(scores["majority"], 3)
         (0.667, 0.8, 0.5, 0.667)
     """
-    scores: list[Score] = []
-    for subset, members in subsets_of(items).items():
-        columns = _columns_several(members, choices, separator)
-        frequent = Counter(frozenset(_set_of(item, item.truth, choices, separator)) for item in members)
-        columns["majority"] = np.full(len(members), max(frequent.values()) / len(members))
-        scores += compute_scores(task, subset, columns, [item.group for item in members], MEASURES)
-    return scores
+    return scores_by_subset(
+        task, items, lambda members: _columns_several(members, choices, separator), SEVERAL_MEASURES
+    )
 
 
 def _columns_several(items: Sequence[Item], choices: Sequence[str], separator: str) -> dict[str, Floats]:
@@ -132,10 +130,9 @@ def _columns_several(items: Sequence[Item], choices: Sequence[str], separator: s
         _set_of(item, str(item.answer), choices, separator) if own else set[str]()
         for item, own in zip(items, given, strict=True)
     ]
-    columns = {"items": np.ones(len(items)), "true": _table(truths, choices), "said": _table(answers, choices)}
+    columns = {**status_counts(items), "true": _table(truths, choices), "said": _table(answers, choices)}
     columns["hit"] = columns["true"] * columns["said"]
-    for status in STATUSES:
-        columns[status] = np.array([item.status == status for item in items], dtype=np.float64)
+    columns["majority"] = np.full(len(items), max(Counter(map(frozenset, truths)).values()) / len(items))
     same = [own and truth == answer for own, truth, answer in zip(given, truths, answers, strict=True)]
     return columns | {"exact": np.array(same, dtype=np.float64)}
 
@@ -165,11 +162,11 @@ def _f1s(sums: Columns) -> Floats:
     return ratio(2 * sums["hit"], sums["true"] + sums["said"])
 
 
-MEASURES = (
-    Measure("exact_match", lambda s: ratio(s["exact"], s["items"]), items_in),
-    Measure("exact_match_answered", lambda s: ratio(s["exact"], s["answered"]), lambda c: c["answered"]),
+SEVERAL_MEASURES = (
+    EXACT,
+    share_measure("exact_match_answered", "exact", "answered"),
     Measure("f1_micro", _f1_micro, items_in),
     mean_measure("f1_macro", _f1s, lambda c: c["true"]),
-    Measure("majority", lambda s: ratio(s["majority"], s["items"]), items_in, interval=False),
+    MAJORITY,
     *STATUS_SHARES,
 )

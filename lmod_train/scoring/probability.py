@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.calibration import calibration_columns, calibration_measures
-from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio, share_measure
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import area_scores
 
@@ -95,4 +95,4 @@ def probabilities_of(items: Sequence[Item], choices: Sequence[str]) -> tuple[NDA
 
 
 _LIKELIEST = Measure("accuracy_likeliest", lambda s: ratio(s["bin_right"].sum(axis=-1), s["items"]), items_in)
-_GIVEN = Measure("likelihoods_given", lambda sums: ratio(sums["given"], sums["items"]), items_in)
+_GIVEN = share_measure("likelihoods_given", "given")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from lmod_train.core.types import Answer, Score, Unparsed
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio, share_measure
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subset_names import subsets_of
@@ -101,7 +101,7 @@ _SHARES = (_REFUSED, *(measure for measure in STATUS_SHARES if measure is not _R
 _FREQUENT = Measure("share_most_frequent", _most_frequent, lambda c: c["answered"])
 _WITH_TRUTH = {"none", "options", "another", "stem", "other_language"}
 _WORDS = (EXACT_MATCH, CONTAINMENT, TOKEN_F1)
-_OWN = Measure("accuracy_own_image", lambda s: ratio(s["right"], s["items"]), items_in)
+_OWN = share_measure("accuracy_own_image", "right")
 
 
 def question_and_kind(variant: str) -> tuple[str, str]:

@@ -14,7 +14,16 @@ import numpy as np
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Score, Unparsed
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
+from lmod_train.scoring.intervals import (
+    Columns,
+    Floats,
+    Measure,
+    compute_scores,
+    items_in,
+    mean_measure,
+    ratio,
+    share_measure,
+)
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
 from lmod_train.scoring.subset_names import subsets_of
@@ -197,4 +206,4 @@ MACRO = (
     mean_measure("hr_macro", _each("hr", "predicted"), _cells("predicted")),
 )
 
-BASELINES = (CHANCE, Measure("majority", lambda sums: ratio(sums["majority"], sums["items"]), items_in, interval=False))
+BASELINES = (CHANCE, share_measure("majority", "majority", interval=False))

@@ -19,9 +19,8 @@ from lmod_train.scoring.intervals import (
     Floats,
     Measure,
     compute_scores,
-    items_in,
     mean_of_defined,
-    ratio,
+    share_measure,
 )
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
@@ -71,7 +70,7 @@ def mean_item_score(task: str, metric: str, runs: Sequence[Sequence[Item]], of: 
     """
     groups = [item.group for item in runs[0]]
     columns = {"items": np.ones((len(groups), len(runs))), "own": np.array([[of(i) for i in r] for r in runs]).T}
-    measure = Measure(metric, lambda sums: ratio(sums["own"], sums["items"]), items_in)
+    measure = share_measure(metric, "own")
     return compute_scores(task, "all", columns, groups, [mean_over_runs(measure, len(runs))])[0]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmod_train.core.types import Score
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import compute_scores, share_measure
 
 
 def share_score(metric: str, held: Sequence[bool], groups: Sequence[str]) -> Score:
@@ -19,8 +19,4 @@ def share_score(metric: str, held: Sequence[bool], groups: Sequence[str]) -> Sco
         (4, 0.25)
     """
     columns = {"items": np.ones(len(held)), "held": np.array(held, dtype=np.float64)}
-    return compute_scores("", "all", columns, groups, [Measure(metric, _share, items_in)])[0]
-
-
-def _share(sums: Columns) -> Floats:
-    return ratio(sums["held"], sums["items"])
+    return compute_scores("", "all", columns, groups, [share_measure(metric, "held")])[0]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from lmod_train.core.types import Answer, Score, Unparsed
-from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.share import share_score
 
 
 def spread_scores(task: str, metric: str, factor: str, values: Sequence[float], n: int) -> list[Score]:
@@ -55,6 +56,4 @@ def same_answer(
     if not answers:
         return []
     same = [not isinstance(own[0], Unparsed) and all(answer == own[0] for answer in own) for own in answers]
-    columns = {"items": np.ones(len(same)), "same": np.array(same, dtype=np.float64)}
-    measure = Measure(f"same_answer_over_{factor}", lambda s: ratio(s["same"], s["items"]), items_in)
-    return compute_scores(task, "all", columns, groups, [measure])
+    return [replace(share_score(f"same_answer_over_{factor}", same, groups), task=task)]

@@ -1,18 +1,22 @@
-"""Measures that every task has: shares of the reply statuses, and the chance level."""
+"""Measures that every task has: shares of the reply statuses, and the chance level; and measures by subset."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import get_args
 
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Answer, Status, Unparsed
-from lmod_train.scoring.intervals import Columns, Floats, Measure, items_in, ratio
+from lmod_train.core.types import Answer, Score, Status, Unparsed
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, share_measure
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.subset_names import Keys, subsets_of
 
 STATUSES: tuple[Status, ...] = get_args(Status)
+
+ColumnsOf = Callable[[Sequence[Item]], Columns]
+"""Makes the columns of a measure from its items."""
 
 
 def status_columns(items: Sequence[Item]) -> dict[str, Floats]:
@@ -28,27 +32,37 @@ def status_columns(items: Sequence[Item]) -> dict[str, Floats]:
         if not item.choices:
             cure = "set `choices` of the question in the task's `ask`"
             raise BadArgument(f"choices of {item.id}", item.choices, "at least one option", cure)
-    columns = {"items": np.ones(len(items))}
+    columns = status_counts(items)
     columns["chance"] = np.array([1 / len(item.choices) for item in items], dtype=np.float64)
     columns["chance_filled"] = columns["chance"] * [item.status != "answered" for item in items]
+    return columns
+
+
+def status_counts(items: Sequence[Item]) -> dict[str, Floats]:
+    """Return ones, and one 0/1 column per status, each of shape (items)."""
+    columns: dict[str, Floats] = {"items": np.ones(len(items))}
     for status in STATUSES:
         columns[status] = np.array([item.status == status for item in items], dtype=np.float64)
     return columns
 
 
-def _share(status: Status) -> Measure:
-    def value(sums: Columns) -> Floats:
-        return ratio(sums[status], sums["items"])
+def scores_by_subset(
+    task: str, items: Sequence[Item], columns_of: ColumnsOf, measures: Sequence[Measure], keys: Keys | None = None
+) -> list[Score]:
+    """Return the scores of measures over all items and each subset (`subsets_of`), by the columns of its items."""
+    return [
+        score
+        for subset, members in subsets_of(items, keys).items()
+        for score in compute_scores(task, subset, columns_of(members), [i.group for i in members], measures)
+    ]
 
-    return Measure(f"share_{status}", value, items_in)
 
-
-STATUS_SHARES = tuple(_share(status) for status in STATUSES if status != "failed")
+STATUS_SHARES = tuple(share_measure(f"share_{status}", status) for status in STATUSES if status != "failed")
 """Share of the items with each status; they sum to 1. ``share_refused`` is LMOD's rejection rate (v1, Table 4).
 
 Failed requests are no items (`lmod_train.scoring.items.items_of`); `lmod_train.scoring.completeness` counts them."""
 
-CHANCE = Measure("chance", lambda sums: ratio(sums["chance"], sums["items"]), items_in, interval=False)
+CHANCE = share_measure("chance", "chance", interval=False)
 """Mean of 1 / number of choices."""
 
 

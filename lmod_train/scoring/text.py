@@ -20,9 +20,9 @@ import numpy as np
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.closed import BY_LANGUAGE
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, share_measure
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import STATUS_SHARES, STATUSES
+from lmod_train.scoring.status import STATUS_SHARES, status_counts
 from lmod_train.scoring.subset_names import subsets_of
 
 if TYPE_CHECKING:
@@ -126,27 +126,17 @@ def word_columns(items: Sequence[Item]) -> dict[str, Floats]:
     The latter are 0 where there is no answer.
     """
     pairs = [(i.answer, str(i.truth)) for i in items]
-    columns = {"items": np.ones(len(items))}
-    for status in STATUSES:
-        columns[status] = np.array([i.status == status for i in items], dtype=np.float64)
+    columns = status_counts(items)
     columns["exact"] = np.array([isinstance(a, str) and words_of(a) == words_of(t) for a, t in pairs], dtype=np.float64)
     columns["held"] = np.array([isinstance(a, str) and contains(a, t) for a, t in pairs], dtype=np.float64)
     columns["f1"] = np.array([token_f1(a, t) if isinstance(a, str) else 0.0 for a, t in pairs], dtype=np.float64)
     return columns
 
 
-def _of_all(name: str, column: str) -> Measure:
-    return Measure(name, lambda s: ratio(s[column], s["items"]), items_in)
-
-
-def _of_answered(name: str, column: str) -> Measure:
-    return Measure(f"{name}_answered", lambda s: ratio(s[column], s["answered"]), lambda c: c["answered"])
-
-
 _COLUMNS = {"token_f1": "f1", "exact_match": "exact", "containment": "held"}
-TOKEN_F1, EXACT_MATCH, CONTAINMENT = (_of_all(name, column) for name, column in _COLUMNS.items())
+TOKEN_F1, EXACT_MATCH, CONTAINMENT = (share_measure(name, column) for name, column in _COLUMNS.items())
 TOKEN_F1_ANSWERED, EXACT_MATCH_ANSWERED, CONTAINMENT_ANSWERED = (
-    _of_answered(n, column) for n, column in _COLUMNS.items()
+    share_measure(f"{name}_answered", column, "answered") for name, column in _COLUMNS.items()
 )
 OPEN_MEASURES = (
     EXACT_MATCH, CONTAINMENT, TOKEN_F1, EXACT_MATCH_ANSWERED, CONTAINMENT_ANSWERED, TOKEN_F1_ANSWERED
@@ -197,7 +187,7 @@ def _bleu1(sums: Columns) -> Floats:
 
 
 BLEU1_CORPUS = Measure("bleu1_corpus", _bleu1, items_in)
-BLEU1_SENTENCE_MEAN = Measure("bleu1_sentence_mean", lambda s: ratio(s["bleu"], s["items"]), items_in)
+BLEU1_SENTENCE_MEAN = share_measure("bleu1_sentence_mean", "bleu")
 
 
 @cache
@@ -247,8 +237,6 @@ def similarity_scores(task: str, items: Sequence[Item], values: Mapping[str, flo
     found = np.array([values.get(item.id, 0.0) if complete else np.nan for item in items], dtype=np.float64)
     columns = {"items": np.ones(len(items)), "answered": answered, "similarity": found * answered}
     least = min(-1.0, float(found.min(initial=-1.0))) if complete else -1.0
-    measures = [
-        replace(make(f"bertscore_f1{suffix}", "similarity"), bounds=lambda _: (least, 1.0))
-        for make in (_of_all, _of_answered)
-    ]
+    among = {f"bertscore_f1{suffix}": "items", f"bertscore_f1{suffix}_answered": "answered"}
+    measures = [share_measure(name, "similarity", of, bounds=lambda _: (least, 1.0)) for name, of in among.items()]
     return compute_scores(task, "all", columns, [item.group for item in items], measures)

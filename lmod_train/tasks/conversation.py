@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.closed import closed_scores
-from lmod_train.scoring.intervals import compute_scores
 from lmod_train.scoring.items import items_of
-from lmod_train.scoring.status import STATUS_SHARES
-from lmod_train.scoring.subset_names import subsets_of
+from lmod_train.scoring.status import STATUS_SHARES, scores_by_subset
 from lmod_train.scoring.text import EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1, TOKEN_F1_ANSWERED, word_columns
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.own import YES_NO
@@ -55,11 +53,8 @@ class Conversation(Task):
         """Return ``token_f1`` and ``exact_match`` over all records (no answer counts 0), both again over the answered
         ones (``_answered``), and the account; each with n and a 95 % interval that resamples whole images.
         """
-        scores: list[Score] = []
-        for subset, members in subsets_of(items_of(predictions, lambda p: p.record.answer)).items():
-            groups = [item.group for item in members]
-            scores += compute_scores(self.name, subset, word_columns(members), groups, _MEASURES)
-        return scores
+        items = items_of(predictions, lambda p: p.record.answer)
+        return scores_by_subset(self.name, items, word_columns, _MEASURES)
 
 
 _MEASURES = (TOKEN_F1, EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1_ANSWERED, *STATUS_SHARES)

@@ -22,7 +22,7 @@ from lmod_train.report.section import Section
 from lmod_train.scoring.association import DRAWS, Independence, Relabelling, independence, permutation_p, relabelling
 from lmod_train.scoring.classification import label_of
 from lmod_train.scoring.comparison import holm
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio, share_measure
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS
@@ -441,7 +441,7 @@ def _sides(sums: Columns) -> Floats:
     return ratio(sums["sides"], sums["member"])
 
 
-_MEAN = Measure("score", lambda s: ratio(s["value"], s["items"]), items_in)
+_MEAN = share_measure("score", "value")
 
 _GAP_SUBGROUPS = Measure(
     "gap", lambda s: _sides(s) @ np.array([1.0, -1.0]), lambda c: c["member"], parts=_sides, signs=(1.0, -1.0)

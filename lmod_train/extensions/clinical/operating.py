@@ -21,7 +21,7 @@ from lmod_train.extensions.clinical.chosen_on import (
 from lmod_train.report.contents import Part, Remark, Text, heads, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, ratio
+from lmod_train.scoring.intervals import Columns, Floats, compute_scores, share_measure
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import curve_classes
 from lmod_train.scoring.ranking import rank
@@ -102,10 +102,7 @@ FIXED: tuple[Fixed, ...] = ("specificity", "sensitivity")
 LEVELS = (0.85, 0.90, 0.95)
 """Levels that are fixed."""
 
-MEASURES = (
-    Measure("sensitivity", lambda s: ratio(s["caught"], s["positive"]), lambda c: c["positive"]),
-    Measure("specificity", lambda s: ratio(s["passed"], s["negative"]), lambda c: c["negative"]),
-)
+MEASURES = (share_measure("sensitivity", "caught", "positive"), share_measure("specificity", "passed", "negative"))
 
 
 @dataclass(frozen=True, slots=True)

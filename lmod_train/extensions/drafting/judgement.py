@@ -28,11 +28,10 @@ from lmod_train.core.types import (
 )
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS, LMOD_PLUS_TYPES, NO_ERROR
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import Columns, Floats, Measure, items_in, ratio, share_measure
 from lmod_train.scoring.items import Item, images_of, items_of, wrong_ids
 from lmod_train.scoring.language_pairs import pair_of
-from lmod_train.scoring.status import STATUS_SHARES, STATUSES, is_pending
-from lmod_train.scoring.subset_names import subsets_of
+from lmod_train.scoring.status import STATUS_SHARES, is_pending, scores_by_subset, status_counts
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.bilingual import bare_question
 from lmod_train.tasks.parsing.label import labels_in, parse_label, plain_label
@@ -513,12 +512,12 @@ def judged_scores(
         >>> found["accuracy_judged:j"], found["accuracy_judged_answered:j"], found["share_unjudged:j"]
         (0.25, 0.5, 0.25)
     """
-    scores: list[Score] = []
-    measures = _measures(f":{judge}" if judge else "", labels)
-    for subset, members in subsets_of(items).items():
-        columns = _columns(members, verdicts, labels, right)
-        scores += compute_scores(task, subset, columns, [item.group for item in members], measures)
-    return scores
+    return scores_by_subset(
+        task,
+        items,
+        lambda members: _columns(members, verdicts, labels, right),
+        _measures(f":{judge}" * bool(judge), labels),
+    )
 
 
 def _columns(
@@ -537,10 +536,6 @@ def _columns(
     }
 
 
-def _judged(columns: Columns) -> Floats:
-    return columns["judged"]
-
-
 def _accuracy(sums: Columns) -> Floats:
     """Return the share of right replies; NaN while judgements are pending."""
     accuracy: Floats = np.where(sums["pending"] > 0, np.nan, ratio(sums["right"], sums["items"]))
@@ -554,11 +549,9 @@ def _measures(suffix: str, labels: Sequence[str]) -> list[Measure]:
 
     return [
         Measure(f"accuracy_judged{suffix}", _accuracy, items_in),
-        Measure(f"accuracy_judged_answered{suffix}", lambda s: ratio(s["right"], s["judged"]), _judged),
+        share_measure(f"accuracy_judged_answered{suffix}", "right", "judged"),
         *map(of_label, range(len(labels))),
-        Measure(f"share_unjudged{suffix}", lambda s: ratio(s["unjudged"], s["items"]), items_in),
-        Measure(f"share_pending{suffix}", lambda s: ratio(s["pending"], s["items"]), items_in),
-        Measure(f"share_not_sent{suffix}", lambda s: ratio(s["not_sent"], s["items"]), items_in),
+        *(share_measure(f"share_{name}{suffix}", name) for name in ("unjudged", "pending", "not_sent")),
     ]
 
 
@@ -573,9 +566,4 @@ def incomplete(reply: Reply) -> Unparsed | None:
 
 def account_scores(task: str, items: Sequence[Item]) -> list[Score]:
     """Return the shares of the statuses of a judge's own replies, over all of them and each subset."""
-    scores: list[Score] = []
-    for subset, members in subsets_of(items).items():
-        columns = {"items": np.ones(len(members))}
-        columns |= {s: np.array([item.status == s for item in members], dtype=np.float64) for s in STATUSES}
-        scores += compute_scores(task, subset, columns, [item.group for item in members], STATUS_SHARES)
-    return scores
+    return scores_by_subset(task, items, status_counts, STATUS_SHARES)

@@ -32,8 +32,8 @@ from lmod_train.extensions.drafting.judgement import (
 from lmod_train.report.contents import Part, Text
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.agreement import Rater, agreement_scores
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.agreement import Rater, agreement_scores, by_language
+from lmod_train.scoring.intervals import Floats, Measure, compute_scores, items_in, ratio, share_measure
 from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.scoring.status import PENDING, is_pending
 from lmod_train.scoring.text import contains, words_of
@@ -399,16 +399,10 @@ def attack_scores(
     both = [item for item in items if item.id in found and item.id in deserved]
     measures = _measures(":".join(("", *names)), is_change)
     scores: list[Score] = []
-    for subset, members in _by_language(both).items():
+    for subset, members in by_language(both).items():
         columns = _columns([(found[item.id], deserved[item.id]) for item in members])
         scores += compute_scores(task, subset, columns, [item.group for item in members], measures)
     return scores
-
-
-def _by_language(items: Sequence[Item]) -> dict[str, list[Item]]:
-    languages = sorted({item.language for item in items} - {""})
-    subsets = {f"language={name}": [i for i in items if i.language == name] for name in languages}
-    return ({"all": list(items)} if items else {}) | (subsets if len(languages) > 1 else {})
 
 
 def _columns(pairs: Sequence[tuple[bool | None, bool]]) -> dict[str, Floats]:
@@ -423,14 +417,10 @@ def _columns(pairs: Sequence[tuple[bool | None, bool]]) -> dict[str, Floats]:
     }
 
 
-def _judged_attacks(columns: Columns) -> Floats:
-    return columns["judged"]
-
-
 def _measures(suffix: str, is_change: bool) -> list[Measure]:
-    to_right = Measure(f"attack_to_right{suffix}", lambda s: ratio(s["to_right"], s["judged"]), _judged_attacks)
+    to_right = share_measure(f"attack_to_right{suffix}", "to_right", "judged")
     return [
-        Measure(f"attack_success{suffix}", lambda s: ratio(s["misled"], s["judged"]), _judged_attacks),
+        share_measure(f"attack_success{suffix}", "misled", "judged"),
         *([to_right] if is_change else []),
         Measure(f"attack_unjudged{suffix}", lambda s: 1 - ratio(s["judged"], s["items"]), items_in),
     ]

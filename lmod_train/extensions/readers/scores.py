@@ -31,11 +31,10 @@ from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.intervals import (
     Columns,
     Floats,
-    Measure,
     compute_scores,
-    items_in,
     pseudovalues,
     ratio,
+    share_measure,
     sum_by,
 )
 from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS, TINY, Interval, beta_interval
@@ -140,7 +139,7 @@ def _each(sums: Columns) -> Floats:
     return ratio(sums["item_score"], sums["items"][..., None])
 
 
-_MEAN = Measure("mean_reader", lambda s: ratio(s["item_score"], s["items"]), items_in)
+_MEAN = share_measure("mean_reader", "item_score")
 
 
 def _wider(first: tuple[float, float], second: Interval) -> tuple[float, float]:

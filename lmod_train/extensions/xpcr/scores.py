@@ -28,7 +28,15 @@ from lmod_train.scoring.comparison import (
 )
 from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.expertise import ESA, ESA_MEAN, expertise_columns, level_of
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
+from lmod_train.scoring.intervals import (
+    Columns,
+    Floats,
+    Measure,
+    compute_scores,
+    mean_measure,
+    ratio,
+    share_measure,
+)
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.reliability import Flags
 from lmod_train.scoring.subset_names import subsets_of
@@ -81,13 +89,6 @@ def chain_scores(task: str, items: Sequence[Item], steps: Sequence[str] = STEPS)
     return scores
 
 
-def _accuracies(strict: str, answered: str) -> tuple[Measure, Measure]:
-    return (
-        Measure(strict, lambda s: ratio(s["right"], s["items"]), items_in),
-        Measure(answered, lambda s: ratio(s["right"], s["answered"]), lambda c: c["answered"]),
-    )
-
-
 def _stage_scores(task: str, subset: str, items: Sequence[Item], chains: Chains, place: int) -> list[Score]:
     scores = _accuracy_of_step(task, subset, items)
     return scores + compute_scores(task, subset, chain_columns(chains), chains.groups, _flow_measures(place))
@@ -100,7 +101,7 @@ def _accuracy_of_step(task: str, subset: str, items: Sequence[Item]) -> list[Sco
         "right": np.array([is_right(item) for item in items], dtype=np.float64),
         "answered": np.array([item.status == "answered" for item in items], dtype=np.float64),
     }
-    return compute_scores(task, subset, columns, [item.group for item in items], _accuracies("swa", "swa_answered"))
+    return compute_scores(task, subset, columns, [item.group for item in items], _ACCURACIES)
 
 
 def _whole_scores(task: str, subset: str, items: Sequence[Item], steps: Sequence[str]) -> list[Score]:
@@ -113,6 +114,7 @@ def _whole_scores(task: str, subset: str, items: Sequence[Item], steps: Sequence
     return scores + compute_scores(task, subset, chain_columns(chains), chains.groups, CHAIN_MEASURES)
 
 
+_ACCURACIES = (share_measure("swa", "right"), share_measure("swa_answered", "right", "answered"))
 SWA_MEAN = mean_measure("swa_mean", lambda s: ratio(s["step_right"], s["step_items"]), lambda c: c["step_items"])
 
 
@@ -166,22 +168,18 @@ def _sides(sums: Columns) -> Floats:
 _SIGNS = np.array([1.0, -1.0])
 
 
-def _share(name: str, column: str, of: str, interval: bool = True) -> Measure:
-    return Measure(name, lambda s: ratio(s[column], s[of]), lambda c: c[of], interval)
-
-
 CHAIN_MEASURES = (
-    _share("ccr", "right", "both"),
-    _share("ccr_strict", "right", "single"),
-    _share("ccr_expected", "expected", "complete"),
-    _share("ccr_all", "whole", "complete"),
-    _share("ccr_drawn", "drawn", "complete"),
+    share_measure("ccr", "right", "both"),
+    share_measure("ccr_strict", "right", "single"),
+    share_measure("ccr_expected", "expected", "complete"),
+    share_measure("ccr_all", "whole", "complete"),
+    share_measure("ccr_drawn", "drawn", "complete"),
     Measure("ccr_product", _product, lambda c: c["complete"], interval=False),
     Measure(
         "ccr_minus_product", lambda s: _sides(s) @ _SIGNS, lambda c: c["complete"], parts=_sides, signs=tuple(_SIGNS)
     ),
-    _share("ccr_chance", "chance", "complete", interval=False),
-    _share("share_complete", "complete", "chains"),
+    share_measure("ccr_chance", "chance", "complete", interval=False),
+    share_measure("share_complete", "complete", "chains"),
 )
 """Whether whole chains are right; a missing answer is wrong.
 
