@@ -14,10 +14,14 @@ from itertools import pairwise, takewhile
 import numpy as np
 from numpy.typing import NDArray
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Score
 from lmod_train.scoring.comparison import holm
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, mean_measure, ratio, sum_by
 from lmod_train.scoring.share import share_score
+
+_WORDS = package_data(__file__, "words.yaml")["scores"]
+
 
 Classes = NDArray[np.intp]
 """Index of the class that is read for each record, (records); -1 for none."""
@@ -52,16 +56,9 @@ SHORTCUTS = ("border mask", "thumbnail")
 UNTRAINED = "untrained tower"
 """A control beside them: a tower like the model's with random weights."""
 
-STEPS = {
-    (CEILING, TOWER): "representation",
-    (TOWER, PROJECTOR): "connection",
-    (PROJECTOR, BEST): "comprehension",
-    (BEST, LAST): "comprehension",
-    (LAST, READ): "mapping",
-    (READ, CORRECTED): "mapping",
-    (CORRECTED, LIKELIHOOD): "prior",
-    (LIKELIHOOD, REPLY): "saying",
-}
+_LOST = ("representation", "connection", "comprehension", "comprehension", "mapping", "mapping", "prior", "saying")
+
+STEPS = dict(zip(pairwise(CHAIN), _LOST, strict=True))
 """Two neighbouring places -> what is lost between them. From states to likelihoods, and from likelihoods to the right
 choice, it is the mapping to words: a projector that permutes its channels loses it at the first, exchanged words at the
 second."""
@@ -261,15 +258,7 @@ def named(found: Sequence[Step]) -> Finding:
     return Finding(None, largest, NONE)
 
 
-NEXT = {
-    "representation": "use a tower that has seen eyes, or a higher resolution",
-    "connection": "train the projector",
-    "comprehension": "tune the language model",
-    UNUSED: "tune the projector and the language model together",
-    "mapping": "tune the model on the words of the answers, or show examples with them",
-    "prior": "tune, or correct the prior",
-    "saying": "look at the replies that were not read, and ask for a simpler form",
-}
+NEXT: Mapping[str, str] = _WORDS["next"]
 """What is lost -> what to try next."""
 
 
@@ -299,7 +288,7 @@ def sentence(
         18), 0.78 with the prior removed, 0.55 is answered: lost to the prior (-0.23, -0.31 to -0.17); the recall of
         GLAUCOMA falls most, from 0.96 in the tower to 0.13 in the reply; next: tune, or correct the prior
     """
-    places = {place: words for place, words in _WORDS.items() if place in scores}
+    places = {place: words for place, words in _SAID.items() if place in scores}
     told = [f"{scores[p]:.2f} {words}{f' ({best})' if p == BEST else ''}" for p, words in places.items()]
     said = [f"{task}: {', '.join(told)}: {_lead(scores, finding)}", _largest(finding), _fallen(recalls or {})]
     if CEILING not in scores and scores.get(TOWER, 1.0) <= 1 - MARGIN:  # what is lost first could be lost here
@@ -340,17 +329,7 @@ def _largest(finding: Finding) -> str:
     return f"the largest fall is in {step.name}, {step.change:+.2f}{follows}"
 
 
-_WORDS = {
-    CEILING: "by the supervised model",
-    TOWER: "can be read from the tower",
-    PROJECTOR: "behind the projector",
-    BEST: "at the best layer",
-    LAST: "at the last",
-    READ: "from the likelihoods",
-    CORRECTED: "with the prior removed",
-    LIKELIHOOD: "by likelihood",
-    REPLY: "is answered",
-}
+_SAID: Mapping[str, str] = _WORDS["said"]
 
 
 def _one_hot(truth: Classes, classes: int, kept: NDArray[np.bool_] | None = None) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table, table
+from lmod_train.core.tables import Cell, Heads, Table, table
 from lmod_train.core.types import Score
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
@@ -34,44 +34,14 @@ from lmod_train.extensions.dissection.scores import (
 )
 from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.report.canvas import COLOURS, MARKERS
-from lmod_train.report.contents import Figure, Part, Remark, Text
+from lmod_train.report.contents import Figure, Part, Remark, Text, heads, texts
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import MOST, SMALL, sheet
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.ranking import areas, rank
 
-NOTE = """Read with a linear probe at each place (logistic regression, cross-fitted by patient), until the model's own
-likelihoods and replies. Information can only be lost on the way; the first loss of at least 5 points that the test
-shows (random signs of patients' differences, Holm over the steps) is named, if no earlier step may hide one. A probe
-shows what can be read so, not what the model uses; how long the image's tokens are used is shown by the interchange
-below. The prior is removed by one bias a choice, chosen on other patients for the best mean recall. A reply that was
-not read counts as wrong; a probe always answers. Few images widen every interval."""
-
-EXCHANGED = """Interchange: in front of a layer, the states of the image's tokens are those of another patient's image.
-Followed: the model then prefers the choice that it prefers for the other image, of pairs for which it prefers different
-ones. Stayed: it keeps its choice, of pairs for which it prefers the same one. Used: followed minus moved (1 - stayed),
-as with few choices an answer that is only disturbed may be the other image's. Where the interval of used reaches 0, the
-image's tokens are not shown to be used any more."""
-
-ALT = (
-    "Balanced accuracy at each place between tower and reply on {}, with 95 % intervals and lines for chance and floor."
-)
-
-PLACES: Heads = [
-    "model", "place", N, SCORE, INTERVAL, Column("AUROC", "number"), Column("recalls of the classes"),
-]  # fmt: skip
-
-STEPS: Heads = [
-    "model", "step", "from", "to", N, Column("change", "signed"), Column("95 % interval", "signed_interval"),
-    Column("p (Holm)", "p"),
-]  # fmt: skip
-
-FOLLOWED: Heads = [
-    "model", Column("layers in front", "count"), Column("pairs that differ", "count"), Column("followed", "percent"),
-    Column("pairs alike", "count"), Column("stayed", "percent"), Column("used", "signed"),
-    Column("95 % interval", "signed_interval"),
-]  # fmt: skip
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 
 class WhereItIsLost(Section):
@@ -89,20 +59,22 @@ class WhereItIsLost(Section):
         """Yield a sentence a model, a staircase and tables a task; nothing without dissected runs."""
         found = list(_runs(results))
         if found:
-            yield Text(" ".join(NOTE.split()))
+            yield Text(_TEXTS["note"])
         for task in dict.fromkeys(one.task for one in found):
             own = [one for one in found if one.task == task]
             yield from (Remark(f"{one.model}: {one.sentence}") for one in own)
             rows = [row for one in own for row in one.stairs()]
             drawn = table(f"lost-{task}", COLUMNS, rows)
-            yield Figure(drawn.name, f"{task}: what can be read, place by place", ALT.format(task), drawn, draw_places)
-            yield table(f"lost_steps-{task}", STEPS, [row for one in own for row in one.step_rows()], f"{task}: steps")
-            yield table(f"lost_places-{task}", PLACES, [r for one in own for r in one.place_rows()], f"{task}: places")
+            title, alt = f"{task}: what can be read, place by place", _TEXTS["alt"].format(task)
+            yield Figure(drawn.name, title, alt, drawn, draw_places)
+            for name, rows_of in (("steps", DissectedRun.step_rows), ("places", DissectedRun.place_rows)):
+                listed = [row for one in own for row in rows_of(one)]
+                yield table(f"lost_{name}-{task}", _HEADS[name], listed, f"{task}: {name}")
             followed = [[one.model, *row] for one in own for row in one.followed()]
             if followed:
-                yield Text(" ".join(EXCHANGED.split()))
+                yield Text(_TEXTS["exchanged"])
                 yield from (Remark(f"{one.model}: {said}") for one in own if (said := used_until(one.exchanged)))
-                yield table(f"lost_interchange-{task}", FOLLOWED, followed, f"{task}: exchanged images")
+                yield table(f"lost_interchange-{task}", _HEADS["followed"], followed, f"{task}: exchanged images")
 
 
 class DissectedRun:
@@ -270,10 +242,7 @@ def _runs(results: Results) -> Iterator[DissectedRun]:
 
 
 # Balanced accuracy at each place between the vision tower and the reply, as a staircase.
-COLUMNS: Heads = [
-    "model", "place", N, SCORE, INTERVAL, Column("chance", "number"), Column("floor", "number"),
-    Column("permuted labels", "number"),
-]  # fmt: skip
+COLUMNS: Heads = _HEADS["columns"]
 """Columns of the table; places are in the order in which an image passes through them."""
 
 
@@ -281,7 +250,7 @@ def draw_places(table: Table, out: Path) -> None:
     """Draw a line a model over the places, with intervals, and the lines of chance, shortcuts and permuted labels.
 
     Args:
-        table: Columns as `COLUMNS`.
+        table: Columns as ``columns``.
         out: Folder to write to.
     """
     rows = lines(table)
