@@ -15,6 +15,7 @@ from typing import Literal
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import from_csv
+from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.data.formats.spreadsheet import Table, cell
@@ -266,12 +267,7 @@ def faulty(items: Sequence[Item]) -> list[Left]:
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
-_SIDES = {
-    "en": {"left": r"(?<![a-z])(?:left|os)(?![a-z])", "right": r"(?<![a-z])(?:right|od)(?![a-z])",
-           "both": r"(?<![a-z])(?:both eyes|bilateral(?:ly)?|ou)(?![a-z])"},
-    "zh": {"left": r"左|(?<![a-z])os(?![a-z])", "right": r"右|(?<![a-z])od(?![a-z])",
-           "both": r"双眼|双侧|两眼|(?<![a-z])ou(?![a-z])"},
-}  # fmt: skip
+_SIDES: Mapping[str, Mapping[str, str]] = package_data(__file__, "words.yaml")["caption_steps"]["sides"]
 
 
 def differences(pair: BilingualQuestion) -> list[str]:

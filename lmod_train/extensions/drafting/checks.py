@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 
 from lmod_train.core.escaping import for_terminal
+from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import SIGNS
@@ -21,6 +22,9 @@ from lmod_train.extensions.drafting.drafts import LESIONS, OPTIONS, PARTS, VERDI
 from lmod_train.extensions.drafting.judgement import without_tokens
 from lmod_train.tasks.parsing.forms import pattern_of, spellings
 from lmod_train.tasks.parsing.visible import split_repetition
+
+_WORDS = package_data(__file__, "words.yaml")["checks"]
+
 
 DUPLICATE = "duplicate"
 """Name of the check of the whole set."""
@@ -133,15 +137,7 @@ def _of_labels(stage: str, answer: str) -> list[str]:
     return [f"no {label}" for label in PARTS[stage] if _NOTHING.fullmatch(parts.get(label.lower(), ""))]
 
 
-PLACES = {
-    "upper": r"upper|superior(?:ly)?|supero",
-    "lower": r"lower|inferior(?:ly)?|infero",
-    "left": r"left(?![- ]eye)",
-    "right": r"right(?![- ](?:eye|letter|option))",
-    "nasal": r"nasal(?:ly)?",
-    "temporal": r"temporal(?:ly)?",
-    "centre": r"(?:cent(?:re|er)|middle)(?= of the image)|central(?:ly)?",
-}
+PLACES: Mapping[str, str] = _WORDS["places"]
 """Direction -> words that state it."""
 
 
@@ -280,11 +276,7 @@ def _pattern(stage: str) -> re.Pattern[str]:
 
 _DISEASES = frozenset(term.name for term in CONDITIONS) - SIGNS
 
-ASSERTED = {
-    "DD": ("primary diagnosis",),
-    "SG": ("contributing factors",),
-    "CD": ("primary intervention", "rationale"),
-}
+ASSERTED: Mapping[str, list[str]] = _WORDS["asserted"]
 """Stage -> parts of the long answer that assert a diagnosis; the others name alternatives."""
 
 EVIDENCE = "supporting evidence from lc"
@@ -517,25 +509,13 @@ def steers(text: str) -> bool:
 
 
 # What a short text states: terms, places, measurements; by these two texts are compared, whatever their words.
-SEVERITIES = {
-    "none": r"no apparent|no diabetic retinopathy|no retinopathy|without retinopathy",
-    "mild": r"mild(?:ly)?|early",
-    "moderate": r"moderate(?:ly)?",
-    "severe": r"severe(?:ly)?|advanced",
-    "proliferative": r"(?<!non-)(?<!non)(?<!non )(?:proliferative|pdr)",
-}
+SEVERITIES: Mapping[str, str] = _WORDS["severities"]
 """Grade -> words that state it."""
 
-UNITS = {
-    "%": r"%|per ?cent",
-    "disc diameters": r"disc[ -]diameters?|disk[ -]diameters?|DD\b",
-    "o'clock": r"o['\u2019]?\s?clock",
-    "mm": r"mm\b|millimet(?:re|er)s?",
-    "um": r"[\u00b5\u03bc]m\b|um\b|microns?|micromet(?:re|er)s?",
-}
+UNITS: Mapping[str, str] = _WORDS["units"]
 """Unit -> how it is written. Doses and times are none: they are not measured in the image."""
 
-COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+COUNTS: list[str] = _WORDS["counts"]
 
 _NUMBER = r"(?<![\w.])([0-9]{1,6}(?:\.[0-9]{1,4})?)"
 
@@ -571,10 +551,7 @@ _LEVEL = re.compile(r"\bICDR(?: grade)? ([0-9])\b", re.IGNORECASE)
 
 _WORD_MEANING = re.compile(r"[a-z0-9]+")
 
-_EMPTY = frozenset(
-    ("a", "an", "the", "of", "in", "on", "at", "to", "is", "are", "was", "with", "and", "or", "this", "that", "it",
-     "its", "by", "for", "from", "as", "be", "has", "have", "image", "eye", "most")
-)  # fmt: skip
+_EMPTY: frozenset[str] = frozenset(_WORDS["empty"])
 
 
 @cache

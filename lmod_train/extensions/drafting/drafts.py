@@ -12,6 +12,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Prediction, Record, Region, Unparsed
 from lmod_train.core.vocabulary.scales import SCALES
@@ -19,6 +20,9 @@ from lmod_train.tasks.filled import plain_text
 from lmod_train.tasks.parsing.label import labels_in
 from lmod_train.tasks.parsing.visible import strip_thinking
 from lmod_train.tasks.prompt import prompt, question_text
+
+_WORDS = package_data(__file__, "words.yaml")["drafts"]
+
 
 HEADS = ("Question", "Options", "Right letter", "Answer")
 """Headings of the parts of a reply, in their order; ``Options`` may be missing in front of lettered lines."""
@@ -197,14 +201,7 @@ def shuffled(draft: Draft, order: tuple[int, ...]) -> Draft:
     return replace(draft, options=options, letter=ascii_uppercase[order.index(place)])
 
 
-PARTS: dict[str, tuple[str, ...]] = {
-    "IQA": (),
-    "AL": (),
-    "LC": ("Size", "Shape", "Color / reflectivity", "Borders", "Texture", "Associated features"),
-    "DD": ("Primary diagnosis", "Supporting evidence from LC", "Differential considerations"),
-    "SG": ("Risk category", "Contributing factors", "Recommended monitoring"),
-    "CD": ("Primary intervention", "Rationale", "Alternative options", "Contraindications"),
-}
+PARTS: dict[str, list[str]] = _WORDS["parts"]
 """Stage -> labels of the lines of its answer. Those of LC and DD are printed; listings 5 and 6 name the parts of SG and
 CD in one phrase joined by "+", and labels are ours there."""
 
@@ -220,9 +217,7 @@ DIAGNOSES = ("four_way", "glaucoma")
 ABSENT = ("NON-GLAUCOMA",)
 """Answers that deny one disease, and so are no diagnosis."""
 
-LESIONS = (
-    "microaneurysms", "haemorrhages", "hard exudates", "soft exudates", "macular hole", "intraretinal cysts",
-)  # fmt: skip
+LESIONS: list[str] = _WORDS["lesions"]
 """Structures of boxes that are lesions: truths of stage LC."""
 
 BEGIN, END = "begin facts", "end facts"

@@ -17,7 +17,7 @@ from lmod_train.core.artifacts.records import read_run_column, read_run_records
 from lmod_train.core.artifacts.replies import models_of, read_replies
 from lmod_train.core.artifacts.run import CONTAINMENT, EXACT, PARSER, PEOPLE, Run
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, score_cells, table
+from lmod_train.core.tables import Cell, score_cells, table
 from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed, status_of
 from lmod_train.extensions.drafting.judgement import (
     ATTACK,
@@ -29,7 +29,7 @@ from lmod_train.extensions.drafting.judgement import (
     judged_id,
     judged_scores,
 )
-from lmod_train.report.contents import Part, Text
+from lmod_train.report.contents import Part, Text, heads, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import Rater, agreement_scores, by_language
@@ -42,6 +42,8 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
 from lmod_train.tasks.parsed_replies import parse_replies
 from lmod_train.tasks.run_scores import RunScores
+
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,25 +493,6 @@ def attack_rows(results: Results) -> Iterator[list[Cell]]:
 
 
 # Judged replies: the scores of each judge with its own account, and the attacks on it.
-NOTE = """Verdicts of a model or of people on whether the replies agree with the reference answers. Accuracy judged:
-replies judged right among all records; a reply that is unjudged (the judge's reply states no label) or was not sent (no
-reply, refused, cut off, empty) counts as wrong. It is shown once no judgement is pending. Judged only: among the
-replies with a verdict. What a model judges is an estimate: compare it with verdicts of people on the same replies."""
-
-_JUDGED: Heads = [
-    "task", "run", "judge", "judge's model", "prompt", N, Column("accuracy judged", "number"), INTERVAL,
-    N, Column("judged only", "number"), INTERVAL, *(Column(h, "percent") for h in ("unjudged", "pending", "not sent")),
-]  # fmt: skip
-
-ATTACKED = """Texts that may mislead a judge, on a sample of the questions. Success: the share of verdicts that such a
-text makes wrong. Some stand in the place of the reply, so that the right verdict is known; others are added to the
-reply, and the verdict should remain that on the reply alone. To right: the share that is judged right only with the
-addition. Unjudged: the judge's reply states no label."""
-
-_ATTACKS: Heads = [
-    "task", "run", "judge", "attack", "place and right verdict", N, Column("success", "number"), INTERVAL,
-    Column("to right", "number"), Column("unjudged", "percent"),
-]  # fmt: skip
 
 
 class Judges(Section):
@@ -521,26 +504,14 @@ class Judges(Section):
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables; nothing if no run has judgements."""
         if rows := judged_rows(results):
-            yield Text(NOTE)
-            yield table("judges", _JUDGED, rows)
+            yield Text(_TEXTS["note"])
+            yield table("judges", _HEADS["judged"], rows)
         if attacks := list(attack_rows(results)):
-            yield Text(ATTACKED)
-            yield table("attacks", _ATTACKS, attacks)
+            yield Text(_TEXTS["attacked"])
+            yield table("attacks", _HEADS["attacks"], attacks)
 
 
 # Agreement of judges: of every two, and of each with rules.
-NOTE_AGREEMENT = """\
-Verdicts of two judges on the replies that both have judged, and of each judge and rules: for questions with
-choices the task's parser, for open answers `exact` (the words of the reference answer, and no others) and `containment`
-(these words in their order). Kappa: Cohen's. Sensitivity and specificity: the share of equal verdicts of the first on
-replies that the second finds right, and wrong, where the second is a person or a rule on open answers. An exact answer
-that a model does not accept is its error; a right answer in other words is an error of the rule, which the rows of
-people show. Intervals are over patients."""
-
-_COLUMNS: Heads = [
-    "task", "run", "subset", "first", "second", N, Column("agreement", "number"), INTERVAL, Column("kappa", "number"),
-    INTERVAL, Column("sensitivity", "number"), INTERVAL, Column("specificity", "number"), INTERVAL,
-]  # fmt: skip
 
 
 class Agreement(Section):
@@ -552,5 +523,5 @@ class Agreement(Section):
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table; nothing if no two judges, or judge and rule, have judged the same replies."""
         if rows := list(agreement_rows(results)):
-            yield Text(NOTE_AGREEMENT)
-            yield table("agreement", _COLUMNS, rows)
+            yield Text(_TEXTS["note_agreement"])
+            yield table("agreement", _HEADS["columns"], rows)
