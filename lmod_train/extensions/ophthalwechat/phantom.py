@@ -23,24 +23,20 @@ from lmod_train.phantom.pair import SPOTS, TwoImages, draw_pair, photograph, sec
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save, write_workbook
 from lmod_train.phantom.truth import Truth
 
+_WORDS = package_data(__file__, "words.yaml")["phantom"]
+
+
 _SOURCE, _FOLDER = "ophthalwechat", "OphthalWeChat"
 
 QUESTIONS, IMAGES = "OphthalWeChat_QA.xlsx", "OphthalWeChat_image_information.xlsx"
 
 Headers = Literal["en", "zh", "mixed"]
 
-_SUBSPECIALTIES = {
-    "glaucoma": {"en": "Glaucoma", "zh": "青光眼"},
-    "cataract": {"en": "Cataract/Anterior Segment", "zh": "白内障/眼前节"},
-}
+_SUBSPECIALTIES: Mapping[str, dict[str, str]] = _WORDS["subspecialties"]
 
 _RETINA = {"en": "Retina/Vitreous", "zh": "眼底病"}
 
-_MODALITIES = {
-    "CFP": {"en": "CFP", "zh": "眼底彩照"},
-    "OCT": {"en": "OCT", "zh": "OCT"},
-    "CFP+OCT": {"en": "CFP + OCT", "zh": "眼底彩照、OCT"},
-}
+_MODALITIES: Mapping[str, Mapping[str, str]] = _WORDS["modalities"]
 
 _EVERY = 8  # one image of so many has two rows, and there is another row without a file
 
@@ -222,20 +218,13 @@ LETTERS, NEWLINE = "ABCD", "\n"
 HEADERS: Mapping[str, Mapping[str, Sequence[str]]] = package_data(__file__, "words.yaml")["phantom"]["headers"]
 """Workbook -> language -> its headers; without a column of the language, the type names it."""
 
-TYPES = {
-    "binary_question": {"en": "Binary", "zh": "判断题"},
-    "single_choice_question": {"en": "Single-choice", "zh": "单选题"},
-    "open_question": {"en": "Open-ended", "zh": "开放题"},
-}
+TYPES: Mapping[str, Mapping[str, str]] = _WORDS["types"]
 
 _LANGUAGES = {"zh": "中文", "en": "英文"}
 
 _SUFFIXES = {"zh": "CN", "en": "EN"}
 
-_MARKS = {
-    "en": ((": ", " "), (". ", "\n"), (") ", "; ")),
-    "zh": (("：", " "), ("、", "；"), ("．", "\n"), (": ", " ")),
-}
+_MARKS: Mapping[str, list[list[str]]] = _WORDS["marks"]
 """Language -> what may stand behind a letter, and behind an option."""
 
 _FULL = str.maketrans(LETTERS, "ＡＢＣＤ")

@@ -8,22 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmod_train.core.tables import INTERVAL, Cell, Column, Heads, N, Table, score_cells, table
+from lmod_train.core.package_data import package_data
+from lmod_train.core.tables import Cell, Table, score_cells, table
 from lmod_train.core.types import Score
+from lmod_train.report.contents import heads
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.language_pairs import LANGUAGES, overall_scores
 from lmod_train.tasks.failures.rules import finds
 from lmod_train.tasks.run_scores import RunScores, read_run_scores
 from lmod_train.tasks.verdicts import Judge
 
+_HEADS = heads(__file__)
+
+_WORDS = package_data(__file__, "words.yaml")["results"]
+
+
 if TYPE_CHECKING:
     from lmod_train.report.results import Outcomes
 
-KINDS: Mapping[str, str] = {
-    "binary_question": "Binary",
-    "single_choice_question": "Single-choice",
-    "open_question": "Open-ended",
-}
+KINDS: Mapping[str, str] = _WORDS["kinds"]
 """Task -> its name in the paper."""
 
 OPEN = "open_question"
@@ -31,24 +34,10 @@ OPEN = "open_question"
 SHORT: Mapping[str, str] = {"zh": "CN", "en": "EN"}
 """Language -> its name in the paper."""
 
-COLUMNS: Heads = [
-    "subset", "judged by", N, Column("accuracy", "number"), INTERVAL, Column("answered only", "number"),
-    Column("chance filled", "number"), Column("chance", "number"), Column("constant", "number"),
-    Column("unparsed", "percent"), Column("refused", "percent"), Column("truncated", "percent"),
-    Column("other language", "percent"),
-]  # fmt: skip
 
-FLIPS = Column("negation flips", "count")
-
-ENCODED = (Column("BERTScore", "number"), Column("rescaled", "number"), Column("BERTScore by"))
+ENCODED = ("BERTScore", "rescaled", "BERTScore by")
 """Columns that only a run with an encoder has."""
 
-RULES: Heads = [
-    "subset", N, Column("exact", "number"), INTERVAL, Column("containment", "number"), Column("token F1", "number"),
-    FLIPS,
-    Column("BLEU-1 corpus", "number"), Column("BLEU-1 sentences", "number"), "BLEU by", *ENCODED,
-]  # fmt: skip
-"""Columns of open answers by rules; those of `ENCODED` only where they have a value."""
 
 _BESIDE = ("accuracy_answered", "accuracy_chance_filled", "chance")
 
@@ -141,21 +130,22 @@ def language_tables(run: RunScores, outcomes: Outcomes) -> Iterator[Table]:
     """
     if not kinds_of(outcomes.items):
         return
-    yield table("languages", COLUMNS, list(language_rows(run, outcomes)), "Questions in two languages")
+    yield table("languages", _HEADS["columns"], list(language_rows(run, outcomes)), "Questions in two languages")
     if outcomes.items.get(OPEN):
-        yield _without_empty(table("open_answers", RULES, list(rule_rows(run, outcomes)), "Open answers by rules"))
+        rows = list(rule_rows(run, outcomes))
+        yield _without_empty(table("open_answers", _HEADS["rules"], rows, "Open answers by rules"))
 
 
 def _without_empty(of_rules: Table) -> Table:
     """Return the table without the columns of `ENCODED` that have no value."""
     held = [any(row[k] is not None for row in of_rules.rows) for k in range(len(of_rules.columns))]
-    kept = [k for k, column in enumerate(of_rules.columns) if column not in ENCODED or held[k]]
+    kept = [k for k, column in enumerate(of_rules.columns) if column.head not in ENCODED or held[k]]
     rows = tuple(tuple(row[k] for k in kept) for row in of_rules.rows)
     return replace(of_rules, columns=tuple(of_rules.columns[k] for k in kept), rows=rows)
 
 
 def language_rows(run: RunScores, outcomes: Outcomes) -> Iterator[list[Cell]]:
-    """Yield a row per subset, then per language and overall, with the columns of `COLUMNS`.
+    """Yield a row per subset, then per language and overall, with the columns ``columns``.
 
     The accuracy of open answers is that of a judge; without one, open and overall have none.
     """
@@ -166,7 +156,7 @@ def language_rows(run: RunScores, outcomes: Outcomes) -> Iterator[list[Cell]]:
     for own in found:
         yield from _overall(own, outcomes)
     if outcomes.items.get(OPEN) and not any(own.judge for own in found):
-        yield ["Overall", "not judged", *score_cells(None), *[None] * (len(COLUMNS) - 5)]
+        yield ["Overall", "not judged", *score_cells(None), *[None] * (len(_HEADS["columns"]) - 5)]
 
 
 def _languages(items: Sequence[Item]) -> list[str]:
@@ -209,11 +199,11 @@ def _overall(own: Verdicts, outcomes: Outcomes) -> Iterator[list[Cell]]:
         name = f"{kind} {SHORT[language]}" if language else kind
         for score, suffix in zip(own.scores(language), ("", ", mean of subsets"), strict=True):
             cells: list[Cell] = [name + suffix, own.judge, *score_cells(score)]
-            yield [*cells, *[None] * (len(COLUMNS) - len(cells))]
+            yield [*cells, *[None] * (len(_HEADS["columns"]) - len(cells))]
 
 
 def rule_rows(run: RunScores, outcomes: Outcomes) -> Iterator[list[Cell]]:
-    """Yield a row per language of open answers by rules, with the columns of `RULES`."""
+    """Yield a row per language of open answers by rules, with the columns ``rules``."""
     answers = [p for p in outcomes.predictions if p.record.task == OPEN]
     flipped = Counter(p.record.language for p in answers if finds("negation_flip", p))
     for language in _languages(outcomes.items[OPEN]):
