@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from lmod_train.core.artifacts.model_facts import PAPERS
 from lmod_train.core.artifacts.records import rows_of
 from lmod_train.core.errors import ArtifactError
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import Cell, table
 from lmod_train.core.vocabulary.modalities import combined, words_of
 from lmod_train.extensions.papers.printed import models_of_run, read_table
@@ -113,14 +114,7 @@ def _wechat(row: Mapping[str, str]) -> list[Cell]:
 
 
 # LMOD's Table 6 beside the settings of the runs.
-PRINTED = {
-    "resolution": "image_resolution",
-    "top-p": "top_p_sampling",
-    "temperature": "temperature",
-    "beams": "beams_number",
-    "maximum tokens": "max_new_tokens",
-    "parameters in billions": "number_of_parameters_billion",
-}
+PRINTED: Mapping[str, str] = package_data(__file__, "words.yaml")["related"]["printed"]
 """Column of the settings -> column of ``hyperparameters.csv``."""
 
 

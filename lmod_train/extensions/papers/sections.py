@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from lmod_train.core.artifacts.model_facts import PAPERS
 from lmod_train.core.artifacts.records import rows_of
 from lmod_train.core.errors import ArtifactError, BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, Table, table
 from lmod_train.core.types import Score
 from lmod_train.core.vocabulary.error_types import type_called
@@ -24,7 +25,7 @@ from lmod_train.extensions.papers.ledger import (
 )
 from lmod_train.extensions.papers.printed import STATES, Printed, find, printed, state_of
 from lmod_train.extensions.papers.shapes import SHAPES, Line, Shape
-from lmod_train.report.contents import Part, Text, texts
+from lmod_train.report.contents import Part, Text, heads, texts
 from lmod_train.report.origin import not_as_published, phantom_tasks
 from lmod_train.report.published import HERE, published_beside
 from lmod_train.report.results import Results
@@ -32,17 +33,10 @@ from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import sample_of_errors
 from lmod_train.scoring.share import share_score
 
-_TEXTS = texts(__file__)
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 
-MARKS = {
-    "source inconsistent": "i",
-    "other protocol": "o",
-    "not comparable": "n",
-    "different snapshot": "d",
-    "retired": "r",
-    "reproducible": "=",
-}
+MARKS: Mapping[str, str] = package_data(__file__, "words.yaml")["sections"]["marks"]
 
 ERRORS_OF, ERRORS = "glaucoma", 100
 """Task and number of the wrong replies that LMOD+'s Table 9 sorts."""
@@ -196,7 +190,6 @@ def _marked_places(shape: Shape, model: str) -> dict[tuple[str, str], list[str]]
 
 
 # Published scores for the tasks of the runs.
-NOTE_PUBLISHED = "Scores printed in the papers, of the authors' own runs on real data. None was measured here."
 
 
 class PublishedScores(Section):
@@ -213,7 +206,7 @@ class PublishedScores(Section):
         ]
         columns: Heads = ["task", "published model", "metric", Column("score", "number"), "most similar metric here"]
         if rows:
-            yield Text(NOTE_PUBLISHED)
+            yield Text(_TEXTS["note_published"])
             yield table("published", [*columns, "where", "note"], rows)
 
 
@@ -229,8 +222,6 @@ DRAWN_IMAGES_AND_BOXES = "The printed numbers are not shown: these images are ph
 TASK = "anatomy"
 
 _SHARE = {"share_of_images": "images", "share_of_patients": "patients"}
-
-_SHARES: Heads = ["of", "group", Column("n", "count"), Column("here", "percent"), Column("printed", "percent")]
 
 
 class ImagesAndBoxes(Section):
@@ -267,7 +258,7 @@ class ImagesAndBoxes(Section):
             shares = [] if drawn else list(_shares(folder, self.paper))
             if shares:
                 note = _TEXTS["shares"].format(paper=PAPERS[self.paper])
-                yield table(name.replace("images_and_boxes", "shares"), _SHARES, shares, "Shares", note)
+                yield table(name.replace("images_and_boxes", "shares"), _HEADS["shares"], shares, "Shares", note)
 
 
 Place = tuple[str, str]
