@@ -13,6 +13,7 @@ import numpy as np
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import LmodError
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, Table, table
 from lmod_train.core.types import REGIME, Score
 from lmod_train.extensions.xpcr.scores import (
@@ -268,15 +269,7 @@ def _regime(run: Path, arguments: Sequence[str]) -> str:
 
 
 # Effect of earlier answers in the words: runs of one model in two regimes, compared on the same questions.
-COMPARED = (
-    ("cas_last", ALONE, "effect of context"),
-    ("cas_all", ALONE, "effect of context"),
-    ("oracle", "cas_last", "error propagation"),
-    ("oracle", "cas_all", "error propagation"),
-    ("oracle", ALONE, "effect of true answers"),
-    ("planted", ALONE, "effect of a wrong answer"),
-    ("planted", "oracle", "a wrong answer instead of true ones"),
-)
+COMPARED: list[list[str]] = package_data(__file__, "words.yaml")["results"]["compared"]
 """First and second regime, and what their difference is called."""
 
 

@@ -14,6 +14,8 @@ from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.extensions.xpcr.questions import disease_tags
 from lmod_train.scoring.chain_steps import ALIASES, step_named
 
+_WORDS = package_data(__file__, "words.yaml")["stages"]
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -225,10 +227,7 @@ LESION_KINDS = ("microaneurysms", "haemorrhages", "hard exudates", "soft exudate
 FLAGS: dict[str, str] = package_data(__file__, "words.yaml")["stages"]["flags"]
 """Labels of findings -> words of the options."""
 
-INSTRUMENTS = (
-    *("slit knife", "incision knife", "gauge", "spatula", "capsulorhexis cystotome", "capsulorhexis forceps"),
-    *("katena forceps", "phacoemulsification tip", "irrigation-aspiration", "lens injector"),
-)
+INSTRUMENTS: list[str] = _WORDS["instruments"]
 """Instruments of cataract surgery; a frame with any outline has those of all its instruments."""
 
 RATIOS = ("under 0.30", "0.3 to 0.5", "0.5 to 0.7", "above 0.70")
