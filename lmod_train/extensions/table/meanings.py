@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.image_names import Folder
@@ -129,12 +130,7 @@ def typed(option: str) -> str:
 
 
 # Words that the user gives to cells with ``--value``: each is a word of the column's meaning, or is refused.
-_CLOSED: Mapping[str, tuple[str, ...]] = {
-    "sex": ("female", "male"),
-    "laterality": ("left", "right"),
-    "split": ("train", "val", "test"),
-    "age": ("an age in years",),
-}
+_CLOSED: Mapping[str, list[str]] = package_data(__file__, "words.yaml")["meanings"]["closed"]
 
 _FREE = frozenset({"diagnosis", "grade", "camera", "quality", "own", "structure"})
 """Meanings whose cells may stand for any word."""

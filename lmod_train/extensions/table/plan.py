@@ -19,6 +19,7 @@ import yaml
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_beside
+from lmod_train.core.package_data import package_data
 from lmod_train.core.raw import read_yaml
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import FINDINGS
@@ -44,24 +45,15 @@ from lmod_train.tasks.question import ReadyQuestion
 from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
 
+_WORDS = package_data(__file__, "words.yaml")["plan"]
+
+
 FILE = "table.yaml"
 """Name of the plan in a curated folder."""
 
-_KEYS = (
-    *("table", "images", "name", "modality", "licence", "redistributable"),
-    *("sheet", "notes", "language", "visits", "columns", "questions"),
-)
+_KEYS: list[str] = _WORDS["keys"]
 
-_HEAD = """\
-# How `curate --table` read the table. Edit it, and use it again in place of the table: --table {file}
-# columns: means is one of {meanings},
-#   the name of a disease (a column of yes and no) or of a scale ({scales}); `?` is still to be said.
-#   words: cell -> word that it stands for; other cells are read as without the file.
-# questions: name, words (the question as it is asked), column (whose cells are the answers),
-#   kind (choice, yes_no, grade, number, several, open), choices in their order, unit, language (en, zh),
-#   synonyms (choice -> other words of replies), paraphrases.
-# notes: what was left out of the table or is hidden in it, as it was printed; nothing is read from them.
-"""
+_HEAD: str = _WORDS["head"]
 
 
 @dataclass(frozen=True)
