@@ -17,16 +17,12 @@ from transformers import (
 )
 
 from lmod_train.core.errors import NotConvertible
+from lmod_train.core.package_data import package_data
 from lmod_train.extensions.weights.language_model import text_config
 from lmod_train.extensions.weights.layout import HEAD, Layout, Rule, Words
 from lmod_train.models.chat.stored import Stored, stored_in
 
-TEXT = {
-    "InternLM2ForCausalLM": "llama",
-    "LlamaForCausalLM": "llama",
-    "Qwen2ForCausalLM": "qwen2",
-    "Qwen3ForCausalLM": "qwen3",
-}
+TEXT: Mapping[str, str] = package_data(__file__, "words.yaml")["internvl"]["text"]
 """Equivalent language model of transformers for each architecture."""
 
 TEMPLATES = {"internlm2-chat": "internlm2-chat", "Hermes-2": "internlm2-chat", "internvl2_5": "internvl2_5"}

@@ -7,13 +7,12 @@ from typing import Any
 
 from transformers import AutoConfig
 
+from lmod_train.core.package_data import package_data
+
 ROTARY = {"rope_theta", "rope_scaling"}
 """Settings that every version of transformers reads; the present one writes them under another name."""
 
-DESCRIPTIVE = {
-    "_name_or_path", "architectures", "dtype", "id2label", "label2id", "model_type", "transformers_version",
-    "use_cache",
-}  # fmt: skip
+DESCRIPTIVE: frozenset[str] = frozenset(package_data(__file__, "words.yaml")["language_model"]["descriptive"])
 """Settings of the checkpoint that do not affect its language model."""
 
 

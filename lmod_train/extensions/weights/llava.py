@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers import LlavaConfig, LlavaImageProcessor, LlavaProcessor
 
 from lmod_train.core.errors import NotConvertible
+from lmod_train.core.package_data import package_data
 from lmod_train.extensions.weights.clip import INSIDE, OF_TEXT, clip_config, picture_statistics, tower_tensors
 from lmod_train.extensions.weights.language_model import text_config
 from lmod_train.extensions.weights.layout import HEAD, Layout, Rule, Words
@@ -23,11 +24,7 @@ TEXT = {"llava": "llama", "llava_llama": "llama", "llava_mistral": "mistral"}
 
 LINEAR, TWO_LAYERS = "linear", "mlp2x_gelu"
 
-UNDERSTOOD = {
-    "mm_hidden_size", "mm_patch_merge_type", "mm_projector_lr", "mm_projector_type", "mm_use_im_patch_token",
-    "mm_use_im_start_end", "mm_vision_select_feature", "mm_vision_select_layer", "mm_vision_tower",
-    "mm_vision_tower_lr",
-}  # fmt: skip
+UNDERSTOOD: list[str] = package_data(__file__, "words.yaml")["llava"]["understood"]
 """Supported settings of the original code; others, if set, may change the model in unknown ways."""
 
 PROJECTOR = "multi_modal_projector"
