@@ -13,27 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.files import write_beside
+from lmod_train.core.package_data import package_data
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "osD^vP*X"
 LINES: Any = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
 FONT = "DejaVu Sans"
 """Font of all figures, part of matplotlib."""
-CHINESE = (
-    "Noto Sans CJK SC",
-    "Noto Sans SC",
-    "Source Han Sans SC",
-    "Source Han Sans CN",
-    "WenQuanYi Micro Hei",
-    "WenQuanYi Zen Hei",
-    "Microsoft YaHei",
-    "SimHei",
-    "PingFang SC",
-    "Hiragino Sans GB",
-    "Noto Sans CJK JP",
-    "Droid Sans Fallback",
-    "Arial Unicode MS",
-)
+CHINESE: list[str] = package_data(__file__, "words.yaml")["canvas"]["chinese"]
 """Fonts with Chinese characters, of which the first installed one draws what `FONT` lacks."""
 _STYLE: Any = {
     "font.size": 10,

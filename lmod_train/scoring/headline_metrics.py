@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Score
 
 HEADLINES = ("accuracy_strict", "f1_lmod_plus")
@@ -13,14 +14,7 @@ HEADLINES = ("accuracy_strict", "f1_lmod_plus")
 ERRORS = frozenset({"mean_absolute_error", "mean_absolute_error_median", "brier", "ece"})
 """Metrics of this package of which a smaller value is better."""
 
-SCORES = frozenset(
-    {
-        *HEADLINES, "accuracy", "accuracy_answered", "accuracy_overall", "agreement", "balanced_accuracy",
-        "bleu1_corpus", "bleu1_sentence_mean", "ccr_product", "exact_match", "f1", "f1_lmod_v1", "f1_macro", "f1_micro",
-        "hr", "kappa", "kappa_quadratic", "macro_f1", "precision", "recall", "score", "sensitivity", "specificity",
-        "swa_mean",
-    }
-)  # fmt: skip
+SCORES: frozenset[str] = frozenset(package_data(__file__, "words.yaml")["headline_metrics"]["scores"])
 """Metrics of this package of which a larger value is better."""
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, N, table
 from lmod_train.core.types import Score
 from lmod_train.report.contents import Figure, Part, noted, texts
@@ -27,13 +28,7 @@ from lmod_train.scoring.probability import curve_classes, probabilities_of
 from lmod_train.scoring.ranking import precision_recall_points, roc_points
 from lmod_train.tasks.run_scores import RunScores
 
-MEASURES = {
-    "accuracy_likeliest": "accuracy of the likeliest",
-    "auroc_macro": "AUROC",
-    "auprc_macro": "AUPRC",
-    "brier": "Brier",
-    "ece": "ECE",
-}
+MEASURES: Mapping[str, str] = package_data(__file__, "words.yaml")["likelihoods"]["measures"]
 """Measures of `lmod_train.scoring.probability` -> head of the column."""
 
 CURVES = "ROC and precision-recall curves of each run for {}, with the areas under them."

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, table
 from lmod_train.report.contents import Part
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.tasks.run_scores import RunScores
 
-_FIRST = (
-    "accuracy_strict", "accuracy_answered", "accuracy_chance_filled", "balanced_accuracy", "kappa", "macro_f1",
-    "sensitivity", "specificity", "auroc_macro", "f1_lmod_plus", "f1_lmod_v1", "precision", "recall", "hr",
-)  # fmt: skip
+_FIRST: list[str] = package_data(__file__, "words.yaml")["metrics"]["first"]
 """Order of the rows; other metrics follow in the order of the scores."""
 _LEFT_OUT = ("share_", "chance", "majority", "likelihoods_given")
 """Prefixes of metrics in other tables of the report."""

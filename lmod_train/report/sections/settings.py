@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from lmod_train.core.artifacts.energy import Energy, read_energy
 from lmod_train.core.artifacts.run import NETWORK, Run
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import Cell, table
 from lmod_train.report.contents import Part, Text, heads, noted, texts
 from lmod_train.report.results import Results
@@ -57,14 +58,7 @@ def setting_rows(results: Results) -> Iterator[list[Cell]]:
         yield [name, *(found[column] or None for column in _KEYS), size, "; ".join(reasons)]
 
 
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "resolution": (),
-    "tiles": (),
-    "top-p": ("top_p",),
-    "temperature": ("temperature",),
-    "beams": ("num_beams",),
-    "maximum tokens": ("max_new_tokens", "max_tokens", "max_completion_tokens"),
-}
+_KEYS: Mapping[str, list[str]] = package_data(__file__, "words.yaml")["settings"]["keys"]
 """Column -> names of its setting in replies of local models and of endpoints."""
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, table
 from lmod_train.core.types import Score
-from lmod_train.report.contents import Figure, Part, Text, noted
+from lmod_train.report.contents import Figure, Part, Text, noted, texts
 from lmod_train.report.figures.groups import COLUMNS, group_figure
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.sheet import MOST
@@ -18,21 +18,11 @@ from lmod_train.scoring.subset_names import cell_of
 from lmod_train.tasks.anatomy import IMAGE_TYPES
 from lmod_train.tasks.run_scores import RunScores
 
-NOTE = (
-    "Subsets are shown for keys with more than one value. Numbers of boxes (6+: six or more) differ between modalities "
-    "and sources, which are part of the difference between their scores."
-)
+_TEXTS = texts(__file__)
+
+
 OF_SOURCES = "CFP"
 """Modality whose sources are compared, as in LMOD's figure 5."""
-MODALITIES = "Score of each task and run by modality; radar charts, or bars with intervals and chance."
-SOURCES = "Score of each model for {} by source of the {} images, with 95 % intervals and chance."
-HEAT = "Heat map of the {} of {}, with a row per model and a column per {}; the numbers are in the cells."
-REGIONS = (
-    "{} of each model for {} by modality; a gap is a modality without images of the model, or, of HR, without a region "
-    "that it names."
-)
-BOXES = "Score of each model for {} by number of numbered boxes in an image, with 95 % intervals and chance."
-ABSENT = "{}: of LMOD's five modalities, no run has images of {}."
 OF_REGIONS = {"precision": "precision", "recall": "recall", "f1_lmod_plus": "F1", "hr": "HR"}
 """Metric of `lmod_train.scoring.region_scores` -> its name; the panels of LMOD's figure 3 and LMOD+'s figure 2."""
 BEST = 5
@@ -58,13 +48,13 @@ class Subsets(Section):
             metric = results.metric(task)
             if boxes := list(subset_rows(results, task, "boxes", metric, metric)):
                 title = f"{task} by number of boxes"
-                yield group_figure(f"boxes-{task}", title, BOXES.format(task), boxes, round=False)
+                yield group_figure(f"boxes-{task}", title, _TEXTS["boxes"].format(task), boxes, round=False)
             yield from _heat(results, task, "condition", "score", {metric: f"{task} ({metric})"})
             panels = {metric: f"{task}: {name} by stage" for metric, name in OF_STAGES.items()}
             yield from _heat(results, task, "stage", "precision, recall and F1", panels)
         rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
         heads: Heads = ["task", "subset", "model", N, SCORE, INTERVAL, Column("chance", "number")]
-        yield from noted(NOTE, table("subsets", heads, rows))
+        yield from noted(_TEXTS["note"], table("subsets", heads, rows))
 
 
 def _rows(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
@@ -113,7 +103,7 @@ def _by_modality(results: Results) -> Iterator[Figure]:
         drawn["radar" if len({row[2] for row in rows}) > 2 else "modalities"] += rows
     for name, rows in drawn.items():
         if rows:
-            yield group_figure(name, "Scores by modality", MODALITIES, rows, round=name == "radar")
+            yield group_figure(name, "Scores by modality", _TEXTS["modalities"], rows, round=name == "radar")
 
 
 def _of_regions(results: Results, task: str) -> Iterator[Part]:
@@ -135,10 +125,10 @@ def _of_regions(results: Results, task: str) -> Iterator[Part]:
     if len(shown) > 1:
         best = f", the {len(kept)} best of {len(runs)} runs by F1" if len(kept) < len(runs) else ""
         title = f"{task} by modality{best}"
-        alt = REGIONS.format(", ".join(OF_REGIONS.values()), task)
+        alt = _TEXTS["regions"].format(", ".join(OF_REGIONS.values()), task)
         yield group_figure(f"regions-{task}", title, alt, rows, round=len(shown) > 2)
         if absent := [modality for modality in IMAGE_TYPES if modality not in shown]:
-            yield Text(ABSENT.format(task, ", ".join(absent)))
+            yield Text(_TEXTS["absent"].format(task, ", ".join(absent)))
 
 
 def _of_run(results: Results, task: str, name: str, run: RunScores, metric: str, panel: str) -> Iterator[list[Cell]]:
@@ -158,7 +148,7 @@ def _by_source(results: Results, task: str) -> Iterator[Figure]:
     metric = results.metric(task)
     rows = list(subset_rows(results, task, "source", metric, f"{task} ({metric})", sources))
     if len({row[2] for row in rows}) > 1:
-        alt = SOURCES.format(task, OF_SOURCES)
+        alt = _TEXTS["sources"].format(task, OF_SOURCES)
         yield group_figure(f"sources-{task}", f"{OF_SOURCES} sources", alt, rows, round=False)
 
 
@@ -167,4 +157,4 @@ def _heat(results: Results, task: str, key: str, measured: str, panels: dict[str
     rows = [row for metric, panel in panels.items() for row in subset_rows(results, task, key, metric, panel)]
     if rows:
         drawn = table(f"{key}s-{task}", COLUMNS, rows)
-        yield Figure(drawn.name, f"{task} by {key}", HEAT.format(measured, task, key), drawn, draw_heat)
+        yield Figure(drawn.name, f"{task} by {key}", _TEXTS["heat"].format(measured, task, key), drawn, draw_heat)

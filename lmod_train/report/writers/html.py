@@ -7,11 +7,12 @@ one file. All texts of runs are escaped in the page, and are inserted as text by
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_durably
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import RIGHT, Table, cell_text
 from lmod_train.report.contents import Contents, Figure
 from lmod_train.report.results import Results
@@ -94,14 +95,7 @@ def write_html(
         part.write_text(html, encoding="utf-8", errors="backslashreplace")
 
 
-SIGNS = {
-    "right": "\u2713",
-    "partly right": "\u25d0",
-    "wrong": "\u2717",
-    "unparsed": "?",
-    "refused": "\u2013",
-    "truncated": "\u2026",
-}
+SIGNS: Mapping[str, str] = package_data(__file__, "words.yaml")["html"]["signs"]
 """Signs beside the outcomes of examples, as in the list of predictions."""
 
 
