@@ -70,6 +70,12 @@ def table_bytes(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> byt
     return table.getvalue().encode("utf-8-sig")
 
 
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a table whole or not at all, in the place of an earlier one."""
+    with write_durably(path) as beside:
+        beside.write_bytes(table_bytes(columns, rows))
+
+
 def check_unfilled(path: Path, content: bytes, option: str) -> None:
     """Refuse to overwrite a file with other content, such as a table that people have filled in.
 

@@ -30,7 +30,7 @@ from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Dropped, Prediction, Question, Record, Sample, SampleStream
 from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.phantoms import NOTE
-from lmod_train.data.formats.spreadsheet import Table, cell, table_bytes
+from lmod_train.data.formats.spreadsheet import Table, cell, write_rows
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import in_any_form
 from lmod_train.extensions.drafting.caption_steps import (
@@ -168,8 +168,7 @@ def write_lists(folder: Folder, drafts: Drafts) -> None:
         (COMPARED, ("id", "outcome", "reason", "reply", "en", "zh"), _compared_rows(drafts.items, compared)),
     )
     for name, columns, rows in tables:
-        with write_durably(folder.path / name) as beside:
-            beside.write_bytes(table_bytes(columns, rows))
+        write_rows(folder.path / name, columns, rows)
 
 
 def _compared_rows(items: Sequence[Item], compared: Mapping[str, Comparison]) -> list[tuple[str, ...]]:
@@ -328,13 +327,8 @@ def write_released(path: Path, found: Sequence[Accepted], captions: Mapping[str,
     rows = []
     for one in found:
         caption, item = captions[one.item.caption], one.item
-        about: dict[str, object] = {
-            "image": caption.image,
-            "sha256": caption.sha256,
-            "group": caption.group,
-            "modality": caption.modality,
-        }
-        about |= {"licence": caption.licence, "phantom": caption.phantom, "kind": item.kind, "review": one.how}
+        shared = ("image", "sha256", "group", "modality", "licence", "phantom")
+        about = {name: getattr(caption, name) for name in shared} | {"kind": item.kind, "review": one.how}
         halves = {language: asdict(half) for language, half in item.pair.halves.items()}
         rows.append(about | {"altered": item.altered, "tags": dict(caption.tags), **halves})
     with write_durably(path) as beside:

@@ -638,14 +638,8 @@ def swapped_by_model(
             if _words_positions(replies.get((item.id, of), "")) != _words_positions(worded(swapped(half, place), of))
         ]  # fmt: skip
         if wrong:
-            left.append(
-                Left(
-                    item.id,
-                    POSITIONS_STEP,
-                    "not_swapped",
-                    f"{', '.join(wrong)}: {replies.get((item.id, wrong[0]), '')[:80]}",
-                )
-            )
+            detail = f"{', '.join(wrong)}: {replies.get((item.id, wrong[0]), '')[:80]}"
+            left.append(Left(item.id, POSITIONS_STEP, "not_swapped", detail))
         else:
             kept.append(item if place is None else _checked(item, _swapped(item, place)))
     return kept, left

@@ -25,7 +25,6 @@ from lmod_train.core.types import (
     Sample,
     Score,
     Unparsed,
-    class_path,
 )
 from lmod_train.extensions.drafting.judgement import (
     WORDS,
@@ -33,6 +32,7 @@ from lmod_train.extensions.drafting.judgement import (
     incomplete,
     judged_scores,
     mark_of,
+    request,
     without_tokens,
 )
 from lmod_train.scoring.items import items_of
@@ -68,28 +68,16 @@ class _Writing(Task, ABC):
             words: The prompt.
             system: System message; empty for none.
         """
-        kind = type(self)
         head = (Message("system", (Part("text", system),)),) if system else ()
-        return Record(
+        return request(
+            self,
+            caption,
             id="/".join([self.name, SOURCE, quote(caption.key), step]),
-            task=self.name,
-            task_class=class_path(kind),
-            task_version=self.version,
             source=SOURCE,
-            key=caption.key,
-            modality=caption.modality,
-            image=(),
-            image_plain=(),
-            image_sha256=(),
             split="test",
-            group=caption.group,
-            language="en",
             messages=(*head, Message("user", (Part("text", words),))),
-            choices=(),
             answer="",
             chain_step=step,
-            phantom=caption.phantom,
-            licence=caption.licence,
         )
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
@@ -184,15 +172,8 @@ class CaptionParity(_Writing):
             pair: Both halves.
         """
         record = self.record(caption, f"{pair.kind}/{number}", "")
-        group = caption.group or caption.image
-        return replace(
-            record,
-            messages=asked(pair),
-            choices=self.choices,
-            answer=self.choices[0],
-            group=group,
-            tags={"kind": pair.kind},
-        )
+        record = replace(record, messages=asked(pair), group=caption.group or caption.image)
+        return replace(record, choices=self.choices, answer=self.choices[0], tags={"kind": pair.kind})
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return whether the reply calls the statement True or False, or why it does neither."""

@@ -46,6 +46,23 @@ JUDGED_TASK = "judged_task"
 TRUE_FALSE = ("TRUE", "FALSE")
 
 
+_SHARED = ("source", "key", "modality", "split", "group", "phantom", "patient", "licence")
+
+
+def request(task: Task, of: Any, **values: Any) -> Record:
+    """Return the record of a request about a record or caption, in English, without images or choices unless given.
+
+    Args:
+        task: The task that asks.
+        of: What it is about; source, key, modality, split, group, phantom, patient and licence are taken over.
+        **values: Other attributes of the record, and those that `of` lacks.
+    """
+    shared = {name: getattr(of, name) for name in _SHARED if hasattr(of, name)}
+    bare = dict.fromkeys(("image", "image_plain", "image_sha256", "choices"), ())
+    own = {"task": task.name, "task_class": class_path(type(task)), "task_version": task.version, "language": "en"}
+    return Record(**{**shared, **bare, **own, **values})
+
+
 class Judgement(Task):
     """Whether a reply agrees with the reference answer: one question a judged reply, in text alone.
 
@@ -92,21 +109,12 @@ class Judgement(Task):
 
     def record_of(self, judged: Record, text: str) -> Record:
         """Return the record that asks whether a text agrees with the reference answer of a record."""
-        kind = type(self)
         prompt = self.prompt or template(self.wording, judged.language, self.choices)
         words = filled_in(prompt, question_of(judged), judged.answer, text, self.choices)
-        return Record(
+        return request(
+            self,
+            judged,
             id=f"{self.name}/{judged.id}",
-            task=self.name,
-            task_class=class_path(kind),
-            task_version=self.version,
-            source=judged.source,
-            key=judged.key,
-            modality=judged.modality,
-            image=(),
-            image_plain=(),
-            image_sha256=(),
-            split=judged.split,
             group=judged.group or images_of(judged),
             language=judged.language,
             messages=(Message("user", (Part("text", words),)),),
@@ -114,9 +122,6 @@ class Judgement(Task):
             answer=self.right[0],
             variant=judged.variant,
             tags={**judged.tags, JUDGED_TASK: judged.task},
-            phantom=judged.phantom,
-            patient=judged.patient,
-            licence=judged.licence,
         )
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import sha256_of, write_durably
+from lmod_train.core.files import sha256_of
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import (
     Answer,
@@ -34,9 +34,8 @@ from lmod_train.core.types import (
     SampleStream,
     Score,
     Unparsed,
-    class_path,
 )
-from lmod_train.data.formats.spreadsheet import table_bytes
+from lmod_train.data.formats.spreadsheet import write_rows
 from lmod_train.data.sources.base import Source
 from lmod_train.extensions.drafting.checks import NAMES, Fault, faults_of, grade
 from lmod_train.extensions.drafting.drafts import (
@@ -50,7 +49,7 @@ from lmod_train.extensions.drafting.drafts import (
     read_draft,
     words_for,
 )
-from lmod_train.extensions.drafting.judgement import account_scores, incomplete
+from lmod_train.extensions.drafting.judgement import account_scores, incomplete, request
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores
 from lmod_train.scoring.items import group_of, items_of
 from lmod_train.tasks.base import Task
@@ -385,31 +384,19 @@ class Drafting(Task):
         return sorted((self._record(record, facts) for record, facts in known), key=lambda r: r.id)
 
     def _record(self, of: Record, facts: Facts) -> Record:
-        kind = type(self)
-        return Record(
+        return request(
+            self,
+            of,
             id="/".join([self.name, quote(of.source, safe=""), quote(of.key), facts.stage]),
-            task=self.name,
-            task_class=class_path(kind),
-            task_version=self.version,
-            source=of.source,
-            key=of.key,
-            modality=of.modality,
             image=of.image_plain,
             image_plain=of.image_plain,
             image_sha256=of.image_sha256,
-            split=of.split,
-            group=of.group,
-            language="en",
             messages=prompt(words_for(facts, self._letter(of, facts))),
-            choices=(),
             answer=facts.truth,
             scale=of.scale,
             chain=of.chain or f"{quote(of.source, safe='')}/{quote(of.key, safe='')}",
             chain_step=facts.stage,
             tags={name: of.tags[name] for name in ("level", "impact") if name in of.tags} | {"stage": facts.stage},
-            phantom=of.phantom,
-            patient=of.patient,
-            licence=of.licence,
         )
 
     def _letter(self, of: Record, facts: Facts) -> str:
@@ -559,17 +546,12 @@ def write_lists(
         predictions: Of all replies.
     """
     columns = ("id", "stage", "truth", "question", "options", "letter", "answer", "grade", "faults")
-    _write(folder / DRAFTS, columns, _rows(drafts, faults))
+    write_rows(folder / DRAFTS, columns, _rows(drafts, faults))
     unread = [(p.record.id, p.record.chain_step, UNREAD, f"{p.answer.reason}: {p.answer.detail}")
               for p in predictions if isinstance(p.answer, Unparsed)]  # fmt: skip
     listed = [*unread, *((f.id, f.stage, f.check, f.detail) for f in faults)]
-    _write(folder / FAULTS, ("id", "stage", "check", "detail"), listed)
-    _write(folder / CHECKS, ("check", "stage", "replies", "with_fault"), counts(faults, predictions))
-
-
-def _write(path: Path, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    with write_durably(path) as beside:
-        beside.write_bytes(table_bytes(columns, rows))
+    write_rows(folder / FAULTS, ("id", "stage", "check", "detail"), listed)
+    write_rows(folder / CHECKS, ("check", "stage", "replies", "with_fault"), counts(faults, predictions))
 
 
 def _rows(drafts: Sequence[Drafted], faults: Sequence[Fault]) -> list[tuple[object, ...]]:

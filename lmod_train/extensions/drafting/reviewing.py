@@ -15,13 +15,12 @@ from jsonargparse.typing import NonNegativeInt
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.escaping import from_csv
-from lmod_train.core.files import write_durably
 from lmod_train.core.links import check_link
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record, Score
 from lmod_train.data.formats.chosen_records import Licence
 from lmod_train.data.formats.reading_sheet import OPTION, ReadingSheet, code_of, write_blank
-from lmod_train.data.formats.spreadsheet import Table, cell, table_bytes
+from lmod_train.data.formats.spreadsheet import Table, cell, write_rows
 from lmod_train.extensions.drafting.drafts import Drafted
 from lmod_train.extensions.drafting.review import OTHERS, Plan, Reading, Review
 from lmod_train.tasks.prompt import prompt
@@ -504,5 +503,4 @@ def write_account(account: Path, rows: Path, found: Review, plan: Plan) -> None:
         (id, id in released, id in released and released[id].corrected, found.left_out.get(id, "")) for id in plan.rows
     ]
     for path, heads, cells in ((account, columns, table), (rows, ("id", "released", "corrected", "reason"), each)):
-        with write_durably(path) as beside:
-            beside.write_bytes(table_bytes(heads, cells))
+        write_rows(path, heads, cells)
