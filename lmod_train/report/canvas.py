@@ -15,23 +15,16 @@ from typing import Any
 from lmod_train.core.files import write_beside
 from lmod_train.core.package_data import package_data
 
+_WORDS = package_data(__file__, "words.yaml")["canvas"]
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = "osD^vP*X"
 LINES: Any = ("-", (0, (5, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1.5, 1)))
 FONT = "DejaVu Sans"
 """Font of all figures, part of matplotlib."""
-CHINESE: list[str] = package_data(__file__, "words.yaml")["canvas"]["chinese"]
+CHINESE: list[str] = _WORDS["chinese"]
 """Fonts with Chinese characters, of which the first installed one draws what `FONT` lacks."""
-_STYLE: Any = {
-    "font.size": 10,
-    "text.parse_math": False,  # a model's name may contain a dollar sign
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "lmod_train",  # otherwise element names in the SVG are random
-    "figure.dpi": 150,
-    "figure.autolayout": False,
-    "figure.constrained_layout.use": False,
-}
+_STYLE: Any = _WORDS["style"]
 
 
 @contextmanager

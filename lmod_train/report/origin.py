@@ -127,15 +127,8 @@ def counted(counts: Mapping[str, int]) -> str:
 
 def remarks(runs: Mapping[str, Outcomes]) -> list[str]:
     """Return remarks to print with the scores: on phantoms, ways of asking, other records, folds, and judges."""
-    return [
-        *_phantoms(runs),
-        *_ways(runs),
-        *_constrained(runs),
-        *_other_records(runs),
-        *_other_choices(runs),
-        *_folds(runs),
-        *_judges(runs),
-    ]
+    every = (_phantoms, _ways, _constrained, _other_records, _other_choices, _folds, _judges)
+    return [text for remarks_on in every for text in remarks_on(runs)]
 
 
 def _folds(runs: Mapping[str, Outcomes]) -> Iterator[str]:

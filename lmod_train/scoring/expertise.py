@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.scoring.intervals import Columns, Floats, Measure, mean_measure, ratio
 from lmod_train.scoring.items import Item
 
@@ -16,13 +17,9 @@ LEVELS = ("R", "A", "S")
 ENDING = "_level"
 """End of the name of a task that asks for the level of another task's questions."""
 
-ENVELOPES = {
-    ("resident", "R"): (0.7, 1.0),
-    ("resident", "A"): (0.4, 0.6),
-    ("resident", "S"): (0.0, 0.4),
-    ("attending", "A"): (0.7, 1.0),
-    ("attending", "S"): (0.5, 0.7),
-    ("fellow", "S"): (0.8, 1.0),
+ENVELOPES: dict[tuple[str, str], tuple[float, float]] = {
+    (readers, level): (least, largest)
+    for readers, level, least, largest in package_data(__file__, "words.yaml")["expertise"]["envelopes"]
 }
 """Group of readers and level -> accuracy that X-PCR expects of the group (supplement, section 4.1)."""
 

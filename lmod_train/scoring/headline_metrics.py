@@ -14,7 +14,7 @@ HEADLINES = ("accuracy_strict", "f1_lmod_plus")
 ERRORS = frozenset({"mean_absolute_error", "mean_absolute_error_median", "brier", "ece"})
 """Metrics of this package of which a smaller value is better."""
 
-SCORES: frozenset[str] = frozenset(package_data(__file__, "words.yaml")["headline_metrics"]["scores"])
+SCORES = frozenset({*HEADLINES, *package_data(__file__, "words.yaml")["headline_metrics"]["scores"]})
 """Metrics of this package of which a larger value is better."""
 
 

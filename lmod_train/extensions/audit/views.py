@@ -317,16 +317,8 @@ def seen(calibration: Calibration, image: Image.Image) -> Image.Image:
 def _of_tiles(calibration: Calibration, image: Image.Image) -> list[Bytes]:
     """Return the tiles that show a part of the image, (height, width, 3)."""
     shape = (-1, *calibration.shape[-3:])
-    output, black, response, channel, inside = (
-        values.reshape(shape)
-        for values in (
-            calibration.output(image),
-            calibration.black,
-            calibration.response,
-            calibration.channel,
-            calibration.inside,
-        )
-    )
+    held = (calibration.black, calibration.response, calibration.channel, calibration.inside)
+    output, black, response, channel, inside = (part.reshape(shape) for part in (calibration.output(image), *held))
     made = np.zeros(output.shape, dtype=np.uint8)
     for plane in range(3):
         shown = inside[:, plane]
@@ -386,15 +378,8 @@ OUTLINE, PAPER, INK = (255, 200, 0), (255, 255, 255), (20, 20, 20)
 def outlined(image: Image.Image, view: View) -> Image.Image:
     """Return an image with the parts that do not reach the network darkened, and the tiles outlined."""
     dark = ImageEnhance.Brightness(image).enhance(0.35)
-    boxes = [
-        (
-            round(tile.left * image.width),
-            round(tile.top * image.height),
-            round(tile.right * image.width),
-            round(tile.bottom * image.height),
-        )
-        for tile in view.tiles
-    ]
+    ends = [np.array([(t.left, t.top), (t.right, t.bottom)]) * image.size for t in view.tiles]
+    boxes = [tuple(corners.round().astype(int).ravel().tolist()) for corners in ends]
     for box in boxes:
         dark.paste(image.crop(box), box[:2])
     pen = ImageDraw.Draw(dark)

@@ -280,17 +280,12 @@ def _outcome(
         answers=arm.answers,
         lr=arm.recipe.lr,
         steps=arm.recipe.steps,
-        n=signs.n,
         strings=len({r.answer for r in data.records("train")}),
         seconds=round(seconds, 1),
         loss=statistics.fmean(losses[-LAST:]),
-        right=signs.right,
-        empty=signs.empty,
-        repetitive=signs.repetitive,
-        at_limit=signs.at_limit,
-        distinct=signs.distinct,
         doctor=doctor,
         example=replies[asked[0].id].reply[:160],
+        **{name: getattr(signs, name) for name in ("n", "right", "empty", "repetitive", "at_limit", "distinct")},
     )
 
 

@@ -7,17 +7,18 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Score
 from lmod_train.extensions.collapse.lab import ANSWERS, Answers, Result, Start
 from lmod_train.report.canvas import COLOURS, canvas
 
+_WORDS = package_data(__file__, "words.yaml")["results"]
+
+
 SMOOTH = 10
 """Number of steps that are averaged for one point of the loss curve."""
 
-HEAD = (
-    "start", "answers", "rate", "steps", "strings", "seeds", "loss", "right", "by seed", "empty", "repetitive",
-    "cut off", "distinct", "doctor", "example reply",
-)  # fmt: skip
+HEAD: list[str] = _WORDS["head"]
 
 
 def table(results: Sequence[Result]) -> str:

@@ -24,6 +24,7 @@ from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed
 from lmod_train.extensions.packs.pack import Pack, Packed, PackedSource, PackedTask, write_pack
 from lmod_train.extensions.packs.withheld import Keys, identity, published
+from lmod_train.report.results import named_folder
 from lmod_train.scoring.ways import FACTORS, asked_id, question_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import Configured, build, task_arguments, tasks_asked
@@ -52,7 +53,7 @@ def pack(folder: Path, out: Path, curated: Path | None = None, trust: Sequence[s
     """
     run = Run(folder)
     config = run.read_config()
-    place = curated or _curated(config)
+    place = curated or named_folder(config)
     if place is None:
         cure = "add `--curated CURATED`"
         raise BadArgument("--curated", None, "the curated folder of the run, which its config.yaml does not name", cure)
@@ -83,12 +84,6 @@ def pack(folder: Path, out: Path, curated: Path | None = None, trust: Sequence[s
     )
     write_pack(out, made)
     return list(_lines(made, out, again, keys))
-
-
-def _curated(config: Mapping[str, Any]) -> Path | None:
-    data = config.get("data") or {}
-    found = (data.get("init_args") or data).get("curated")
-    return Path(found) if found else None
 
 
 def _as_curated(predictions: Sequence[Prediction], everything: Sequence[Record]) -> list[tuple[Prediction, Record]]:

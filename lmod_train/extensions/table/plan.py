@@ -53,6 +53,8 @@ FILE = "table.yaml"
 
 _KEYS: list[str] = _WORDS["keys"]
 
+_STATED = ("name", "modality", "licence", "redistributable", "sheet", "language", "visits")
+
 _HEAD: str = _WORDS["head"]
 
 
@@ -221,16 +223,9 @@ def write_plan(out: Path, plan: Plan, columns: Sequence[Column], notes: Sequence
         one |= {"doubt": column.doubt} if column.doubt else {}
         one |= {"words": dict(column.words)} if column.words and column.is_used and column.meaning != "age" else {}
         described[column.name] = one
-    content = {
-        "table": os.fspath(plan.table),
-        "images": os.fspath(plan.images) if plan.images else None,
-        "name": plan.name,
-        "modality": plan.modality,
-        "licence": plan.licence,
-        "redistributable": plan.redistributable,
-        "sheet": plan.sheet,
-        "language": plan.language,
-        "visits": plan.visits,
+    content: dict[str, Any] = {
+        **{name: os.fspath(path) if path else None for name, path in (("table", plan.table), ("images", plan.images))},
+        **{name: getattr(plan, name) for name in _STATED},
         **({"notes": list(notes)} if notes else {}),
         "columns": described,
         "questions": [dict(question) for question in plan.questions],
@@ -238,9 +233,8 @@ def write_plan(out: Path, plan: Plan, columns: Sequence[Column], notes: Sequence
     named = ", ".join(MEANINGS)
     head = _HEAD.format(file=out / FILE, meanings=named, scales=", ".join(_scales()))
     with write_beside(out / FILE) as part:
-        part.write_text(
-            head + yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120), encoding="utf-8"
-        )
+        written = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+        part.write_text(head + written, encoding="utf-8")
     return out / FILE
 
 

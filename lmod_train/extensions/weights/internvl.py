@@ -22,28 +22,16 @@ from lmod_train.extensions.weights.language_model import text_config
 from lmod_train.extensions.weights.layout import HEAD, Layout, Rule, Words
 from lmod_train.models.chat.stored import Stored, stored_in
 
-TEXT: Mapping[str, str] = package_data(__file__, "words.yaml")["internvl"]["text"]
+_WORDS = package_data(__file__, "words.yaml")["internvl"]
+
+
+TEXT: Mapping[str, str] = _WORDS["text"]
 """Equivalent language model of transformers for each architecture."""
 
 TEMPLATES = {"internlm2-chat": "internlm2-chat", "Hermes-2": "internlm2-chat", "internvl2_5": "internvl2_5"}
 """Chat template for each name in config.json; the first two names mean the same template."""
 
-RENAMED_VISION = {
-    "attention_dropout": "attention_dropout",
-    "dropout": "hidden_dropout_prob",
-    "hidden_act": "hidden_act",
-    "hidden_size": "hidden_size",
-    "image_size": "image_size",
-    "intermediate_size": "intermediate_size",
-    "layer_norm_eps": "layer_norm_eps",
-    "norm_type": "norm_type",
-    "num_attention_heads": "num_attention_heads",
-    "num_channels": "num_channels",
-    "num_hidden_layers": "num_hidden_layers",
-    "patch_size": "patch_size",
-    "qk_normalization": "use_qk_norm",
-    "qkv_bias": "attention_bias",
-}
+RENAMED_VISION: Mapping[str, str] = _WORDS["renamed_vision"]
 
 VISION_DEFAULTS = {"qkv_bias": False, "qk_normalization": True, "norm_type": "rms_norm", "layer_norm_eps": 1e-6}
 """Defaults of the original code."""

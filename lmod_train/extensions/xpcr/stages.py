@@ -39,14 +39,7 @@ class Stage:
         return tuple(alias for alias, name in ALIASES.items() if name == self.name)
 
 
-STAGES = (
-    Stage("IQA", "image quality", "Image quality: {}.", "Image quality: {}."),
-    Stage("AL", "localisation", "Location: {}.", "Characterize the lesions you identified at {}."),
-    Stage("LC", "lesion", "Findings: {}.", "Given the {}, answer the question."),
-    Stage("DD", "diagnosis", "Diagnosis: {}.", "Grade the severity of {} based on observed findings."),
-    Stage("SG", "severity", "Severity: {}.", "Severity: {}."),
-    Stage("CD", "decision", "Decision: {}.", "Decision: {}."),
-)
+STAGES = tuple(Stage(*row) for row in _WORDS["stages"])
 """The stages in their order (X-PCR, supplement, section 3.1 and figure 3; figure 1 for aliases and contexts). The
 facts, and how the fragment for DD ends, are ours."""
 
@@ -224,7 +217,7 @@ LESION_QUESTION = "Characterize the findings. Which of the two does the image sh
 LESION_KINDS = ("microaneurysms", "haemorrhages", "hard exudates", "soft exudates")
 """Lesions of diabetic retinopathy whose masks say whether they are there."""
 
-FLAGS: dict[str, str] = package_data(__file__, "words.yaml")["stages"]["flags"]
+FLAGS: dict[str, str] = _WORDS["flags"]
 """Labels of findings -> words of the options."""
 
 INSTRUMENTS: list[str] = _WORDS["instruments"]
@@ -296,7 +289,7 @@ def _cup(sample: Sample) -> Posed | Missing:
 
 
 # Diagnosis (DD): diseases that a source labels as present or absent.
-DIAGNOSES: dict[str, str] = package_data(__file__, "words.yaml")["stages"]["diagnoses"]
+DIAGNOSES: dict[str, str] = _WORDS["diagnoses"]
 
 HOLES = ("macula with no hole", "lamellar hole alone", "impending hole only", "full-thickness hole")
 
@@ -391,7 +384,7 @@ def _retinopathic(sample: Sample) -> Posed | Missing:
 
 
 # Further question families of diagnosis and severity (supplement, section 3.1), where labels give their truth.
-FAMILIES: dict[str, str] = package_data(__file__, "words.yaml")["stages"]["families"]
+FAMILIES: dict[str, str] = _WORDS["families"]
 """Family -> its question; ours."""
 
 

@@ -112,15 +112,8 @@ def _costs(results: Results, name: str) -> Iterator[list[Cell]]:
         measured = [energy[p.record.id] for p in some if p.record.id in energy]
         if seconds or any(tokens) or measured:
             each = seconds / len(some)
-            yield [
-                name,
-                task,
-                len(some),
-                seconds or None,
-                each or None,
-                *(n or None for n in tokens),
-                *_energy(measured),
-            ]
+            lead = [name, task, len(some), seconds or None, each or None]
+            yield [*lead, *(n or None for n in tokens), *_energy(measured)]
 
 
 def _energy(measured: Sequence[Energy]) -> list[Cell]:
