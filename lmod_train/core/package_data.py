@@ -1,7 +1,8 @@
-"""Words and numbers of the package in YAML files, each beside the modules that use it."""
+"""Words and numbers of the package in YAML and CSV files, each beside the modules that use it."""
 
 from __future__ import annotations
 
+import csv
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,3 +20,15 @@ def package_data(module: str, name: str) -> Any:
     """
     text = Path(module).with_name(name).read_text(encoding="utf-8")
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+
+
+@cache
+def package_table(module: str, name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a CSV file of the package: column -> cell.
+
+    Args:
+        module: The ``__file__`` of a module in the same folder.
+        name: Name of the file.
+    """
+    with Path(module).with_name(name).open(newline="", encoding="utf-8") as file:
+        return tuple(csv.DictReader(file))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections import Counter
@@ -15,7 +14,7 @@ from typing import Literal
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import from_csv
-from lmod_train.core.package_data import package_data
+from lmod_train.core.package_data import package_data, package_table
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.data.formats.spreadsheet import Table, cell
@@ -472,18 +471,15 @@ def without(items: Sequence[Item], left: Iterable[Left]) -> list[Item]:
 
 
 # Leave out questions about the patient instead of the image, by keywords in either language.
-FILE = Path(__file__).with_name("keywords.csv")
 KEYWORD_TABLE = Table("--keywords", "a CSV file with the column keyword", ("keyword",))
 """Supplementary Table 2 of OphthalWeChat; its English phrases are printed without separators and were split by hand."""
 
 KEYWORDS_STEP = "filter"
 
 
-@cache
 def paper_keywords() -> tuple[str, ...]:
     """Return the 65 Chinese and 55 English phrases of Supplementary Table 2, English first."""
-    with FILE.open(encoding="utf-8", newline="") as opened:
-        return tuple(row["keyword"] for row in csv.DictReader(opened))
+    return tuple(row["keyword"] for row in package_table(__file__, "keywords.csv"))
 
 
 def read_keywords(path: Path) -> tuple[str, ...]:

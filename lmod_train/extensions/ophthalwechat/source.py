@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import SourceNotFound
-from lmod_train.core.package_data import package_data
+from lmod_train.core.package_data import package_data, package_table
 from lmod_train.core.types import Dropped, Extent, Sample, SampleStream
 from lmod_train.core.vocabulary.modalities import in_order as in_order_modalities
 from lmod_train.data.sources.base import UNPLACED, Source
@@ -305,7 +304,6 @@ def _lacks(table: Table) -> set[str]:
 
 
 # Counts of OphthalWeChat's samples beside those that the paper prints.
-_PRINTED = Path(__file__).with_name("account.csv")
 
 _KINDS = {"binary_question": "binary", "single_choice_question": "single choice", "open_question": "open"}
 
@@ -318,10 +316,9 @@ def printed() -> Mapping[str, Mapping[str, float]]:
     printed, of which one stands twice.
     """
     found: dict[str, dict[str, float]] = {}
-    with _PRINTED.open(encoding="utf-8", newline="") as opened:
-        for row in csv.DictReader(opened):
-            counts = found.setdefault(row["kind"], {})
-            counts[row["name"]] = counts.get(row["name"], 0) + float(row["value"])
+    for row in package_table(__file__, "account.csv"):
+        counts = found.setdefault(row["kind"], {})
+        counts[row["name"]] = counts.get(row["name"], 0) + float(row["value"])
     return found
 
 

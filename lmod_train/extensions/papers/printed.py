@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +9,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from lmod_train.core.artifacts.model_facts import STATES as OF_MODELS
 from lmod_train.core.artifacts.model_facts import ModelFacts, PublishedRow, known_models
-from lmod_train.core.package_data import package_data
+from lmod_train.core.package_data import package_data, package_table
 from lmod_train.core.vocabulary.error_types import type_called
 from lmod_train.report.published import Published
 
@@ -123,11 +121,9 @@ def printed(paper: str) -> tuple[Printed, ...]:
     return tuple(Printed(**row) for row in read_table(paper))
 
 
-@cache
 def read_table(name: str) -> tuple[dict[str, str], ...]:
     """Return the rows of a CSV file of this folder."""
-    with Path(__file__).with_name(f"{name}.csv").open(newline="", encoding="utf-8") as file:
-        return tuple(csv.DictReader(file))
+    return package_table(__file__, f"{name}.csv")
 
 
 def find(paper: str, table: str, **fields: str) -> Iterator[Printed]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Literal
 
-from lmod_train.core.package_data import package_data
+from lmod_train.core.package_data import package_data, package_table
 from lmod_train.data.sources.spellings import Words, folded, plain, shown, spellings
 
 LONGEST_QUESTION, LONGEST_OPTION, MOST_OPTIONS = 4000, 1000, 26
@@ -32,11 +30,9 @@ _CORRECT = re.compile(r"\s*[(\[\uff08]\s*correct(?:\s+answer)?\s*[)\]\uff09]", r
 _PLACEHOLDER = re.compile(r"\{answer\b", re.IGNORECASE)
 
 
-@cache
 def table_of(name: str) -> tuple[dict[str, str], ...]:
     """Return the rows of a CSV file of this folder: ``sources`` or ``taxonomy``, Tables 1 and 2 of the supplement."""
-    with Path(__file__).with_name(f"{name}.csv").open(newline="", encoding="utf-8") as file:
-        return tuple(csv.DictReader(file))
+    return package_table(__file__, f"{name}.csv")
 
 
 @cache
