@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from jsonargparse import Namespace
 from jsonargparse.typing import NonNegativeInt
@@ -27,7 +27,7 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.run import PEOPLE, Run
 from lmod_train.core.errors import BadArgument, FolderBusy, FolderConflict, JudgeConflict, RunConflict
 from lmod_train.core.files import sha256_of
-from lmod_train.core.types import Record
+from lmod_train.core.types import Record, class_path
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.extensions.drafting.judgement import AttackedJudgement, Judgement, drawn, to_judge, wrong_of_each
 from lmod_train.extensions.drafting.review import Drafting
@@ -244,6 +244,21 @@ def start_drafting(curated: Path, stages: Sequence[str], seed: int, limit: int, 
 # The datamodule of drafts: records by which a model writes questions about the images of a curated folder.
 
 
+Of = TypeVar("Of", bound=Task)
+
+
+def _only(tasks: Mapping[str, Task], kind: type[Of], cure: str) -> Of:
+    """Return the only task of a kind.
+
+    Raises:
+        BadArgument: There is none, or there are several.
+    """
+    found = [task for task in tasks.values() if isinstance(task, kind)]
+    if len(found) != 1:
+        raise BadArgument("data.tasks", list(tasks), f"the task {class_path(kind)}", cure)
+    return found[0]
+
+
 class DraftData(RecordsDataModule):
     """Drafts to be written about the images of a curated folder, one for each stage with a truth.
 
@@ -279,16 +294,12 @@ class DraftData(RecordsDataModule):
             BadArgument: Nothing in the folder is a truth of a stage.
         """
         read_manifest(self.curated)
-        drafting = [task for task in self.tasks.values() if isinstance(task, Drafting)]
-        if len(drafting) != 1:
-            expected = "the task lmod_train.extensions.drafting.review.Drafting"
-            raise BadArgument("data.tasks", list(self.tasks), expected, "use the command `draft ask`")
-        everything = drafting[0].records(read_records(self.curated / "records"), self._size)
+        drafting = _only(self.tasks, Drafting, "use the command `draft ask`")
+        everything = drafting.records(read_records(self.curated / "records"), self._size)
         chosen = [r for r in everything if self._stages is None or r.chain_step in self._stages]
         if not chosen:
             stages = ", ".join(self._stages or ("IQA to CD",))
-            expected = f"a folder with truths of stages {stages}: chains, diagnoses, "
-            expected += "grades or boxes"
+            expected = f"a folder with truths of stages {stages}: chains, diagnoses, grades or boxes"
             cure = "curate with such tasks, e.g. `python -m lmod_train curate --config xpcr_own --raw RAW --out CHAINS`"
             raise BadArgument("curated", str(self.curated), expected, cure)
         return [replace(r, image_sha256=tuple(sha256_of(self.images.file(name)) for name in r.image)) for r in chosen]
@@ -332,18 +343,13 @@ class JudgementData(RecordsDataModule):
 
     def _read(self) -> list[Record]:
         """Return the judgements of the run's replies, in id order."""
-        judging = [task for task in self.tasks.values() if isinstance(task, Judgement)]
-        if len(judging) != 1:
-            cure = "use `configs/task/judgement.yaml`"
-            raise BadArgument(
-                "data.tasks", list(self.tasks), "the task lmod_train.extensions.drafting.judgement.Judgement", cure
-            )
+        judging = _only(self.tasks, Judgement, "use `configs/task/judgement.yaml`")
         run = Run(self.curated)
         chosen = to_judge(read_predictions(run.predictions), self._of)
         if self._wrong:
             tasks = tasks_asked((p.record for p in chosen), task_arguments(run.read_config()))
             chosen = wrong_of_each(chosen, tasks, self._wrong)
-        return sorted(judging[0].records(drawn(chosen, self._sample)), key=lambda r: r.id)
+        return sorted(judging.records(drawn(chosen, self._sample)), key=lambda r: r.id)
 
 
 # The datamodule of requests that are made before they are asked, such as questions to be written from captions.

@@ -71,7 +71,20 @@ from lmod_train.tasks.single_choice import (
 )
 
 
-class Chain(Task):
+class _Chosen(Task):
+    """Questions whose options are in their words, with a confidence where the words ask for it."""
+
+    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        """Return the text of the chosen option, or why there is none (see `lmod_train.tasks.parsing`)."""
+        listed = tuple(options_in(record.messages).values())
+        return read(reply, parse_option, listed or record.choices)
+
+    def confidence(self, reply: Reply, record: Record) -> float | None:
+        """Return the confidence that the reply states, 0 to 1; None if it states none that can be read."""
+        return read_confidence(reply, question_text(record.messages))
+
+
+class Chain(_Chosen):
     """Six single-choice questions about one image, each of a stage that has a truth (X-PCR, supplement, section 3.1).
 
     The truth of a stage is from the sample's own labels, masks, grades and flags; the decision is that of the
@@ -204,15 +217,6 @@ class Chain(Task):
             "stages": {stage: _of_stage([asked[stage] for asked in own]) for stage in STAGE_NAMES},
         }
 
-    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return the text of the chosen option, or why there is none (see `lmod_train.tasks.parsing`)."""
-        listed = tuple(options_in(record.messages).values())
-        return read(reply, parse_option, listed or record.choices)
-
-    def confidence(self, reply: Reply, record: Record) -> float | None:
-        """Return the confidence that the reply states, 0 to 1; None if it states none that can be read."""
-        return read_confidence(reply, question_text(record.messages))
-
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the scores of stages, levels and whole chains (see `lmod_train.extensions.xpcr.scores`)."""
         return chain_scores(self.name, items_of(predictions, self.truth))
@@ -228,7 +232,7 @@ def _of_stage(asked: Sequence[Posed | Missing]) -> dict[str, Any]:
 # Questions about several images of one eye: correspondence, integration and selection of modalities (X-PCR).
 
 
-class CrossModality(Task):
+class CrossModality(_Chosen):
     """Single-choice questions about several images of one eye, each image named in the words ("Image 1: CFP").
 
     It asks the ready questions that come with a case (X-PCR, supplement, section 6.2): correspondence identification,
@@ -261,15 +265,6 @@ class CrossModality(Task):
         for question in self.ready_questions(sample):
             for modality in ("", *left_out):
                 yield worded(_shown(question, modalities, modality), confidence=self.asks_confidence)
-
-    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return the text of the chosen option, or why there is none (see `lmod_train.tasks.parsing`)."""
-        listed = tuple(options_in(record.messages).values())
-        return read(reply, parse_option, listed or record.choices)
-
-    def confidence(self, reply: Reply, record: Record) -> float | None:
-        """Return the confidence that the reply states, 0 to 1; None if it states none that can be read."""
-        return read_confidence(reply, question_text(record.messages))
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return accuracies, the account, the baselines and what confidence says, by kind and number of modalities.
