@@ -14,10 +14,13 @@ from lmod_train.core.artifacts.run import NOT_ASKED, Run
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import Record
+from lmod_train.report.contents import texts
 from lmod_train.report.results import Outcomes, Results, named_folder
 from lmod_train.report.seed_spread import by_series
 from lmod_train.report.thumbnails import licences
 from lmod_train.scoring.completeness import Account
+
+_TEXTS = texts(__file__)
 
 
 def incomplete(results: Results) -> Iterator[str]:
@@ -95,11 +98,7 @@ def _other_member(name: str, run: Path, config: Mapping[str, Any]) -> Iterator[s
     own, weights = (_members(path) for path in (run, Path(str(config.get("weights") or ""))))
     for kind in sorted(own.keys() & weights.keys()):
         if own[kind] != weights[kind]:
-            yield (
-                f"{name}: its replies are by the checkpoint of {weights[kind]}, which was trained on other records or "
-                f"with another seed than {own[kind]} (evaluate a series by one command: "
-                f"`python -m lmod_train test --config CONFIG --seeds N --ckpt_path FIT/checkpoints/best.ckpt`)"
-            )
+            yield _TEXTS["other_member"].format(name=name, weights=weights[kind], own=own[kind])
 
 
 def _members(path: Path) -> dict[str, str]:
@@ -123,10 +122,7 @@ def _other_records(folder: Path, seeds: Mapping[str, Outcomes]) -> Iterator[str]
         }
         if any(counts.values()):
             listed = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
-            yield (
-                f"{folder.name}: the records of {name} are not those of {first} ({listed}): the spread over seeds is "
-                f"not of the training alone (ask all seeds from one curated folder)"
-            )
+            yield _TEXTS["other_records"].format(folder=folder.name, name=name, first=first, listed=listed)
 
 
 def _asked_of(record: Record) -> tuple[object, ...]:
@@ -148,20 +144,13 @@ def _other_truths(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
     """Yield the runs with records whose truth is another one in the first run that has them, and their tasks."""
     for name, other, with_ in _differing(outcomes, lambda record: record.answer):
         tasks = ", ".join(dict.fromkeys(r.task for r in other))
-        yield (
-            f"{name}: {len(other)} records of {tasks} have another truth than in {with_}: comparisons of these "
-            f"runs mean nothing (ask both runs from one curated folder: "
-            f"`python -m lmod_train validate --config CONFIG --data.curated CURATED --run NEW`)"
-        )
+        yield _TEXTS["other_truths"].format(name=name, n=len(other), tasks=tasks, with_=with_)
 
 
 def _other_patients(outcomes: Mapping[str, Outcomes]) -> Iterator[str]:
     """Yield the runs with records that belong to another patient in the first run that has them."""
     for name, other, with_ in _differing(outcomes, lambda record: record.group):
-        yield (
-            f"{name}: {len(other)} records belong to other patients than in {with_}: intervals and p values by "
-            f"patient depend on which is right (ask both runs from one curated folder)"
-        )
+        yield _TEXTS["other_patients"].format(name=name, n=len(other), with_=with_)
 
 
 def _differing(

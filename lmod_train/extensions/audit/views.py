@@ -18,18 +18,10 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_durably
+from lmod_train.core.package_data import package_data
 from lmod_train.core.pixels import png_bytes
 
 LINES, PAGE = "images.csv", "page.md"
-
-COLUMNS = """Measured by test images that pass through its image processor; means, with the smallest and largest.
-*kept*: share of the image's area that reaches the network; *seen at*: columns and rows of the whole image at the finest
-scale; *scale*: pixels of the network for one pixel of the curated image (*of original*: of the original image), as a
-length: details smaller than 1 / scale pixels are lost; *stretch*: scale along the width over that along the height;
-*tiles*: inputs of the vision tower; *tokens*: image tokens in the prompt."""
-
-PICTURES = """Left: the image, with what does not reach the network darkened, and the tiles outlined. Right: what the
-network sees. The pictures are those of the datasets, under their licences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +231,8 @@ def _spread(values: Sequence[float], form: str = "{:.0f}") -> str:
 def page(model: str, images: Sequence[SeenImage]) -> str:
     """Return a Markdown page: the table, what its columns mean, and the contact sheets."""
     sheets = [f"![{m}]({m}.png)" for m in dict.fromkeys(image.modality for image in images)]
-    text = f"# What {model} sees\n\n{table(images)}\n\n{COLUMNS}\n\n{PICTURES}"
+    said = package_data(__file__, "texts.yaml")["views"]
+    text = f"# What {model} sees\n\n{table(images)}\n\n{said['columns']}\n\n{said['pictures']}"
     return "\n\n".join([text, *sheets]) + "\n"
 
 

@@ -20,6 +20,8 @@ SMOOTH = 10
 
 HEAD: list[str] = _WORDS["head"]
 
+SHARES = ("right", "empty", "repetitive", "at_limit")
+
 
 def table(results: Sequence[Result]) -> str:
     """Return a Markdown table with a row for each arm, and below it what the controls leave of the claim, and limits.
@@ -34,20 +36,10 @@ def table(results: Sequence[Result]) -> str:
 def _row(result: Result) -> str:
     own, recipe = result.outcomes, result.arm.recipe
     example = own[0].example.replace("|", "\\|").replace("\n", " ")[:70]
-    cells = [
-        result.arm.start,
-        result.arm.answers,
-        f"{recipe.lr:g}",
-        str(recipe.steps),
-        str(own[0].strings),
-        str(len(own)),
-        f"{fmean(o.loss for o in own):.2f}",
-        percent(result.right),
-        *(_range([getattr(o, share) for o in own]) for share in ("right", "empty", "repetitive", "at_limit")),
-        f"{fmean(o.distinct for o in own):.2f}",
-        own[0].doctor,
-        f"`{example}`" if example else "(empty)",
-    ]
+    rate, loss = f"{recipe.lr:g}", f"{fmean(o.loss for o in own):.2f}"
+    cells = [result.arm.start, result.arm.answers, rate, str(recipe.steps), str(own[0].strings), str(len(own)), loss]
+    cells += [percent(result.right), *(_range([getattr(o, share) for o in own]) for share in SHARES)]
+    cells += [f"{fmean(o.distinct for o in own):.2f}", own[0].doctor, f"`{example}`" if example else "(empty)"]
     return " | ".join(cells)
 
 
@@ -59,14 +51,7 @@ def limits(results: Sequence[Result]) -> str:
     }
     outcomes = [o for result in results for o in result.outcomes]
     minutes = sum(o.seconds for o in outcomes) / 60 / max(len({o.seed for o in outcomes}), 1)
-    return (
-        "Limitations: one small model on drawn eyes (phantoms). Without controls, the learning rate is one at which "
-        "both published symptoms appear; at 1e-3 long replies are empty too. The training records have "
-        f"{strings['long']} distinct long answers and {strings['varied']} distinct varied ones. The content of the "
-        "authors' weight files is not known: the published command is consistent with a start from delta weights, and "
-        f"these replies with its outcome. {_edge(results)}"
-        f"Training and evaluation took {minutes:.1f} minutes per seed here."
-    )
+    return str(_WORDS["limits"]).format(**strings, edge=_edge(results), minutes=minutes)
 
 
 def _edge(results: Sequence[Result]) -> str:
@@ -116,16 +101,15 @@ def _curves(axis: Any, own: Sequence[Result], names: Sequence[str], title: str) 
 
 def _endings(axis: Any, own: Sequence[Result], names: Sequence[str]) -> None:
     """Draw the shares of all arms side by side: the mean over seeds as a bar, each seed as a dot."""
-    shares = ("right", "empty", "repetitive", "at_limit")
     width = 0.8 / len(names)
     for result in own:
         i = names.index(_name(result))
-        for j, share in enumerate(shares):
+        for j, share in enumerate(SHARES):
             values = [getattr(o, share) for o in result.outcomes]
             place = j + (i - (len(names) - 1) / 2) * width
             axis.bar(place, fmean(values), 0.95 * width, color=COLOURS[i])
             axis.plot([place] * len(values), values, "o", color="black", markersize=3)
-    axis.set_xticks(range(len(shares)), ["right", "empty", "repetitive", "cut off"])
+    axis.set_xticks(range(len(SHARES)), ["right", "empty", "repetitive", "cut off"])
     axis.set(ylim=(0, 1.05), ylabel="share of held-out replies")
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from lmod_train import __version__
 from lmod_train.core.errors import ArtifactError, WeightsMismatch
 from lmod_train.core.lock import new_folder, refuse_filled
+from lmod_train.core.package_data import package_data
 from lmod_train.extensions.weights.server_names import Names, refuse_unread, rename_for_servers
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
@@ -106,15 +107,9 @@ def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
     parts = ["projector", *(p for p in ("tower", "language_model") if facts[f"tune_{p}"])]
     reader = "" if tower_config(folder) is None else f"{READ_BY}\n\n"
     stated = licence if licence != "other" else "not stated in the base's card; the terms of the base apply"
-    return (
-        f"---\nlicense: {licence}\nlibrary_name: {'lmod_train' if reader else 'transformers'}\n"
-        "pipeline_tag: image-text-to-text\n"
-        f"base_model: {Path(facts['base']).name}\n---\n\n# {Path(facts['base']).name}, tuned\n\n"
-        f"Licence: {stated}.\n\n"
-        f"Tuned from `{Path(facts['base']).name}` (fingerprint {facts['fingerprint'][:16]}) by lmod_train "
-        f"{__version__}, {steps} optimiser steps: {how}; also trained: "
-        f"{', '.join(p.replace('_', ' ') for p in parts)}. Adapters are merged into the weights; chat template, "
-        "processor and end tokens are those of the training.\n\n"
-        f"{reader}"
-        "For research; not a medical device.\n"
-    )
+    base, trained = Path(facts["base"]).name, ", ".join(p.replace("_", " ") for p in parts)
+    library, fingerprinted = "lmod_train" if reader else "transformers", facts["fingerprint"][:16]
+    named = {"licence": licence, "library": library, "base": base, "stated": stated, "fingerprint": fingerprinted}
+    done = {"version": __version__, "steps": steps, "how": how, "trained": trained, "reader": reader}
+    card: str = package_data(__file__, "words.yaml")["merging"]["card"]
+    return card.format(**named, **done)
