@@ -29,6 +29,11 @@ class Estimate:
     high: float | None = None
     n: int | None = None
 
+    @classmethod
+    def of(cls, score: Score | None) -> Estimate:
+        """Return the estimate of a score; empty without one."""
+        return cls(score.value, score.low, score.high, score.n) if score else cls(None)
+
 
 Cell = str | int | float | None | tuple[float | None, float | None] | Estimate
 """A pair is an interval (low, high); None is a missing value. A string is written as it is."""

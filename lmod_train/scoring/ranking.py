@@ -126,9 +126,7 @@ def area_scores(
     return scores
 
 
-def area_difference(
-    right: NDArray[np.bool_], first: Floats, second: Floats, groups: Sequence[str], draws: int = DRAWS, seed: int = 0
-) -> Score:
+def area_difference(right: NDArray[np.bool_], first: Floats, second: Floats, groups: Sequence[str]) -> Score:
     """Return the difference of the areas under the ROC curves of two confidences in the same answers.
 
     Args:
@@ -136,8 +134,6 @@ def area_difference(
         first: First confidence in each answer, (items).
         second: Second confidence in each answer, (items).
         groups: Patient of each answer.
-        draws: Number of bootstrap draws.
-        seed: Seed of the draws.
 
     Returns:
         Metric ``auroc_difference``, the first area minus the second, with the percentile interval of a bootstrap over
@@ -161,7 +157,7 @@ def area_difference(
     value = float(gap(np.ones((1, len(right))))[0])
     low = high = None
     if len(names) > 2:
-        drawn = np.concatenate([gap(weights) for weights in _weights(place, len(names), draws, seed)])
+        drawn = np.concatenate([gap(weights) for weights in _weights(place, len(names), DRAWS, 0)])
         low, high = np.nanquantile(drawn, [0.025, 0.975]).tolist()
     return Score("", "all", "auroc_difference", len(right), value, low, high)
 

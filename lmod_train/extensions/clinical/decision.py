@@ -237,21 +237,13 @@ class NetBenefit:
     each: Floats
 
 
-def net_benefits(
-    task: str,
-    runs: Sequence[Sequence[Item]],
-    choices: Sequence[str],
-    positive: str | None = None,
-    thresholds: Sequence[float] = THRESHOLDS,
-) -> list[NetBenefit]:
-    """Return the net benefit of each class against the rest at each threshold; of several runs, their mean.
+def net_benefits(task: str, runs: Sequence[Sequence[Item]], choices: Sequence[str]) -> list[NetBenefit]:
+    """Return the net benefit of each class against the rest at each of `THRESHOLDS`; of several runs, their mean.
 
     Args:
         task: Name of the task.
         runs: Items of each run, the same ones in the same order, with likelihoods in the same ones.
         choices: The classes.
-        positive: The class of a yes-or-no question; see `curve_classes`.
-        thresholds: In (0, 1).
 
     Returns:
         An empty list if no item has likelihoods, or if the items of the runs differ. A net benefit has no interval if
@@ -265,8 +257,8 @@ def net_benefits(
         [(0.1, 0.111, 0.0), (0.2, 0.0, 0.0), (0.3, -0.143, 0.0), (0.5, 0.0, 0.6)]
     """
     found = of_runs(runs, choices)
-    places = curve_classes(choices, positive) if found else []
-    return [_net_benefit(task, found, (choices[place], place), at) for place in places for at in thresholds]
+    places = curve_classes(choices) if found else []
+    return [_net_benefit(task, found, (choices[place], place), at) for place in places for at in THRESHOLDS]
 
 
 def _net_benefit(task: str, runs: Sequence[ClassProbabilities], named: tuple[str, int], threshold: float) -> NetBenefit:

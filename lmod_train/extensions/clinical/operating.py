@@ -65,7 +65,7 @@ def _rows(results: Results, task: str, own: Evaluated) -> Iterator[list[Cell]]:
     several = len(own.runs) > 1
     for point in operating_points(task, own.validation, own.test, results.choices[task]):
         counts = f"{_place(own)}: {point.positives} + {point.negatives}"
-        reached: list[Cell] = [_estimate(point.sensitivity), _estimate(point.specificity)]
+        reached: list[Cell] = [Estimate.of(point.sensitivity), Estimate.of(point.specificity)]
         sds = np.std(point.each, axis=0, ddof=1).tolist() if len(point.each) > 1 else [np.nan] * 2
         spread = [None if np.isnan(sd) else sd for sd in sds]
         first: list[Cell] = [task, own.name, point.label, f"{point.fixed} {point.level:.2f}"]
@@ -87,10 +87,6 @@ def _threshold(thresholds: tuple[float, ...]) -> Cell:
     if len(thresholds) == 1:
         return thresholds[0] if np.isfinite(thresholds[0]) else NO_FLAG
     return texts[0] if texts[0] == texts[1] else " to ".join(texts)
-
-
-def _estimate(score: Score) -> Estimate:
-    return Estimate(score.value, score.low, score.high, score.n)
 
 
 # Operating points: thresholds chosen on validation items, sensitivity and specificity reached on test items.

@@ -59,7 +59,7 @@ def _cell(name: str, head: str, own: Verdicts) -> Estimate | None:
     if not any(subset.startswith(KINDS[OPEN]) for subset in subsets) or not (items := _items(own, subsets)):
         return None
     score, _ = replace(own, items=items).scores()
-    return Estimate(score.value, score.low, score.high, score.n)
+    return Estimate.of(score)
 
 
 def _subsets(name: str, head: str) -> list[str]:

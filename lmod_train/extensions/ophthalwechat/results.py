@@ -18,7 +18,8 @@ from lmod_train.tasks.failures.rules import finds
 from lmod_train.tasks.run_scores import RunScores, read_run_scores
 from lmod_train.tasks.verdicts import Judge
 
-_HEADS = heads(__file__)
+COLUMNS, RULES = (heads(__file__)[name] for name in ("columns", "rules"))
+"""Columns of the tables; those of `ENCODED` stand only where they have a value."""
 
 _WORDS = package_data(__file__, "words.yaml")["results"]
 
@@ -130,10 +131,10 @@ def language_tables(run: RunScores, outcomes: Outcomes) -> Iterator[Table]:
     """
     if not kinds_of(outcomes.items):
         return
-    yield table("languages", _HEADS["columns"], list(language_rows(run, outcomes)), "Questions in two languages")
+    yield table("languages", COLUMNS, list(language_rows(run, outcomes)), "Questions in two languages")
     if outcomes.items.get(OPEN):
         rows = list(rule_rows(run, outcomes))
-        yield _without_empty(table("open_answers", _HEADS["rules"], rows, "Open answers by rules"))
+        yield _without_empty(table("open_answers", RULES, rows, "Open answers by rules"))
 
 
 def _without_empty(of_rules: Table) -> Table:
@@ -145,7 +146,7 @@ def _without_empty(of_rules: Table) -> Table:
 
 
 def language_rows(run: RunScores, outcomes: Outcomes) -> Iterator[list[Cell]]:
-    """Yield a row per subset, then per language and overall, with the columns ``columns``.
+    """Yield a row per subset, then per language and overall, with the columns of `COLUMNS`.
 
     The accuracy of open answers is that of a judge; without one, open and overall have none.
     """
@@ -156,7 +157,7 @@ def language_rows(run: RunScores, outcomes: Outcomes) -> Iterator[list[Cell]]:
     for own in found:
         yield from _overall(own, outcomes)
     if outcomes.items.get(OPEN) and not any(own.judge for own in found):
-        yield ["Overall", "not judged", *score_cells(None), *[None] * (len(_HEADS["columns"]) - 5)]
+        yield ["Overall", "not judged", *score_cells(None), *[None] * (len(COLUMNS) - 5)]
 
 
 def _languages(items: Sequence[Item]) -> list[str]:
@@ -199,11 +200,11 @@ def _overall(own: Verdicts, outcomes: Outcomes) -> Iterator[list[Cell]]:
         name = f"{kind} {SHORT[language]}" if language else kind
         for score, suffix in zip(own.scores(language), ("", ", mean of subsets"), strict=True):
             cells: list[Cell] = [name + suffix, own.judge, *score_cells(score)]
-            yield [*cells, *[None] * (len(_HEADS["columns"]) - len(cells))]
+            yield [*cells, *[None] * (len(COLUMNS) - len(cells))]
 
 
 def rule_rows(run: RunScores, outcomes: Outcomes) -> Iterator[list[Cell]]:
-    """Yield a row per language of open answers by rules, with the columns ``rules``."""
+    """Yield a row per language of open answers by rules, with the columns of `RULES`."""
     answers = [p for p in outcomes.predictions if p.record.task == OPEN]
     flipped = Counter(p.record.language for p in answers if finds("negation_flip", p))
     for language in _languages(outcomes.items[OPEN]):

@@ -39,6 +39,7 @@ from lmod_train.scoring.intervals import (
 )
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.reliability import Flags
+from lmod_train.scoring.status import status_counts
 from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.scoring.ways import once_each
 from lmod_train.tasks.run_scores import RunScores, read_run_scores
@@ -96,11 +97,7 @@ def _stage_scores(task: str, subset: str, items: Sequence[Item], chains: Chains,
 
 def _accuracy_of_step(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
     """Return ``swa`` and ``swa_answered``."""
-    columns = {
-        "items": np.ones(len(items)),
-        "right": np.array([is_right(item) for item in items], dtype=np.float64),
-        "answered": np.array([item.status == "answered" for item in items], dtype=np.float64),
-    }
+    columns = {**status_counts(items), "right": np.array([is_right(item) for item in items], dtype=np.float64)}
     return compute_scores(task, subset, columns, [item.group for item in items], _ACCURACIES)
 
 

@@ -153,7 +153,7 @@ def curve_rows(ranked: Sequence[Ranking], classes: Sequence[str]) -> list[list[C
     for one in ranked:
         points = roc_points(one.truths, one.probabilities, about)
         assert points is not None
-        rows += _line_rows("ROC", one.name, _estimate(one.find("auroc_macro")), *points)
+        rows += _line_rows("ROC", one.name, Estimate.of(one.find("auroc_macro")), *points)
     shares = [np.mean([np.mean(one.truths == c) for c in about if np.any(one.truths == c)]) for one in ranked]
     if np.ptp(shares) < 0.0005:  # otherwise the runs have different items, and no common chance level
         level = float(shares[0])
@@ -163,7 +163,7 @@ def curve_rows(ranked: Sequence[Ranking], classes: Sequence[str]) -> list[list[C
         assert points is not None
         recalls, precision = np.append(0, points[0]), np.append(points[1][0], points[1])
         steps = np.repeat(recalls, 2)[:-1], np.repeat(precision, 2)[1:]
-        rows += _line_rows("precision-recall", one.name, _estimate(one.find("auprc_macro")), *steps)
+        rows += _line_rows("precision-recall", one.name, Estimate.of(one.find("auprc_macro")), *steps)
     return rows
 
 
@@ -174,10 +174,6 @@ def _line_rows(curve: str, model: str, area: Estimate, xs: Any, ys: Any) -> list
     kept = np.concatenate([[True], turns, [True]])
     corners = zip(x[kept].tolist(), y[kept].tolist(), strict=True)
     return [[curve, model, None if i else area, a, b] for i, (a, b) in enumerate(corners)]
-
-
-def _estimate(score: Score) -> Estimate:
-    return Estimate(score.value, score.low, score.high, score.n)
 
 
 def reliability_rows(ranked: Sequence[Ranking]) -> list[list[Any]]:

@@ -40,4 +40,4 @@ def _metrics(task: str, runs: Sequence[RunScores]) -> list[str]:
 
 def _cell(run: RunScores, task: str, metric: str) -> Cell:
     score = run.find(task, metric)
-    return None if score is None else Estimate(score.value, score.low, score.high, score.n)
+    return None if score is None else Estimate.of(score)
