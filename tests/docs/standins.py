@@ -30,6 +30,7 @@ from tests import families, other_classes, published
 from tests.behind_timm import ARCHITECTURE, SIDE
 from tests.docs.pages import FILE, pages, read
 from tests.drafted import curated, drafting_records, good
+from tests.drawn import g1020, origa
 from tests.encoder import save_encoder
 from tests.extensions.drafting import test_captions, test_review_cli
 from tests.tiny import base
@@ -269,7 +270,10 @@ PEOPLE: Mapping[str, Callable[[], None]] = {
 
 
 def people(command: str, folder: Path) -> None:
-    """Fill in the sheets that a command reads, as people would."""
+    """Fill in the sheets that a command reads, as people would; bring data sets that `phantom` does not draw."""
+    if (folder / "ALL").exists() and not (folder / "ALL" / "ORIGA").exists():
+        for drawn in (origa, g1020):
+            drawn.write(folder / "ALL", 24, 0, size=128, workers=0)
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         for beginning, work in PEOPLE.items():

@@ -256,7 +256,7 @@ def _chain(confidence: bool) -> Task:
     if file is None:
         cure = "install the package with its extension xpcr, then type this command again"
         raise BadArgument("draft review", "chain", "the task of chains among the shipped tasks", cure)
-    return build(yaml.safe_load(file.read_text(encoding="utf-8"))["class_path"], {"confidence": confidence})
+    return build(yaml.safe_load(file.read_text(encoding="utf-8"))["class_path"], {"asks_confidence": confidence})
 
 
 # The command `draft review-captions`: people review questions from captions, and those that pass are released.
