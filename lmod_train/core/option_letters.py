@@ -39,6 +39,28 @@ def lettered(options: Sequence[str]) -> str:
     return "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False))
 
 
+def split_lettered(text: str, marks: Sequence[tuple[str, re.Match[str]]], edges: str) -> tuple[str, list[str]]:
+    """Return the words in front of the last list of options in a text, and the options; none if there is no list.
+
+    Args:
+        text: Words of a question.
+        marks: Each place that may be the letter of an option, and its letter, in order.
+        edges: Characters to leave out at both ends of an option.
+
+    Example:
+        >>> text = "Which? A) cup B) rim"
+        >>> split_lettered(text, [(mark[1], mark) for mark in re.finditer(r"([A-Z])[)]", text)], " ")
+        ('Which? ', ['cup', 'rim'])
+    """
+    starts = [n for n, (letter, _) in enumerate(marks) if letter == "A"]
+    listed = marks[starts[-1] :] if starts else []
+    if len(listed) < 2 or "".join(letter for letter, _ in listed) != ascii_uppercase[: len(listed)]:
+        return text, []
+    ends = [mark.start() for _, mark in listed[1:]] + [len(text)]
+    options = [text[mark.end() : end].strip(edges) for (_, mark), end in zip(listed, ends, strict=True)]
+    return text[: listed[0][1].start()], options
+
+
 def both_or_neither(one: str, other: str) -> tuple[str, str, str, str]:
     """Return the four options of a pair: none of the two, only the first, only the second, both; all of one length.
 

@@ -14,6 +14,7 @@ from string import ascii_uppercase
 from typing import Literal
 from urllib.parse import quote
 
+from lmod_train.core.option_letters import split_lettered
 from lmod_train.core.types import (
     Answer,
     Message,
@@ -536,13 +537,8 @@ def divided(text: str) -> tuple[str, tuple[str, ...]]:
         ('Vitamin A: which? A: low C: high', ())
     """
     marks = [(normalise(mark[1]), mark) for mark in _LETTER.finditer(text)]
-    starts = [n for n, (letter, _) in enumerate(marks) if letter == "A"]
-    listed = marks[starts[-1] :] if starts else []
-    if len(listed) < 2 or "".join(letter for letter, _ in listed) != ascii_uppercase[: len(listed)]:
-        return text, ()
-    ends = [mark.start() for _, mark in listed[1:]] + [len(text)]
-    options = (text[mark.end() : end].strip(_EDGES) for (_, mark), end in zip(listed, ends, strict=True))
-    return _HEAD.sub("", text[: listed[0][1].start()]).strip(_EDGES), tuple(options)
+    front, options = split_lettered(text, marks, _EDGES)
+    return _HEAD.sub("", front).strip(_EDGES) if options else text, tuple(options)
 
 
 def compared(text: str) -> str:

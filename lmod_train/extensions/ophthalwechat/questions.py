@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from string import ascii_uppercase
 from typing import Any, Literal
 
 from openpyxl.utils.cell import range_boundaries
 
+from lmod_train.core.option_letters import split_lettered
 from lmod_train.data.sources.row_ids import BadRow
 from lmod_train.data.sources.sheets import MOST_CELLS, Sheet, cell_text, read_workbook
 from lmod_train.data.sources.spellings import Words, folded, plain
@@ -147,13 +147,8 @@ def divided(text: str) -> tuple[str, list[str]]:
         (('Vitamin A: which?', ['low', 'high']), ('Which? A: a B: b A: c', []))
     """
     marks = [(half_width(found[1]), found) for found in _MARK.finditer(text)]
-    starts = [n for n, (letter, _) in enumerate(marks) if letter == "A"]
-    listed = marks[starts[-1] :] if starts else []
-    if len(listed) < 2 or "".join(letter for letter, _ in listed) != ascii_uppercase[: len(listed)]:
-        return text, []
-    ends = [found.start() for _, found in listed[1:]] + [len(text)]
-    options = [text[found.end() : end].strip(_EDGES) for (_, found), end in zip(listed, ends, strict=True)]
-    return text[: listed[0][1].start()].strip(), options
+    front, options = split_lettered(text, marks, _EDGES)
+    return front.strip() if options else text, options
 
 
 def _chosen(answer: str, options: tuple[str, ...]) -> str:
