@@ -190,6 +190,10 @@ class Results:
         """Yield label and scores of each run with a task."""
         yield from ((name, run) for name, run in zip(self.names, self.runs, strict=True) if task in run.tasks())
 
+    def each(self) -> Iterator[tuple[str, str, RunScores]]:
+        """Yield each task with label and scores of each run with it."""
+        yield from ((task, name, run) for task in self.tasks for name, run in self.named(task))
+
 
 def differ_in_choices(runs: Sequence[Outcomes], task: str) -> bool:
     """Return whether runs were given, or are scored over, different choices for a record of a task.

@@ -48,7 +48,7 @@ class Likelihoods(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table, and two figures per task; nothing if no run has likelihoods."""
-        rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
+        rows = [row for task, name, run in results.each() for row in _rows(task, name, run)]
         columns = [N, Column("given", "percent"), *(Column(head, "estimate") for head in MEASURES.values())]
         yield from noted(texts(__file__)["note"], table("likelihoods", ["task", "model", *columns], rows))
         for task in results.choices:

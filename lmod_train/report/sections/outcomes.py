@@ -26,7 +26,7 @@ class OutcomesOfReplies(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table of outcomes, in numbers of items."""
-        rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
+        rows = [row for task, name, run in results.each() for row in _rows(task, name, run)]
         heads = [Column(head, "count") for head in ("answered", "wrong", *_OTHERS)]
         yield Text(texts(__file__)["note"])
         yield table("outcomes", ["task", "model", N, *heads], rows)

@@ -28,12 +28,7 @@ class Robustness(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield a figure per task and the table; nothing if no task was asked about perturbed images."""
-        rows = [
-            row
-            for task in results.tasks
-            for name, run in results.named(task)
-            for row in _rows(results, task, name, run)
-        ]
+        rows = [row for task, name, run in results.each() for row in _rows(results, task, name, run)]
         if rows:
             yield Text(texts(__file__)["note"])
             yield from _figures(results)
@@ -60,9 +55,8 @@ def _points(task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:
     for subset, kind, grade in _cells(run, task):
         score, chance = run.find(task, metric, subset), run.find(task, "chance", subset)
         if score is not None and score.value is not None:
-            yield [
-                f"{task} ({metric}): {name}", kind, grade, *score_cells(score), chance.value if chance else None,
-            ]  # fmt: skip
+            level = chance.value if chance else None
+            yield [f"{task} ({metric}): {name}", kind, grade, *score_cells(score), level]
 
 
 def _rows(results: Results, task: str, name: str, run: RunScores) -> Iterator[list[Cell]]:

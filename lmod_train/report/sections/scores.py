@@ -70,7 +70,7 @@ def _clusters(results: Results) -> str:
 
 def _figures(results: Results) -> Iterator[Figure]:
     """Yield one figure of all tasks, or one per task if they do not fit on a page."""
-    rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
+    rows = [row for task, name, run in results.each() for row in _rows(task, name, run)]
     if len(rows) <= _PAGE:
         yield Figure("scores", "Scores of the tasks", ALT, table("scores", COLUMNS, rows), draw_dots)
         return

@@ -52,7 +52,7 @@ class Subsets(Section):
             yield from _heat(results, task, "condition", "score", {metric: f"{task} ({metric})"})
             panels = {metric: f"{task}: {name} by stage" for metric, name in OF_STAGES.items()}
             yield from _heat(results, task, "stage", "precision, recall and F1", panels)
-        rows = [row for task in results.tasks for name, run in results.named(task) for row in _rows(task, name, run)]
+        rows = [row for task, name, run in results.each() for row in _rows(task, name, run)]
         heads: Heads = ["task", "subset", "model", N, SCORE, INTERVAL, Column("chance", "number")]
         yield from noted(_TEXTS["note"], table("subsets", heads, rows))
 
@@ -95,11 +95,8 @@ def _by_modality(results: Results) -> Iterator[Figure]:
     drawn: dict[str, list[list[Cell]]] = {"radar": [], "modalities": []}
     for task in results.tasks:
         metric = results.metric(task)
-        rows = [
-            row
-            for name, run in results.named(task)
-            for row in _of_run(results, task, name, run, metric, f"{task} ({metric})")
-        ]
+        panel = f"{task} ({metric})"
+        rows = [row for name, run in results.named(task) for row in _of_run(results, task, name, run, metric, panel)]
         drawn["radar" if len({row[2] for row in rows}) > 2 else "modalities"] += rows
     for name, rows in drawn.items():
         if rows:
@@ -114,13 +111,9 @@ def _of_regions(results: Results, task: str) -> Iterator[Part]:
         if (score := run.find(task, "f1_lmod_plus"))
     ]
     kept = sorted(runs, key=lambda own: -own[2])[: BEST if len(runs) > MOST else MOST]
-    rows = [
-        row
-        for metric, panel in OF_REGIONS.items()
-        for name, run, _ in runs
-        if name in {best for best, *_ in kept}
-        for row in _of_run(results, task, name, run, metric, panel)
-    ]
+    shown_runs = [(name, run) for name, run, _ in runs if name in {best for best, *_ in kept}]
+    panels = [(one, metric, panel) for metric, panel in OF_REGIONS.items() for one in shown_runs]
+    rows = [row for one, metric, panel in panels for row in _of_run(results, task, *one, metric, panel)]
     shown = {row[2] for row in rows}
     if len(shown) > 1:
         best = f", the {len(kept)} best of {len(runs)} runs by F1" if len(kept) < len(runs) else ""

@@ -25,12 +25,8 @@ class Ways(Section):
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the table; nothing if every question was asked once."""
-        rows = [
-            row
-            for task in results.tasks
-            for name, run in results.named(task)
-            for row in spreads(task, name, run, results.items[name].get(task, []))
-        ]
+        items, each = results.items, results.each()
+        rows = [row for task, name, run in each for row in spreads(task, name, run, items[name].get(task, []))]
         yield from noted(texts(__file__)["note"], table("ways", heads(__file__)["ways"], rows))
 
 
