@@ -20,11 +20,7 @@ AGREEMENT = (replace(ACCURACY, name="agreement"), KAPPA)
 
 
 def agreement_scores(
-    task: str,
-    items: Sequence[Item],
-    first: Rater,
-    second: Rater,
-    reference: bool = False,
+    task: str, items: Sequence[Item], first: Rater, second: Rater, reference: bool = False
 ) -> list[Score]:
     """Return how far two judges agree about right and wrong, on the items that both have judged.
 

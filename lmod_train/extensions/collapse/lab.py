@@ -70,6 +70,11 @@ COMPARED: tuple[Start, ...] = ("merged", "delta")
 
 OUTCOME = "outcome.json"
 
+SILENT: dict[str, Any] = dict.fromkeys(
+    ("logger", "enable_checkpointing", "enable_model_summary", "enable_progress_bar", "use_distributed_sampler"), False
+)
+"""Options of the trainer that are off."""
+
 LAST = 10
 """Number of steps at the end over which the reported loss is averaged."""
 
@@ -457,11 +462,7 @@ def tuned(
         gradient_clip_val=1.0,
         callbacks=[losses, GenerationEval()],
         default_root_dir=run,
-        logger=False,
-        enable_checkpointing=False,
-        enable_model_summary=False,
-        enable_progress_bar=False,
-        use_distributed_sampler=False,
+        **SILENT,
     )
     trainer.fit(module, data)
     trainer.limit_val_batches = 1.0

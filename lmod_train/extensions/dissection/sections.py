@@ -200,12 +200,7 @@ class DissectedRun:
         exchanges = pd.read_csv(self._dissected.interchange)
         exchanges = exchanges[exchanges["id"].isin(group)]
         return [
-            exchanged_at(
-                int(str(layer)),
-                own["alike"].to_numpy(bool),
-                own["followed"].to_numpy(bool),
-                [group[i] for i in own["id"]],
-            )
+            exchanged_at(int(str(layer)), *own[["alike", "followed"]].to_numpy(bool).T, [group[i] for i in own["id"]])
             for layer, own in exchanges.groupby("layer")
         ]
 

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.tables import INTERVAL, SCORE, Column, Heads, N, Table, cell_text
+from lmod_train.core.tables import INTERVAL, Heads, Table, cell_text
 from lmod_train.report.canvas import COLOURS, MARKERS
+from lmod_train.report.contents import heads
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.rows import Rows, panels_of_rows, set_right
 from lmod_train.report.figures.wrapped import wrapped
 
-COLUMNS: Heads = [
-    "task", "model", "metric", N, SCORE, INTERVAL, Column("chance", "number"), Column("majority class", "number"),
-]  # fmt: skip
+COLUMNS: Heads = heads(__file__)["columns"]
 """Columns of the table."""
 BASELINES = {"chance": ("|", 9), "majority class": ("d", 5)}
 """Column -> marker and its size in points."""

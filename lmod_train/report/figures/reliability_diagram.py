@@ -6,18 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.tables import Column, Heads, Table, cell_text
+from lmod_train.core.tables import Heads, Table, cell_text
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
+from lmod_train.report.contents import heads
 from lmod_train.report.figures.lines import Line, distinct, lines, number, parts
 from lmod_train.report.figures.sheet import SMALL, TEXT
 from lmod_train.report.figures.small_multiples import panels_in_grid
 from lmod_train.report.figures.wrapped import wrapped
 
-COLUMNS: Heads = [
-    "panel", "confidence", Column("n", "count"), Column("ECE", "number"), Column("from", "number"),
-    Column("to", "number"), Column("items", "count"), Column("mean confidence", "number"),
-    Column("share right", "number"),
-]  # fmt: skip
+COLUMNS: Heads = heads(__file__)["columns"]
 """Columns of the table, a row per panel, kind of confidence and bin."""
 
 
