@@ -199,10 +199,11 @@ class DissectedRun:
         group = dict(zip(self._rows["id"], self._rows["group"], strict=True))
         exchanges = pd.read_csv(self._dissected.interchange)
         exchanges = exchanges[exchanges["id"].isin(group)]
-        return [
-            exchanged_at(int(str(layer)), *own[["alike", "followed"]].to_numpy(bool).T, [group[i] for i in own["id"]])
-            for layer, own in exchanges.groupby("layer")
-        ]
+        found = []
+        for layer, own in exchanges.groupby("layer"):
+            alike, followed = own[["alike", "followed"]].to_numpy(bool).T
+            found.append(exchanged_at(int(str(layer)), alike, followed, [group[i] for i in own["id"]]))
+        return found
 
     def followed(self) -> Iterator[list[Cell]]:
         """Yield a row a layer: how often the exchanged image is followed, and how often the answer stays."""
