@@ -20,24 +20,21 @@ from lmod_train.core.types import (
     Message,
     Part,
     Prediction,
-    Question,
     Record,
     Reply,
-    Sample,
     Score,
     Unparsed,
 )
 from lmod_train.extensions.drafting.judgement import (
     WORDS,
+    Request,
     account_scores,
     incomplete,
     judged_scores,
     mark_of,
-    request,
     without_tokens,
 )
 from lmod_train.scoring.items import items_of
-from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.reading import read
@@ -50,15 +47,11 @@ AGREES, DIFFERS = "agrees", "differs"
 """Outcomes of a comparison of both languages of a question."""
 
 
-class _Writing(Task, ABC):
+class _Writing(Request, ABC):
     """A request for text to be written, whose content is checked and not scored."""
 
     choices: tuple[str, ...] = ()
     version = 2
-
-    def ask(self, sample: Sample) -> Iterator[Question]:
-        """Yield nothing: the records are made from captions."""
-        yield from ()
 
     def record(self, caption: Caption, step: str, words: str, system: str = "") -> Record:
         """Return the record of a request about a caption, as text without an image.
@@ -70,8 +63,7 @@ class _Writing(Task, ABC):
             system: System message; empty for none.
         """
         head = (Message("system", (Part("text", system),)),) if system else ()
-        return request(
-            self,
+        return self.request(
             caption,
             id="/".join([self.name, SOURCE, quote(caption.key), step]),
             source=SOURCE,
@@ -80,10 +72,6 @@ class _Writing(Task, ABC):
             answer="",
             chain_step=step,
         )
-
-    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return the shares of the statuses: how many replies can be used. Their content is checked, not scored."""
-        return account_scores(self.name, items_of(predictions, lambda p: p.record.answer))
 
 
 # A question in English with its Chinese translation, as a model wrote it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,21 +50,31 @@ TRUE_FALSE = ("TRUE", "FALSE")
 _SHARED = ("source", "key", "modality", "split", "group", "phantom", "patient", "licence")
 
 
-def request(task: Task, of: Any, **values: Any) -> Record:
-    """Return the record of a request about a record or caption, in English, without images or choices unless given.
+class Request(Task, ABC):
+    """A task whose records are made from records or captions, and not from samples; its replies are not scored."""
 
-    Args:
-        task: The task that asks.
-        of: What it is about; source, key, modality, split, group, phantom, patient and licence are taken over.
-        **values: Other attributes of the record, and those that `of` lacks.
-    """
-    shared = {name: getattr(of, name) for name in _SHARED if hasattr(of, name)}
-    bare = dict.fromkeys(("image", "image_plain", "image_sha256", "choices"), ())
-    own = {"task": task.name, "task_class": class_path(type(task)), "task_version": task.version, "language": "en"}
-    return Record(**{**shared, **bare, **own, **values})
+    def ask(self, sample: Sample) -> Iterator[Question]:
+        """Yield nothing: what a request needs is not in a sample."""
+        yield from ()
+
+    def request(self, of: Any, **values: Any) -> Record:
+        """Return the record of a request about a record or caption, in English, without images or choices unless given.
+
+        Args:
+            of: What it is about; source, key, modality, split, group, phantom, patient and licence are taken over.
+            **values: Other attributes of the record, and those that `of` lacks.
+        """
+        shared = {name: getattr(of, name) for name in _SHARED if hasattr(of, name)}
+        bare = dict.fromkeys(("image", "image_plain", "image_sha256", "choices"), ())
+        own = {"task": self.name, "task_class": class_path(type(self)), "task_version": self.version, "language": "en"}
+        return Record(**{**shared, **bare, **own, **values})
+
+    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
+        """Return the shares of the statuses: how many replies can be used. Their content is checked, not scored."""
+        return account_scores(self.name, items_of(predictions, lambda p: p.record.answer))
 
 
-class Judgement(Task):
+class Judgement(Request):
     """Whether a reply agrees with the reference answer: one question a judged reply, in text alone.
 
     Its records are made from the predictions of a run (`records`), not from samples. A reply is *judged* by one of the
@@ -99,10 +110,6 @@ class Judgement(Task):
         self.prompt, self.wording = check_template(prompt) if prompt else "", wording
         template(wording, self.language, self.choices)  # refuses a wording for other labels
 
-    def ask(self, sample: Sample) -> Iterator[Question]:
-        """Yield nothing: a sample has no reply to judge."""
-        yield from ()
-
     def records(self, predictions: Iterable[Prediction]) -> list[Record]:
         """Return one record for each prediction with a reply to judge (see `judgement_replies.given`)."""
         return [self.record_of(p.record, text) for p in predictions for text in [given(p)] if text is not None]
@@ -111,8 +118,7 @@ class Judgement(Task):
         """Return the record that asks whether a text agrees with the reference answer of a record."""
         prompt = self.prompt or template(self.wording, judged.language, self.choices)
         words = filled_in(prompt, question_of(judged), judged.answer, text, self.choices)
-        return request(
-            self,
+        return self.request(
             judged,
             id=f"{self.name}/{judged.id}",
             group=judged.group or images_of(judged),
@@ -396,9 +402,7 @@ class AttackedJudgement(Judgement):
             tags={**made.tags, ATTACK: attack.name},
         )
 
-    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return the account of the judge's replies; `attack_scores` counts the attacks that succeed."""
-        return account_scores(self.name, items_of(predictions, lambda p: p.record.answer))
+    score = Request.score  # `attack_scores` counts the attacks that succeed
 
 
 def attack_id(judged: str, attack: str) -> str:

@@ -49,10 +49,9 @@ from lmod_train.extensions.drafting.drafts import (
     read_draft,
     words_for,
 )
-from lmod_train.extensions.drafting.judgement import account_scores, incomplete, request
+from lmod_train.extensions.drafting.judgement import Request, incomplete
 from lmod_train.scoring.agreement import fleiss_scores, pair_scores
-from lmod_train.scoring.items import group_of, items_of
-from lmod_train.tasks.base import Task
+from lmod_train.scoring.items import group_of
 from lmod_train.tasks.prompt import prompt
 from lmod_train.tasks.single_choice import reply_for, single_choice
 
@@ -347,7 +346,7 @@ def _of_row(
 Size = tuple[int, int]
 
 
-class Drafting(Task):
+class Drafting(Request):
     """Draft of a single-choice question with a long answer, by a listing of X-PCR and the facts of an image.
 
     Its records are made from the records of a curated folder (`records`), not from samples. A reply is *answered* if a
@@ -368,10 +367,6 @@ class Drafting(Task):
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
-    def ask(self, sample: Sample) -> Iterator[Question]:
-        """Yield nothing: labels of a sample become facts only with its records."""
-        yield from ()
-
     def records(self, records: Iterable[Record], size_of: Callable[[Record], Size]) -> list[Record]:
         """Return one record for each stage of each sample that has a truth, in id order.
 
@@ -384,8 +379,7 @@ class Drafting(Task):
         return sorted((self._record(record, facts) for record, facts in known), key=lambda r: r.id)
 
     def _record(self, of: Record, facts: Facts) -> Record:
-        return request(
-            self,
+        return self.request(
             of,
             id="/".join([self.name, quote(of.source, safe=""), quote(of.key), facts.stage]),
             image=of.image_plain,
@@ -413,10 +407,6 @@ class Drafting(Task):
             return ended
         draft = read_draft(reply.reply)
         return draft if isinstance(draft, Unparsed) else draft.text
-
-    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return the shares of the statuses: how many replies hold a draft. Its content is checked, not scored."""
-        return account_scores(self.name, items_of(predictions, lambda p: p.record.answer))
 
 
 def _place(record: Record) -> tuple[str, str]:
