@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -47,7 +46,7 @@ AGREES, DIFFERS = "agrees", "differs"
 """Outcomes of a comparison of both languages of a question."""
 
 
-class _Writing(Request, ABC):
+class _Writing(Request):
     """A request for text to be written, whose content is checked and not scored."""
 
     choices: tuple[str, ...] = ()
