@@ -18,19 +18,10 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.demographics import both, label_of_age
 from lmod_train.tasks.parsing.age_group import parse_age_group
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
+from lmod_train.tasks.prompt import PRINTED, Wording, image_type, known_wording, prompt
 from lmod_train.tasks.sex import PARAPHRASES as EITHER_PARAPHRASES
-from lmod_train.tasks.sex import PROMPTS as EITHER
 
-PROMPTS = {
-    "lmod_plus": (
-        "This is <IMAGE TYPE>. Based on the image, please tell me the patient's age group. Then, give me explanations. "
-        "The age groups are: Group 1: <18; Group 2: 18–29; Group 3: 30–39; Group 4: 40–49; Group 5: 50–59; "
-        "Group 6: 60–69; Group 7: 70–79; Group 8: 80+. "
-        "Follow the format: Age Group: <GROUP_LABEL>; Explanations: <EXPLANATIONS>."
-    ),
-    "lmod_v1": EITHER["lmod_v1"],
-}
+PROMPTS: dict[str, str] = PRINTED["age_group"]
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age" and does not list the groups."""
 

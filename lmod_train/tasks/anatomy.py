@@ -15,46 +15,18 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.forms import forms_of, pattern_of, plain, term_of
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.regions import parse_regions
-from lmod_train.tasks.prompt import Wording, known_wording, prompt
+from lmod_train.tasks.prompt import PRINTED, Wording, known_wording, prompt
 
-PROMPTS = {
-    "lmod_plus": (
-        "This is an ophthalmology image of type <IMAGE TYPE>. Please identify and describe the type of each labeled "
-        "bounding box in this image. Options can be <OPTIONS>. Please just follow the format: Region ID: xxx; "
-        "Type: xxx."
-    ),
-    "lmod_v1": (
-        "This is an image <IMAGE DESCRIPTION> of type <IMAGE TYPE>. Please identify the type of each labeled bounding "
-        "box in this image. Options can be: <OPTIONS>. Please just follow the format: Region ID: xxx; Type: xxx."
-    ),
-}
+PROMPTS: dict[str, str] = PRINTED["anatomy"]
 """LMOD+, Anatomical Structure Recognition, with what it prints for surgical scenes made placeholders; LMOD v1, section
 3.1.2, and NAACL, appendix A.1, with their placeholders in our brackets."""
 
 PARAPHRASES: dict[str, tuple[str, ...]] = entry("paraphrases.anatomy")
 """Ours."""
 
-IMAGE_TYPES = {
-    "SS": "Cataract surgery RGB images",  # the one phrase that LMOD+ prints; the others are ours, in its manner
-    "OCT": "Optical coherence tomography images",
-    "SLO": "Scanning laser ophthalmoscopy images",
-    "LP": "Lens photographs",
-    "CFP": "Color fundus photographs",
-}
+IMAGE_TYPES: dict[str, str] = PRINTED["anatomy_image_types"]
 
-OPTIONS: dict[str, list[str]] = {
-    "SS": [  # printed by LMOD+
-        *("Capsulorhexis Cystotome", "Capsulorhexis Forceps", "Cornea", "Gauge", "Incision Knife"),
-        *("Irrigation-Aspiration", "Katena Forceps", "Lens", "Lens Injector", "Phacoemulsification Tip"),
-        *("Pupil", "Slit Knife", "Spatula", "cornea1"),
-    ],
-    "OCT": ["Choroid", "IRC", "MH", "Retina"],  # words of LMOD's figure 4
-    "SLO": ["optic disc", "optic cup"],
-    "LP": ["iris", "pupil", "right eye", "left eye"],  # CAU001's classes in English
-    "CFP": ["optic disc", "optic cup"],
-    "cataract_detection_2": ["eye", "iris", "pupil"],  # a source may have options of its own; only the eye is boxed
-    "idrid": ["optic disc", "fovea"],  # the two that LMOD's figure draws
-}
+OPTIONS: dict[str, list[str]] = PRINTED["anatomy_options"]
 """The surgical options and LMOD's four of OCT are printed; the others are ours: the structures of the source."""
 
 LESIONS = ["microaneurysms", "haemorrhages", "hard exudates", "soft exudates"]

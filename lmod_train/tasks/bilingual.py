@@ -21,30 +21,17 @@ from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.refusal import read_open
 from lmod_train.tasks.parsing.verdict import parse_verdict
 from lmod_train.tasks.parsing.visible import strip_thinking
-from lmod_train.tasks.prompt import prompt
+from lmod_train.tasks.prompt import PRINTED, prompt
 from lmod_train.tasks.single_choice import Stated, checked
 from lmod_train.tasks.wordings import Wordings
 
-BINARY: Mapping[str, str] = {
-    "zh": "请基于图片判断以下文本的内容是否正确，如正确请回答“对”，错误请回答“错”，不允许出现其他回答。 "
-    "文本: {question}。",
-    "en": "Based on the provided image, judge the text. If the text is correct, respond with 'True'; if it is "
-    "incorrect, respond with 'False'. No other responses are allowed. Here is the text: {question}.",
-}
+BINARY: Mapping[str, str] = PRINTED["binary_question"]
 """Language -> OphthalWeChat, Supplementary Table 4, prompts A and B, verbatim."""
 
-SINGLE_CHOICE: Mapping[str, str] = {
-    "zh": "请基于图片回答以下单选题。只能从'A', 'B', 'C', 'D'中选择一个回答，不允许出现其他回答。 问题: {question}。",
-    "en": "Answer the question based on the provided image. Only one of the options 'A', 'B', 'C', or 'D' is allowed; "
-    "no other responses are permitted. Here is the question: {question}.",
-}
+SINGLE_CHOICE: Mapping[str, str] = PRINTED["single_choice_question"]
 """Language -> prompts C and D of that table; the options are part of the question."""
 
-OPEN: Mapping[str, str] = {
-    "zh": "请基于图片用中文回答问题。回答尽可能准确和简短，不要出现问候语等任何非必要的回答。 问题: {question}。",
-    "en": "Answer the question based on the provided image. Answer it as briefly and accurately as possible, without "
-    "greetings or other unnecessary responses. Question: {question}.",
-}
+OPEN: Mapping[str, str] = PRINTED["open_question"]
 """Language -> prompts E and F of that table."""
 
 TRUE_FALSE: Mapping[str, tuple[str, str]] = {"zh": ("对", "错"), "en": ("True", "False")}

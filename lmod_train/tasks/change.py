@@ -8,19 +8,13 @@ from itertools import pairwise
 
 from lmod_train.core.types import Cut, Dropped, ImageFile, Sample
 from lmod_train.tasks.own import Own
+from lmod_train.tasks.prompt import PRINTED
 
 CHOICES = ("unchanged", "progressed", "improved")
 
-WORDS = (
-    "The first image shows an eye at one visit, the second image the same eye at a later visit. "
-    "How has the {of} changed from the first visit to the second?"
-)
+WORDS: str = PRINTED["change"]
 
-SYNONYMS = {
-    "unchanged": ["no change", "stable", "the same", "not changed"],
-    "progressed": ["progression", "worsened", "worse", "deteriorated", "advanced"],
-    "improved": ["improvement", "better", "regressed", "regression"],
-}
+SYNONYMS: dict[str, list[str]] = PRINTED["change_synonyms"]
 
 Orders = Mapping[str, Sequence[str]]
 """Label -> its grades, from the least to the most severe."""

@@ -15,12 +15,9 @@ from lmod_train.scoring.macro import macro_accuracy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.finding import parse_finding
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.prompt import image_type, prompt
+from lmod_train.tasks.prompt import PRINTED, image_type, prompt
 
-PROMPT = (
-    "This is <IMAGE TYPE>. Based on the image, please tell me if this patient has <CONDITION>? Then, give me "
-    "explanations. Follow the format: <SHORT> <TRUE/FALSE>; Explanations: <EXPLANATIONS>."
-)
+PROMPT: str = PRINTED["conditions"]
 """LMOD+, Ophthalmologic Disease Diagnosis, binary, with what it prints for AMD in fundus images made placeholders."""
 
 PARAPHRASES: tuple[str, ...] = entry("paraphrases.conditions")

@@ -11,13 +11,9 @@ from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.prompt import prompt
+from lmod_train.tasks.prompt import PRINTED, prompt
 
-PROMPT = (
-    "This is a colorful fundus image. Based on the image, please tell me the disease among cataract, diabetic "
-    "retinopathy, glaucoma, normal. Then, give me explanations. Follow the format: DISEASE: <disease_name>; "
-    "Explanations: <EXPLANATIONS>."
-)
+PROMPT: str = PRINTED["four_way"]
 """LMOD+, Ophthalmologic Disease Diagnosis, multi-class: verbatim."""
 
 PARAPHRASES: tuple[str, ...] = entry("paraphrases.four_way")

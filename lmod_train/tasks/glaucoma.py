@@ -12,12 +12,9 @@ from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.prompt import prompt
+from lmod_train.tasks.prompt import PRINTED, prompt
 
-PROMPT = (
-    "This is <IMAGE TYPE>. Based on the image, please tell me whether this image contains glaucoma, then give "
-    "justifications. Follow the format: GLAUCOMA / NON-GLAUCOMA; Explanation: <JUSTIFICATION>."
-)
+PROMPT: str = PRINTED["glaucoma"]
 """LMOD, appendix A.2, prompt 1: verbatim."""
 
 PARAPHRASES: tuple[str, ...] = entry("paraphrases.glaucoma")

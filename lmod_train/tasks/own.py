@@ -29,30 +29,12 @@ from lmod_train.tasks.parsing.own_choice import (
 )
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.refusal import read_open
-from lmod_train.tasks.prompt import prompt
+from lmod_train.tasks.prompt import PRINTED, prompt
 from lmod_train.tasks.wordings import Wordings
 
 Kind = Literal["choice", "yes_no", "grade", "number", "several", "open"]
 
-FORMATS: Mapping[str, Mapping[Kind, str]] = {
-    "en": {
-        "choice": "Answer with one of: {choices}. Follow the format: Answer: <CHOICE>.",
-        "yes_no": "Answer with {choices}. Follow the format: Answer: <CHOICE>.",
-        "grade": "Answer with one of these grades, in ascending order: {choices}. Follow the format: Answer: <GRADE>.",
-        "number": "Answer with one number{unit}. Follow the format: Answer: <NUMBER>{unit}.",
-        "several": "Answer with all that apply, separated by semicolons, or with none: {choices}. "
-        "Follow the format: Answer: <CHOICES>.",
-        "open": "Answer as briefly and accurately as possible.",
-    },
-    "zh": {
-        "choice": "请从以下选项中选择一个回答：{choices}。请按此格式回答：答案: <选项>。",
-        "yes_no": "请回答{choices}。请按此格式回答：答案: <选项>。",
-        "grade": "请从以下等级（由低到高）中选择一个回答：{choices}。请按此格式回答：答案: <等级>。",
-        "number": "请用一个数字回答{unit}。请按此格式回答：答案: <数字>{unit}。",
-        "several": "请回答所有符合的选项，用分号隔开；都不符合时回答“无”：{choices}。请按此格式回答：答案: <选项>。",
-        "open": "请尽可能准确和简短地回答。",
-    },
-}
+FORMATS: Mapping[str, Mapping[Kind, str]] = PRINTED["own"]
 """Language -> kind -> what follows the question's words; ours. Every other language takes the English sentences."""
 
 YES_NO = {"en": ("yes", "no"), "zh": ("是", "否")}

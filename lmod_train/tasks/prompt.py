@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Message, Part, Sample
 from lmod_train.core.vocabulary.modalities import words_of
 
 Wording = Literal["lmod_plus", "lmod_v1"]
 """Whose words: LMOD+, or the first LMOD paper. Where LMOD's second version differs, a task has ``lmod_naacl`` too."""
 
-IMAGE_WORDS = {
-    "CFP": "fundus",  # printed by LMOD+
-    "OCT": "OCT",  # printed by LMOD+ and in LMOD's appendix G
-    "SLO": "SLO",  # ours from here on, in the same manner
-    "LP": "lens photography",
-    "SS": "cataract surgery",
-}
+PRINTED: dict[str, Any] = package_data(__file__, "prompts.yaml")
+"""Words of the prompts of all tasks."""
+
+IMAGE_WORDS: dict[str, str] = PRINTED["image_words"]
 """Modality -> the word between "an ophthalmology" and "image"."""
 
 

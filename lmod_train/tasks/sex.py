@@ -12,18 +12,9 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.demographics import SEXES, both
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.sex import parse_sex
-from lmod_train.tasks.prompt import Wording, image_type, known_wording, prompt
+from lmod_train.tasks.prompt import PRINTED, Wording, image_type, known_wording, prompt
 
-PROMPTS = {
-    "lmod_plus": (
-        "This is <IMAGE TYPE>. Based on the image, please tell me the patient's sex. Then, give me explanations. "
-        "Follow the format: Sex: <MALE/FEMALE>; Explanations: <EXPLANATIONS>."
-    ),
-    "lmod_v1": (
-        "This is <IMAGE TYPE>. Based on the image, please tell me the sex/age group of the patient. "
-        "Follow the format: Sex/Age group: <MALE/FEMALE> / <AGE GROUP>."
-    ),
-}
+PROMPTS: dict[str, str] = PRINTED["sex"]
 """LMOD+, Patient Demographic Attribute Prediction, with its "an ophthalmology fundus image" made a placeholder; LMOD
 v1, section 3.1.2, whose one template serves "sex or age"."""
 

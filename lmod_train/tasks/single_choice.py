@@ -9,19 +9,12 @@ from typing import Literal, cast, get_args
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.option_letters import LETTERS, lettered, options_in
 from lmod_train.core.types import Message, Part, Question
-from lmod_train.tasks.prompt import prompt
+from lmod_train.tasks.prompt import PRINTED, prompt
 
 CONFIDENCE = "Please rate your confidence from 0 to 100%"
 """X-PCR, supplement, section 4.2, word for word."""
 
-WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "letter": "Answer with the letter of one option.",
-        "text": "Answer with the text of one option.",
-        "form": "Reply in this format: ",
-    },
-    "zh": {"letter": "请用一个选项的字母回答。", "text": "请用一个选项的文字回答。", "form": "请按此格式回答："},
-}
+WORDS: Mapping[str, Mapping[str, str]] = PRINTED["single_choice"]
 """Language -> what follows the options; ours. The form itself is the same in both, as one parser reads it."""
 
 Stated = Literal["letter", "text"]

@@ -15,27 +15,9 @@ from lmod_train.scoring.items import items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.stage import parse_stage
-from lmod_train.tasks.prompt import image_type, known_wording, prompt
+from lmod_train.tasks.prompt import PRINTED, image_type, known_wording, prompt
 
-PROMPTS = {
-    "lmod_plus": (
-        "This is <IMAGE TYPE>. Based on the image, please tell me the stage of <DISEASE> decision. "
-        "Follow the format: Stage: <AN INTEGER>."
-    ),
-    "lmod_v1": (
-        "This is <IMAGE TYPE>. Based on the image, please tell me the stage of the <DISEASE>. "
-        "Follow the format: Stage: <AN INTEGER>."
-    ),
-    "lmod_naacl": (
-        "This is <IMAGE TYPE>. Based on the image, please tell me the stage of the <DISEASE>, then give "
-        "justifications. Follow the format: Stage: <AN INTEGER>; Explanation: <JUSTIFICATIONS>."
-    ),
-    "lmod_naacl_example": (
-        "This is <IMAGE TYPE>. Based on the image, please tell me the stage of <DISEASE> decision. Then, give a "
-        "detailed justification and explanation for your answer. Follow the format: {Stage: <AN INTEGER>; "
-        "Justification: <EXPLANATION>}."
-    ),
-}
+PROMPTS: dict[str, str] = PRINTED["staging"]
 """LMOD+, Ophthalmologic Disease Staging Assessment, with its "an ophthalmology OCT image" made a placeholder; LMOD v1,
 section 3.1.2, LMOD NAACL, appendix A.2 prompt 2, and its example of an input in appendix G, with their "macular hole"
 made one."""
