@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Literal, cast, get_args
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Answer, Message, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Message, Prediction, Question, Sample, Score
 from lmod_train.scoring.items import Item, items_of
 from lmod_train.scoring.probing import probe_scores, question_and_kind
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.forms import Form
-from lmod_train.tasks.wordings import Wordings
+from lmod_train.tasks.variants import Derived
 
 Kind = Literal["none", "another", "foreign", "options", "stem", "other_language"]
 IMAGELESS = ("none", "options")
@@ -26,7 +26,7 @@ FORMS = ("options", "stem", "other_language")
 """Kinds with other words, which the task states (`Task.in_form`)."""
 
 
-class Probe(Task):
+class Probe(Derived):
     """A task's questions without the image they are about: a question for each of its questions and each kind.
 
     The words stay the task's own, and so does its parser; the reference reply is still the truth of the image that is
@@ -53,11 +53,8 @@ class Probe(Task):
     def __init__(self, of: Task, kinds: Sequence[Kind] = ("none", "another", "foreign")) -> None:
         if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= set(get_args(Kind)):
             raise BadArgument("kinds", list(kinds), f"different ones of {get_args(Kind)}", "leave it out for all three")
-        self.of = of
+        super().__init__(of)
         self.kinds = list(kinds)
-        self.name = f"{of.name}_probe"
-        self.choices = of.choices
-        self.language = of.language
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield each question of the task once for each kind; its needs are those of the same kind.
@@ -77,23 +74,9 @@ class Probe(Task):
                 yield from (self._asked(one, kind) for one in (formed,) if one is not None)
 
     def _asked(self, question: Question, kind: Kind) -> Question:
-        def named(variant: str) -> str:
-            return f"{variant}-{kind}" if variant else kind
-
-        own = ("", self.of.name)
         messages = tuple(map(_without_image, question.messages)) if kind in IMAGELESS else question.messages
-        return replace(
-            question,
-            task=self.name,
-            messages=messages,
-            marked=False,
-            regions=(),
-            variant=named(question.variant),
-            stratum="",
-            shows=_SHOWN.get(kind, "own"),
-            chain=question.chain and named(question.chain),
-            needs=tuple(replace(n, task="", variant=named(n.variant)) if n.task in own else n for n in question.needs),
-        )
+        named = self._named(question, kind)
+        return replace(named, messages=messages, marked=False, regions=(), shows=_SHOWN.get(kind, "own"))
 
     def asks_as(self, question: Question) -> tuple[str, str]:
         """Return the probed task and the variant of its question."""
@@ -105,28 +88,6 @@ class Probe(Task):
         own = replace(question, task=task, variant=variant)
         placed = self.of.placed(sample, own, place)
         return question if placed is own else replace(placed, task=question.task, variant=question.variant)
-
-    @property
-    def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
-        """Those of the task."""
-        return self.of.wordings
-
-    def listed(self, record: Record) -> Sequence[str]:
-        """Return those of the task."""
-        return self.of.listed(record)
-
-    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return what the task reads."""
-        return self.of.parse(reply, record)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Those of the task."""
-        return self.of.classes
-
-    def as_scored(self, item: Item) -> Item:
-        """Return the item as the task scores it."""
-        return self.of.as_scored(item)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the rejection rate, the account, the language prior and the baseline, each ``kind=...`` apart."""

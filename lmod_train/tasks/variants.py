@@ -1,4 +1,4 @@
-"""A task that asks another task's questions about changed images; words, options and parser stay that task's own."""
+"""Tasks that ask another task's questions in other ways; words, options and parser stay that task's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmod_train.tasks.base import Task
 from lmod_train.tasks.wordings import Wordings
 
 
-class Variants(Task):
+class Derived(Task):
     """Base class of tasks whose questions are those of another task, each in several variants.
 
     Args:
@@ -45,6 +45,32 @@ class Variants(Task):
             needs=tuple(replace(n, task="", variant=named(n.variant)) if n.task in own else n for n in question.needs),
         )
 
+    @property
+    def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
+        """Those of the task."""
+        return self.of.wordings
+
+    def listed(self, record: Record) -> Sequence[str]:
+        """Return those of the task."""
+        return self.of.listed(self._as_asked(record))
+
+    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
+        """Return what the task reads."""
+        return self.of.parse(reply, self._as_asked(record))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Those of the task."""
+        return self.of.classes
+
+    def as_scored(self, item: Item) -> Item:
+        """Return the item as the task scores it."""
+        return self.of.as_scored(item)
+
+
+class Variants(Derived):
+    """Base class of tasks that ask another task's questions about changed images, with its chains and confidence."""
+
     def _check(self, question: Question) -> None:
         """Check that a question is about the sample's own, unchanged image.
 
@@ -59,19 +85,6 @@ class Variants(Task):
     def joins_parts(self) -> bool:  # type: ignore[override]  # that of the task, not of the class
         """Whether the task asks samples of one photograph as one."""
         return self.of.joins_parts
-
-    @property
-    def wordings(self) -> Wordings:  # type: ignore[override]  # an attribute would count in `settings`
-        """Those of the task."""
-        return self.of.wordings
-
-    def listed(self, record: Record) -> Sequence[str]:
-        """Return those of the task."""
-        return self.of.listed(self._as_asked(record))
-
-    def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
-        """Return what the task reads."""
-        return self.of.parse(reply, self._as_asked(record))
 
     def confidence(self, reply: Reply, record: Record) -> float | None:
         """Return the confidence that the task reads."""
@@ -89,12 +102,3 @@ class Variants(Task):
     def implied(self, record: Record, stated: Mapping[str, str]) -> tuple[str, ...]:
         """Return what the task finds."""
         return self.of.implied(record, stated)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Those of the task."""
-        return self.of.classes
-
-    def as_scored(self, item: Item) -> Item:
-        """Return the item as the task scores it."""
-        return self.of.as_scored(item)
