@@ -9,14 +9,9 @@ from typing import Any
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.extension import Extension, doubled, extensions, leave_out, loaded, merged, named, present
+from lmod_train.core.package_data import package_data
 
-LIGHTNING = {
-    "fit": "Train a model on the training split; the same command again goes on where it stopped.",
-    "validate": "Ask a model the questions of the validation split and score its replies.",
-    "test": "Ask a model the questions of the test split and score its replies.",
-    "predict": "Ask a model the questions of a split and write its replies without scoring them.",
-    "doctor": "Check weights, data and configuration of a training without starting it; options of fit.",
-}
+LIGHTNING: dict[str, str] = package_data(__file__, "texts.yaml")["lightning"]
 """Commands that import torch and Lightning -> what they do."""
 
 MAIN = Extension(

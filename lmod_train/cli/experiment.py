@@ -42,6 +42,7 @@ from lmod_train.core.extension import joined, loaded
 from lmod_train.core.files import move, remove
 from lmod_train.core.links import refuse_links
 from lmod_train.core.own_modules import unnamed_import
+from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import Table, markdown
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.base import LmodModule
@@ -63,15 +64,9 @@ from lmod_train.training.doctor.read_back import ReadBack
 WRITTEN = ("provenance", "weights")
 """Keys that a run writes to its ``config.yaml`` and that are not read from it."""
 
-TRUST = (
-    "Module outside this package with task classes that records name, which may be imported, or checkpoint folder "
-    "whose pickles may run code; can be repeated."
-)
+TRUST: str = package_data(__file__, "texts.yaml")["trust"]
 
-AGAINST = (
-    "Folder of a run of the same model in another regime (data.regime), to compare the scores of chains with; can be "
-    "repeated. Runs in the same parent folder are found without it."
-)
+AGAINST: str = package_data(__file__, "texts.yaml")["against"]
 
 DEEPSPEED = "lmod_train.models.strategies.sharding_deepspeed.DeepSpeed"
 

@@ -15,6 +15,7 @@ from jsonargparse import ArgumentParser, DefaultHelpFormatter, get_loader, set_l
 
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.core.own_modules import unnamed_import
+from lmod_train.core.package_data import package_data
 from lmod_train.core.shipped import FOLDER, config_at
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")
@@ -207,16 +208,7 @@ _CLASSES = re.compile(r"default: \[Namespace\(.*\)\]", re.DOTALL)
 
 _NO_DEFAULT = re.compile(r", default: (?:\[\]|null)?(?=[,)])| \(default: (?:\[\]|null)?\)")
 
-_TYPES = {
-    "<class 'Path'>": "path",
-    "Path": "path",
-    "str": "text",
-    "int": "whole number",
-    "float": "number",
-    "bool": "true or false",
-    "NonNegativeInt": "whole number, at least 0",
-    "PositiveInt": "whole number, at least 1",
-}
+_TYPES: dict[str, str] = package_data(__file__, "texts.yaml")["types"]
 """Type as jsonargparse writes it -> words."""
 
 

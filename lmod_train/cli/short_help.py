@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from lmod_train.cli.catalogue import Option, options_of
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.names import GROUPS
+from lmod_train.core.package_data import package_data
 
 WHOLE = "--help_all"
 """Option that prints every option of a command, with the help texts of the libraries."""
@@ -15,46 +16,20 @@ WHOLE = "--help_all"
 WIDTH = 110
 COLUMN = 34
 
-RUN = {
-    "--config NAME|FILE": "Experiment: YAML file, or name of a shipped one (`list configs`).",
-    "--run DIR": "Folder of the run; default runs/<config>/<command>. The same command again continues the run.",
-    "--model NAME|FILE": "Another model: YAML file, or name of a shipped one (`list models`).",
-    "--model.init_args.KEY VALUE": "Option KEY of the model (`list options MODEL`).",
-    "--seed_everything N": "Seed of all random numbers; default 0.",
-    "--seeds N|LIST": "One run for each seed, 0 to N-1 or those of a list, in RUN/seed_0, RUN/seed_1 ...",
-    "--folds K": "Cross-validation: one run for each of K folds of patients, in RUN/fold_1ofK ...",
-    "--trust MODULE": "Your module with task classes of the records, or checkpoint folder allowed to run code.",
-}
+_TEXTS = package_data(__file__, "texts.yaml")
+RUN: dict[str, str] = _TEXTS["run"]
 BEGINNING = "Checkpoint of another run to start from; an interrupted run continues from its own last.ckpt."
 ANSWERING = "Checkpoint to evaluate, e.g. RUN/checkpoints/last.ckpt; default: the model without training."
 """Help of `--ckpt_path` in `fit` and in the other commands."""
 
 DATA = ("curated", "tasks", "batch_size", "eval_batch_size", "limit", "subset", "balance", "workers")
 ASKING = ("curated", "tasks", "eval_batch_size", "split", "limit", "subset", "workers")
-TRAINER = {
-    "accelerator WORD": "cpu, gpu or auto.",
-    "devices N": "Number of devices, or auto for all.",
-    "precision WORD": "32-true, bf16-mixed, 16-mixed or bf16-true.",
-    "strategy WORD": "Distribution over devices: auto, ddp, fsdp or a class path; see configs/trainer.",
-}
-TRAINING = {
-    "max_epochs N": "Maximum epochs; 1000 if neither this nor max_steps is set.",
-    "max_steps N": "Maximum optimiser steps; default: no limit.",
-    "accumulate_grad_batches N": "Batches per optimiser step; the global batch is devices x batch_size x this.",
-    "gradient_clip_val N": "Maximum norm of the gradient; default: no clipping.",
-    "check_val_every_n_epoch N": "Validate every N epochs.",
-}
+TRAINER: dict[str, str] = _TEXTS["trainer"]
+TRAINING: dict[str, str] = _TEXTS["training"]
 """Options of Lightning's Trainer, described more briefly than in its docstring."""
 
-CHECKS = {
-    "--doctor.refuse false": "Train even if a check before the first step fails.",
-    "--tripwires.every N": "Check a sample of the model's replies every N optimiser steps; default 200.",
-    "--checkpoint.every_n_train_steps N": "Save a checkpoint every N optimiser steps; default 20.",
-}
-MORE = {
-    "list options data": "all --data.KEY; also trainer, tripwires, checkpoint, ...",
-    "list options llava_med_lora": "all --model.init_args.KEY of a model (`list models`)",
-}
+CHECKS: dict[str, str] = _TEXTS["checks"]
+MORE: dict[str, str] = _TEXTS["more"]
 METAVARS = {"int": "N", "float": "N", "bool": "true|false", "Path": "PATH", "list": "[FILE,...]"}
 """Start of a type -> placeholder of its value; a choice shows its words."""
 

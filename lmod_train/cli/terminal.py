@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lmod_train.core.escaping import for_terminal
+from lmod_train.core.package_data import package_data
+
+_TEXTS = package_data(__file__, "texts.yaml")
 
 
 def lines(text: str) -> str:
@@ -64,20 +67,7 @@ class _Harmless:
 
 
 # Error messages for failures of the file system, such as a full disk or a folder that cannot be written.
-CURES = {
-    errno.ENOSPC: "free disk space or name a folder on another disk; the same command then continues",
-    errno.EDQUOT: "free disk space or name a folder on another disk; the same command then continues",
-    errno.EROFS: "name a folder on a disk that is not mounted read-only",
-    errno.EACCES: "name a folder or file that you may read and write, or change its permissions",
-    errno.EPERM: "name a folder or file that you may read and write, or change its permissions",
-    errno.ENOTDIR: "a file of that name exists where a folder is needed: name another folder",
-    errno.EEXIST: "a file of that name exists where a folder is needed: name another folder",
-    errno.EISDIR: "a folder of that name exists where a file is needed: name a file",
-    errno.ENOENT: "name a file or folder that exists",
-    errno.ENAMETOOLONG: "choose a shorter name",
-    errno.ELOOP: "this is a symbolic link, and nothing is written through it: name a file or folder of its own",
-    errno.EIO: "the disk reports a hardware fault: name a folder on another one",
-}
+CURES: dict[int, str] = {getattr(errno, name): cure for name, cure in _TEXTS["cures"].items()}
 """Error number -> next step; any other system error is a bug of ours and keeps its traceback."""
 
 
@@ -96,30 +86,10 @@ def error_text(error: OSError) -> str:
 
 
 # Filters for messages of libraries that users cannot act on; messages of this package are never filtered.
-WARNINGS = (
-    r"LightningCLI's args parameter is intended to run from within Python",  # `main` completes names of shipped configs
-    r"Found .* module\(s\) in eval mode",  # intended for a frozen tower
-    r"`is_gradient_checkpointing` is deprecated",  # between lightning, peft and transformers
-    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # between lightning and torch
-    r"The dirpath has changed from .* to .*, therefore `best_model_score`",  # an evaluation has its own folder
-    r"The '\w+' does not have many workers which may be a bottleneck",  # the option is `data.workers`
-    r"Total length of `RecordLoader` across ranks is zero",  # every record has a reply
-    r"It is recommended to use `self\.log\('(val|test)/",  # every rank logs the value of all records
-    r"Checkpoint directory .* exists and is not empty",  # a continued run
-    r"\s*(By default only one JsonargparseDeprecationWarning|``ArgumentParser\.add_instantiator`` was deprecated)",
-)
+WARNINGS: list[str] = _TEXTS["warnings"]
 """Regular expressions that match the start of a warning."""
 
-LINES = (
-    r"Seed set to \d+",
-    r"GPU available: False",
-    r"TPU available: False",
-    r"HPU available: False",
-    r"💡 Tip:",
-    r"Loading `\w+` to estimate number of stepping batches",
-    r"`weights_only` was not set, defaulting to",
-    r"Restoring states from the checkpoint path at",  # "Loaded model weights" or "Restored all states" follows
-)
+LINES: list[str] = _TEXTS["lines"]
 """Regular expressions that match the start of a log line of lightning."""
 
 LOGGERS = ("lightning", "lightning.pytorch", "lightning.fabric")

@@ -16,22 +16,13 @@ import yaml
 from lmod_train.core.artifacts.run import MOST_VALUES, is_small
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.own_modules import VARIABLE, class_modules, importable
+from lmod_train.core.package_data import package_data
 from lmod_train.core.shipped import config_at, config_files, config_folders
 
 CONFIGS = ("config", "c")
 """Names of the option for configs."""
 
-NOTHING = {
-    "model": "null",
-    "model.backend": "null",
-    "model.init_args.backend": "null",
-    "trainer.strategy": "auto",
-    "trainer.callbacks": "null",
-    "data.tasks": "[]",
-    "tasks": "[]",
-    "sources": "[]",
-    "sections": "[]",
-}
+NOTHING: dict[str, str] = package_data(__file__, "texts.yaml")["nothing"]
 """Option that names a class or a list of classes -> value that drops what a config named."""
 
 FILES = ("model", "trainer", "data")

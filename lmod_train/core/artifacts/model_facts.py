@@ -17,25 +17,13 @@ from typing import Any
 
 import yaml
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.shipped import config_files, configs_folder
 
-STATES = {
-    "reproducible": "the same weights can be run",
-    "different snapshot": "version, weights or settings are not stated, or have changed since",
-    "retired": "the service has ended",
-    "source inconsistent": "the printed numbers contradict one another or the model",
-    "no numbers": "the row is printed without numbers",
-}
+STATES: dict[str, str] = package_data(__file__, "model_facts.yaml")["states"]
 """State of a published row -> its meaning."""
 
-PAPERS = {
-    "lmod_naacl": "LMOD",
-    "lmod_v1": "LMOD v1",
-    "lmod_plus": "LMOD+",
-    "xpcr": "X-PCR",
-    "ophthalwechat": "OphthalWeChat",
-    "ophthalwechat_journal": "OphthalWeChat, journal version",
-}
+PAPERS: dict[str, str] = package_data(__file__, "model_facts.yaml")["papers"]
 """Key of a paper -> its name in the table."""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lmod_train.core.errors import SourceNotFound
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Patient, SampleStream
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.clutter import entries, files_below
@@ -155,20 +156,7 @@ def _problem(row: dict[str, str], key: str, *, again: bool) -> tuple[str, str] |
     return None
 
 
-CONDITION_OF = {
-    "diabeticretinopathy": "diabetic retinopathy",
-    "macularedema": "macular edema",
-    "scar": "scar",
-    "nevus": "nevus",
-    "amd": "age-related macular degeneration",
-    "vascularocclusion": "vascular occlusion",
-    "hypertensiveretinopathy": "hypertensive retinopathy",
-    "drusens": "drusen",
-    "hemorrhage": "hemorrhage",
-    "retinaldetachment": "retinal detachment",
-    "myopicfundus": "myopic fundus",
-    "increasedcupdisc": "increased cup-to-disc ratio",
-}
+CONDITION_OF: dict[str, str] = package_data(__file__, "names.yaml")["brset_conditions"]
 """Condition by column; values 0 and 1. The column ``other`` names no condition and is not read."""
 
 ANATOMY = {"opticdisc": "abnormal optic disc", "vessels": "abnormal vessels", "macula": "abnormal macula"}

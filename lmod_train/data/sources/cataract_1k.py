@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from lmod_train.core import raw
 from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Dropped, Outline, SampleStream
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.data.sources.base import UNPLACED, Source
@@ -22,23 +23,7 @@ _KINDS = {".png", ".jpg", ".jpeg", ".bmp"}
 _IMAGES, _COCO = "images-and-supervisely-annotations", "coco-annotations"
 _INSIDE = {"img", "ann"}
 _DEPTH = 4
-_STRUCTURES: Mapping[str, str] = {
-    "cornea": "cornea",
-    "cornea1": "cornea1",
-    "pupil": "pupil",
-    "pupil1": "pupil",
-    "lens": "lens",
-    "slit knife": "slit knife",
-    "incision knife": "incision knife",
-    "gauge": "gauge",
-    "spatula": "spatula",
-    "capsulorhexis cystotome": "capsulorhexis cystotome",
-    "capsulorhexis forceps": "capsulorhexis forceps",
-    "katena forceps": "katena forceps",
-    "phacoemulsification tip": "phacoemulsification tip",
-    "irrigation aspiration": "irrigation-aspiration",
-    "lens injector": "lens injector",
-}
+_STRUCTURES: Mapping[str, str] = package_data(__file__, "names.yaml")["cataract_1k_classes"]
 _TREE = """\
   dashes or underscores, with or without the folder Annotations:
     <root>/Annotations/Images-and-Supervisely-Annotations/case_5013/img/case5013_01.png

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.package_data import package_data
 from lmod_train.core.raw import open_file
 from lmod_train.core.types import OTHER, Dropped, MaskFile, Outline, Sample, SampleStream
 from lmod_train.data.sources.base import UNPLACED, Source
@@ -30,13 +31,7 @@ _SPLITS = {
 }
 _KINDS = {".jpg", ".jpeg", ".png"}
 _MASKS = {".tif", ".tiff", ".png"}
-_STRUCTURES = {
-    "od": "optic disc",
-    "ma": "microaneurysms",
-    "he": "haemorrhages",
-    "ex": "hard exudates",
-    "se": "soft exudates",
-}
+_STRUCTURES: dict[str, str] = package_data(__file__, "names.yaml")["idrid_masks"]
 _TREE = """\
   <root>/A. Segmentation/1. Original Images/{a. Training Set,b. Testing Set}/IDRiD_01.jpg
   <root>/A. Segmentation/2. All Segmentation Groundtruths/{a. Training Set,b. Testing Set}/5. Optic Disc/IDRiD_01_OD.tif

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import OTHER, Cut, Dropped, MaskFile, Patient, Sample, SampleStream
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below
@@ -230,11 +231,7 @@ STAGES = ("1", "2", "3", "4")
 _SEXES = {"female": "female", "f": "female", "male": "male", "m": "male"}
 _SIDES = {"od": "right", "os": "left"}
 _COLUMNS = ("Patient ID", "Eye category", "Age(years)", "Sex", "Stage")
-_FLAGS = {
-    "Low signal strength": "signal strength low",
-    "Signal shield": "signal shield",
-    "Image blur": "blurred",
-}
+_FLAGS: dict[str, str] = package_data(__file__, "names.yaml")["oimhs_flags"]
 NO_DEFECT = "no defect noted"
 """Quality of a scan whose three flags are all 0."""
 

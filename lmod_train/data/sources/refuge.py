@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import SourceNotFound
+from lmod_train.core.package_data import package_data
 from lmod_train.core.raw import read_json
 from lmod_train.core.types import Dropped, MaskFile, Sample
 from lmod_train.data.sources.clutter import entries
@@ -15,21 +16,13 @@ from lmod_train.data.sources.sheets import UnreadableSheet, misfit, read_sheet
 from lmod_train.data.sources.spelling import YES_NO, composed, plain_name, plain_stem
 from lmod_train.data.sources.walked import DISC_AND_CUP, WalkedSource, files_with_folders
 
-_ARCHIVES = {
-    **dict.fromkeys(("training400", "refuge-training400", "annotation-training400", "refuge1-train"), "train"),
-    **dict.fromkeys(("refuge-validation400", "refuge-validation400-gt", "refuge1-val"), "val"),
-    **dict.fromkeys(("test400", "refuge-test400", "refuge-test-gt", "refuge1-test"), "test"),
-}
+_ARCHIVES: dict[str, str] = package_data(__file__, "names.yaml")["refuge_archives"]
 _PARTS = ("train", "val", "test")
 _MASKS = {"disc_cup_masks", "masks"}
 _KINDS = {".jpg", ".jpeg", ".png", ".bmp"}
 _CLASSES = {"glaucoma": "yes", "non-glaucoma": "no"}
 _FOLDERS = {"yes": "Glaucoma", "no": "Non-Glaucoma"}
-_TABLES = {
-    "train": "Fovea_location.xlsx",
-    "val": "Fovea_locations.xlsx",
-    "test": "Glaucoma_label_and_Fovea_location.xlsx",
-}
+_TABLES: dict[str, str] = package_data(__file__, "names.yaml")["refuge_tables"]
 _CODINGS: tuple[Mapping[str, tuple[int, ...]], ...] = (
     {"background": (255,), "optic disc": (0, 128), "optic cup": (0,)},  # the challenge's bitmaps are inverted
     DISC_AND_CUP[0],

@@ -24,6 +24,7 @@ from torch import Tensor
 from torchvision import transforms
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.core.pixels import pad_square
 from lmod_train.models.vision.published_weights import IMAGENET_MEAN, IMAGENET_STD
 
@@ -37,23 +38,7 @@ MIRRORED = {"none": "", "flip": " and its mirror image"}
 _CROP: Any = RandomResizedCropAndInterpolation  # timm annotates neither
 _ERASING: Any = RandomErasing
 
-OPERATIONS = (
-    "AutoContrast",
-    "Equalize",
-    "Invert",
-    "Rotate",
-    "PosterizeIncreasing",
-    "SolarizeIncreasing",
-    "SolarizeAdd",
-    "ColorIncreasing",
-    "ContrastIncreasing",
-    "BrightnessIncreasing",
-    "SharpnessIncreasing",
-    "ShearX",
-    "ShearY",
-    "TranslateXRel",
-    "TranslateYRel",
-)
+OPERATIONS: tuple[str, ...] = tuple(package_data(__file__, "texts.yaml")["operations"])
 """Operations of RandAugment (timm's names, policy ``inc1``)."""
 
 LARGEST_CENTRE_CROP = 224

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch
+from lmod_train.core.package_data import package_data
 from lmod_train.models.vision.layouts import PREFIXES, named_as_timm
 from lmod_train.models.vision.weights_file import AGAIN, WeightsFile
 
@@ -155,17 +156,7 @@ def _explanation(there: Mapping[str, Tensor], here: Mapping[str, Tensor]) -> tup
     return "some names or shapes differ", f"set size, family or architecture to that of the file, or {AGAIN}"
 
 
-_CURES = {
-    "family": "set family (mae or dinov2) or architecture to that of the file",
-    "width": "set size or architecture to that of the file (releases of RETFound are large)",
-    "side of a patch": "set architecture to one with such patches (of RETFound, family mae has 16, dinov2 14)",
-    "depth": f"set size or architecture to that of the file (releases of RETFound have 24 blocks), or {AGAIN}",
-    "pooling": "set pooling to that of the file",
-    "number of classes": "name a file that was fine-tuned for this task",
-    "number of register tokens": "set architecture to one with as many: vit_base_patch14_reg4_dinov2 has 4, "
-    "vit_base_patch14_dinov2 none",
-    "number of positions": "set image_size and architecture to those of the file, whose grid must be square",
-}
+_CURES: dict[str, str] = package_data(__file__, "texts.yaml")["cures"]
 
 
 def _traits(tensors: Mapping[str, Tensor]) -> dict[str, Any]:

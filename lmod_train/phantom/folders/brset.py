@@ -14,6 +14,7 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Patient
 from lmod_train.phantom.drawing import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
@@ -28,39 +29,14 @@ FOLDER = Path("physionet.org") / "files" / "brazilian-ophthalmological" / "1.0.1
 _PHOTOGRAPHS = "fundus_photos"
 _ASPECT = {"Canon CR": 2672 / 2056, "NIKON NF5050": 2984 / 2304}
 
-COLUMNS = (
-    *("image_id", "patient_id", "camera", "patient_age", "comorbidities", "diabetes_time_y", "insuline"),
-    *("patient_sex", "exam_eye", "diabetes", "nationality", "optic_disc", "vessels", "macula", "DR_SDRG", "DR_ICDR"),
-    *("focus", "Illuminaton", "image_field", "artifacts", "diabetic_retinopathy", "macular_edema", "scar", "nevus"),
-    *("amd", "vascular_occlusion", "hypertensive_retinopathy", "drusens", "hemorrhage", "retinal_detachment"),
-    *("myopic_fundus", "increased_cup_disc", "other", "quality"),
-)
+COLUMNS: tuple[str, ...] = tuple(package_data(__file__, "names.yaml")["brset_columns"])
 """The header, in the file's order and spelling (insuline, Illuminaton, drusens)."""
 
-FLAGS = {
-    "diabetic retinopathy": "diabetic_retinopathy",
-    "macular edema": "macular_edema",
-    "scar": "scar",
-    "nevus": "nevus",
-    "age-related macular degeneration": "amd",
-    "vascular occlusion": "vascular_occlusion",
-    "hypertensive retinopathy": "hypertensive_retinopathy",
-    "drusen": "drusens",
-    "hemorrhage": "hemorrhage",
-    "retinal detachment": "retinal_detachment",
-    "myopic fundus": "myopic_fundus",
-    "increased cup-to-disc ratio": "increased_cup_disc",
-    "other": "other",
-}
+FLAGS: dict[str, str] = package_data(__file__, "names.yaml")["brset_flags"]
 """Condition -> column of 0 and 1."""
 
 ANATOMY = {"abnormal optic disc": "optic_disc", "abnormal vessels": "vessels", "abnormal macula": "macula"}
-EXPOSURE = {
-    "focus": "focus",
-    "illumination": "Illuminaton",
-    "image field": "image_field",
-    "artifacts": "artifacts",
-}
+EXPOSURE: dict[str, str] = package_data(__file__, "names.yaml")["brset_exposure"]
 """Condition or quality criterion -> column of 1 (normal) and 2 (abnormal)."""
 
 CAMERAS = ("Canon CR", "NIKON NF5050")
@@ -219,12 +195,7 @@ def write_table(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
 
 
 _DECADES = ((5, 18), (18, 30), (30, 40), (40, 50), (50, 60), (60, 70), (70, 80), (80, 95))
-_IMPLIES = {  # conditions that imply other conditions
-    "age-related macular degeneration": ("drusen", "abnormal macula"),
-    "macular edema": ("abnormal macula",),
-    "increased cup-to-disc ratio": ("abnormal optic disc",),
-    "myopic fundus": ("abnormal optic disc",),
-}
+_IMPLIES: dict[str, list[str]] = package_data(__file__, "names.yaml")["brset_implied"]
 _RARE, _DRAWN = "retinal detachment", tuple(name for name in SIGNS if name != "retinal detachment")
 
 

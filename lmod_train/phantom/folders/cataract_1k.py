@@ -13,6 +13,7 @@ import numpy as np
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Box
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
@@ -23,16 +24,9 @@ _SOURCE = "cataract_1k"
 _IMAGES = "Annotations/Images-and-Supervisely-Annotations"
 _COCO = "Annotations/Coco-Annotations"
 _ODD = 5315  # its folder's files are named case_53153_NN.png
-_CASES = (
-    *(_ODD, 5013, 5014, 5015, 5016, 5017, 5032, 5051, 5057, 5058, 5063, 5072, 5104, 5180, 5299, 5300, 5301, 5303),
-    *(5304, 5305, 5309, 5316, 5317, 5319, 5325, 5329, 5334, 5335, 5340, 5353),
-)
+_CASES: list[int] = package_data(__file__, "names.yaml")["cataract_1k_cases"]
 _FRAMES = 4
-_CLASSES = (
-    *("Cornea", "cornea1", "Pupil", "pupil1", "Lens", "Slit Knife", "Incision Knife", "Gauge", "Spatula"),
-    *("Capsulorhexis Cystotome", "Capsulorhexis Forceps", "Katena Forceps", "Phacoemulsification Tip"),
-    *("Irrigation-Aspiration", "Lens Injector"),
-)
+_CLASSES: list[str] = package_data(__file__, "names.yaml")["cataract_1k_classes"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary.phantoms import REDRAWN
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask
@@ -26,33 +27,13 @@ class _Part:
     photographs: str
     notes: str
     sheet: str
-    label: tuple[str, ...]
+    label: Sequence[str]
     sorted_photographs: tuple[str, str] = ("", "")
     sorted_masks: tuple[str, str] = ("", "")
 
 
-_PARTS = {  # with the doubled folders of unpacking, and the publisher's three spellings of the sheets
-    "train": _Part(
-        "REFUGE-Training400/Training400",
-        "Annotation-Training400/Annotation-Training400",
-        "Fovea_location.xlsx",
-        (),
-        ("Glaucoma", "Non-Glaucoma"),
-        ("Glaucoma", "Non-Glaucoma"),
-    ),
-    "val": _Part(
-        "REFUGE-Validation400/REFUGE-Validation400",
-        "REFUGE-Validation400-GT",
-        "Fovea_locations.xlsx",
-        ("Glaucoma Label",),
-    ),
-    "test": _Part(
-        "REFUGE-Test400/Test400",
-        "REFUGE-Test-GT",
-        "Glaucoma_label_and_Fovea_location.xlsx",
-        ("Label(Glaucoma=1)",),
-        sorted_masks=("G", "N"),
-    ),
+_PARTS: dict[str, _Part] = {
+    name: _Part(**part) for name, part in package_data(__file__, "names.yaml")["refuge_parts"].items()
 }
 
 
@@ -168,7 +149,7 @@ def _shot(root: Path, part: _Part, stem: str, eye: Eye) -> Shot:
     return Shot(eye.seed, eye.diagnosis, photograph, mask, _GREYS)
 
 
-def _write_sheet(path: Path, label: tuple[str, ...], members: Sequence[tuple[str, Eye]], size: int) -> None:
+def _write_sheet(path: Path, label: Sequence[str], members: Sequence[tuple[str, Eye]], size: int) -> None:
     """Write the table of labels and fovea positions of a part, with its own headers; pixels count from 1."""
     rows = []
     for number, (stem, eye) in enumerate(members, start=1):
