@@ -6,20 +6,9 @@ import unicodedata
 from collections import Counter
 from functools import cache
 
-SCRIPTS = {
-    "zh": {"CJK"},
-    "ja": {"CJK", "HIRAGANA", "KATAKANA"},
-    "ko": {"HANGUL"},
-    "ru": {"CYRILLIC"},
-    "uk": {"CYRILLIC"},
-    "ar": {"ARABIC"},
-    "fa": {"ARABIC"},
-    "ur": {"ARABIC"},
-    "hi": {"DEVANAGARI"},
-    "el": {"GREEK"},
-    "he": {"HEBREW"},
-    "th": {"THAI"},
-}
+from lmod_train.core.package_data import package_data
+
+SCRIPTS: dict[str, list[str]] = package_data(__file__, "languages.yaml")
 """Scripts by ISO 639-1 code; LATIN for every other language."""
 MIN_SHARE, MIN_SHARE_LATIN, MIN_SHARE_REPLY = 0.2, 0.8, 0.5
 """Least share of a text's letters in the script of its language; a Chinese question may list English choices. For
@@ -43,7 +32,7 @@ def written_in(text: str, language: str) -> bool:
 
 
 def _own(counted: Counter[str], language: str) -> int:
-    return sum(counted[script] for script in SCRIPTS.get(language, {"LATIN"}))
+    return sum(counted[script] for script in SCRIPTS.get(language, ["LATIN"]))
 
 
 def in_other_language(reply: str, language: str) -> bool:

@@ -9,16 +9,8 @@ SCHEMA_VERSION = 3
 VERSION = b"lmod_train.schema"
 
 TEXT, TEXTS = pa.string(), pa.list_(pa.string())
-_region = pa.struct(
-    [
-        ("id", pa.int32()),
-        ("structure", TEXT),
-        ("x0", pa.int32()),
-        ("y0", pa.int32()),
-        ("x1", pa.int32()),
-        ("y1", pa.int32()),
-    ]
-)
+_sides = [(side, pa.int32()) for side in ("x0", "y0", "x1", "y1")]
+_region = pa.struct([("id", pa.int32()), ("structure", TEXT), *_sides])
 _part = pa.struct([("type", TEXT), ("text", TEXT)])
 _patient = pa.struct([("age", pa.float64()), ("sex", TEXT), ("laterality", TEXT), ("camera", TEXT), ("quality", TEXT)])
 

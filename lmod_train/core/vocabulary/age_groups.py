@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lmod_train.core.vocabulary import rows
+
 
 @dataclass(frozen=True, slots=True)
 class AgeGroup:
@@ -12,26 +14,17 @@ class AgeGroup:
     Attributes:
         label: Spelling in the prompt, with an en dash.
         low: Youngest age.
-        below: Upper end, exclusive; None for an open end.
         merged: Broader group in LMOD+'s scoring.
+        below: Upper end, exclusive; None for an open end.
     """
 
     label: str
     low: int
-    below: int | None
     merged: str
+    below: int | None = None
 
 
-AGE_GROUPS: tuple[AgeGroup, ...] = (
-    AgeGroup("<18", 0, 18, "invalid"),
-    AgeGroup("18–29", 18, 30, "18–40"),
-    AgeGroup("30–39", 30, 40, "18–40"),
-    AgeGroup("40–49", 40, 50, "40–60"),
-    AgeGroup("50–59", 50, 60, "40–60"),
-    AgeGroup("60–69", 60, 70, "60+"),
-    AgeGroup("70–79", 70, 80, "60+"),
-    AgeGroup("80+", 80, None, "60+"),
-)
+AGE_GROUPS = rows("age_groups.groups", AgeGroup)
 """Groups 1 to 8 of LMOD+'s prompt, and its consolidation (after Ostchega et al. 2020) into 18-40, 40-60, 60+ and
 Invalid. The paper does not assign its Group 1; under 18 fits none of the three, so it is `invalid` here."""
 

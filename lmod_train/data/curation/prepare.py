@@ -309,20 +309,8 @@ def _hashes(paths: Sequence[Path]) -> tuple[str, ...]:
 
 
 # Draw numbered boxes so that a person and a model at 224 pixels can read which is which.
-COLOURS = (
-    (255, 225, 25),
-    (0, 90, 255),
-    (255, 40, 215),
-    (0, 200, 80),
-    (255, 255, 255),
-    (225, 15, 15),
-    (0, 235, 255),
-    (125, 0, 190),
-    (255, 145, 0),
-    (0, 95, 85),
-    (255, 175, 200),
-    (120, 70, 10),
-)
+_CODES = "ffe119 005aff ff28d7 00c850 ffffff e10f0f 00ebff 7d00be ff9100 005f55 ffafc8 78460a"
+COLOURS = tuple((*bytes.fromhex(code),) for code in _CODES.split())
 """Colour of number n is entry (n - 1) modulo 12. Neighbours differ in lightness as well as in hue, so that they stay
 apart for colour-blind eyes; a dark and a light line round each frame keep it visible on any tissue."""
 

@@ -14,18 +14,14 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_markdown
 from lmod_train.core.files import make_folder
 from lmod_train.core.lock import new_folder, refuse_filled
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Dropped, Record
 from lmod_train.data.curation.manifest_files import write_dropped
 from lmod_train.data.formats.chosen_records import Selection, licence_table
 
 Images = Literal["copy", "link", "none"]
 
-NOTICE = """This folder must not be passed on.
-
-It was exported with `--for_own_use`: the licence of at least one of its sources does not allow its images, or what is
-made of them, to be given to others. Keep it on this machine, do not upload it, and delete it when it has served.
-
-"""
+NOTICE: str = package_data(__file__, "texts.yaml")["notice"]
 
 
 def exported_name(image: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import yaml
 
+from lmod_train.core.package_data import package_data
 from lmod_train.data.formats.chosen_records import Selection
 from lmod_train.data.formats.embedded import EmbeddedFiles, file_of, splits_by_task
 from lmod_train.data.formats.folder import ExportFolder
@@ -25,7 +26,8 @@ def write(selection: Selection, folder: ExportFolder) -> None:
         for record in selection:
             files.append(record, truths.of(record))
         splits = splits_by_task(files.files())
-    folder.describe("Questions about eye images", _HOW, front=card(selection, splits))
+    how = package_data(__file__, "texts.yaml")["hugging_face"]
+    folder.describe("Questions about eye images", how, front=card(selection, splits))
 
 
 def card(selection: Selection, splits: Mapping[str, Sequence[str]]) -> str:
@@ -54,18 +56,3 @@ def card(selection: Selection, splits: Mapping[str, Sequence[str]]) -> str:
 
 def _data_files(by_split: Mapping[str, Sequence[str]]) -> list[dict[str, object]]:
     return [{"split": s, "path": list(by_split[s])} for s in ("train", "val", "test") if s in by_split]
-
-
-_HOW = """
-```python
-from datasets import load_dataset
-
-everything = load_dataset("FOLDER")          # by split
-one_task = load_dataset("FOLDER", "TASK")    # the tasks are listed below
-```
-
-`messages` is the question as it is asked, in the shape chat templates take; `images` stand at its places of type
-`image`, in their order. `answer` is the reference reply in the requested format, `truth` the one of `choices` that is
-right (empty where the answer is none of them). `regions` are in pixels of the original image, x1 and y1 exclusive;
-`scale` is pixels here per original pixel.
-"""

@@ -11,6 +11,7 @@ import json
 from contextlib import ExitStack
 from typing import Any, TextIO
 
+from lmod_train.core.package_data import package_data
 from lmod_train.data.formats.chosen_records import Selection
 from lmod_train.data.formats.folder import ExportFolder, exported_id
 from lmod_train.data.formats.turns import Conversation, text_of, written
@@ -60,7 +61,4 @@ def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
 def _how(selection: Selection, folder: ExportFolder) -> str:
     where = "the curated folder" if folder.images == "none" else "this folder"
     files = ", ".join(f"`{split}.json`" for split in selection.splits)
-    return (
-        f"{files}: pass one as `--data_path` of LLaVA's `train.py`, and {where} as `--image_folder`. An item is a "
-        "record with its answer; a conversation of several turns is one item."
-    )
+    return str(package_data(__file__, "texts.yaml")["llava"]).format(files=files, where=where)

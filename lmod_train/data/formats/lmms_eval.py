@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Record
 from lmod_train.data.formats import lmms_eval_task
 from lmod_train.data.formats.chosen_records import Selection
@@ -87,9 +88,4 @@ _FUNCTIONS = ("doc_to_visual", "doc_to_text", "doc_to_messages", "doc_to_target"
 
 def _how(tasks: Sequence[str]) -> str:
     names: Any = ", ".join(f"`lmod_{task}`" for task in tasks)
-    return (
-        f"`python -m lmms_eval --include_path FOLDER --tasks lmod --model MODEL ...`, or one of {names}. Questions are "
-        "asked word for word. Scoring is strict: what cannot be read in the requested form is wrong, and counted. "
-        "`utils.py` says how it reads; it reads less than lmod_train does, so compare figures within one tool only. To "
-        "evaluate another split, export it with `--split`, or change `test_split`."
-    )
+    return str(package_data(__file__, "texts.yaml")["lmms_eval"]).format(names=names)

@@ -18,6 +18,7 @@ from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder
 from lmod_train.core.lock import is_empty, new_folder
+from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.data.formats.chosen_records import Licence, licence_table, select
@@ -33,10 +34,7 @@ PAGE = Path(__file__).with_name("sheet.html")
 LETTERS = "bcdfghjklmnpqrstvwxz"
 """Of codes: without digits and vowels, as spreadsheets turn ``1e5`` into a number and ``dec-1`` into a date."""
 
-NOTICE = """These images must not be passed on: the licence of at least one of their sources does not permit it.
-Keep this folder on this machine, do not upload it, and delete it when all answers are collected.
-
-"""
+NOTICE: str = package_data(__file__, "texts.yaml")["notice_of_sheet"]
 
 
 def letters(text: str, count: int) -> str:

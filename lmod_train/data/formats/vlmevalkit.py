@@ -16,6 +16,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from lmod_train.core.artifacts.records import rows_of
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Record
 from lmod_train.data.formats.chosen_records import Selection
 from lmod_train.data.formats.folder import ExportFolder, exported_id
@@ -110,12 +111,6 @@ class _Table:
 
 def _how(selection: Selection, folder: ExportFolder) -> str:
     names = " ".join(f"lmod_{task}" for task in selection.tasks)
-    text = (
-        "Copy the tables into VLMEvalKit's data folder (`LMUData`), then "
-        f"`python run.py --data {names} --model MODEL`. "
-        "Tables with columns A, B ... are multiple choice there: the reader adds the options and its own instruction "
-        "to the question and scores letters, so figures do not compare with those of prompts as LMOD asks them. The "
-        "others are free text; the reader writes predictions and leaves scoring to you."
-    )
+    text = str(package_data(__file__, "texts.yaml")["vlmevalkit"]).format(names=names)
     curated = " Images are paths relative to the curated folder: make them absolute first."
     return text + (curated if folder.images == "none" else "")
