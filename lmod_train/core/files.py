@@ -77,6 +77,12 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text in UTF-8 as `write_beside` does."""
+    with write_beside(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 @contextmanager
 def write_durably(path: Path) -> Iterator[Path]:
     """Yield a temporary name as `write_beside` does, and flush the content to disk before it is renamed."""

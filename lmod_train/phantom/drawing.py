@@ -77,6 +77,12 @@ class Canvas:
         return layer.filter(ImageFilter.GaussianBlur(sigma)) if sigma > 0.4 else layer  # less is not visible
 
 
+def cloud(rng: np.random.Generator, cells: int, size: int) -> npt.NDArray[np.float32]:
+    """Return smooth noise with about `cells` patches per side, the same pattern at every size."""
+    coarse = Image.fromarray(rng.standard_normal((cells, cells), dtype=np.float32))
+    return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)
+
+
 def ellipse(centre: Point, radii: Point, turn: float = 0) -> list[Point]:
     """Return 48 points of an ellipse, with its first axis rotated by `turn` radians clockwise in the image.
 

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.phantom.checks import check_seed
 from lmod_train.phantom.vessels import Tree, Vessel
 
 Point: TypeAlias = tuple[float, float]
@@ -118,8 +119,7 @@ def draw_eye(seed: int, diagnosis: str) -> Eye:
     """
     if diagnosis not in DIAGNOSES:
         raise BadArgument("diagnosis", diagnosis, f"one of {', '.join(DIAGNOSES)}", "use one of these words")
-    if seed < 0:
-        raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
+    check_seed(seed)
     # One generator per property, so that a change by the diagnosis leaves all other properties as they are.
     place, _, exposure, cup_stream, lens, damage = (
         np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(6)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
@@ -82,17 +81,3 @@ def photograph(eye: Eye, frame: Frame) -> Image.Image:
     picture = Image.merge("RGB", [Image.fromarray(dark[row : row + frame.height]) for row in range(3)])
     picture.paste(render(replace(eye, camera=camera), frame.side), (frame.left, frame.top))
     return picture
-
-
-def place(mask: npt.NDArray[np.bool_], frame: Frame) -> npt.NDArray[np.bool_]:
-    """Return a mask of the square (side, side) as a mask of the photograph (height, width).
-
-    Example:
-        >>> place(np.ones((2, 2), dtype=bool), Frame(width=5, height=2, left=1, top=-1, side=2)).astype(int).tolist()
-        [[0, 1, 1, 0, 0], [0, 0, 0, 0, 0]]
-    """
-    placed = np.zeros((frame.height, frame.width), dtype=np.bool_)
-    x0, y0 = max(0, frame.left), max(0, frame.top)
-    x1, y1 = min(frame.width, frame.left + frame.side), min(frame.height, frame.top + frame.side)
-    placed[y0:y1, x0:x1] = mask[y0 - frame.top : y1 - frame.top, x0 - frame.left : x1 - frame.left]
-    return placed

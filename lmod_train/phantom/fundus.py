@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFilter
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.phantom.checks import check_size
+from lmod_train.phantom.drawing import cloud
 from lmod_train.phantom.eye import Camera, Eye, Lesion, Point, draw_eye
 from lmod_train.phantom.vessels import Vessel
 
@@ -42,8 +43,7 @@ def render(eye: Eye, size: int) -> Image.Image:
         >>> image.mode, image.size, image.getpixel((0, 0)) < (30, 30, 30)
         ('RGB', (64, 64), True)
     """
-    if size < 16:
-        raise BadArgument("size", size, "at least 16 pixels", "use 120 or more to recognise anything")
+    check_size(size, good=120)
     # One generator each, so that an additional lesion leaves texture and noise as they are.
     texture, outlines, noise = (np.random.default_rng([eye.seed, stream]) for stream in (1, 2, 3))
     scene = _retina(eye, size, texture)
@@ -102,17 +102,11 @@ def _spot(centre: Point, sigma: float, size: int) -> _Plane:
     return plane
 
 
-def _cloud(rng: np.random.Generator, cells: int, size: int) -> _Plane:
-    """Return smooth noise with about `cells` patches per side, the same pattern at every size."""
-    coarse = Image.fromarray(rng.standard_normal((cells, cells), dtype=np.float32))
-    return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)
-
-
 def _retina(eye: Eye, size: int, rng: np.random.Generator) -> _Plane:
     """Return the fundus without disc and vessels: texture, dark macula, and sheen of the nerve fibres."""
-    shade = 1 + 0.035 * _cloud(rng, 5, size)
-    shade += (0.012 + 0.022 * eye.mottle) * _cloud(rng, 22, size)
-    shade += (0.008 + 0.014 * eye.mottle) * _cloud(rng, 70, size)
+    shade = 1 + 0.035 * cloud(rng, 5, size)
+    shade += (0.012 + 0.022 * eye.mottle) * cloud(rng, 22, size)
+    shade += (0.008 + 0.014 * eye.mottle) * cloud(rng, 70, size)
     shade -= 0.20 * _spot(eye.fovea, 0.075, size)
     shade -= 0.26 * _spot(eye.fovea, 0.024, size)
     shade += 0.10 * _spot(eye.disc, 0.16, size)

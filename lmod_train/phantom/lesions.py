@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.phantom.drawing import Canvas, ellipse, lump
+from lmod_train.phantom.drawing import Canvas, cloud, ellipse, lump
 from lmod_train.phantom.eye import Eye, Point
 from lmod_train.phantom.vessels import Vessel
 
@@ -152,9 +152,8 @@ def _around(scene: _Scene, count: int, spread: float, least: float) -> list[Poin
 def _tessellation(scene: _Scene) -> None:
     """Paint a tessellated fundus and a pale crescent on the temporal side of the disc."""
     canvas, eye = scene.canvas, scene.eye
-    coarse = Image.fromarray(scene.rng.standard_normal((24, 24), dtype=np.float32))
-    cloud = np.asarray(coarse.resize((canvas.size, canvas.size), Image.Resampling.BICUBIC))
-    canvas.stain(canvas.plane(np.clip((np.abs(cloud) - 0.25) / 0.2, 0, 1)), _TIGROID)
+    shade = cloud(scene.rng, 24, canvas.size)
+    canvas.stain(canvas.plane(np.clip((np.abs(shade) - 0.25) / 0.2, 0, 1)), _TIGROID)
     away = -1 if eye.laterality == "right" else 1
     centre = (eye.disc[0] + away * 0.45 * eye.disc_radii[0], eye.disc[1])
     bed, disc = canvas.ellipses([(centre, eye.disc_radii, 0)]), canvas.ellipses([(eye.disc, eye.disc_radii, 0)])

@@ -15,6 +15,8 @@ import numpy.typing as npt
 from PIL import Image, ImageFilter
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.phantom.checks import check_seed, check_size
+from lmod_train.phantom.drawing import cloud
 
 Plane: TypeAlias = npt.NDArray[np.float32]
 Labels: TypeAlias = npt.NDArray[np.uint8]
@@ -134,8 +136,7 @@ def draw_oct_eye(seed: int, stage: str, laterality: Literal["left", "right"]) ->
     """
     if stage not in STAGES:
         raise BadArgument("stage", stage, f"one of {', '.join(STAGES)}", "use one of these words")
-    if seed < 0:
-        raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
+    check_seed(seed)
     place, disease = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     low, high = _WIDTHS[stage]
     share, gap = disease.uniform(), disease.uniform(0.08, 0.13)
@@ -172,8 +173,7 @@ def draw_scan(seed: int, eye: OctEye, offset: float | None) -> Scan:
         >>> draw_scan(5, eye, 0.0).width == eye.width, draw_scan(5, eye, None).width
         (True, 0.0)
     """
-    if seed < 0:
-        raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
+    check_seed(seed)
     if offset is not None and not -0.5 <= offset <= 0.5:
         raise BadArgument("offset", offset, "None or -0.5 to 0.5 radii of the hole", "give None for a scan beside it")
     place, disease, exposure = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
@@ -242,8 +242,7 @@ def render(scan: Scan, size: int) -> Image.Image:
         >>> image.mode, image.size
         ('L', (64, 64))
     """
-    if size < 16:
-        raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
+    check_size(size)
     texture, noise = (np.random.default_rng([scan.seed, stream]) for stream in (1, 2))
     light = _tissue(scan, size, texture)
     light *= scan.gain * (0.5 if scan.dim else 1.0)
@@ -265,7 +264,7 @@ def _tissue(scan: Scan, size: int, rng: np.random.Generator) -> Plane:
     nose = x if scan.eye.laterality == "right" else 1 - x
     light = np.interp(u, _DEPTHS, _LIGHTS).astype(np.float32)
     light[(u >= 0) & (u < 0.05 + 0.13 * nose)] = 0.82  # nerve fibres
-    deep = (0.30 + 0.09 * _cloud(rng, 6, size) + 0.09 * _cloud(rng, 26, size)) * (1.1 - 0.45 * (y - floor) / 0.1)
+    deep = (0.30 + 0.09 * cloud(rng, 6, size) + 0.09 * cloud(rng, 26, size)) * (1.1 - 0.45 * (y - floor) / 0.1)
     light = np.where(labels == _CHOROID, np.clip(deep, 0.06, 0.6), light)
     if scan.elevation is not None:
         light = np.where((y > floor) & (y <= _base(scan, x) - 0.004), 0.14, light)
@@ -335,9 +334,3 @@ def _hole(scan: Scan, x: Plane, u: Plane) -> npt.NDArray[np.bool_]:
     waist = 0.72 + 0.28 * np.abs(2 * u - 1) ** 1.5  # an hourglass
     inside: npt.NDArray[np.bool_] = np.abs(across) <= waist * scan.width / 2
     return inside
-
-
-def _cloud(rng: np.random.Generator, cells: int, size: int) -> Plane:
-    """Return smooth noise with about `cells` patches per side, the same pattern at every size."""
-    coarse = Image.fromarray(rng.standard_normal((cells, cells), dtype=np.float32))
-    return np.asarray(coarse.resize((size, size), Image.Resampling.BICUBIC), dtype=np.float32)

@@ -15,6 +15,7 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.phantom.checks import check_seed
 from lmod_train.phantom.drawing import Canvas
 from lmod_train.phantom.eye import Eye, Point, draw_eye
 from lmod_train.phantom.fundus import render as render_fundus
@@ -82,8 +83,7 @@ def draw_pair(
     """
     if raised not in SPOTS:
         raise BadArgument("raised", raised, f"one of {', '.join(SPOTS)}", "use one of these words")
-    if seed < 0:
-        raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
+    check_seed(seed)
     eye = next(_eyes(seed))
     camera = replace(eye.camera, brightness=max(0.9, eye.camera.brightness) * (_DARK if dark_photograph else 1))
     eye = replace(eye, camera=camera, lesions=eye.lesions if retinopathy else ())

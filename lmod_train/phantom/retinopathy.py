@@ -1,4 +1,4 @@
-"""Diabetic retinopathy of a known grade: lesions of the ICDR scale in a drawn eye, and their masks.
+"""Diabetic retinopathy of a known grade: lesions of the ICDR scale in a drawn eye.
 
 International Clinical Diabetic Retinopathy scale (Wilkinson et al., Ophthalmology 110 (2003) 1677): 1 is
 microaneurysms only, 2 more than microaneurysms but less than severe, 3 many haemorrhages in all four quadrants, 4 new
@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
-from PIL import Image, ImageDraw
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.phantom.checks import check_seed
 from lmod_train.phantom.eye import Eye, Lesion, LesionKind, Point
-from lmod_train.phantom.fundus import _outline  # the function that `render` uses, so that masks match the image
 
 Exudates: TypeAlias = Literal["any", "none", "far", "near"]
 
@@ -31,12 +29,6 @@ _RADII: dict[LesionKind, Point] = {
 }
 _PRERETINAL = (0.060, 0.080)
 _QUADRANTS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-_DRAWN_TOGETHER: tuple[tuple[LesionKind, ...], ...] = (
-    ("cotton-wool spot",),
-    ("microaneurysm", "haemorrhage"),
-    ("hard exudate",),
-)
-"""The order of `render`: outlines are drawn from one random generator, so their shapes depend on the order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +69,7 @@ def grade_eye(eye: Eye, grade: int, seed: int, exudates: Exudates = "any") -> Ey
     """
     if grade not in range(5):
         raise BadArgument("grade", grade, "an ICDR grade, 0 to 4", "use 0, 1, 2, 3 or 4")
-    if seed < 0:
-        raise BadArgument("seed", seed, "an integer from 0", "use a seed from 0")
+    check_seed(seed)
     if exudates not in ("any", "none", "far", "near"):
         raise BadArgument("exudates", exudates, "any, none, far or near", "leave it out for any place")
     rng = np.random.default_rng([seed, grade])
@@ -87,30 +78,6 @@ def grade_eye(eye: Eye, grade: int, seed: int, exudates: Exudates = "any") -> Ey
         laid.append(_lay(rng, eye, wanted, laid))
     before = "normal" if eye.diagnosis == "diabetic retinopathy" else eye.diagnosis
     return replace(eye, lesions=tuple(laid), diagnosis="diabetic retinopathy" if grade else before)
-
-
-def lesion_mask(eye: Eye, kind: LesionKind, size: int) -> npt.NDArray[np.bool_]:
-    """Return the mask of all pixels touched by lesions of one kind: bool, shape (size, size).
-
-    The outlines are those that `render` paints, without the soft edge of cotton-wool spots. Lesions of another kind on
-    top of them do not reduce the mask.
-
-    Example:
-        >>> from lmod_train.phantom.eye import draw_eye
-        >>> eye = grade_eye(draw_eye(5, "normal"), 1, 7)
-        >>> bool(lesion_mask(eye, "microaneurysm", 256).any()), bool(lesion_mask(eye, "haemorrhage", 256).any())
-        (True, False)
-    """
-    layer = Image.new("L", (2 * size, 2 * size))
-    draw = ImageDraw.Draw(layer)
-    rng = np.random.default_rng([eye.seed, 2])  # the generator of outlines in `render`
-    for kinds in _DRAWN_TOGETHER:
-        for lesion in (lesion for lesion in eye.lesions if lesion.kind in kinds):
-            outline = _outline(lesion, 2 * size, rng)  # for every lesion, as each call advances the generator
-            if lesion.kind == kind:
-                draw.polygon(outline, fill=255)
-    mask: npt.NDArray[np.bool_] = np.asarray(layer.reduce(2)) > 0
-    return mask
 
 
 def _wanted(rng: np.random.Generator, grade: int, exudates: Exudates) -> Iterator[_Wanted]:

@@ -20,7 +20,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import make_folder, write_beside
+from lmod_train.core.files import make_folder, write_beside, write_text
 from lmod_train.core.processes import spawning
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
@@ -87,9 +87,7 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
             )
     elif root.is_dir() and any(root.iterdir()):  # its photographs would be taken for phantoms
         raise BadArgument("out", str(root), "a folder that is new, empty or contains phantoms", "name a new folder")
-    make_folder(root)
-    with write_beside(path) as part:
-        part.write_text(json.dumps(dict(drawn), sort_keys=True) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(dict(drawn), sort_keys=True) + "\n")
 
 
 def _noted(path: Path) -> object:
@@ -166,7 +164,6 @@ def write_workbook(path: Path, header: Sequence[str], rows: Iterable[Sequence[ob
     with BytesIO() as stream:
         book.save(stream)
         entries = ZipFile(stream)
-        make_folder(path.parent)
         with write_beside(path) as beside, ZipFile(beside, "w", ZIP_DEFLATED) as timeless:
             for name in entries.namelist():
                 content = _CLOCK.sub(b"1980-01-01T00:00:00Z", entries.read(name))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.phantom.checks import check_size
 from lmod_train.phantom.eye import Eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask, render
 
@@ -48,8 +48,7 @@ def scan(eye: Eye, height: int) -> Grey:
         >>> scan(draw_eye(0, "normal"), 64).shape
         (64, 83)
     """
-    if height < 16:
-        raise BadArgument("height", height, "at least 16 pixels", "use 96 or more to recognise anything")
+    check_size(height, "height")
     camera = replace(eye.camera, field=(0.5, 0.5), field_radius=2.0, vignette=0.4 * eye.camera.vignette)
     camera = replace(camera, tint=(1.0, 1.0, 1.0), contrast=1.0, blur=0.6 * camera.blur)
     colour = np.asarray(render(replace(eye, camera=camera, haze=0.0), width_of(height)), dtype=np.float32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,3 +40,8 @@ def extent(mask: npt.NDArray[np.bool_]) -> Box:
     """
     rows, columns = np.nonzero(mask)
     return Box(int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)
+
+
+def boxes_of(masks: Iterable[tuple[str, npt.NDArray[np.bool_]]]) -> tuple[tuple[str, Box], ...]:
+    """Return name and box of each mask that has a pixel."""
+    return tuple((name, extent(mask)) for name, mask in masks if mask.any())

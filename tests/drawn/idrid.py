@@ -14,11 +14,12 @@ from PIL import Image
 from lmod_train.core.files import make_folder, write_beside
 from lmod_train.core.types import Box
 from lmod_train.phantom.eye import Eye, LesionKind, Point, draw_eye
-from lmod_train.phantom.frame import Frame, frame_for, photograph, place
+from lmod_train.phantom.frame import Frame, frame_for, photograph
 from lmod_train.phantom.fundus import disc_mask
-from lmod_train.phantom.retinopathy import Exudates, grade_eye, lesion_mask
+from lmod_train.phantom.retinopathy import Exudates, grade_eye
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth, extent
+from tests.drawn.masks import lesion_mask, place
 
 _SOURCE = "idrid"
 _WIDTH, _HEIGHT = 4288, 2848  # of the published photographs; lengths refer to this width

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import make_folder, write_beside
+from lmod_train.core.files import make_folder, write_beside, write_text
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Patient
+from lmod_train.phantom.checks import check_count
 from lmod_train.phantom.drawing import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.frame import frame_for, photograph
@@ -132,8 +132,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     write_table(root / "labels_brset.csv", rows)
     notes = {"LICENSE.txt": "Drawn phantoms, no photographs.\n", f"{_PHOTOGRAPHS}/index.html": "<html/>\n"}
     for name, text in notes.items():
-        with write_beside(root / name) as beside:
-            beside.write_text(text, encoding="utf-8")
+        write_text(root / name, text)
     taken = [case for case in drawn if case.taken]
     files = [(root / _PHOTOGRAPHS / f"img{case.image:05d}.jpg",) for case in taken]
     draw_all(files, taken, partial(_portray, size=size), _SOURCE, workers)
@@ -257,8 +256,7 @@ def cases(n: int, seed: int) -> list[RowTruth]:
         >>> len(drawn), sum(case.taken for case in drawn), {case.sdrg for case in drawn if case.icdr == 3}
         (41, 40, {3})
     """
-    if n < 0:
-        raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
+    check_count(n)
     rng = np.random.default_rng([seed, n, 10])
     lost = max(1, n // 40) if n >= 8 else 0
     drawn: list[RowTruth] = []

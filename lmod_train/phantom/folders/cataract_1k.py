@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import make_folder, write_beside
+from lmod_train.core.files import write_text
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Box
+from lmod_train.phantom.checks import check_count
 from lmod_train.phantom.instruments import INSTRUMENTS, Point
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
 from lmod_train.phantom.surgery import Scene, draw_operation, draw_scene, height_of, outlines, render
@@ -95,7 +95,6 @@ def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> No
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     for case in dict.fromkeys(shot.case for shot in shots):
         file = root / _COCO / case / "annotations" / "instances.json"
-        make_folder(file.parent)
         _write_json(file, _coco([shot for shot in shots if shot.case == case], seed, size))
     folder = root / _IMAGES
     files = [(folder / s.case / "ann" / f"{s.stem}.png.json", folder / s.case / "img" / f"{s.stem}.png") for s in shots]
@@ -104,8 +103,7 @@ def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> No
 
 def _shots(n: int, seed: int) -> Iterator[_Shot]:
     """Yield every frame with its truth."""
-    if n < 0:
-        raise BadArgument("n", n, "0 or more frames", "give a number from 0")
+    check_count(n, "frames")
     cases = min(len(_CASES), math.ceil(n / _FRAMES))
     rng = np.random.default_rng([seed, n])
     implanted = rng.permutation(n) % 2 == 0
@@ -204,5 +202,4 @@ def _draw(files: Files, shot: _Shot, size: int) -> None:
 
 def _write_json(path: Path, content: dict[str, object]) -> None:
     if not path.exists():
-        with write_beside(path) as beside:
-            beside.write_text(json.dumps(content), encoding="utf-8")
+        write_text(path, json.dumps(content))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Patient
+from lmod_train.phantom.checks import check_count
 from lmod_train.phantom.eye import DIAGNOSES, Eye, draw_eye
 from lmod_train.phantom.shots import Shot, eye_seed, note, take
 from lmod_train.phantom.truth import Truth
@@ -28,7 +28,7 @@ def truth(n: int, seed: int) -> list[tuple[str, Eye]]:
         >>> [(key.split("/")[0], eye.diagnosis) for key, eye in truth(2, seed=0)]
         [('cataract', 'cataract'), ('diabetic_retinopathy', 'diabetic retinopathy')]
     """
-    eyes = (draw_eye(eye_seed(_SOURCE, seed, i), DIAGNOSES[i % 4]) for i in range(_count(n)))
+    eyes = (draw_eye(eye_seed(_SOURCE, seed, i), DIAGNOSES[i % 4]) for i in range(check_count(n)))
     return [
         (f"{eye.diagnosis.replace(' ', '_')}/{number}_{eye.laterality}", eye)
         for number, eye in zip(_numbers(n, seed), eyes, strict=True)
@@ -70,7 +70,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
         BadArgument: `n` is negative, or the folder contains phantoms drawn with other options.
     """
     root = Path(out) / "eye_diseases_classification"
-    note(root, {"source": _SOURCE, "n": _count(n), "seed": seed, "size": size})
+    note(root, {"source": _SOURCE, "n": check_count(n), "seed": seed, "size": size})
     shots = [Shot(eye.seed, eye.diagnosis, root / "dataset" / f"{key}.jpg") for key, eye in truth(n, seed)]
     take(shots, size, _SOURCE, workers)
 
@@ -78,9 +78,3 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
 def _numbers(n: int, seed: int) -> list[int]:
     """Return `n` different patient numbers in an order independent of the classes."""
     return [int(i) + 1 for i in np.random.default_rng([seed, n]).permutation(n)]
-
-
-def _count(n: int) -> int:
-    if n < 0:
-        raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
-    return n

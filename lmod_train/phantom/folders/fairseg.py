@@ -10,15 +10,14 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 
-from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import make_folder, write_beside
-from lmod_train.core.types import Box, Patient
+from lmod_train.core.files import write_beside, write_text
+from lmod_train.core.types import Patient
+from lmod_train.phantom.checks import check_count, check_size
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note
 from lmod_train.phantom.slo import CUP, RIM, scan, structures
-from lmod_train.phantom.truth import Truth
+from lmod_train.phantom.truth import Truth, boxes_of
 
 _SOURCE = "fairseg"
 _FOLDER = "FairSeg"
@@ -75,12 +74,11 @@ def truths(n: int, seed: int, size: int = 128) -> list[Truth]:
         person, key = file.person, file.path.stem
         codes = structures(file.eye, size)
         extents = (("optic disc", codes >= RIM), ("optic cup", codes == CUP))
-        boxes = [(name, Image.fromarray(inside).getbbox()) for name, inside in extents]
         found.append(
             Truth(
                 key=key,
                 group=str(file.pid) if file.pid else key,
-                boxes=tuple((name, Box(*box)) for name, box in boxes if box),
+                boxes=boxes_of(extents),
                 patient=Patient(
                     age=float(person.age) if person.age >= 0 else None,
                     sex={0: "female", 1: "male"}.get(person.gender),
@@ -105,8 +103,7 @@ def write(out: Path, n: int, seed: int, size: int = 128, workers: int = 2) -> No
     """
     root = Path(out) / _FOLDER
     files = _files(root / "All", n, seed)
-    if size < 16:
-        raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
+    check_size(size)
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     _write_summary(root / "ReadMe" / "data_summary.csv", files)
     draw_all([(file.path,) for file in files], files, partial(_draw, size=size), _SOURCE, workers)
@@ -114,8 +111,7 @@ def write(out: Path, n: int, seed: int, size: int = 128, workers: int = 2) -> No
 
 def _files(folder: Path, n: int, seed: int) -> list[_File]:
     """Return the random truth of every file."""
-    if n < 0:
-        raise BadArgument("n", n, "0 or more files", "give a number from 0")
+    check_count(n, "files")
     numbers = (
         np.random.default_rng([seed, n, 3]).permutation(n) + 4000
     )  # patient numbers, in another order than the files
@@ -172,6 +168,4 @@ def _write_summary(path: Path, files: Sequence[_File]) -> None:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("filename", *_SUMMARY))
     rows.writerows((f.path.name, *(getattr(f.person, name) for name in _SUMMARY)) for f in files)
-    make_folder(path.parent)
-    with write_beside(path) as beside:
-        beside.write_text(text.getvalue(), encoding="utf-8")
+    write_text(path, text.getvalue())

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Box, Patient
+from lmod_train.core.types import Patient
+from lmod_train.phantom.checks import check_count, check_size
 from lmod_train.phantom.oct import STAGES, STRUCTURES, Scan, draw_oct_eye, draw_scan, label_map, render
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save, write_workbook
-from lmod_train.phantom.truth import Truth
+from lmod_train.phantom.truth import Truth, boxes_of
 
 _SOURCE = "oimhs"
 _FOLDER = "OIMHS_dataset"
@@ -67,13 +67,14 @@ def truths(n: int, seed: int, size: int = 256) -> list[Truth]:
     found = []
     for place in _places(n, seed):
         words = ("signal strength low", "signal shield", "blurred")
+        labels = label_map(place.scan, size)
         quality = "; ".join(w for w, flag in zip(words, place.flags, strict=True) if flag) or "no defect noted"
         found.append(
             Truth(
                 key=f"{place.eye}/{place.number}",
                 group=str(place.patient),
                 labels={"macular_hole_stage": place.scan.eye.stage},
-                boxes=_boxes(place.scan, size),
+                boxes=boxes_of((name, labels == number) for number, name in enumerate(STRUCTURES[1:], start=1)),
                 patient=Patient(float(place.age), place.sex.lower(), place.scan.eye.laterality, quality=quality),
             )
         )
@@ -95,8 +96,7 @@ def write(out: Path, n: int, seed: int, size: int = 256, workers: int = 2) -> No
     """
     root = Path(out) / _FOLDER
     places = _places(n, seed)
-    if size < 16:
-        raise BadArgument("size", size, "at least 16 pixels", "use 96 or more to recognise anything")
+    check_size(size)
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
     eyes = {place.eye: place for place in places}.values()
     write_workbook(
@@ -120,21 +120,9 @@ def _draw(files: Files, scan: Scan, size: int) -> None:
     save(Image.fromarray(both), files[0], compress_level=3)
 
 
-def _boxes(scan: Scan, size: int) -> tuple[tuple[str, Box], ...]:
-    """Return the box of every structure with at least one pixel."""
-    labels = label_map(scan, size)
-    found = []
-    for number, structure in enumerate(STRUCTURES[1:], start=1):
-        extent = Image.fromarray(labels == number).getbbox()
-        if extent:
-            found.append((structure, Box(*extent)))
-    return tuple(found)
-
-
 def _places(n: int, seed: int) -> list[_Place]:
     """Return the random truth of every scan."""
-    if n < 0:
-        raise BadArgument("n", n, "0 or more scans", "give a number from 0")
+    check_count(n, "scans")
     eyes = -(-n // _SCANS)
     stages = [STAGES[i % 4] for i in np.random.default_rng([seed, eyes]).permutation(eyes)]
     found: list[_Place] = []

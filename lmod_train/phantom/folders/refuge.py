@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lmod_train.core.errors import BadArgument
 from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary.phantoms import REDRAWN
+from lmod_train.phantom.checks import check_count
 from lmod_train.phantom.eye import Eye, draw_eye
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import Shot, eye_seed, note, take, write_workbook
@@ -51,8 +51,7 @@ def truth(n: int, seed: int) -> list[tuple[str, Eye]]:
         >>> [(key, eye.diagnosis) for key, eye in truth(4, seed=0)][:2]
         [('train/g0001', 'glaucoma'), ('train/n0001', 'normal')]
     """
-    if n < 0:
-        raise BadArgument("n", n, "0 or more photographs", "give a number from 0")
+    check_count(n)
     found: list[tuple[str, Eye]] = []
     for place, part in enumerate(("train", "val", "test")):
         count = (n + 2 - place) // 3
