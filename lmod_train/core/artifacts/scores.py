@@ -6,9 +6,9 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import BadArgument, NotScored
-from lmod_train.core.escaping import for_csv, from_csv
-from lmod_train.core.files import write_durably
+from lmod_train.core.escaping import from_csv
 from lmod_train.core.types import Score
 
 SCORE_COLUMNS = ("run", "model", "task", "subset", "metric", "n", "value", "low", "high")
@@ -19,13 +19,15 @@ SETTINGS = "settings"
 def write_scores(path: Path, run: str, model: str, scores: Sequence[Score]) -> None:
     """Write ``scores.csv``: one row a figure; no value and no interval are empty cells."""
     last = [SETTINGS] if any(s.settings for s in scores) else []
-    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([*SCORE_COLUMNS, *last])
-        for s in scores:
-            numbers = ["" if v is None else repr(round(float(v), 6)) for v in (s.value, s.low, s.high)]
-            settings = [for_csv(s.settings)] if last else []
-            writer.writerow([*map(for_csv, (run, model, s.task, s.subset, s.metric, s.n)), *numbers, *settings])
+    rows = (
+        (
+            *(run, model, s.task, s.subset, s.metric, s.n),
+            *(None if v is None else round(float(v), 6) for v in (s.value, s.low, s.high)),
+            *([s.settings] if last else []),
+        )
+        for s in scores
+    )
+    write_csv(path, [*SCORE_COLUMNS, *last], rows, end="\r\n")
 
 
 def read_scores(path: Path) -> list[tuple[str, str, Score]]:

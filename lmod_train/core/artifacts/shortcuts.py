@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
+from lmod_train.core.csv_files import read_csv, write_csv
 from lmod_train.core.errors import ArtifactError
-from lmod_train.core.escaping import for_csv, from_csv
-from lmod_train.core.files import write_durably
 from lmod_train.core.links import check_link
 
 FILE = "audit.csv"
@@ -46,10 +45,7 @@ COLUMNS = tuple(f.name for f in fields(Shortcut))
 
 def write_shortcuts(path: Path, rows: Iterable[Shortcut]) -> None:
     """Write ``audit.csv``, whole or not at all; what cannot be tried is empty."""
-    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows([for_csv(c) if isinstance(c, str) else c for c in astuple(row)] for row in rows)
+    write_csv(path, COLUMNS, map(astuple, rows))
 
 
 def read_shortcuts(curated: Path) -> list[Shortcut]:
@@ -62,12 +58,11 @@ def read_shortcuts(curated: Path) -> list[Shortcut]:
     check_link(curated, file)
     if not file.is_file():
         return []
-    with file.open(newline="", encoding="utf-8") as text:
-        try:
-            return [_row({name: from_csv(cell) for name, cell in row.items()}) for row in csv.DictReader(text)]
-        except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
-            cure = f"write it again: `python -m lmod_train blind {curated}`"
-            raise ArtifactError(file, f"is no table of shortcuts ({error})", cure) from error
+    try:
+        return [_row(row) for row in read_csv(file)]
+    except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
+        cure = f"write it again: `python -m lmod_train blind {curated}`"
+        raise ArtifactError(file, f"is no table of shortcuts ({error})", cure) from error
 
 
 def _row(row: dict[str, str]) -> Shortcut:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import ConfigDamaged
-from lmod_train.core.escaping import for_csv, from_csv
-from lmod_train.core.files import write_durably
+from lmod_train.core.escaping import from_csv
 
 NOTHING_LEARNED, BALANCED_TWICE = "nothing learned", "classes balanced twice"
 """Phrases of the warnings about a training."""
@@ -37,11 +37,8 @@ class TrainedImage:
 
 def write_training_set(run: Path, images: Iterable[TrainedImage]) -> None:
     """Write ``trained_on.csv`` of a run, a row for each image."""
-    path = Run(run).trained_on
-    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([f.name for f in fields(TrainedImage)])
-        writer.writerows([for_csv(cell) for cell in astuple(image)] for image in sorted(set(images)))
+    columns = [f.name for f in fields(TrainedImage)]
+    write_csv(Run(run).trained_on, columns, map(astuple, sorted(set(images))))
 
 
 def read_training_set(run: Path) -> list[TrainedImage]:

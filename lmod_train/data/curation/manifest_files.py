@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.escaping import for_csv, from_csv
-from lmod_train.core.files import write_durably
+from lmod_train.core.csv_files import read_csv, write_csv
 from lmod_train.core.types import Dropped, Sample, class_path
 from lmod_train.data.curation.inputs import licence_of, relative
 from lmod_train.data.curation.prepare import Prepared
@@ -94,15 +92,14 @@ def source_notes(
     return notes
 
 
-def file_row(image: Sample, made: Prepared) -> dict[str, Any]:
+def file_row(image: Sample, made: Prepared) -> tuple[object, ...]:
     """Return a row of ``files.csv``: what is known of the raw file of a readable image before it is opened.
 
     The type is the ending of the file's name, lower case, as the source writes it (jpg and jpeg are two).
     """
     kind = image.own_image.suffix.lower().removeprefix(".")
     width, height = made.size
-    row = (image.source, image.key, kind, made.bytes, width, height)
-    return dict(zip(FILE_COLUMNS, row, strict=True))
+    return image.source, image.key, kind, made.bytes, width, height
 
 
 def nested(named: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
@@ -134,24 +131,13 @@ def write_dropped(path: Path, dropped: Iterable[Dropped], roots: Mapping[str, Pa
 
     Of a longer detail, e.g. of a huge cell, `LONGEST_DETAIL` characters stay, as ``csv`` could not read it back.
     """
-    rows = [
-        {c: getattr(d, c) for c in DROP_COLUMNS}
-        | {"file": relative(d.file, roots.get(d.source)), "detail": d.detail[:LONGEST_DETAIL]}
+    rows = (
+        (d.source, d.key, relative(d.file, roots.get(d.source)), d.step, d.reason, d.extent, d.detail[:LONGEST_DETAIL])
         for d in dropped
-    ]
-    write_table(path, DROP_COLUMNS, sorted(rows, key=lambda r: tuple(r.values())))
+    )
+    write_csv(path, DROP_COLUMNS, sorted(rows))
 
 
 def read_dropped(path: Path) -> list[Dropped]:
     """Return the drops that `write_dropped` listed, as they were but for the roots of their files."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [{name: from_csv(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
-    return [Dropped(**row) for row in rows]  # type: ignore[arg-type]  # a table is text, and one column two words
-
-
-def write_table(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a CSV file, whole or not at all; its cells are those of `for_csv`, which `from_csv` reads back."""
-    with write_durably(path) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: for_csv(value) for name, value in row.items()} for row in rows)
+    return [Dropped(**row) for row in read_csv(path)]  # type: ignore[arg-type]  # a table is text, and one column two words

@@ -25,6 +25,7 @@ from tqdm import tqdm
 from lmod_train.core.artifacts.manifest import read_manifest, write_json
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import BadArgument, CurationConflict, LmodError
 from lmod_train.core.files import make_folder, remove, remove_empty, sha256_of, sweep
 from lmod_train.core.lock import is_empty
@@ -335,9 +336,9 @@ def write_results(
     refusal.raise_for(dropped, plan.out / "dropped.csv")
     usable = (image for image in divided.images if results.prepared[image.source, image.key].dropped is None)
     rows = (manifest.file_row(image, results.prepared[image.source, image.key]) for image in usable)
-    manifest.write_table(plan.out / "files.csv", manifest.FILE_COLUMNS, rows)
+    write_csv(plan.out / "files.csv", manifest.FILE_COLUMNS, rows)
     if pairs:
-        manifest.write_table(plan.out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row() for p in pairs))
+        write_csv(plan.out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row().values() for p in pairs))
     shown = _write_records(plan.out, asked)
     _sweep(plan.out, shown)
     used = [p for p in asked.photographs if p.image in shown]

@@ -5,7 +5,6 @@ The draws depend on the names of families and a seed only, so that every command
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +15,8 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 
 from lmod_train.core.artifacts.series import FEWEST_FOLDS
 from lmod_train.core.connected_components import join
+from lmod_train.core.csv_files import read_csv
 from lmod_train.core.errors import BadArgument, did_you_mean
-from lmod_train.core.escaping import from_csv
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.data.datamodules.class_balance import class_of
@@ -242,12 +241,6 @@ def _shared(record: Record) -> Iterator[Member]:
 def _copies(curated: Path) -> Iterator[tuple[Member, Member]]:
     """Yield the pairs of images that the curation found to be of one photograph."""
     path = curated / "leakage.csv"
-    if not path.exists():
-        return
-    with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            first, second = (
-                ("image of", from_csv(row[f"{side}_source"]), from_csv(row[f"{side}_key"]))
-                for side in ("first", "second")
-            )
-            yield first, second
+    for row in read_csv(path) if path.exists() else ():
+        first, second = (("image of", row[f"{side}_source"], row[f"{side}_key"]) for side in ("first", "second"))
+        yield first, second
