@@ -17,22 +17,16 @@ from lmod_train.core.artifacts.model_facts import nearest
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.lock import is_first
+from lmod_train.core.package_data import package_data
 from lmod_train.core.shipped import config_files
 from lmod_train.tasks.trust import place_of
 
 TRAINER = "lightning.pytorch.trainer.trainer.Trainer"
-GROUPS = {
-    "trainer": TRAINER,
-    "data": "lmod_train.data.datamodules.records.RecordsDataModule",
-    "evaluation": "lmod_train.training.callbacks.generation.GenerationEval",
-    "tripwires": "lmod_train.training.callbacks.tripwires.Tripwires",
-    "read_back": "lmod_train.training.doctor.read_back.ReadBack",
-    "checkpoint": "lightning.pytorch.callbacks.model_checkpoint.ModelCheckpoint",
-}
+_TEXTS = package_data(__file__, "texts.yaml")
+GROUPS: dict[str, str] = _TEXTS["groups"]
 """Option group -> class whose parameters are its options."""
 
-PLAIN = ("config", "c", "run", "trust", "against", "seed_everything", "model", "doctor", "optimizer", "lr_scheduler",
-         "help_all", "help", "h", "print_config", "provenance", "weights")  # fmt: skip
+PLAIN: list[str] = _TEXTS["plain"]
 """Options that are neither in `GROUPS` nor arguments of the Trainer's method."""
 
 PARTS = ("model", "trainer")

@@ -20,16 +20,9 @@ from lmod_train.core.artifacts.series import is_member, members
 from lmod_train.core.errors import BadArgument, FolderBusy, RunConflict
 from lmod_train.core.links import refuse_links
 from lmod_train.core.lock import locked, shared
+from lmod_train.core.package_data import package_data
 
-VOLATILE = (
-    "config", "run", "trust", "against", "data.shard", "provenance", "ckpt_path", "trainer.default_root_dir",
-    "checkpoint.dirpath", "checkpoint.save_top_k", "checkpoint.enable_version_counter", "trainer.logger", "doctor",
-    "read_back",
-    *(f"model.init_args.backend.init_args.{name}"
-      for name in ("pace", "budget", "replicas", "key_variable", "send_sources", "plain_key")),
-    "trainer.enable_model_summary", "trainer.enable_progress_bar", "trainer.log_every_n_steps", "verbose", "data.run",
-    "evaluation.encoders", "data.sample", "data.wrong",
-)  # fmt: skip
+VOLATILE: tuple[str, ...] = tuple(package_data(__file__, "texts.yaml")["volatile"])
 """Keys that may change when a run is continued: where it is stored, what it keeps and logs, and how it is started."""
 
 PLACEMENT = (

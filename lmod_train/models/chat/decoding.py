@@ -21,6 +21,7 @@ from transformers import LogitsProcessorList
 from transformers.cache_utils import Cache, DynamicLayer
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Constrain, Likelihoods, Record, Reply
 from lmod_train.models.chat.answer_loss import token_losses
@@ -39,12 +40,7 @@ Method = Literal["papers", "plain", "model"]
 """``papers``: greedy, as in the papers (temperature 0, one beam), with the checkpoint's penalties; ``plain``: greedy
 without them; ``model``: as the checkpoint's generation_config."""
 
-PENALTIES = (
-    "repetition_penalty", "encoder_repetition_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size",
-    "bad_words_ids", "min_length", "min_new_tokens", "forced_bos_token_id", "forced_eos_token_id",
-    "exponential_decay_length_penalty", "suppress_tokens", "begin_suppress_tokens", "sequence_bias", "guidance_scale",
-    "watermarking_config",
-)  # fmt: skip
+PENALTIES: list[str] = package_data(__file__, "penalties.yaml")
 """Options of a generation_config that change logits, and so the choice of tokens in greedy decoding too."""
 
 
