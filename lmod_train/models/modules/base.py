@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -14,11 +14,13 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from lmod_train import __version__
-from lmod_train.core.errors import LmodError, WeightsMismatch, WeightsNotFound
+from lmod_train.core.errors import BadArgument, LmodError, WeightsMismatch, WeightsNotFound
 from lmod_train.core.types import Batch, Collate, Identity, Reply, class_path
 from lmod_train.core.weight_values import HUGE
 from lmod_train.models.strategies.saved import refuse_to_continue
 from lmod_train.models.strategies.sharding import Sharded, own_shard, shape_of
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 class LmodModule(LightningModule, ABC):
@@ -433,3 +435,26 @@ def correct_counts(fit_loop: Any) -> None:
         epochs.ready = epochs.started = epochs.completed + 1
     batches = fit_loop.epoch_loop.batch_progress
     batches.total.completed = batches.total.processed - (batches.current.processed - batches.current.completed)
+
+
+def classes_of_one_task(choices: Sequence[str]) -> tuple[str, ...]:
+    """Return the classes of a classifier.
+
+    Raises:
+        BadArgument: There are none, because the datamodule has several tasks.
+    """
+    if not choices:
+        expected = "exactly one task for a classifier"
+        raise BadArgument("data.tasks", "several tasks", expected, "give data.tasks one item")
+    return tuple(choices)
+
+
+def built(network: Network | None) -> Network:
+    """Return a network.
+
+    Raises:
+        RuntimeError: It is not built yet.
+    """
+    if network is None:
+        raise RuntimeError("call configure_model() first")
+    return network

@@ -14,13 +14,13 @@ from torch.nn import functional
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import refuse_several_questions, reply_text, wordings
 from lmod_train.core.types import Batch, Record, Reply
-from lmod_train.models.modules.base import LmodModule
+from lmod_train.models.modules.base import LmodModule, built, classes_of_one_task
 from lmod_train.models.vision.augmentation import MIRRORED, Views, mean_over_views, views_of
 from lmod_train.models.vision.cnn import FeasibilityCNN
 from lmod_train.models.vision.crop_variation import Variation, varied
 from lmod_train.models.vision.crops import Crops
 from lmod_train.models.vision.one_picture import refuse_other_counts
-from lmod_train.models.vision.picture_batch import CropBatch
+from lmod_train.models.vision.picture_batch import CropBatch, FeatureBatch
 from lmod_train.models.vision.sides import refuse_sided_choices, refuse_sided_questions
 
 
@@ -54,13 +54,9 @@ class Classifier(LmodModule):
         views: Views = "none",
     ) -> None:
         super().__init__()
-        if not choices:
-            raise BadArgument(
-                "data.tasks", "several tasks", "exactly one task for a classifier", "give data.tasks one item"
-            )
         if side < 4 or side % 4:
             raise BadArgument("side", side, "a multiple of 4, as two pooling layers halve it", "set side: 128")
-        self.choices, self._lr, self._side = tuple(choices), lr, side
+        self.choices, self._lr, self._side = classes_of_one_task(choices), lr, side
         self._cache, self._variation, self._views = cache, variation, views
         if views != "none":
             refuse_sided_choices(choices)
@@ -102,9 +98,7 @@ class Classifier(LmodModule):
         return self._logits(images.to(self.dtype) / 255)
 
     def _logits(self, images: Tensor) -> Tensor:
-        if self.model is None:
-            raise RuntimeError("call configure_model() first")
-        logits: Tensor = self.model(images * 2 - 1)
+        logits: Tensor = built(self.model)(images * 2 - 1)
         return logits
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
@@ -122,14 +116,8 @@ class Classifier(LmodModule):
         own = CropBatch.of(batch)
         views = [functional.log_softmax(self(view).float(), dim=1) for view in views_of(own.crops, self._views)]
         scores = mean_over_views(views).cpu()
-        rows: list[list[Tensor]] = [[] for _ in batch.records]
-        for owner, score in zip(own.owners, scores, strict=True):
-            rows[owner].append(score)
-        rendered, step = f"<{self._side} px crops{MIRRORED[self._views]}>", self.step
-        return [
-            worded(record, self.choices, row, rendered=rendered, step=step, model="cnn")
-            for record, row in zip(batch.records, rows, strict=True)
-        ]
+        rendered = f"<{self._side} px crops{MIRRORED[self._views]}>"
+        return worded(own, scores, self.choices, rendered=rendered, step=self.step, model="cnn")
 
     def saliency(self, batch: Batch) -> Tensor:
         """Return Grad-CAM maps of each crop's answer, (crops, side, side) in [0, 1].
@@ -139,15 +127,13 @@ class Classifier(LmodModule):
         logit over each, with negative values set to 0 and divided by its maximum (Selvaraju et al., ICCV 2017). It is 0
         everywhere if no value is positive. It can be computed where gradients are off.
         """
-        if self.model is None:
-            raise RuntimeError("call configure_model() first")
-        own = CropBatch.of(batch)
+        model, own = built(self.model), CropBatch.of(batch)
         with torch.inference_mode(False), torch.no_grad():
             images = own.crops.clone().to(self.dtype) / 255  # an inference tensor has no gradient
-            features = self.model.features(images * 2 - 1)
+            features = model.features(images * 2 - 1)
         with torch.inference_mode(False), torch.enable_grad():
             features.requires_grad_()
-            logits = self.model.head(features)
+            logits = model.head(features)
             offered = _offered(own, self.choices).to(logits.device)
             answers = logits.masked_fill(~offered, -torch.inf).max(dim=1).values
             (slopes,) = torch.autograd.grad(answers.sum(), features)
@@ -160,17 +146,24 @@ class Classifier(LmodModule):
         return torch.optim.Adam(self.parameters(), lr=self._lr, fused=True)
 
 
-def worded(record: Record, choices: tuple[str, ...], scores: list[Tensor], **fields: Any) -> Reply:
-    """Return a reply with the most likely class of every crop, in the record's format and among its choices.
+def worded(batch: CropBatch | FeatureBatch, scores: Tensor, choices: tuple[str, ...], **fields: Any) -> list[Reply]:
+    """Return for each record a reply with the most likely class of every crop, in its format and among its choices.
 
     Other choices are excluded, as the prompt lists those of the record, and sources of one modality may differ in them.
 
     Args:
-        record: The record to answer.
+        batch: The records to answer, and to which of them each crop belongs.
+        scores: Log-likelihoods (crops, choices); those of a whole image are stored with the reply.
         choices: Words of the classes.
-        scores: For each crop the log-likelihoods (choices); those of a whole image are stored with the reply.
-        fields: Further fields of the reply.
+        fields: Further fields of the replies.
     """
+    own: list[list[Tensor]] = [[] for _ in batch.records]
+    for owner, score in zip(batch.owners, scores, strict=True):
+        own[owner].append(score)
+    return [_reply(record, rows, choices, fields) for record, rows in zip(batch.records, own, strict=True)]
+
+
+def _reply(record: Record, scores: list[Tensor], choices: tuple[str, ...], fields: dict[str, Any]) -> Reply:
     known = _classes_of(record, choices)
     rows = [functional.log_softmax(score[known], dim=0) for score in scores]
     text = reply_text(wordings(record, choices), [known[int(row.argmax())] for row in rows], choices)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv, from_csv
-from lmod_train.core.files import append_to, replace_folder, write_beside
+from lmod_train.core.files import append_to, replace_folder, write_text
 from lmod_train.core.types import Batch, Constrain, Identity, Likelihoods, Reply
 from lmod_train.models.chat.adapters import Lora, check_scale, trainable
 from lmod_train.models.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
@@ -118,7 +118,7 @@ class VisionLanguageModel(LmodModule):
         self.dialect = Dialect(self._folder, prompt, images)
         self.collate = self.dialect
         self.shared_prefix, self.max_tokens = shared_prefix, max_tokens
-        self._too_long, self._refused = TooLong(max_tokens), Refused()
+        self._too_long, self._refused = list_too_long(max_tokens), list_refused()
         self._tower_features, self.loss_over = tower_features, loss_over
         self.model: Any = None
 
@@ -221,9 +221,9 @@ class VisionLanguageModel(LmodModule):
             return
         prompts, answers, ids = batch.prompt_ids, batch.answer_ids, [record.id for record in batch.records]
         place = Path(self.trainer.default_root_dir), self.global_rank
-        lengths = {ids[i]: len(prompts[i]) + len(answers[i]) for i in too_long(batch, self.max_tokens)}
-        self._too_long.list(lengths, *place)
-        self._refused.list({ids[i]: why for i, why in batch.refused.items()}, *place)
+        long = {ids[i]: len(prompts[i]) + len(answers[i]) for i in too_long(batch, self.max_tokens)}
+        self._too_long.append({id: (length, self.max_tokens) for id, length in long.items()}, *place)
+        self._refused.append({ids[i]: (why,) for i, why in batch.refused.items()}, *place)
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return the replies to a batch, decoded greedily."""
@@ -296,15 +296,14 @@ class VisionLanguageModel(LmodModule):
                 self.model.save_pretrained(part, state_dict=tensors)
                 for file in (part / "adapter_config.json", part / "README.md"):  # peft writes a folder of this machine
                     told = file.read_text(encoding="utf-8")
-                    with write_beside(file) as beside:
-                        beside.write_text(told.replace(str(self._folder), self._folder.name), encoding="utf-8")
+                    write_text(file, told.replace(str(self._folder), self._folder.name))
                 self.dialect.processor.save_pretrained(part)
                 for name, tensor in tensors.items():
                     if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none
                         save_file({name: tensor.contiguous()}, part / f"{name.rpartition('.')[2]}.safetensors")
 
 
-class _List:
+class LeftOut:
     """A list of records in ``<name>/rank-<r>.csv`` of the run's folder; each record once, also by a continued run."""
 
     def __init__(self, name: str, columns: tuple[str, ...], warning: str) -> None:
@@ -337,39 +336,26 @@ class _List:
             lines.writerows([for_csv(record), *map(for_csv, cells)] for record, cells in new.items())
 
 
-class TooLong:
-    """Lists records that are too long in ``too_long/rank-<r>.csv`` (id, tokens, max_tokens) of the run's folder.
+def list_too_long(max_tokens: int) -> LeftOut:
+    """Return the list ``too_long/rank-<r>.csv`` (id, tokens, max_tokens) of records that are too long.
 
     Args:
         max_tokens: Maximum length of a training record in tokens.
     """
-
-    def __init__(self, max_tokens: int) -> None:
-        self._max_tokens = max_tokens
-        warning = (
-            f"records of more than max_tokens={max_tokens} tokens are left out of training, not cut; they are listed "
-            "in {place}.\nNext: to train on them too, add `--model.init_args.max_tokens` with a larger number"
-        )
-        self._list = _List("too_long", ("tokens", "max_tokens"), warning)
-
-    def list(self, lengths: Mapping[str, int], folder: Path, rank: int) -> None:
-        """Append records with their number of tokens; arguments as of `_List.append`."""
-        self._list.append({record: (n, self._max_tokens) for record, n in lengths.items()}, folder, rank)
+    warning = (
+        f"records of more than max_tokens={max_tokens} tokens are left out of training, not cut; they are listed "
+        "in {place}.\nNext: to train on them too, add `--model.init_args.max_tokens` with a larger number"
+    )
+    return LeftOut("too_long", ("tokens", "max_tokens"), warning)
 
 
-class Refused:
-    """Lists records that cannot be trained on in ``refused/rank-<r>.csv`` (id, reason) of the run's folder."""
-
-    def __init__(self) -> None:
-        warning = (
-            "records that the model cannot be trained on are left out; they are listed with their reason in {place}.\n"
-            "Next: correct or remove them in their source, and curate again"
-        )
-        self._list = _List("refused", ("reason",), warning)
-
-    def list(self, reasons: Mapping[str, str], folder: Path, rank: int) -> None:
-        """Append records with their reason; arguments as of `_List.append`."""
-        self._list.append({record: (why,) for record, why in reasons.items()}, folder, rank)
+def list_refused() -> LeftOut:
+    """Return the list ``refused/rank-<r>.csv`` (id, reason) of records that cannot be trained on."""
+    warning = (
+        "records that the model cannot be trained on are left out; they are listed with their reason in {place}.\n"
+        "Next: correct or remove them in their source, and curate again"
+    )
+    return LeftOut("refused", ("reason",), warning)
 
 
 def _read(file: Path) -> set[str]:

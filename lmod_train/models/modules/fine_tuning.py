@@ -20,7 +20,8 @@ from torch.nn import functional
 from lmod_train.core.errors import BadArgument, WeightsMismatch
 from lmod_train.core.reference_replies import refuse_several_questions, reply_text, wordings
 from lmod_train.core.types import Batch, Identity, Record, Reply
-from lmod_train.models.modules.base import LmodModule
+from lmod_train.models.modules.base import LmodModule, built, classes_of_one_task
+from lmod_train.models.modules.optimisation import learning_rate
 from lmod_train.models.modules.training_data import TrainingData, training_data
 from lmod_train.models.vision.augmentation import FAITHFUL, MIRRORED, Augmentation, Views, mean_over_views, views_of
 from lmod_train.models.vision.backbone import Backbone, Colour
@@ -72,26 +73,6 @@ class LayerDecay:
 
 RETFOUND = LayerDecay()
 """The settings with which LMOD fine-tuned RETFound."""
-
-
-def learning_rate(step: int, *, lr: float, min_lr: float, warmup: int, steps: int) -> float:
-    """Return the head's learning rate at an optimiser step: linear from 0 to `lr`, then half a cosine to `min_lr`.
-
-    Args:
-        step: Index of the step, from 0; with a warm-up the first learning rate is 0, as in the original.
-        lr: Learning rate at the end of the warm-up.
-        min_lr: Learning rate at `steps`, one after the last step.
-        warmup: Number of warm-up steps.
-        steps: Number of steps of the run.
-
-    Example:
-        >>> [learning_rate(i, lr=2.0, min_lr=1.0, warmup=4, steps=8) for i in (0, 2, 4, 6, 8)]
-        [0.0, 1.0, 2.0, 1.5, 1.0]
-    """
-    if step < warmup:
-        return lr * step / warmup
-    done = min(1.0, (step - warmup) / max(1, steps - warmup))
-    return min_lr + (lr - min_lr) * 0.5 * (1 + math.cos(math.pi * done))
 
 
 class FineTuning(LmodModule):
@@ -167,13 +148,10 @@ class FineTuning(LmodModule):
         name: str = "retfound",
     ) -> None:
         super().__init__()
-        if not choices:
-            raise BadArgument(
-                "data.tasks", "several tasks", "exactly one task for a classifier", "give data.tasks one item"
-            )
         if not 0 <= label_smoothing < 1:
             raise BadArgument("label_smoothing", label_smoothing, "a share in [0, 1)", "set 0.1, or 0 for none")
-        self.choices, self._weights, self._finetuned, self._name = tuple(choices), weights, finetuned, name
+        self.choices = classes_of_one_task(choices)
+        self._weights, self._finetuned, self._name = weights, finetuned, name
         self._double_norm, self._views = double_norm, views
         if views != "none":
             refuse_sided_choices(choices)
@@ -268,10 +246,8 @@ class FineTuning(LmodModule):
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the logits (B, choices) of normalised images (B, 3, size, size)."""
-        if self.model is None:
-            raise RuntimeError("call configure_model() first")
         # a convolutional network of timm is 1.5 times as fast with channels last, on a CPU
-        logits: Tensor = self.model(images.to(self.dtype, memory_format=torch.channels_last))
+        logits: Tensor = built(self.model)(images.to(self.dtype, memory_format=torch.channels_last))
         return logits
 
     def on_fit_start(self) -> None:
@@ -388,9 +364,7 @@ class FineTuning(LmodModule):
                 "Next: set fewer model.init_args.optimisation.warmup_epochs, or more trainer.max_epochs"
             )
         lr = scaled_lr(settings.base_lr, images)
-        if self.model is None:
-            raise RuntimeError("call configure_model() first")
-        groups = layer_groups(self.model, lr, settings)
+        groups = layer_groups(built(self.model), lr, settings)
         optimiser = torch.optim.AdamW(groups, lr=lr, betas=settings.betas, eps=settings.eps, fused=True)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, factor(settings, lr, warmup=warmup, steps=int(steps)))
         return {"optimizer": optimiser, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
@@ -534,8 +508,4 @@ def factor(settings: LayerDecay, lr: float, *, warmup: int, steps: int) -> Calla
         warmup: Number of warm-up steps.
         steps: Number of steps of the run.
     """
-
-    def at(step: int) -> float:
-        return learning_rate(step, lr=lr, min_lr=settings.min_lr, warmup=warmup, steps=steps) / lr
-
-    return at
+    return lambda step: learning_rate(step, lr=lr, min_lr=settings.min_lr, warmup=warmup, steps=steps) / lr

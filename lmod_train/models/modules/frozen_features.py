@@ -15,7 +15,7 @@ from torch import Tensor
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import refuse_several_questions
 from lmod_train.core.types import Batch, Identity, Reply
-from lmod_train.models.modules.base import LmodModule
+from lmod_train.models.modules.base import LmodModule, classes_of_one_task
 from lmod_train.models.modules.classifier import worded
 from lmod_train.models.modules.training_data import TrainingData, training_data
 from lmod_train.models.vision.feature_table import Encoder, FeatureDialect, feature_table
@@ -44,11 +44,8 @@ class FrozenFeatures(LmodModule):
         name: str = "frozen_features",
     ) -> None:
         super().__init__()
-        if not choices:
-            raise BadArgument(
-                "data.tasks", "several tasks", "exactly one task for a classifier", "give data.tasks one item"
-            )
-        self.encoder, self.choices, self._cache, self._name = encoder, tuple(choices), cache, name
+        self.encoder, self.choices = encoder, classes_of_one_task(choices)
+        self._cache, self._name = cache, name
         self.dialect = FeatureDialect(self.choices)
         self.collate = self.dialect
 
@@ -91,16 +88,10 @@ class FrozenFeatures(LmodModule):
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return the most likely choice as a reply to each record; one line per region, in the requested format."""
-        rows: list[list[Tensor]] = [[] for _ in batch.records]
         own = FeatureBatch.of(batch)
         scores = self.scores(own.features).float().cpu()
-        for owner, score in zip(own.owners, scores, strict=True):
-            rows[owner].append(score)
         rendered = f"<features of {self.encoder.image_size} px>"
-        return [
-            worded(record, self.choices, row, rendered=rendered, step=self.step, model=self._name)
-            for record, row in zip(batch.records, rows, strict=True)
-        ]
+        return worded(own, scores, self.choices, rendered=rendered, step=self.step, model=self._name)
 
     def _input(self) -> dict[str, Any]:
         return {"encoder": self.encoder.key()}

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Batch
+from lmod_train.models.modules.base import built
 from lmod_train.models.modules.fine_tuning import inverse_frequencies
 from lmod_train.models.modules.frozen_features import FrozenFeatures
 from lmod_train.models.vision.feature_table import Encoder
@@ -116,11 +117,10 @@ class LinearProbe(FrozenFeatures):
 
     def scores(self, features: Tensor) -> Tensor:
         """Return the log-likelihoods (B, choices) of features (B, width), in the precision of the linear layer."""
-        if self.head is None:
-            raise RuntimeError("call configure_model() first")
+        head = built(self.head)
         with torch.autocast(features.device.type, enabled=False):
             standard = (features.to(self.mean) - self.mean) / self.std
-            return functional.log_softmax(self.head(standard).float(), dim=1)
+            return functional.log_softmax(head(standard).float(), dim=1)
 
     def on_fit_start(self) -> None:
         """Print the number of parameters, and fit again in the first batch, also after a checkpoint was loaded."""
@@ -143,17 +143,16 @@ class LinearProbe(FrozenFeatures):
     @torch.no_grad()
     def _fitted(self) -> Fit:
         """Set mean, deviation and linear layer by all training records, and return the fit."""
-        if self.head is None:
-            raise RuntimeError("call configure_model() first")
+        head = built(self.head)
         features, targets = self.training_features()
         standard = self._standardised(features.double())
         known, rows = np.unique(targets.numpy(), return_inverse=True)
         counts = Counter(rows.tolist())
         weights = inverse_frequencies([counts[i] for i in range(len(known))])[rows].numpy() if self._inverse else None
         fit = logistic_regression(standard.numpy(), rows, len(known), self._c, weights, self._iterations)
-        self.head.weight[known] = torch.from_numpy(fit.weight).to(self.head.weight)
-        self.head.bias.fill_(ABSENT)
-        self.head.bias[known] = torch.from_numpy(fit.bias).to(self.head.bias)
+        head.weight[known] = torch.from_numpy(fit.weight).to(head.weight)
+        head.bias.fill_(ABSENT)
+        head.bias[known] = torch.from_numpy(fit.bias).to(head.bias)
         return fit
 
     def _standardised(self, features: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -64,6 +65,26 @@ def optimiser(
     return made, torch.optim.lr_scheduler.LambdaLR(made, warmup_cosine(steps, settings.warmup))
 
 
+def learning_rate(step: int, *, lr: float, min_lr: float, warmup: int, steps: int) -> float:
+    """Return the learning rate at an optimiser step: linear from 0 to `lr`, then half a cosine to `min_lr`.
+
+    Args:
+        step: Index of the step, from 0; with a warm-up the first learning rate is 0, as in the original.
+        lr: Learning rate at the end of the warm-up.
+        min_lr: Learning rate at `steps`, one after the last step.
+        warmup: Number of warm-up steps.
+        steps: Number of steps of the run.
+
+    Example:
+        >>> [learning_rate(i, lr=2.0, min_lr=1.0, warmup=4, steps=8) for i in (0, 2, 4, 6, 8)]
+        [0.0, 1.0, 2.0, 1.5, 1.0]
+    """
+    if step < warmup:
+        return lr * step / warmup
+    done = min(1.0, (step - warmup) / max(1, steps - warmup))
+    return min_lr + (lr - min_lr) * 0.5 * (1 + math.cos(math.pi * done))
+
+
 def warmup_cosine(steps: int, warmup: float) -> Any:
     """Return the function from a step to its learning rate factor: linear from 0 to 1, then a half cosine to 0.
 
@@ -72,11 +93,4 @@ def warmup_cosine(steps: int, warmup: float) -> Any:
         >>> [round(factor(i), 3) for i in (0, 5, 10, 55, 100)]
         [0.0, 0.5, 1.0, 0.5, 0.0]
     """
-    rising = round(steps * warmup)
-
-    def factor(step: int) -> float:
-        if step < rising:
-            return step / rising
-        return 0.5 * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising)))
-
-    return factor
+    return partial(learning_rate, lr=1.0, min_lr=0.0, warmup=round(steps * warmup), steps=steps)

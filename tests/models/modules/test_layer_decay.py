@@ -10,7 +10,8 @@ from timm.optim import param_groups_layer_decay
 from timm.scheduler import CosineLRScheduler
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.models.modules.fine_tuning import LayerDecay, factor, layer_groups, learning_rate, scaled_lr
+from lmod_train.models.modules.fine_tuning import LayerDecay, factor, layer_groups, scaled_lr
+from lmod_train.models.modules.optimisation import learning_rate
 from lmod_train.models.vision.retfound import vision_transformer
 
 

@@ -2,23 +2,23 @@
 
 import pytest
 
-from lmod_train.models.modules.conversation import TooLong
+from lmod_train.models.modules.conversation import list_too_long
 
 
 def test_each_record_is_listed_once_and_the_first_warns(tmp_path):
-    listing = TooLong(100)
+    listing = list_too_long(100)
     with pytest.warns(UserWarning, match=r"max_tokens=100 .* left out .*(?s:.*)--model.init_args.max_tokens"):
-        listing.list({"task/a,1": 120, "task/b": 101}, tmp_path, 0)
-    listing.list({"task/b": 101, "task/c": 300}, tmp_path, 0)
-    again = TooLong(100)
-    again.list({"task/a,1": 120}, tmp_path, 0)
+        listing.append({"task/a,1": (120, 100), "task/b": (101, 100)}, tmp_path, 0)
+    listing.append({"task/b": (101, 100), "task/c": (300, 100)}, tmp_path, 0)
+    again = list_too_long(100)
+    again.append({"task/a,1": (120, 100)}, tmp_path, 0)
     lines = (tmp_path / "too_long" / "rank-0.csv").read_text().splitlines()
     assert lines == ["id,tokens,max_tokens", '"task/a,1",120,100', "task/b,101,100", "task/c,300,100"]
 
 
 def test_nothing_makes_no_file_and_ranks_have_their_own(tmp_path):
-    TooLong(100).list({}, tmp_path, 0)
+    list_too_long(100).append({}, tmp_path, 0)
     assert not list(tmp_path.iterdir())
     with pytest.warns(UserWarning, match="left out"):
-        TooLong(100).list({"a": 101}, tmp_path, 3)
+        list_too_long(100).append({"a": (101, 100)}, tmp_path, 3)
     assert [f.name for f in (tmp_path / "too_long").iterdir()] == ["rank-3.csv"]
