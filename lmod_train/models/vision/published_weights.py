@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from lmod_train.core.errors import WeightsNotFound
+from lmod_train.core.package_data import package_data
 
 Family = Literal["mae", "dinov2"]
 Pooling = Literal["mean", "cls"]
@@ -118,13 +119,7 @@ class Release:
         family: Method of the pre-training, which determines the architecture.
         pooling: Pooling in the authors' fine-tuning.
         paper: Publication.
-        image_size: Side of the input in pixels.
-        mean: Mean of the three channels, subtracted from values in [0, 1]; ImageNet's for every release.
-        std: Standard deviation of the three channels, likewise.
         licence: Licence stated by the authors.
-        licence_source: Where the licence is stated.
-        redistributed: Whether this project redistributes the file: never. The licence allows copies for non-commercial
-            use with attribution, but the authors grant access individually.
     """
 
     name: str
@@ -134,12 +129,7 @@ class Release:
     family: Family
     pooling: Pooling
     paper: str
-    image_size: int = 224
-    mean: tuple[float, float, float] = IMAGENET_MEAN
-    std: tuple[float, float, float] = IMAGENET_STD
-    licence: str = "CC BY-NC 4.0"
-    licence_source: str = "LICENSE of github.com/rmaphoh/RETFound and the model card of RETFound_mae_meh"
-    redistributed: bool = False
+    licence: str
 
     @property
     def fetch(self) -> str:
@@ -150,28 +140,8 @@ class Release:
         return f"ask for access at {self.origin}, then `hf download {repository} {self.file} --local-dir .`"
 
 
-_NATURE = "Zhou et al., Nature 622 (2023), 156-163"
-_DATA = (
-    "Zhou et al., Revealing the Impact of Pre-training Data on Medical Foundation Models, preprint rs-6080254 (2025)"
-)
-_FIRST = "the README of github.com/rmaphoh/RETFound_MAE before February 2025"
-
-
-def _hub(name: str, modality: str, family: Family, pooling: Pooling, paper: str) -> Release:
-    return Release(name, f"{name}.pth", f"https://huggingface.co/YukunZhou/{name}", modality, family, pooling, paper)
-
-
-RELEASES: tuple[Release, ...] = (
-    Release("RETFound_cfp", "RETFound_cfp_weights.pth", _FIRST, "CFP", "mae", "mean", _NATURE),
-    Release("RETFound_oct", "RETFound_oct_weights.pth", _FIRST, "OCT", "mae", "mean", _NATURE),
-    _hub("RETFound_mae_natureCFP", "CFP", "mae", "mean", _NATURE),
-    _hub("RETFound_mae_natureOCT", "OCT", "mae", "mean", _NATURE),
-    _hub("RETFound_mae_meh", "CFP or OCT", "mae", "mean", _DATA),
-    _hub("RETFound_mae_shanghai", "CFP or OCT", "mae", "mean", _DATA),
-    _hub("RETFound_dinov2_meh", "CFP or OCT", "dinov2", "cls", _DATA),
-    _hub("RETFound_dinov2_shanghai", "CFP or OCT", "dinov2", "cls", _DATA),
-)
-"""All known releases; first the two of LMOD (glaucoma: CFP, macular-hole stage: OCT), each under two file names."""
+RELEASES = tuple(Release(**row) for row in package_data(__file__, "releases.yaml"))
+"""All known releases; first the two of LMOD."""
 
 
 def published_pooling(family: Family) -> Pooling:

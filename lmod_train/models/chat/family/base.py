@@ -60,15 +60,7 @@ class Family(ABC):
     projector: ClassVar[tuple[str, ...]]
     projector_parameters: ClassVar[tuple[str, ...]] = ()
     language_model: ClassVar[str]
-    linear_maps: ClassVar[tuple[str, ...]] = (
-        "q_proj",
-        "k_proj",
-        "v_proj",
-        "o_proj",
-        "gate_proj",
-        "up_proj",
-        "down_proj",
-    )
+    linear_maps: ClassVar[tuple[str, ...]] = (*(f"{of}_proj" for of in ("q", "k", "v", "o", "gate", "up", "down")),)
     tensors: ClassVar[tuple[str, ...]]
     differs_beside: ClassVar[bool] = False
     left_out: ClassVar[tuple[str, ...]] = ()
