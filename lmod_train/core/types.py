@@ -589,7 +589,6 @@ class StreamResponder(Protocol):
         Args:
             batches: Batches, none of them empty; read when requests can be sent, in the thread that takes the replies.
         """
-        ...
 
 
 class Collate(Protocol):
@@ -597,7 +596,6 @@ class Collate(Protocol):
 
     def __call__(self, records: Sequence[Record], root: Path | Curated) -> Batch:
         """Return a batch of the records; `Curated.of(root)` reads their images."""
-        ...
 
 
 Parser = Callable[[str, Sequence[str]], Answer | Unparsed]

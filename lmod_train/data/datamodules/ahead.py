@@ -19,7 +19,6 @@ class ReadingAhead(Protocol):
     @property
     def stream(self) -> Stream | None:
         """Function that answers a stream of batches; None if the module answers one batch at a time."""
-        ...
 
 
 class AnsweredLoader:

@@ -27,7 +27,6 @@ class Augmenting(Protocol):
 
     def training(self, seed: int, epoch: int) -> Collate:
         """Return the collate function of an epoch; its random values depend on seed, epoch and record id only."""
-        ...
 
 
 class RecordLoader:

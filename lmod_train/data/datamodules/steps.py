@@ -15,7 +15,6 @@ class Weighing(Protocol):
 
     def weigh_step(self, batches: Sequence[Batch]) -> None:
         """Set the weight of each batch; called once per step with its batches, on all ranks together."""
-        ...
 
 
 class Steps:

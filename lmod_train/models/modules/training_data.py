@@ -19,16 +19,13 @@ class TrainingData(Protocol):
     @property
     def images(self) -> Curated:
         """The images of the curated folder, by the names that the records state."""
-        ...
 
     @property
     def batch_size(self) -> int:
         """Number of questions in a training batch of one process."""
-        ...
 
     def records(self, split: str) -> Sequence[Record]:
         """Return the records of a split, or all for ``all``."""
-        ...
 
 
 def training_data(trainer: Trainer) -> TrainingData:

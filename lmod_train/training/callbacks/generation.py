@@ -192,19 +192,12 @@ class GenerationEval(Callback):
         self._count(r.id for r in marked)
 
     def on_validation_batch_end(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *place: Any
     ) -> None:
         """Store the replies of a batch."""
         self._take(trainer, outputs, batch)
 
-    on_test_batch_end = on_validation_batch_end
-    on_predict_batch_end = on_validation_batch_end
+    on_test_batch_end = on_predict_batch_end = on_validation_batch_end  # type: ignore[assignment]
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Compute and log the scores."""

@@ -59,13 +59,7 @@ class Progress(Callback):
     on_validation_start = on_test_start = on_predict_start = _evaluation_starts
 
     def _evaluation_batch_ends(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, *place: Any
     ) -> None:
         if self._is_due(trainer):
             self._print(trainer, self._of_evaluation(trainer, batch_idx + 1))

@@ -27,25 +27,20 @@ class EvaluationData(Protocol):
     @property
     def images(self) -> Curated:
         """The images of the curated folder, by the names that the records state."""
-        ...
 
     @property
     def tasks(self) -> Mapping[str, Task]:
         """The tasks by name."""
-        ...
 
     @property
     def shard(self) -> str:
         """Part of the evaluated records that this process asks, ``i/n``; empty for all."""
-        ...
 
     def records(self, split: str) -> Sequence[Record]:
         """Return the records of a split, or all for ``all``."""
-        ...
 
     def asked(self, stage: str) -> Sequence[Record]:
         """Return the records that a command evaluates: ``validate``, ``test``, ``predict``, or ``fit``."""
-        ...
 
     def leave_out(self, answered: Callable[[], Iterable[str]], failed: Callable[[], Collection[str]] = ...) -> None:
         """Leave records out of evaluation that have a reply, and ask those last whose request has failed before.
@@ -55,7 +50,6 @@ class EvaluationData(Protocol):
                 after the weights are loaded.
             failed: Function that returns the ids of those that failed; called after `answered`.
         """
-        ...
 
     def ask_when_due(self, due: Callable[[Sequence[Record]], list[Record]]) -> None:
         """Ask questions whose words hold earlier answers when these are there.
@@ -63,7 +57,6 @@ class EvaluationData(Protocol):
         Args:
             due: Function that returns those of some questions that are to be asked now, with the words that are sent.
         """
-        ...
 
 
 @runtime_checkable
@@ -73,25 +66,20 @@ class Answering(Protocol):
     @property
     def collate(self) -> Collate:
         """Function that makes its batches."""
-        ...
 
     @property
     def device(self) -> torch.device:
         """Device of its parameters."""
-        ...
 
     @property
     def step(self) -> int:
         """Optimiser steps of its weights."""
-        ...
 
     def identity(self) -> Identity:
         """Return everything that its replies depend on, beside the loaded checkpoint."""
-        ...
 
     def respond(self, batch: Batch) -> list[Reply]:
         """Return one reply for each record, with its id."""
-        ...
 
 
 def data_of(trainer: Trainer) -> EvaluationData:

@@ -34,7 +34,6 @@ class Explaining(Answering, Protocol):
         other one map of the image padded to a square, with the image in the centre. It must work where gradients are
         off, as in evaluation.
         """
-        ...
 
 
 def explaining(module: LightningModule) -> Explaining:
@@ -86,13 +85,7 @@ class Saliency(Callback):
     on_test_epoch_start = on_validation_epoch_start
 
     def on_validation_batch_end(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-        dataloader_idx: int = 0,
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, *place: Any
     ) -> None:
         """Write the maps of a batch, up to the maximum number of records."""
         if trainer.sanity_checking or self._written >= self._first or not len(batch):
@@ -109,7 +102,7 @@ class Saliency(Callback):
             draw(picture, spread(record, own, picture.size), caption(record, replies[record.id]), out / name_of(record))
             self._written += 1
 
-    on_test_batch_end = on_validation_batch_end
+    on_test_batch_end = on_validation_batch_end  # type: ignore[assignment]
 
 
 def _by_record(records: Sequence[Record], maps: Tensor) -> list[Floats]:

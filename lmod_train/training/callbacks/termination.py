@@ -72,9 +72,7 @@ class Termination(Callback):
         """End, if the signal was received."""
         self._end_evaluation(trainer)
 
-    def on_predict_batch_end(self, trainer: Trainer, pl_module: LightningModule, *batch: Any) -> None:
-        """End, if the signal was received."""
-        self._end_evaluation(trainer)
+    on_predict_batch_end = on_test_batch_end  # type: ignore[assignment]
 
     def _end_evaluation(self, trainer: Trainer) -> None:
         if self._asked:

@@ -37,15 +37,12 @@ class Divided(Protocol):
 
     def families(self) -> Mapping[str, str]:
         """Return record id -> name of its family, which no division separates."""
-        ...
 
     def records(self, split: str) -> Sequence[Record]:
         """Return the records of a split."""
-        ...
 
     def asked(self, stage: str) -> Sequence[Record]:
         """Return the records that a command evaluates."""
-        ...
 
 
 class TrainingSet(Callback):

@@ -82,9 +82,7 @@ class Tripwires(Callback):
         if self._probe and trainer.global_step == 0:  # a continued run has already asked it
             self._ask(trainer, pl_module)
 
-    def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *batch: Any) -> None:
         """Ask the probe if it is due."""
         step = trainer.global_step
         if self._probe and step != self._asked_at and step % self._stride == 0:

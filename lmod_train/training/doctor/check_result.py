@@ -35,17 +35,18 @@ class CheckResult:
     cure: str = ""
 
 
-def problem(name: str, level: Level, what: str, **values: Any) -> CheckResult:
+def problem(name: str, level: Level | bool, what: str, **values: Any) -> CheckResult:
     """Return a result with the reason and remedy of `problems.yaml`.
 
     Args:
         name: Check and problem, such as ``recipe.decay``.
-        level: ``warn`` or ``fail``.
+        level: ``warn`` or ``fail``; or whether it is a failure, else a warning.
         what: What was observed.
         **values: What reason and remedy name.
     """
     check, _, own = name.partition(".")
     text = package_data(__file__, "problems.yaml")[check][own]
+    level = level if isinstance(level, str) else "fail" if level else "warn"
     return CheckResult(check, level, what, *(text[part].format(**values) for part in ("why", "cure")))
 
 

@@ -262,10 +262,9 @@ def misplaced(records: Sequence[Record]) -> Iterator[CheckResult]:
     there = set().union(*shown.values()) if shown else set()
     wrong = [r for r in records if (own := f"images/{r.source}/{r.key}") in there and own not in shown[id(r)]]
     if wrong:
-        level: Level = "fail" if len(wrong) >= MANY_MISPLACED * len(records) else "warn"
         what = f"{len(wrong)} of {len(records)} records show another sample's image, e.g. {wrong[0].id}: "
         what += wrong[0].image_plain[0]
-        yield problem("splits.misplaced", level, what)
+        yield problem("splits.misplaced", len(wrong) >= MANY_MISPLACED * len(records), what)
 
 
 def placeholders(records: Sequence[Record]) -> Iterator[CheckResult]:

@@ -122,8 +122,7 @@ def steps(model: Values, config: Any = None) -> Iterator[CheckResult]:
         step = rate.get(name, 0.0) * (times or 0)
         if step > HIGH_STEP and rate[name] < HIGH_RATE:
             what = f"{name}={rate[name]:g} for {trained}: {factor} {times} x rate = {step:.2g}"
-            level: Level = "fail" if step > WORST_STEP else "warn"
-            yield problem("recipe.step", level, what, key=_key(model, name), rate=0.08 / (times or 1))
+            yield problem("recipe.step", step > WORST_STEP, what, key=_key(model, name), rate=0.08 / (times or 1))
     trained = "adapters" if lora else "the whole language model" if whole else "the projector alone"
     name = "projector_lr" if _alone(model) else "lr"
     if name in _options(model) and 0 < rate.get(name, 0.0) < LOWEST_RATE[trained]:
@@ -145,8 +144,7 @@ def decay(options: Values) -> Iterator[CheckResult]:
     """
     value = options.get("weight_decay") or 0.0
     if value < 0 or value > MOST_DECAY:
-        level: Level = "fail" if value < 0 or value >= WORST_DECAY else "warn"
-        yield problem("recipe.decay", level, f"weight_decay={value:g}")
+        yield problem("recipe.decay", value < 0 or value >= WORST_DECAY, f"weight_decay={value:g}")
 
 
 def betas(options: Values) -> Iterator[CheckResult]:
@@ -257,8 +255,6 @@ def precision(model: Values, trainer: Values) -> Iterator[CheckResult]:
 
 
 # Check of the length of a training: optimiser steps, epochs, and the validations and checkpoints between them.
-ValuesSchedule = Mapping[str, Any]
-
 BATCH_SIZE, EPOCHS = 16, 1000
 """Defaults of `data.batch_size`, and of Lightning's `max_epochs` where `max_steps` is not set either."""
 
@@ -286,7 +282,7 @@ class Length(NamedTuple):
 
 def schedule(subject: Subject) -> Iterator[CheckResult]:
     """Check that the run has steps enough to learn, an end, and validations on its way."""
-    trainer: ValuesSchedule = subject.config.get("trainer") or {}
+    trainer: Values = subject.config.get("trainer") or {}
     length = length_of(subject)
     tunes = subject.module is not None
     problems = [*_left_in(trainer), *_steps(length, tunes, trainer), *_validated(subject, trainer, length)]
@@ -300,8 +296,8 @@ def schedule(subject: Subject) -> Iterator[CheckResult]:
 
 def length_of(subject: Subject) -> Length:
     """Return the length of a run; where the number of GPUs is not known here, that of one."""
-    trainer: ValuesSchedule = subject.config.get("trainer") or {}
-    data: ValuesSchedule = subject.config.get("data") or {}
+    trainer: Values = subject.config.get("trainer") or {}
+    data: Values = subject.config.get("data") or {}
     ranks = int(subject.environment.get("WORLD_SIZE") or 1)
     ranks = max(ranks, devices_of(trainer) * int(trainer.get("num_nodes") or 1))
     batches = _limited(
@@ -331,7 +327,7 @@ def _limited(batches: int, limit: float | None) -> int:
     return int(batches * limit) if isinstance(limit, float) and limit <= 1 else min(batches, int(limit))
 
 
-def _left_in(trainer: ValuesSchedule) -> Iterator[CheckResult]:
+def _left_in(trainer: Values) -> Iterator[CheckResult]:
     """Yield a warning for options that are for tests of a program."""
     tests = [name for name in ("fast_dev_run", "overfit_batches") if trainer.get(name)]
     if tests:
@@ -339,7 +335,7 @@ def _left_in(trainer: ValuesSchedule) -> Iterator[CheckResult]:
         yield problem("schedule.left_in", "warn", what, names=", ".join(f"trainer.{name}" for name in tests))
 
 
-def _steps(length: Length, tunes: bool, trainer: ValuesSchedule) -> Iterator[CheckResult]:
+def _steps(length: Length, tunes: bool, trainer: Values) -> Iterator[CheckResult]:
     if not length.total and not math.isinf(length.epochs):
         what = f"no optimiser step: {length.in_epoch} in an epoch, {length.epochs:g} epochs"
         yield problem("schedule.no_step", "fail", what)
@@ -354,7 +350,7 @@ def _steps(length: Length, tunes: bool, trainer: ValuesSchedule) -> Iterator[Che
         yield problem("schedule.epochs", "warn", f"{length.epochs:g} epochs")
 
 
-def _kept(checkpoint: ValuesSchedule, length: Length) -> Iterator[CheckResult]:
+def _kept(checkpoint: Values, length: Length) -> Iterator[CheckResult]:
     """Yield a warning where the first checkpoint would be written at the end only."""
     every = checkpoint.get("every_n_train_steps")
     if every and LEAST_STEPS <= length.total < every:
@@ -362,7 +358,7 @@ def _kept(checkpoint: ValuesSchedule, length: Length) -> Iterator[CheckResult]:
         yield problem("schedule.kept", "warn", what, steps=max(length.total // 5, 1))
 
 
-def _validated(subject: Subject, trainer: ValuesSchedule, length: Length) -> Iterator[CheckResult]:
+def _validated(subject: Subject, trainer: Values, length: Length) -> Iterator[CheckResult]:
     """Yield a warning where no validation would take place."""
     every, limit = trainer.get("check_val_every_n_epoch") or 1, trainer.get("limit_val_batches")
     if not subject.data.records("val"):

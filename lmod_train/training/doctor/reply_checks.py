@@ -9,7 +9,7 @@ from itertools import islice
 
 from lmod_train.core.languages import other_script, written_in
 from lmod_train.core.types import Record
-from lmod_train.training.doctor.check_result import CheckResult, Level, problem
+from lmod_train.training.doctor.check_result import CheckResult, problem
 from lmod_train.training.doctor.subject import Subject
 
 WARN_SHARE, FAIL_SHARE = 0.05, 0.5
@@ -41,11 +41,10 @@ def one_answer(by_task: Mapping[str, Sequence[Record]]) -> Iterator[CheckResult]
     """Yield a result for the tasks whose records all have the same answer."""
     constant = [t for t, asked in by_task.items() if len(asked) > 1 and len({r.answer.strip() for r in asked}) == 1]
     if constant:
-        level: Level = "fail" if len(constant) == len(by_task) else "warn"
         what = "; ".join(
             f"{task}: all {len(by_task[task])} answers are {_short(by_task[task][0])}" for task in constant
         )
-        yield problem("answers.one_answer", level, what)
+        yield problem("answers.one_answer", len(constant) == len(by_task), what)
 
 
 def _short(record: Record) -> str:
@@ -61,11 +60,10 @@ def answer_in_prompt(task: str, asked: Sequence[Record]) -> Iterator[CheckResult
         share = len(leaks) / len(asked)
         if share < WARN_SHARE:
             return
-        level: Level = "fail" if share >= FAIL_SHARE else "warn"
         what = (
             f"{task}: the prompts of {len(leaks)} of {len(asked)} records contain their own answer, e.g. {leaks[0].id}"
         )
-        yield problem("answers.in_prompt", level, what)
+        yield problem("answers.in_prompt", share >= FAIL_SHARE, what)
 
 
 def leaking(asked: Sequence[Record]) -> list[Record]:
@@ -134,9 +132,8 @@ def _in_another_script(learnt: Sequence[Record]) -> Iterator[CheckResult]:
         ("answered", answered, "have an answer in another script than their question"),
     ):
         if len(wrong) >= WARN_SHARE_LANGUAGE * max(len(learnt), 1) and wrong:
-            level: Level = "fail" if len(wrong) >= FAIL_SHARE_LANGUAGE * len(learnt) else "warn"
             what = f"{len(wrong)} of {len(learnt)} records {how} ({wrong[0].language}), e.g. {wrong[0].id}"
-            yield problem(f"language.{name}", level, what)
+            yield problem(f"language.{name}", len(wrong) >= FAIL_SHARE_LANGUAGE * len(learnt), what)
 
 
 def _asked_in_another(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[CheckResult]:
@@ -210,9 +207,8 @@ def shared(learnt: Sequence[Record], asked: Sequence[Record]) -> Iterator[CheckR
     ids, known = {r.id for r in learnt}, {model_input(r) for r in learnt}
     both = [r for r in asked if r.id in ids or model_input(r) in known]
     if both:
-        level: Level = "fail" if len(both) >= MANY * len(asked) else "warn"
         what = f"{len(both)} of {len(asked)} records of val and test are training records too, e.g. {both[0].id}"
-        yield problem("separation.shared", level, what)
+        yield problem("separation.shared", len(both) >= MANY * len(asked), what)
 
 
 # The text of a record's prompt, as several checks compare it.

@@ -16,7 +16,7 @@ from lmod_train.core.types import Record
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import find, processor_of
 from lmod_train.models.chat.decoding import end_tokens
-from lmod_train.training.doctor.check_result import CheckResult, Level, problem
+from lmod_train.training.doctor.check_result import CheckResult, problem
 from lmod_train.training.doctor.subject import Subject
 
 WARN_SHARE, FAIL_SHARE = 0.001, 0.1
@@ -42,8 +42,7 @@ def labels(subject: Subject) -> Iterator[CheckResult]:
     if len(lost) > WARN_SHARE * count:
         number = str(len(lost)) if lost == surely else f"{len(surely)}, or {len(lost)} with large images,"
         what = f"{number} of {count} records are longer than {limit} tokens, e.g. {lost[0]}"
-        level: Level = "fail" if len(surely) > FAIL_SHARE * count else "warn"
-        yield problem("labels.long", level, what)
+        yield problem("labels.long", len(surely) > FAIL_SHARE * count, what)
     ends = _ends(module)
     open_ended = [r.id for r, a in zip(batch.records, answers, strict=True) if not a or a[-1] not in ends]
     if open_ended:
@@ -68,8 +67,7 @@ def replies(subject: Subject) -> Iterator[CheckResult]:
     if cut > WARN_SHARE * counted.total():
         longest = max(lengths.values())
         what = f"{cut} of {counted.total()} answers have more tokens than max_new_tokens={limit}, up to {longest}"
-        level: Level = "fail" if cut > FAIL_SHARE * counted.total() else "warn"
-        yield problem("replies.cut", level, what, tokens=longest + 1)
+        yield problem("replies.cut", cut > FAIL_SHARE * counted.total(), what, tokens=longest + 1)
     else:
         yield CheckResult("replies", "ok", f"{counted.total()} answers, each within max_new_tokens={limit}")
 
