@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -293,6 +293,20 @@ class BadArgument(LmodError):
 
     def __init__(self, argument: str, value: object, expected: str, cure: str) -> None:
         super().__init__(f"{argument}={value!r}: expected {expected}.\nNext: {cure}")
+
+
+def check_one_of(argument: str, value: object, known: Collection[str], cure: str) -> None:
+    """Raise an error for a value that is none of the known words.
+
+    Example:
+        >>> check_one_of("copies", "keep", ["report", "drop"], "leave it out for report")
+        Traceback (most recent call last):
+        lmod_train.core.errors.BadArgument: copies='keep': expected report or drop.
+        Next: leave it out for report
+    """
+    if value not in known:
+        expected = " or ".join(known) if len(known) == 2 else f"one of {', '.join(known)}"
+        raise BadArgument(argument, value, expected, cure)
 
 
 class ExtensionMissing(LmodError):

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import check_one_of
 from lmod_train.phantom.checks import check_seed
 from lmod_train.phantom.vessels import Tree, Vessel
 
@@ -117,8 +117,7 @@ def draw_eye(seed: int, diagnosis: str) -> Eye:
         >>> eye.cup_to_disc > 0.6, eye.lesions, draw_eye(7, "normal").disc == eye.disc
         (True, (), True)
     """
-    if diagnosis not in DIAGNOSES:
-        raise BadArgument("diagnosis", diagnosis, f"one of {', '.join(DIAGNOSES)}", "use one of these words")
+    check_one_of("diagnosis", diagnosis, DIAGNOSES, "use one of these words")
     check_seed(seed)
     # One generator per property, so that a change by the diagnosis leaves all other properties as they are.
     place, _, exposure, cup_stream, lens, damage = (

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import check_one_of
 
 Point: TypeAlias = tuple[float, float]
 Colour: TypeAlias = tuple[float, float, float]
@@ -53,8 +53,7 @@ def draw_shape(kind: str, rng: np.random.Generator) -> Shape:
         >>> min(u for u, _ in shape.outline) > -0.05, max(u for u, _ in shape.outline) > 1.3
         (True, True)
     """
-    if kind not in INSTRUMENTS:
-        raise BadArgument("kind", kind, f"one of {', '.join(INSTRUMENTS)}", "use one of these words")
+    check_one_of("kind", kind, INSTRUMENTS, "use one of these words")
     shape = _KINDS[kind](rng)
     scale, side = rng.uniform(0.92, 1.12), -1 if rng.random() < 0.5 else 1
 

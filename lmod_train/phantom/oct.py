@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageFilter
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, check_one_of
 from lmod_train.phantom.checks import check_seed, check_size
 from lmod_train.phantom.drawing import cloud
 
@@ -134,8 +134,7 @@ def draw_oct_eye(seed: int, stage: str, laterality: Literal["left", "right"]) ->
         >>> small.width < large.width, small.floor == large.floor, small.hyaloid
         (True, True, None)
     """
-    if stage not in STAGES:
-        raise BadArgument("stage", stage, f"one of {', '.join(STAGES)}", "use one of these words")
+    check_one_of("stage", stage, STAGES, "use one of these words")
     check_seed(seed)
     place, disease = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     low, high = _WIDTHS[stage]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import check_one_of
 from lmod_train.phantom.checks import check_seed
 from lmod_train.phantom.drawing import Canvas
 from lmod_train.phantom.eye import Eye, Point, draw_eye
@@ -81,8 +81,7 @@ def draw_pair(
         >>> pair.eye.laterality == pair.scan.eye.laterality, pair.scan.width > 0, pair.eye.lesions
         (True, True, ())
     """
-    if raised not in SPOTS:
-        raise BadArgument("raised", raised, f"one of {', '.join(SPOTS)}", "use one of these words")
+    check_one_of("raised", raised, SPOTS, "use one of these words")
     check_seed(seed)
     eye = next(_eyes(seed))
     camera = replace(eye.camera, brightness=max(0.9, eye.camera.brightness) * (_DARK if dark_photograph else 1))

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import check_one_of
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.age_groups import AGE_GROUPS, MERGED
@@ -63,8 +63,7 @@ class AgeGroup(Task):
         scored_as: Literal["eight", "merged"] = "eight",
         sources: list[str] | None = None,
     ) -> None:
-        if scored_as not in ("eight", "merged"):
-            raise BadArgument("scored_as", scored_as, "eight or merged", "LMOD v1 scores eight, LMOD+ merged")
+        check_one_of("scored_as", scored_as, ("eight", "merged"), "LMOD v1 scores eight, LMOD+ merged")
         self.wording = known_wording(wording)
         self.scored_as = scored_as
         self.sources = sources

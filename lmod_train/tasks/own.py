@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, get_args
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, check_one_of
 from lmod_train.core.types import Answer, Parser, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.classification import classification_scores
 from lmod_train.scoring.grading import grading_scores
@@ -258,8 +258,7 @@ class Own(Task):
         if not re.fullmatch("[A-Za-z0-9_]+", self.name):
             cure = "name the question by one word, as files and scores are"
             raise BadArgument("name", self.name, "letters, digits and underscores", cure)
-        if self.kind not in get_args(Kind):
-            raise BadArgument("kind", self.kind, f"one of {', '.join(get_args(Kind))}", "see docs/extend.md")
+        check_one_of("kind", self.kind, get_args(Kind), "see docs/extend.md")
         for words in (self.words, *self.paraphrases):
             if not words.strip() or words != words.strip():
                 raise BadArgument("words", words, "a question without surrounding blanks", "ask it in words")

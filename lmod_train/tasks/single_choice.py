@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, cast, get_args
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import check_one_of
 from lmod_train.core.option_letters import LETTERS, lettered, options_in
 from lmod_train.core.types import Message, Part, Question
 from lmod_train.tasks.prompt import PRINTED, prompt
@@ -28,8 +28,7 @@ def checked(stated: str) -> Stated:
     Raises:
         BadArgument: It is neither ``letter`` nor ``text``.
     """
-    if stated not in get_args(Stated):
-        raise BadArgument("stated", stated, "letter or text", "leave it out for letter")
+    check_one_of("stated", stated, get_args(Stated), "leave it out for letter")
     return cast(Stated, stated)
 
 

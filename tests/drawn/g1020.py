@@ -14,10 +14,11 @@ from PIL import Image
 from lmod_train.core.files import write_beside
 from lmod_train.core.types import Box
 from lmod_train.phantom.eye import Eye, Point, draw_eye
-from lmod_train.phantom.frame import Frame, frame_for, photograph, place
+from lmod_train.phantom.frame import Frame, frame_for, photograph
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
 from lmod_train.phantom.truth import Truth, extent
+from tests.drawn.masks import place
 
 Annotations = Literal["json", "masks"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, check_one_of
 from lmod_train.core.pixels import UNREADABLE, orientation_of
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
@@ -47,8 +47,7 @@ class BoxRule:
     specks: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.turned not in get_args(Turned):
-            raise BadArgument("turned", self.turned, f"one of {', '.join(get_args(Turned))}", "the default is list")
+        check_one_of("turned", self.turned, get_args(Turned), "the default is list")
         if not 0 <= self.specks < 1:
             cure = "0 keeps every component, 0.01 leaves out those below 1 % of the largest"
             raise BadArgument("specks", self.specks, "a share of the largest component, 0 to below 1", cure)

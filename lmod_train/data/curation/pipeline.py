@@ -26,7 +26,7 @@ from lmod_train.core.artifacts.manifest import read_manifest, write_json
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.csv_files import write_csv
-from lmod_train.core.errors import BadArgument, CurationConflict, LmodError
+from lmod_train.core.errors import BadArgument, CurationConflict, LmodError, check_one_of
 from lmod_train.core.files import make_folder, remove, remove_empty, sha256_of, sweep
 from lmod_train.core.lock import is_empty
 from lmod_train.core.types import Dropped, Region, Sample
@@ -261,8 +261,7 @@ def check_arguments(
         raise BadArgument("balance", unknown, f"names among {sorted({t.name for t in tasks})}", "use the tasks' names")
     if over not in ("split", "all", "source"):
         raise BadArgument("balance_over", over, "split, all or source", "`all` balances over the whole task")
-    if copies not in ("report", "drop"):
-        raise BadArgument("copies", copies, "report or drop", "`report` counts and lists them in the manifest")
+    check_one_of("copies", copies, ("report", "drop"), "`report` counts and lists them in the manifest")
     if side is not None and side < 1:
         raise BadArgument("longest_side", side, "at least 1 pixel, or null for originals", "the default is 1024")
     ours = any((out / name).exists() for name in ("manifest.json", NAME, "table.yaml"))

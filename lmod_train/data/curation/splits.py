@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, get_args
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, check_one_of
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Sample, Split
 
@@ -55,8 +55,7 @@ def split(
         raise BadArgument(
             "ratios", tuple(ratios), "three shares (train, val, test) that sum to 1", "e.g. 0.8 0.15 0.05"
         )
-    if by not in ("group", "image"):
-        raise BadArgument("split_by", by, "group or image", "`group` keeps a patient's images together")
+    check_one_of("split_by", by, ("group", "image"), "`group` keeps a patient's images together")
     if by == "image":
         warnings.warn(
             "split_by='image' follows the published protocol: images of one patient can be in train and in test, "

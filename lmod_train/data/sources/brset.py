@@ -13,7 +13,7 @@ from lmod_train.core.types import Patient, SampleStream
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.clutter import entries, files_below
 from lmod_train.data.sources.sheets import UnreadableSheet, misfit, read_header, read_sheet
-from lmod_train.data.sources.spelling import composed, plain_name, plain_stem
+from lmod_train.data.sources.spelling import composed, plain_name, plain_stem, years_of
 
 IMAGE, PATIENT = "imageid", "patientid"
 _TABLES = ("labels_brset.csv", "labels.csv", "labels_brset.xlsx", "labels.xlsx")
@@ -241,15 +241,9 @@ def _code(row: Mapping[str, str], column: str, codes: Mapping[str, str], problem
 
 def _age(text: str, problems: list[str]) -> float | None:
     """Return the age in years, None for an empty cell or one that is no age."""
-    if not text:
-        return None
-    try:
-        age = float(text)
-    except ValueError:
-        age = -1.0
-    if not 0 <= age < 120:
+    age = years_of(text)
+    if text and age is None:
         problems.append(f"patientage {text!r} is not an age in years")
-        return None
     return age
 
 

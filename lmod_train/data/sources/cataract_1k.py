@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from lmod_train.core import raw
-from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.errors import BadArgument, SourceNotFound, check_one_of
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Dropped, Outline, SampleStream
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below, is_folder
 from lmod_train.data.sources.picture import size_differs, stated_size
-from lmod_train.data.sources.spelling import composed, plain_name
+from lmod_train.data.sources.spelling import composed, plain_class, plain_name
 
 Annotations = Literal["coco", "supervisely"]
 
@@ -92,8 +92,7 @@ class Cataract1K(Source):
         self, root: Path = UNPLACED, annotations: Annotations = "coco", aliases: dict[str, str] | None = None
     ) -> None:
         super().__init__(root)
-        if annotations not in ("coco", "supervisely"):
-            raise BadArgument("annotations", annotations, "coco or supervisely", "leave it out for coco")
+        check_one_of("annotations", annotations, get_args(Annotations), "leave it out for coco")
         known = {term.name for term in STRUCTURES} | {""}
         for given, structure in (aliases or {}).items():
             if structure not in known:
@@ -316,16 +315,6 @@ class _Unusable(ValueError):
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
         self.reason = reason
-
-
-def plain_class(name: str) -> str:
-    """Return a class name in lower case with single blanks, also for dashes and underscores.
-
-    Example:
-        >>> plain_class(" Irrigation-Aspiration"), plain_class("cornea1")
-        ('irrigation aspiration', 'cornea1')
-    """
-    return " ".join(name.casefold().replace("-", " ").replace("_", " ").split())
 
 
 def read_coco(path: Path, structures: Mapping[str, str]) -> CocoFile:

@@ -11,6 +11,7 @@ from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.data.sources.base import UNPLACED
 from lmod_train.data.sources.roboflow import Meaning, Roboflow
 from lmod_train.data.sources.roboflow_labels import Annotation, LabelProblem
+from lmod_train.data.sources.spelling import plain_class
 
 LABELS: Mapping[str, str] = package_data(__file__, "names.yaml")["cataract_detection_2_classes"]
 """Diagnosis by class name. The class names of the export are not published; these are likely ones."""
@@ -63,19 +64,19 @@ class CataractDetection2(Roboflow):
             raise BadArgument("labels", dict(labels), f"'cataract', 'normal' or '', not {wrong[0]!r}", cure)
         if structure not in {term.name for term in STRUCTURES}:
             raise BadArgument("structure", structure, "a structure of the vocabulary", "leave it out for eye")
-        self.labels = {_plain(name): label for name, label in labels.items()}
+        self.labels = {plain_class(name): label for name, label in labels.items()}
         self.structure = structure
 
     @classmethod
     def _claims(cls, names: Sequence[str], project: str) -> bool:
         """Return whether the project has this name, or all class names are known, with cataract among them."""
-        known = {_plain(name): label for name, label in LABELS.items()}
-        states = {known.get(_plain(name)) for name in names}
-        return _plain(project).startswith("cataract detection 2") or ("cataract" in states and None not in states)
+        known = {plain_class(name): label for name, label in LABELS.items()}
+        states = {known.get(plain_class(name)) for name in names}
+        return plain_class(project).startswith("cataract detection 2") or ("cataract" in states and None not in states)
 
     def _accept(self, names: Sequence[str]) -> None:
         """Raise an error for class names that are not in `labels`."""
-        unknown = sorted(name for name in names if _plain(name) not in self.labels)
+        unknown = sorted(name for name in names if plain_class(name) not in self.labels)
         if unknown:
             raise BadArgument(
                 "labels",
@@ -85,21 +86,11 @@ class CataractDetection2(Roboflow):
             )
 
     def _meaning(self, drawn: Sequence[Annotation]) -> Meaning:
-        unknown = sorted({a.name for a in drawn if _plain(a.name) not in self.labels})
+        unknown = sorted({a.name for a in drawn if plain_class(a.name) not in self.labels})
         if unknown:
             raise LabelProblem("unknown class", f"{', '.join(unknown)}; the option labels has {', '.join(self.labels)}")
-        found = {self.labels[_plain(a.name)] for a in drawn} - {""}
+        found = {self.labels[plain_class(a.name)] for a in drawn} - {""}
         if len(found) > 1:
             raise LabelProblem("contradicting classes", f"one photograph has {' and '.join(sorted(found))}")
         labels = {"diagnosis": word} | {"cataract": _YES_NO[word]} if (word := next(iter(found), "")) else {}
         return Meaning(tuple(a.outline(self.structure) for a in drawn), labels)
-
-
-def _plain(name: str) -> str:
-    """Return a class name in lower case with single blanks, also for dashes and underscores.
-
-    Example:
-        >>> _plain("Non-Cataract"), _plain("normal_eye")
-        ('non cataract', 'normal eye')
-    """
-    return " ".join(name.casefold().replace("-", " ").replace("_", " ").split())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from lmod_train.core.arrays import ArrayProblem, array_names, pickled_names, read_array
-from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.errors import SourceNotFound, check_one_of
 from lmod_train.core.types import Cut, Dropped, Extent, MaskFile, Patient, Sample, SampleStream
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below, is_folder
@@ -82,8 +82,7 @@ class FairSeg(Source):
         self, root: Path = UNPLACED, cup: Literal["own", "merged"] = "own", allow_pickle: bool = False
     ) -> None:
         super().__init__(root)
-        if cup not in ("own", "merged"):
-            raise BadArgument("cup", cup, "own or merged", "leave it out for one box each of disc and cup")
+        check_one_of("cup", cup, ("own", "merged"), "leave it out for one box each of disc and cup")
         self.cup = cup
         self.allow_pickle = allow_pickle
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.errors import SourceNotFound, check_one_of
 from lmod_train.core.raw import read_json
 from lmod_train.core.types import Dropped, MaskFile, Outline, Sample
 from lmod_train.data.sources.base import UNPLACED
@@ -85,10 +85,8 @@ class G1020(WalkedSource[_Found]):
 
     def __init__(self, root: Path = UNPLACED, annotations: Annotations = "json", disc_from: DiscFrom = "disc") -> None:
         super().__init__(root)
-        if annotations not in get_args(Annotations):
-            raise BadArgument("annotations", annotations, "json or masks", "leave it out for json")
-        if disc_from not in get_args(DiscFrom):
-            raise BadArgument("disc_from", disc_from, "disc or discLoc", "leave it out for disc")
+        check_one_of("annotations", annotations, get_args(Annotations), "leave it out for json")
+        check_one_of("disc_from", disc_from, get_args(DiscFrom), "leave it out for disc")
         self.annotations = annotations
         self.disc_from = disc_from
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.errors import SourceNotFound, check_one_of
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import OTHER, Cut, Dropped, MaskFile, Patient, Sample, SampleStream
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import entries, files_below
 from lmod_train.data.sources.marked import marked_folder
 from lmod_train.data.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
-from lmod_train.data.sources.spelling import plain_name
+from lmod_train.data.sources.spelling import plain_name, years_of
 
 _COLOURS: Mapping[str, tuple[int, ...]] = {
     "choroid": (0xFFFF00,),
@@ -72,9 +72,8 @@ class Oimhs(Source):
 
     def __init__(self, root: Path = UNPLACED, other_colours: Literal["refuse", "background"] = "refuse") -> None:
         super().__init__(root)
-        if other_colours not in ("refuse", "background"):
-            cure = "leave it out, or set it to background if dropped.csv lists masks with other colours"
-            raise BadArgument("other_colours", other_colours, "refuse or background", cure)
+        cure = "leave it out, or set it to background if dropped.csv lists masks with other colours"
+        check_one_of("other_colours", other_colours, ("refuse", "background"), cure)
         self.other_colours = other_colours
 
     @classmethod
@@ -345,7 +344,7 @@ def _eye_row(row: Mapping[str, str]) -> tuple[EyeRow, list[str]]:
     problems = []
     side, sex = row.get("eyecategory", ""), row.get("sex", "")
     stage, age, patient = row.get("stage", "1"), row.get("ageyears", ""), row.get("patientid", "?")
-    years = _age(age)
+    years = years_of(age)
     if not patient:
         problems.append("no Patient ID; the eye is a group of its own")
     if integer(stage) not in STAGES:
@@ -363,12 +362,3 @@ def _eye_row(row: Mapping[str, str]) -> tuple[EyeRow, list[str]]:
         sex=_SEXES.get(sex.casefold()),
         stage=integer(row.get("stage", "")) if integer(stage) in STAGES else "",
     ), problems
-
-
-def _age(text: str) -> float | None:
-    """Return the age in years, None for anything that is not a number from 0 to below 120."""
-    try:
-        years = float(text)
-    except ValueError:
-        return None
-    return years if 0 <= years < 120 else None

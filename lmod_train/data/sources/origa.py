@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
-from lmod_train.core.errors import BadArgument, SourceNotFound
+from lmod_train.core.errors import SourceNotFound, check_one_of
 from lmod_train.core.types import Cut, Dropped, MaskFile, Patient, Sample
 from lmod_train.data.sources.base import UNPLACED
 from lmod_train.data.sources.clutter import entries
@@ -89,8 +89,7 @@ class Origa(WalkedSource[_Found]):
 
     def __init__(self, root: Path = UNPLACED, masks: Masks = "any", label_column: str = "") -> None:
         super().__init__(root)
-        if masks not in get_args(Masks):
-            raise BadArgument("masks", masks, f"one of {', '.join(get_args(Masks))}", "leave it out for any")
+        check_one_of("masks", masks, get_args(Masks), "leave it out for any")
         self.masks = masks
         self.label_column = label_column
 

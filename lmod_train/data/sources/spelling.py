@@ -39,3 +39,27 @@ def plain_stem(file: str | Path) -> str:
         'img_1'
     """
     return composed(Path(file).stem.casefold())
+
+
+def plain_class(name: str) -> str:
+    """Return a class name in lower case with single blanks, also for dashes and underscores.
+
+    Example:
+        >>> plain_class(" Irrigation-Aspiration"), plain_class("normal_eye")
+        ('irrigation aspiration', 'normal eye')
+    """
+    return " ".join(name.casefold().replace("-", " ").replace("_", " ").split())
+
+
+def years_of(text: str) -> float | None:
+    """Return an age in years, None for anything that is not a number from 0 to below 120.
+
+    Example:
+        >>> years_of("61.0"), years_of("-1"), years_of("about 60")
+        (61.0, None, None)
+    """
+    try:
+        years = float(text)
+    except ValueError:
+        return None
+    return years if 0 <= years < 120 else None

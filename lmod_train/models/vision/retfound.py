@@ -14,7 +14,7 @@ from typing import Any, Literal
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, check_one_of
 from lmod_train.models.vision.published_weights import Family, Pooling, published_pooling
 
 HEAD_STD = 2e-5
@@ -106,8 +106,7 @@ def _checked(
     size: str, classes: int, image_size: int, drop_path: float, pooling: Pooling | None, family: Family
 ) -> int:
     """Return the patch size; raise BadArgument for invalid arguments."""
-    if size not in SIZES:
-        raise BadArgument("size", size, f"one of {', '.join(SIZES)}", "set size: large for the published weights")
+    check_one_of("size", size, SIZES, "set size: large for the published weights")
     if family not in PATCH:
         raise BadArgument("family", family, f"one of {', '.join(PATCH)}", "set family: mae for the weights of 2023")
     if pooling not in ("mean", "cls", None):

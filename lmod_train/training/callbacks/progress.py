@@ -64,7 +64,7 @@ class Progress(Callback):
         if self._is_due(trainer):
             self._print(trainer, self._of_evaluation(trainer, batch_idx + 1))
 
-    on_validation_batch_end = on_test_batch_end = on_predict_batch_end = _evaluation_batch_ends
+    on_validation_batch_end = on_test_batch_end = on_predict_batch_end = _evaluation_batch_ends  # type: ignore[assignment]
 
     def _is_due(self, trainer: Trainer) -> bool:
         return _is_log(trainer) and self._clock() - self._printed >= self.every
