@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from masks import lesion_mask, place
 from PIL import Image
 from shown import SIGNS as PLACED
 from shown import SPOTS, Mask, Shown
@@ -18,10 +19,10 @@ from shown import SPOTS, Mask, Shown
 from lmod_train.phantom import slo
 from lmod_train.phantom.drawing import Canvas, ellipse
 from lmod_train.phantom.eye import Eye, Lesion, LesionKind, draw_eye
-from lmod_train.phantom.frame import Frame, frame_for, photograph, place
+from lmod_train.phantom.frame import Frame, frame_for, photograph
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.lesions import SIGNS, paint_signs, with_conditions
-from lmod_train.phantom.retinopathy import _PRERETINAL, _QUADRANTS, _lay, _some, _Wanted, lesion_mask
+from lmod_train.phantom.retinopathy import _PRERETINAL, _QUADRANTS, _lay, _some, _Wanted
 from lmod_train.phantom.truth import extent
 
 HEIGHT = 256

@@ -18,7 +18,7 @@ from lmod_train.phantom.frame import Frame, frame_for, photograph
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save
 from lmod_train.phantom.truth import Truth, extent
-from tests.drawn.masks import place
+from scripts.base.masks import place
 
 Annotations = Literal["json", "masks"]
 

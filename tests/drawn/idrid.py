@@ -19,7 +19,7 @@ from lmod_train.phantom.fundus import disc_mask
 from lmod_train.phantom.retinopathy import Exudates, grade_eye
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note
 from lmod_train.phantom.truth import Truth, extent
-from tests.drawn.masks import lesion_mask, place
+from scripts.base.masks import lesion_mask, place
 
 _SOURCE = "idrid"
 _WIDTH, _HEIGHT = 4288, 2848  # of the published photographs; lengths refer to this width

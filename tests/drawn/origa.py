@@ -17,10 +17,11 @@ from scipy.io import savemat
 from lmod_train.core.files import write_beside
 from lmod_train.core.types import Patient
 from lmod_train.phantom.eye import Eye, draw_eye
-from lmod_train.phantom.frame import Frame, frame_for, photograph, place
+from lmod_train.phantom.frame import Frame, frame_for, photograph
 from lmod_train.phantom.fundus import cup_mask, disc_mask
 from lmod_train.phantom.shots import Files, draw_all, eye_seed, note, save, write_workbook
 from lmod_train.phantom.truth import Truth, extent
+from scripts.base.masks import place
 
 Layout = Literal["kaggle", "detection", "original"]
 

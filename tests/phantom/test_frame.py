@@ -5,7 +5,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.eye import draw_eye
 from lmod_train.phantom.frame import Frame, frame_for, photograph
 from lmod_train.phantom.fundus import disc_mask
-from tests.drawn.masks import place
+from scripts.base.masks import place
 from tests.tabled import tabled
 
 

@@ -14,7 +14,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.phantom.eye import Eye, LesionKind, draw_eye
 from lmod_train.phantom.fundus import disc_mask, render
 from lmod_train.phantom.retinopathy import grade_eye
-from tests.drawn.masks import lesion_mask
+from scripts.base.masks import lesion_mask
 from tests.tabled import tabled
 
 PLAIN = [draw_eye(seed, "normal") for seed in range(12)]
