@@ -144,23 +144,8 @@ def _draw_eyes(rng: np.random.Generator, view: View, haze: float) -> tuple[Outer
         width = float(rng.uniform(0.30, 0.44))
         slack = 0.98 - 2 * width
         places = [(view, 0.01 + width + slack * float(rng.uniform(0.1, 0.9)))]
-    return tuple(
-        OuterEye(
-            side,
-            x=x,
-            y=y,
-            width=width,
-            stretch=stretch,
-            upper=upper,
-            lower=lower,
-            tilt=tilt,
-            gaze=gaze,
-            iris=iris,
-            pupil=pupil,
-            haze=haze,
-        )
-        for side, x in places
-    )
+    shape = (width, stretch, upper, lower, tilt, gaze, iris, pupil, haze)
+    return tuple(OuterEye(side, x, y, *shape) for side, x in places)
 
 
 def boxes(photograph: EyePhotograph, size: int) -> list[tuple[str, Box]]:

@@ -9,12 +9,11 @@ from typing import Literal
 import numpy as np
 
 from lmod_train.core.errors import check_one_of
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Answer, Question, Record, Reply, Sample, Unparsed
 from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.age_groups import AGE_GROUPS, MERGED
-from lmod_train.scoring.classification import classification_scores
-from lmod_train.scoring.items import Item, items_of
-from lmod_train.tasks.base import Task
+from lmod_train.scoring.items import Item
+from lmod_train.tasks.closed import Closed
 from lmod_train.tasks.demographics import both, label_of_age
 from lmod_train.tasks.parsing.age_group import parse_age_group
 from lmod_train.tasks.parsing.reading import read
@@ -32,7 +31,7 @@ BROADER = {group.label: group.merged for group in AGE_GROUPS}
 """Each of the eight groups -> the one that LMOD+ scores it as."""
 
 
-class AgeGroup(Task):
+class AgeGroup(Closed):
     """One of eight age groups: one question a sample whose patient's age is known.
 
     Both wordings ask the groups that LMOD+ prints. LMOD v1 writes them with shared ends (18-30, 30-40, ..., and 18 with
@@ -66,7 +65,7 @@ class AgeGroup(Task):
         check_one_of("scored_as", scored_as, ("eight", "merged"), "LMOD v1 scores eight, LMOD+ merged")
         self.wording = known_wording(wording)
         self.scored_as = scored_as
-        self.sources = sources
+        super().__init__(sources)
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield one question where the age is known, none otherwise."""
@@ -101,11 +100,6 @@ class AgeGroup(Task):
         answer = BROADER.get(item.answer, item.answer) if isinstance(item.answer, str) else item.answer
         likelihoods = _broader(item.likelihoods)
         return replace(item, answer=answer, truth=BROADER[str(item.truth)], choices=MERGED, likelihoods=likelihoods)
-
-    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return accuracies, F1, the account and the baselines, over eight groups or the merged ones."""
-        items = items_of(predictions, self.truth)
-        return classification_scores(self.name, [self.as_scored(item) for item in items], self.classes)
 
 
 def _broader(likelihoods: Mapping[str, float]) -> Mapping[str, float]:

@@ -15,7 +15,7 @@ from lmod_train.scoring.macro import macro_accuracy
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.parsing.finding import parse_finding
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.prompt import PRINTED, image_type, prompt
+from lmod_train.tasks.prompt import PRINTED, check_yes_no, image_type, prompt
 
 PROMPT: str = PRINTED["conditions"]
 """LMOD+, Ophthalmologic Disease Diagnosis, binary, with what it prints for AMD in fundus images made placeholders."""
@@ -66,11 +66,7 @@ class Conditions(Task):
             label = sample.labels.get(finding.condition)
             if label is None or finding.condition not in self.conditions or not self.asks_of(sample):
                 continue
-            if label not in ANSWERS:
-                where = f"labels[{finding.condition!r}] of {sample.source}/{sample.key}"
-                raise BadArgument(
-                    where, label, "'yes' or 'no'", "correct the source, which must translate its own codes"
-                )
+            check_yes_no(sample, finding.condition)
             text = PROMPT.replace("<IMAGE TYPE>", image_type(sample))
             text = text.replace("<CONDITION>", finding.asked).replace("<SHORT>", finding.short)
             truth = ANSWERS[label]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Answer, Question, Record, Reply, Sample, Unparsed
 from lmod_train.core.vocabulary import entry
-from lmod_train.scoring.classification import classification_scores
-from lmod_train.scoring.items import items_of
-from lmod_train.tasks.base import Task
+from lmod_train.tasks.closed import Closed
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.prompt import PRINTED, prompt
@@ -20,7 +18,7 @@ PARAPHRASES: tuple[str, ...] = entry("paraphrases.four_way")
 """Ours."""
 
 
-class FourWay(Task):
+class FourWay(Closed):
     """Cataract, diabetic retinopathy, glaucoma or normal: one question a fundus photograph with such a diagnosis.
 
     Args:
@@ -36,9 +34,6 @@ class FourWay(Task):
     choices = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
     wordings = ((PROMPT, *PARAPHRASES),)
 
-    def __init__(self, sources: list[str] | None = None) -> None:
-        self.sources = sources
-
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield one question where the ``diagnosis`` of a colour fundus photograph is one of the four."""
         diagnosis = sample.labels.get("diagnosis")
@@ -48,8 +43,3 @@ class FourWay(Task):
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return the disease, or why there is none (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_choice, self.choices)
-
-    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return accuracies, F1, the account and the baselines, each with n and interval."""
-        items = items_of(predictions, self.truth)
-        return classification_scores(self.name, items, self.choices)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from lmod_train.core.errors import BadArgument
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Answer, Question, Record, Reply, Sample, Unparsed
 from lmod_train.core.vocabulary import entry
-from lmod_train.scoring.classification import classification_scores
-from lmod_train.scoring.items import items_of
-from lmod_train.tasks.base import Task
+from lmod_train.tasks.closed import Closed
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.reading import read
-from lmod_train.tasks.prompt import PRINTED, prompt
+from lmod_train.tasks.prompt import PRINTED, check_yes_no, prompt
 
 PROMPT: str = PRINTED["glaucoma"]
 """LMOD, appendix A.2, prompt 1: verbatim."""
@@ -23,7 +20,7 @@ PARAPHRASES: tuple[str, ...] = entry("paraphrases.glaucoma")
 ANSWERS = {"yes": "GLAUCOMA", "no": "NON-GLAUCOMA"}
 
 
-class Glaucoma(Task):
+class Glaucoma(Closed):
     """GLAUCOMA or NON-GLAUCOMA: one question a sample whose ``glaucoma`` label is known.
 
     Args:
@@ -36,11 +33,12 @@ class Glaucoma(Task):
     name = "glaucoma"
     version = 5
     choices = ("GLAUCOMA", "NON-GLAUCOMA")
+    positive = "GLAUCOMA"
     wordings = ((PROMPT, *PARAPHRASES),)
 
     def __init__(self, image_type: str = "an ophthalmology fundus image", sources: list[str] | None = None) -> None:
         self.image_type = image_type
-        self.sources = sources
+        super().__init__(sources)
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield one question where the sample has the label ``glaucoma``, none otherwise.
@@ -51,21 +49,10 @@ class Glaucoma(Task):
         label = sample.labels.get("glaucoma")
         if label is None or not self.asks_of(sample):
             return
-        if label not in ANSWERS:
-            raise BadArgument(
-                f"labels['glaucoma'] of {sample.source}/{sample.key}",
-                label,
-                "'yes' or 'no'",
-                "correct the source, which must translate its own codes",
-            )
+        check_yes_no(sample, "glaucoma")
         text = PROMPT.replace("<IMAGE TYPE>", self.image_type)
         yield Question(self.name, prompt(text), self.choices, answer=ANSWERS[label], stratum=ANSWERS[label])
 
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return GLAUCOMA or NON-GLAUCOMA, or why neither (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_choice, self.choices)
-
-    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return accuracies, sensitivity, specificity, the account and the baselines, each with n and interval."""
-        items = items_of(predictions, self.truth)
-        return classification_scores(self.name, items, self.choices, positive="GLAUCOMA")

@@ -47,6 +47,17 @@ def image_type(sample: Sample) -> str:
     return " and ".join(f"an ophthalmology {IMAGE_WORDS[word]} image" for word in words)
 
 
+def check_yes_no(sample: Sample, label: str) -> None:
+    """Check a label that a task asks about.
+
+    Raises:
+        BadArgument: It is neither ``yes`` nor ``no``.
+    """
+    if sample.labels[label] not in ("yes", "no"):
+        where, cure = f"of {sample.source}/{sample.key}", "correct the source, which must translate its own codes"
+        raise BadArgument(f"labels[{label!r}] {where}", sample.labels[label], "'yes' or 'no'", cure)
+
+
 def known_wording(wording: str, known: tuple[str, ...] = ("lmod_plus", "lmod_v1")) -> str:
     """Return `wording`.
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Answer, Question, Record, Reply, Sample, Unparsed
 from lmod_train.core.vocabulary import entry
 from lmod_train.core.vocabulary.modalities import KIND_SEEN, SEEN
-from lmod_train.scoring.classification import classification_scores
-from lmod_train.scoring.items import items_of
-from lmod_train.tasks.base import Task
+from lmod_train.tasks.closed import Closed
 from lmod_train.tasks.parsing.choice import parse_choice
 from lmod_train.tasks.parsing.normalise import normalise
 from lmod_train.tasks.parsing.reading import read
@@ -23,7 +21,7 @@ PARAPHRASES: tuple[str, ...] = entry("paraphrases.recognition")
 """Ours."""
 
 
-class Recognition(Task):
+class Recognition(Closed):
     """The kind of image, in free words: one question a sample of one of the modalities of `KIND_SEEN`.
 
     LMOD shows two replies to a fundus photograph, one that names it and one that sees "a close-up view of a human eye",
@@ -43,9 +41,6 @@ class Recognition(Task):
     choices = tuple(SEEN)
     wordings = ((PROMPT, *PARAPHRASES),)
 
-    def __init__(self, sources: list[str] | None = None) -> None:
-        self.sources = sources
-
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield one question where the sample is of a modality of `KIND_SEEN`, none otherwise."""
         kind = KIND_SEEN.get(sample.modality)
@@ -56,11 +51,6 @@ class Recognition(Task):
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return the kind of image, or why there is none (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_modality, self.choices)
-
-    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return accuracies, F1, the account and the baselines, each with n and interval."""
-        items = items_of(predictions, self.truth)
-        return classification_scores(self.name, items, self.choices)
 
 
 def parse_modality(text: str, choices: Sequence[str]) -> str | Unparsed:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
+from lmod_train.core.types import Answer, Question, Record, Reply, Sample, Unparsed
 from lmod_train.core.vocabulary import entry
-from lmod_train.scoring.classification import classification_scores
-from lmod_train.scoring.items import items_of
-from lmod_train.tasks.base import Task
+from lmod_train.tasks.closed import Closed
 from lmod_train.tasks.demographics import SEXES, both
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.sex import parse_sex
@@ -22,7 +20,7 @@ PARAPHRASES: dict[str, tuple[str, ...]] = entry("paraphrases.sex")
 """Ours."""
 
 
-class Sex(Task):
+class Sex(Closed):
     """MALE or FEMALE: one question a sample whose patient's sex is known.
 
     LMOD v1's one template asks for sex and age group together, so the reference reply names both where both are known
@@ -40,7 +38,7 @@ class Sex(Task):
 
     def __init__(self, wording: Wording = "lmod_plus", sources: list[str] | None = None) -> None:
         self.wording = known_wording(wording)
-        self.sources = sources
+        super().__init__(sources)
 
     def ask(self, sample: Sample) -> Iterator[Question]:
         """Yield one question where the sex is known, none otherwise."""
@@ -55,8 +53,3 @@ class Sex(Task):
     def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
         """Return MALE or FEMALE, or why neither (see `lmod_train.tasks.parsing`)."""
         return read(reply, parse_sex, self.choices)
-
-    def score(self, predictions: Sequence[Prediction]) -> list[Score]:
-        """Return accuracies, F1, the account and the baselines, each with n and interval."""
-        items = items_of(predictions, self.truth)
-        return classification_scores(self.name, items, self.choices)

@@ -177,6 +177,13 @@ class Run:
             raise ConfigDamaged(path, problem)
         return dict(config)
 
+    def known_config(self) -> dict[str, Any]:
+        """Return what `read_config` does; empty for a damaged file."""
+        try:
+            return self.read_config()
+        except ConfigDamaged:
+            return {}
+
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``config.yaml``, whole or not at all, its keys sorted."""
         with write_durably(self.config) as beside:

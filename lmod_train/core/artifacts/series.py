@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from lmod_train.core.artifacts.run import MEMBER, Run
-from lmod_train.core.errors import ConfigDamaged
 from lmod_train.core.links import check_link
 
 FEWEST_FOLDS = 3
@@ -93,16 +92,10 @@ def checkpoint_of(checkpoint: Path, member: Path) -> Path:
 
 def is_pooled(run: Path) -> bool:
     """Return whether a run pools the predictions of folds, whose folders it holds."""
-    try:
-        return FOLDS in Run(run).read_config()
-    except ConfigDamaged:
-        return False
+    return FOLDS in Run(run).known_config()
 
 
 def is_trained(run: Path) -> bool:
     """Return whether the training of a run is complete, as `fit` notes at its end."""
-    try:
-        known = Run(run).read_config().get("provenance") or {}
-    except ConfigDamaged:
-        return False
+    known = Run(run).known_config().get("provenance") or {}
     return isinstance(known, dict) and "steps" in known

@@ -11,7 +11,6 @@ from typing import Any
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.csv_files import write_csv
-from lmod_train.core.errors import ConfigDamaged
 from lmod_train.core.escaping import from_csv
 
 NOTHING_LEARNED, BALANCED_TWICE = "nothing learned", "classes balanced twice"
@@ -67,7 +66,7 @@ def training_of(run: Path) -> dict[str, Any]:
     fine-tuned RETFound (`retfound_recipe`), and ``warnings`` if there were any (phrase -> sentence).
     """
     trained = Counter(image.source for image in read_training_set(run) if image.split == "train")
-    config = _config(run)
+    config = Run(run).known_config()
     data, recipe = config.get("data") or {}, recipe_of(config)
     share = (data.get("init_args") or data).get("share", 1.0)
     found = {"share": share, "sources": dict(sorted(trained.items())), "recipe": recipe and str(recipe)}
@@ -85,13 +84,6 @@ def trained_on(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return `training_of` as stated in a run's configuration; empty without a training."""
     stated = (config.get("provenance") or {}).get("trained_on")
     return stated if isinstance(stated, dict) else {}
-
-
-def _config(run: Path) -> dict[str, Any]:
-    try:
-        return Run(run).read_config()
-    except ConfigDamaged:
-        return {}
 
 
 def run_of_checkpoint(checkpoint: Path) -> Path:

@@ -11,7 +11,7 @@ from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Patient, SampleStream
 from lmod_train.data.sources.base import Source
-from lmod_train.data.sources.clutter import entries, files_below
+from lmod_train.data.sources.clutter import entries, files_below, folders_below
 from lmod_train.data.sources.sheets import UnreadableSheet, misfit, read_header, read_sheet
 from lmod_train.data.sources.spelling import composed, plain_name, plain_stem, years_of
 
@@ -124,12 +124,9 @@ class Brset(Source):
 
     def _table(self) -> Path:
         """Return the table nearest to the root, at most five levels below it."""
-        level = [self.root]
-        for _ in range(6):
-            found = next((table for folder in level if (table := _table_in(folder)) is not None), None)
-            if found is not None:
-                return found
-            level = [p for folder in level for p in entries(folder) if p.is_dir() and not p.is_symlink()]
+        for folder in folders_below(self.root, 5):
+            if (table := _table_in(folder)) is not None:
+                return table
         raise SourceNotFound(self.name, self.root, f"the table ({' or '.join(_TABLES[:2])})", _TREE)
 
 

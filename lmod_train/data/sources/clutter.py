@@ -72,3 +72,11 @@ def files_below(folder: Path) -> Iterator[Path]:
     for sub in inside:
         if is_folder(sub) and not sub.is_symlink():  # a link may point to a folder above
             yield from files_below(sub)
+
+
+def folders_below(folder: Path, depth: int) -> Iterator[Path]:
+    """Yield a folder and the folders below it, level by level, in order of names; links to folders are not followed."""
+    level = [folder]
+    for _ in range(depth + 1):
+        yield from level
+        level = [p for f in level for p in entries(f) if p.is_dir() and not p.is_symlink()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +13,7 @@ from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.raw import start_of
 from lmod_train.core.types import Dropped, Outline, Patient, Sample, SampleStream
 from lmod_train.data.sources.base import UNPLACED, Source
-from lmod_train.data.sources.clutter import entries, files_below
+from lmod_train.data.sources.clutter import entries, files_below, folders_below
 from lmod_train.data.sources.picture import size_differs
 from lmod_train.data.sources.roboflow_labels import (
     Annotation,
@@ -234,7 +234,7 @@ class Roboflow(Source):
         """
         found: list[_Export] = []
         problems: list[str] = []
-        for folder in _folders(self.root, _DEPTH):
+        for folder in folders_below(self.root, _DEPTH):
             try:
                 export = _read_export(folder)
             except LabelProblem as problem:
@@ -289,14 +289,6 @@ def _coco_of(part: Path) -> CocoPart | LabelProblem:
         return read_coco(part / _COCO)
     except LabelProblem as problem:
         return problem
-
-
-def _folders(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield a folder and the folders below it, level by level, in order of names."""
-    level = [folder]
-    for _ in range(depth + 1):
-        yield from level
-        level = [p for f in level for p in entries(f) if p.is_dir() and not p.is_symlink()]
 
 
 def _parts(folder: Path) -> list[Path]:

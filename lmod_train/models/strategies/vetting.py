@@ -16,20 +16,9 @@ from typing import Any
 import torch
 
 from lmod_train.core.errors import ArtifactError, LmodError, Untrusted
+from lmod_train.core.package_data import package_data
 
-CHECKPOINT = "torch.distributed.checkpoint"
-FSDP = {
-    "collections": {"OrderedDict"},
-    "pathlib": {"PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"},
-    "pathlib._local": {"PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath"},
-    "torch": {"Size"},
-    "torch.serialization": {"_get_layout"},
-    f"{CHECKPOINT}.filesystem": {"_StorageInfo"},
-    f"{CHECKPOINT}.metadata": {
-        "BytesStorageMetadata", "ChunkStorageMetadata", "Metadata", "MetadataIndex", "StorageMeta",
-        "TensorProperties", "TensorStorageMetadata", "_MEM_FORMAT_ENCODING",
-    },
-}  # fmt: skip
+FSDP: dict[str, list[str]] = package_data(__file__, "allowed.yaml")
 """Classes and functions in the metadata of an FSDP2 checkpoint, by module."""
 
 
