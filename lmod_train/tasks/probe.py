@@ -6,7 +6,7 @@ these questions show how often a model abstains, and what it answers whatever it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal, cast, get_args
 
@@ -76,7 +76,8 @@ class Probe(Derived):
     def _asked(self, question: Question, kind: Kind) -> Question:
         messages = tuple(map(_without_image, question.messages)) if kind in IMAGELESS else question.messages
         named = self._named(question, kind)
-        return replace(named, messages=messages, marked=False, regions=(), shows=_SHOWN.get(kind, "own"))
+        shown = "none" if kind in IMAGELESS else "own" if kind in FORMS else cast(Literal["another", "foreign"], kind)
+        return replace(named, messages=messages, marked=False, regions=(), shows=shown)
 
     def asks_as(self, question: Question) -> tuple[str, str]:
         """Return the probed task and the variant of its question."""
@@ -100,15 +101,6 @@ class Probe(Derived):
         if unknown:
             raise BadArgument("variant", unknown, f"to end with one of {get_args(Kind)}", "curate the probe again")
         return probe_scores(self.name, [self.as_scored(item) for item in items], kind_of)
-
-
-_SHOWN: Mapping[Kind, Literal["none", "another", "foreign"]] = {
-    "none": "none",
-    "options": "none",
-    "another": "another",
-    "foreign": "foreign",
-}
-"""Kind -> what is shown in the image's place."""
 
 
 def _without_image(message: Message) -> Message:

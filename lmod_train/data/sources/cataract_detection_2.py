@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.package_data import package_data
 from lmod_train.core.vocabulary.structures import STRUCTURES
 from lmod_train.data.sources.base import UNPLACED
 from lmod_train.data.sources.roboflow import Meaning, Roboflow
 from lmod_train.data.sources.roboflow_labels import Annotation, LabelProblem
 from lmod_train.data.sources.spelling import plain_class
 
-LABELS: Mapping[str, str] = package_data(__file__, "names.yaml")["cataract_detection_2_classes"]
+LABELS: Mapping[str, str] = {
+    **dict.fromkeys(("cataract", "cataracts", "cataract eye", "with cataract", "cataract detected"), "cataract"),
+    **dict.fromkeys(("immature", "mature", "hypermature", "immature cataract", "mature cataract"), "cataract"),
+    **dict.fromkeys(("normal", "normal eye", "healthy", "healthy eye", "no cataract", "non cataract"), "normal"),
+    **dict.fromkeys(("without cataract", "not cataract", "no cataract detected"), "normal"),
+}
 """Diagnosis by class name. The class names of the export are not published; these are likely ones."""
 
 _YES_NO = {"cataract": "yes", "normal": "no"}

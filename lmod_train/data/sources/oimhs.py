@@ -18,12 +18,8 @@ from lmod_train.data.sources.marked import marked_folder
 from lmod_train.data.sources.sheets import UnreadableSheet, misfit, plain_header, read_sheet
 from lmod_train.data.sources.spelling import plain_name, years_of
 
-_COLOURS: Mapping[str, tuple[int, ...]] = {
-    "choroid": (0xFFFF00,),
-    "retina": (0x00FF00,),
-    "intraretinal cysts": (0x0000FF,),
-    "macular hole": (0xFF0000,),
-}
+_NAMES = package_data(__file__, "names.yaml")
+_COLOURS: Mapping[str, tuple[int, ...]] = {name: (colour,) for name, colour in _NAMES["oimhs_colours"].items()}
 _BLACK, _ANY_OTHER = (0,), OTHER
 _EYES, _QUALITY = "Demographics of the participants", "Quality Assessment"
 _SHEETS = {".xlsx", ".csv"}
@@ -230,7 +226,7 @@ STAGES = ("1", "2", "3", "4")
 _SEXES = {"female": "female", "f": "female", "male": "male", "m": "male"}
 _SIDES = {"od": "right", "os": "left"}
 _COLUMNS = ("Patient ID", "Eye category", "Age(years)", "Sex", "Stage")
-_FLAGS: dict[str, str] = package_data(__file__, "names.yaml")["oimhs_flags"]
+_FLAGS: dict[str, str] = _NAMES["oimhs_flags"]
 NO_DEFECT = "no defect noted"
 """Quality of a scan whose three flags are all 0."""
 
