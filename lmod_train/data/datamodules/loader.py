@@ -62,6 +62,7 @@ class RecordLoader:
             collate_fn=partial(collate, root=root),
             num_workers=workers,
             multiprocessing_context=spawning() if workers else None,
+            persistent_workers=workers > 0 and not isinstance(collate, Augmenting),
         )
         self._batches, self._collate, self._root, self._steps = batches, collate, root, steps
         self._done, self._continues = 0, False

@@ -16,8 +16,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import wordings
 from lmod_train.core.types import Batch, Record
 
-NO_CLASS = -100
-"""Target of an answer that is not one class; PyTorch's losses leave it out."""
+_NO_CLASS = -100
 
 
 class PlainBatch(Batch):
@@ -25,14 +24,25 @@ class PlainBatch(Batch):
 
     Attributes:
         records: One per question.
-        images: (questions, 3, side, side), float32, 0 to 1.
-        targets: Class of each question (questions), an index into the choices of its task; `NO_CLASS` for a free
-            answer, or one of several lines.
+        images: (questions, 3, side, side), 0 to 1, in the data type of the module that is trained.
     """
 
     def __init__(self, records: Sequence[Record], images: Tensor, targets: Tensor) -> None:
         super().__init__(records)
-        self.images, self.targets = images, targets
+        self.images, self._targets = images, targets
+
+    @property
+    def targets(self) -> Tensor:
+        """Class of each question (questions), int64, an index into the choices of its task.
+
+        Raises:
+            BadArgument: An answer is not one class: it is free, has several lines, or is none of the choices.
+        """
+        for record, target in zip(self.records, self._targets.tolist(), strict=True):
+            if target == _NO_CLASS:
+                cure = "leave the task out, state its classes in `PlainImages.choices`, or set `data.collate`"
+                raise BadArgument("data.tasks", record.task, f"one class an answer, not {record.answer[:80]!r}", cure)
+        return self._targets
 
 
 @dataclass(frozen=True)
@@ -74,8 +84,8 @@ class PlainImages:
         try:
             lines = wordings(record, self.choices.get(record.task, record.choices))
         except BadArgument:  # a free answer, or the letter of an option
-            return NO_CLASS
-        return lines[0].target if len(lines) == 1 else NO_CLASS
+            return _NO_CLASS
+        return lines[0].target if len(lines) == 1 else _NO_CLASS
 
 
 def _only_image(record: Record) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from lightning import LightningDataModule
 from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
@@ -24,7 +24,7 @@ from lmod_train.data.datamodules.folder_tasks import among, rebuilt_tasks
 from lmod_train.data.datamodules.lengths import length_of
 from lmod_train.data.datamodules.loader import RecordLoader
 from lmod_train.data.datamodules.order import ImageBatches, by_image
-from lmod_train.data.datamodules.plain_images import PlainImages
+from lmod_train.data.datamodules.plain_images import PlainBatch, PlainImages
 from lmod_train.data.datamodules.selection import Selection, families_of
 from lmod_train.data.datamodules.shard import Shard
 from lmod_train.data.datamodules.steps import Steps, Weighing
@@ -126,6 +126,15 @@ class RecordsDataModule(LightningDataModule):
         self._selection = Selection(sources, exclude_sources, share, fold, draw_seed)
         self.external, self.fold, self._families = bool(sources or exclude_sources), fold, dict[str, str]()
         replayed(0, replay)  # checks the range
+        counts = {"batch_size": batch_size, "eval_batch_size": eval_batch_size, "max_questions": max_questions}
+        for name, value in {**counts, "limit": limit, "workers": workers}.items():
+            if value < (least := int(name in counts)):
+                raise BadArgument(f"data.{name}", value, f"a number from {least}", f"leave `--data.{name}` out")
+        for name, value, kind in (("balance", balance, Balance), ("regime", regime, Regime)):
+            if value not in get_args(kind):
+                raise BadArgument(f"data.{name}", value, f"one of {', '.join(get_args(kind))}", "name one of them")
+        if strange := [task for task in tasks if not isinstance(task, Task)]:
+            raise BadArgument("data.tasks", strange[0], "a task, such as `Glaucoma()`", "leave it out for all tasks")
         if asking.factors and regime.startswith("cas_"):
             cure = "leave data.asking out, or ask after the true answers: `--data.regime oracle`"
             raise BadArgument("data.regime", regime, "questions that are asked in one way", cure)
@@ -188,7 +197,7 @@ class RecordsDataModule(LightningDataModule):
         if stage == "fit" and self.shard:
             cure = "leave it out; several devices train together with `--trainer.devices N`"
             raise BadArgument("data.shard", self.shard, "no shard in `fit`, which needs every record", cure)
-        self._records = self._records or self._read()
+        self.records("all")
         if stage == "fit":
             self._after_truths("train")
         if (lines := summary(self.asked(stage))) and stage != "fit":
@@ -238,6 +247,7 @@ class RecordsDataModule(LightningDataModule):
 
     def records(self, split: str) -> list[Record]:
         """Return the records of a split, in id order; ``held_out`` is validation and test split, ``all`` is all."""
+        self._records = self._records or self._read()
         wanted = ("val", "test") if split == "held_out" else (split,)
         return [r for r in self._records if split == "all" or r.split in wanted]
 
@@ -290,6 +300,12 @@ class RecordsDataModule(LightningDataModule):
         regime: Regime = "independent" if self._regime == "independent" else "oracle"
         own = [r for r in self.records(split) if ids is None or r.id in ids]
         return in_regime(own, self.tasks, regime, {r.id: r for r in self._records})
+
+    def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
+        """Return a batch with its images in the data type of a module without a dialect of its own."""
+        if isinstance(batch, PlainBatch):
+            batch.images = batch.images.to(self._module().dtype)
+        return batch
 
     def ask_when_due(self, due: Due) -> None:
         """Ask questions whose words hold earlier answers when these are there.

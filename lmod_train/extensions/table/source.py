@@ -267,7 +267,7 @@ class OwnTable(Source):
             named = (facts.get("sex"), side, facts.get("camera"), facts.get("quality"))
             visit = self._visits.get(entry.date)
             if entry.date and visit is None and self._plan.visits:
-                detail = f"{entry.date[:80]!r} is neither a date nor the number of a visit"
+                detail = "the cell is neither a date nor the number of a visit"  # which leaves the table for nobody
                 yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
             entry.patient = Patient(None if age is None else float(age), *named, visit)
 
@@ -276,7 +276,7 @@ class OwnTable(Source):
         """Cell of a date -> time of the visit; empty unless visits are asked about.
 
         Raises:
-            BadArgument: The order of day and month is not certain.
+            BadArgument: Their order is not certain.
         """
         if not self._plan.visits:
             return {}
@@ -284,8 +284,8 @@ class OwnTable(Source):
         try:
             return visits_of(cell for cells in dates for cell in cells if not is_missing(cell))
         except ValueError as error:
-            cure = "write the dates as YYYY-MM-DD, or leave `--visits` out"
-            raise BadArgument("--visits", True, f"dates whose order is certain ({error})", cure) from error
+            cure = "write the dates as YYYY-MM-DD, or the visits as numbers; or leave `--visits` out"
+            raise BadArgument("--visits", True, f"visits whose order is certain ({error})", cure) from error
 
     def _boxes(self, entry: Entry) -> Iterator[Dropped]:
         """Add the boxes of its row to an entry, and yield a line for each that cannot be used."""

@@ -393,7 +393,8 @@ def pose_families(sample: Sample) -> dict[tuple[str, str], Posed]:
 
     - ``normality``: normal or abnormal, where one diagnosis is labelled and normal is one of them;
     - ``differential``: which of two candidates the image shows, one labelled as present, the other as absent;
-    - ``ranking``: the order of four candidates; the labels say which comes first, and all options share the rest;
+    - ``ranking``: the order of four candidates that begins with the right one, all that labels say; each candidate
+      stands once at each place, so that no order is told from the others by its words;
     - ``co-occurrence``: which two of four conditions are there, two of them labelled as absent;
     - ``risk``: the risk of macular edema, where it is graded.
 
@@ -411,9 +412,9 @@ def pose_families(sample: Sample) -> dict[tuple[str, str], Posed]:
         two = tuple(sorted((there[0], absent[0])))
         found["DD", "differential"] = Posed(FAMILIES["differential"].format(*two), two, there[0], "labels", "A")
     if len(there) == 1 and len(absent) > 2:
-        four = [there[0], *absent[:3]]
-        orders = tuple(", then ".join([name, *(other for other in four if other != name)]) for name in four)
-        found["DD", "ranking"] = Posed(FAMILIES["ranking"], orders, orders[0], "labels", "A")
+        four = drawn([there[0], *absent[:3]], sample, "families", "ranking")
+        orders = {four[n]: ", then ".join(four[n:] + four[:n]) for n in range(4)}  # each name once at each place
+        found["DD", "ranking"] = Posed(FAMILIES["ranking"], tuple(orders.values()), orders[there[0]], "labels", "A")
     if len(there) > 1 and len(absent) > 1:
         (a, b), (c, d) = there[:2], absent[:2]
         pairs = tuple(" and ".join(sorted(two)) for two in ((a, b), (a, c), (b, d), (c, d)))

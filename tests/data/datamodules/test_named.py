@@ -17,7 +17,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import config_files
 from lmod_train.data.datamodules import named
 from lmod_train.data.datamodules.named import AnatomyDataModule, GlaucomaDataModule, LmodDataModule, LmodPlusDataModule
-from lmod_train.data.datamodules.plain_images import NO_CLASS, PlainBatch, PlainImages
+from lmod_train.data.datamodules.plain_images import PlainBatch, PlainImages
 from lmod_train.tasks.building import build
 from lmod_train.tasks.four_way import FourWay
 
@@ -91,12 +91,24 @@ def test_without_a_trainer_batches_hold_images_and_classes(curated: Path):
     assert seen == {0, 1}
 
 
-def test_an_answer_of_several_lines_has_no_class(curated: Path):
-    data = AnatomyDataModule(curated, split="all")
+def test_an_answer_that_is_not_one_class_is_refused_as_a_target_and_its_image_is_there(curated: Path):
+    data = AnatomyDataModule(curated, split="all", eval_batch_size=1)
     data.setup("validate")
-    targets = torch.cat([batch.targets for batch in data.val_dataloader()])
-    lines = [len(r.regions) for r in data.asked("validate")]
-    assert len(targets) == len(lines) and (targets == NO_CLASS).sum() == sum(n > 1 for n in lines) > 0
+    batches = list(data.val_dataloader())
+    assert [len(batch.images) for batch in batches] == [1] * len(data.asked("validate"))
+    for batch in batches:
+        assert len(batch.records[0].regions) > 1
+        with pytest.raises(BadArgument, match=r"data\.tasks='anatomy': expected one class an answer, not 'Region"):
+            assert batch.targets is None
+
+
+def test_choices_that_no_answer_has_are_refused(curated: Path):
+    data = GlaucomaDataModule(curated, split="all")
+    data.collate = PlainImages(8, {"glaucoma": ("Ja", "Nein")})
+    data.setup("validate")
+    (batch, *_) = data.val_dataloader()
+    with pytest.raises(BadArgument, match=r"PlainImages.choices"):
+        assert batch.targets is None
 
 
 def test_a_record_without_an_image_or_with_two_is_refused(curated: Path):
@@ -131,13 +143,32 @@ class Plain(LightningModule):
         return torch.optim.Adam(self.parameters())
 
 
-def test_any_lightning_module_trains_on_it(curated: Path, tmp_path: Path):
+@pytest.mark.parametrize("precision", ["32-true", "bf16-true", "64-true"])
+def test_any_lightning_module_trains_on_it(curated: Path, tmp_path: Path, precision: str):
     data = GlaucomaDataModule(curated, batch_size=4, split="all")
     data.collate = PlainImages(16, {"glaucoma": data.choices})
-    options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
+    options = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "precision": precision}
     trainer = Trainer(max_epochs=3, accelerator="cpu", default_root_dir=tmp_path, enable_model_summary=False, **options)
     module = Plain()
     before = module.layer.weight.clone()
     trainer.fit(module, datamodule=data)
     assert not torch.equal(before, module.layer.weight) and "val/loss" in trainer.callback_metrics
     assert trainer.global_step == 3 * len(data.train_dataloader())
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("batch_size", 0), ("batch_size", -1), ("eval_batch_size", 0), ("max_questions", 0), ("limit", -1),
+        ("workers", -1), ("balance", "classes"), ("regime", "cas"), ("tasks", ["glaucoma"]),
+    ],
+)  # fmt: skip
+def test_an_option_out_of_its_range_is_refused_before_anything_is_read(option: str, value: object, curated: Path):
+    with pytest.raises(BadArgument, match=f"data.{option}="):
+        GlaucomaDataModule(curated, **{option: value})
+
+
+def test_loaders_read_the_folder_without_setup(curated: Path):
+    alone = GlaucomaDataModule(curated, batch_size=4)
+    assert sum(map(len, alone.train_dataloader())) == len(alone.records("train")) > 0
+    assert sum(map(len, GlaucomaDataModule(curated).val_dataloader())) == len(alone.records("val")) > 0

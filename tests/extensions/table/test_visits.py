@@ -89,13 +89,49 @@ def test_dates_of_uncertain_order_are_refused(capsys: pytest.CaptureFixture[str]
     assert "may have the day or the month first" in capsys.readouterr().err
 
 
-def test_a_cell_that_is_no_date_is_listed():
-    truth = write((*DATES[:2], "next spring"))
+def test_a_cell_that_is_no_date_is_listed_without_its_words():
+    truth = write()
+    lines = Path("t.csv").read_text().splitlines()
+    places = [n for n, line in enumerate(lines) if DATES[2] in line][:4]  # 4 of 48 rows
+    lost = [lines[n].partition(".")[0] for n in places]
+    for n in places:
+        lines[n] = lines[n].replace(DATES[2], "next spring")
+    Path("t.csv").write_text("\n".join(lines) + "\n")
     assert main([*CURATE, "--visits", "--out", "out"]) == 0
     dropped = Path("out/dropped.csv").read_text()
-    assert dropped.count("next spring") == 16 and dropped.count("no visit") == 16
+    assert dropped.count("neither a date nor the number") == dropped.count("no visit") == 4
+    assert "next spring" not in dropped
     pairs = [r.key for r in read_records(Path("out/records")) if r.task == "icdr_change"]
-    assert sorted(pairs) == sorted(key for key in truth if key.endswith("1"))
+    assert sorted(pairs) == sorted(key for key in truth if key.partition("+")[2] not in lost)
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ("01.02.19", "17.02.20", "25.03.21"), ("2019-05", "2019-06", "2019-07"), ("12.19", "01.20", "02.21"),
+        ("baseline", "month 6", "month 12"),
+        ("V-1", "V1", "V2"), ("week 1", "month 1", "year 1"), (*DATES[:2], "next spring"),
+    ],
+)  # fmt: skip
+def test_visits_that_are_not_understood_stop(dates: Sequence[str], capsys: pytest.CaptureFixture[str]):
+    write(dates)
+    assert main([*CURATE, "--visits", "--out", "out"]) == 2
+    error = capsys.readouterr().err
+    assert "more than a tenth of the rows have neither a date nor a number" in error and "(16)" in error
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        ("-2", "-1", "0"), ("-1", "0", "6"), ("1.0", "2.0", "10.0"), ("2019", "2020", "2021"), ("T0", "T1", "T2"),
+        ("Visit #1", "visit #2", "Visit #3"), ("43800", "43900", "44000"),
+    ],
+)  # fmt: skip
+def test_numbers_with_signs_and_decimals_keep_their_order(dates: Sequence[str]):
+    truth = write(dates)
+    assert main([*CURATE, "--visits", "--out", "out"]) == 0
+    pairs = [r for r in read_records(Path("out/records")) if r.task == "icdr_change"]
+    assert {r.key: r.answer.removeprefix("Answer: ") for r in pairs} == truth
 
 
 @pytest.mark.parametrize(
@@ -114,4 +150,4 @@ def test_dates_and_numbers_are_in_order(cells: list[str], order: list[int]):
 
 @pytest.mark.parametrize("cell", ["30.02.2020", "2020-13-01", "soon", "2020113", "", "1e5"])
 def test_what_is_no_date_has_no_time(cell: str):
-    assert visits_of([cell, "2020-01-01"]) == {"2020-01-01": 737425.0}
+    assert visits_of([cell, *10 * ["2020-01-01"]]) == {"2020-01-01": 737425.0}
