@@ -70,8 +70,15 @@ def dataset_tags(path: str) -> dict[str, str]:
         ({'dataset': '12 ODIR-5K'}, {})
     """
     known = {plain(name): name for row in table_of("sources") for name in [f"{row['index']} {row['dataset']}"]}
-    found = {known[plain(part)] for part in re.split(r"[/\\\\]", path) if plain(part) in known}
+    found = {known[plain(part)] for part in re.split(r"[/\\]", path) if plain(part) in known}
     return {"dataset": found.pop()} if len(found) == 1 else {}
+
+
+def dataset_of(source: str) -> dict[str, str]:
+    """Return the tag ``dataset`` of a source of this package, if one row of Table 1 has its name."""
+    name = {"fairseg": "harvardfairseg"}.get(source, source)
+    rows = [row for row in table_of("sources") if re.sub(r"\W", "", row["dataset"]).casefold() == name]
+    return {"dataset": f"{rows[0]['index']} {rows[0]['dataset']}"} if len(rows) == 1 else {}
 
 
 class BadPair(ValueError):

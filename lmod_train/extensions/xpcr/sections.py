@@ -108,7 +108,7 @@ def _beside(
     for item in items:
         found.setdefault(tuple(item.tags.get(tag, "") for tag in tags), []).append(item.image)
     blank: list[Cell] = [None] * len(next(iter(printed.values())))
-    for key in (*printed, *sorted(found.keys() - printed.keys())):
+    for key in (*printed, *sorted(found.keys() - printed.keys(), key=lambda key: ("" in key, key))):
         images = found.get(key, [])
         yield [*(value or "not known" for value in key), *printed.get(key, blank), len(set(images)), len(images)]
 

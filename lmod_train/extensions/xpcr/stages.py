@@ -11,7 +11,7 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Sample
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.extensions.xpcr.questions import disease_tags
+from lmod_train.extensions.xpcr.questions import dataset_of, disease_tags
 from lmod_train.scoring.chain_steps import ALIASES, step_named
 
 _WORDS = package_data(__file__, "words.yaml")["stages"]
@@ -579,16 +579,23 @@ def _retinopathic_case(sample: Sample) -> Case | Missing:
 
 
 def tags_of_case(sample: Sample) -> dict[str, str]:
-    """Return the tags of the disease that a sample's labels state (`disease_tags`); an ICDR grade names one of Table 2.
+    """Return the tags of the disease that a sample's labels state (`disease_tags`), and of its data set in Table 1.
+
+    An ICDR grade names a disease of Table 2, and grade 0 only where no label is ``yes``. A disease that the table
+    does not have leaves out the tags, as the image shows several.
 
     Example:
         >>> from pathlib import Path
-        >>> tags_of_case(Sample("brset", "1", "CFP", Path(), "1", "", labels={"icdr": "2"}))
-        {'disease': 'Moderate non-proliferative diabetic retinopathy', 'category': 'DR'}
+        >>> tags_of_case(Sample("refuge", "1", "CFP", Path(), "1", "", labels={"icdr": "2"}))
+        {'dataset': '21 REFUGE', 'disease': 'Moderate non-proliferative diabetic retinopathy', 'category': 'DR'}
     """
-    named = [name for name, value in sample.labels.items() if value == "yes"] + [sample.labels.get("diagnosis", "")]
-    graded = "icdr" in sample.labels and not isinstance(retinopathy(sample), Missing)
-    return disease_tags([*named, *([_ICDR[int(sample.labels["icdr"])]] if graded else [])])
+    labels = sample.labels
+    present = [name for name, value in labels.items() if value == "yes"]
+    ill = [name for name, is_there in _labelled(labels).items() if is_there and name != _EDEMA]
+    grade = labels.get("icdr", "")
+    graded = grade and not isinstance(retinopathy(sample), Missing) and (grade != "0" or not present)
+    named = [*present, labels.get("diagnosis", ""), *([_ICDR[int(grade)]] if graded else [])]
+    return dataset_of(sample.source) | (disease_tags(named) if all(disease_tags([name]) for name in ill) else {})
 
 
 def retinopathy(sample: Sample) -> bool | Missing:

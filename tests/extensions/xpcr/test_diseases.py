@@ -1,9 +1,12 @@
 """Data set, disease and category of chains: tags of their records, subsets of their scores, and Tables 1 and 2."""
 
+from dataclasses import replace
+
 import pytest
 
 from lmod_train.core.tables import Table
-from lmod_train.extensions.xpcr.questions import dataset_tags, disease_tags, table_of, words
+from lmod_train.data.sources.discovery import source_classes
+from lmod_train.extensions.xpcr.questions import dataset_of, dataset_tags, disease_tags, table_of, words
 from lmod_train.extensions.xpcr.release_tables import questions_of
 from lmod_train.extensions.xpcr.sections import SourcesAndDiseases
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES
@@ -50,6 +53,10 @@ def test_the_data_set_is_that_of_the_path(row):
         (flagged("3"), {"disease": "Severe non-proliferative diabetic retinopathy", "category": "DR"}),
         (flagged("0"), {"disease": "No diabetic retinopathy", "category": "DR"}),
         (flagged("3", **{"hypertensive retinopathy": "yes"}), {}),
+        (flagged("3", vascular_occlusion="yes"), {}),
+        (flagged("0", vascular_occlusion="yes"), {}),
+        (flagged("0", nevus="yes"), {}),
+        (flagged("2", nevus="yes"), {"disease": "Moderate non-proliferative diabetic retinopathy", "category": "DR"}),
         (cupped(0.7), {"category": "GLA"}),
         (cupped(0.7, glaucoma="no"), {}),
         (lens(), {"category": "CAT"}),
@@ -61,6 +68,16 @@ def test_own_chains_have_what_their_labels_name(sample, tags):
     assert made
     for question in made:
         assert {key: question.tags[key] for key in ("disease", "category") if key in question.tags} == tags
+
+
+@pytest.mark.parametrize(
+    ("source", "dataset"),
+    [("refuge", "21 REFUGE"), ("oimhs", "48 OIMHS"), ("idrid", "37 IDRiD"), ("fairseg", "24 Harvard-FairSeg")],
+)
+def test_own_chains_of_a_source_of_table_1_have_its_data_set(source, dataset):
+    assert source in source_classes() and dataset_of(source) == {"dataset": dataset}
+    assert [q.tags["dataset"] for q in Chain(perturbed=0.0).ask(replace(cupped(0.7), source=source))]
+    assert dataset_of("brset") == dataset_of("clinic") == {}
 
 
 def pair(stage, answer):
