@@ -148,14 +148,10 @@ def imported(file: Path, module: str) -> Iterator[tuple[int, str]]:
 
 
 def named(file: Path) -> Iterator[str]:
-    """Yield the full dotted names of the package's modules and objects that the strings of a file hold.
-
-    Those of the ``__init__.py`` of an extension are in the record beside it.
-    """
-    strings = [n.value for n in ast.walk(tree(file.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)]
-    if (record := file.with_name("extension.yaml")).is_file() and file.name == "__init__.py":
-        strings += re.findall(r"[\w.:]+\w", record.read_text(encoding="utf-8"))
-    yield from (text.replace(":", ".") for text in strings if isinstance(text, str) and NAMED.fullmatch(text))
+    """Yield the full dotted names of the package's modules and objects that the strings of a file hold."""
+    for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
+            yield node.value.replace(":", ".")
 
 
 def part_of(module: str) -> str:
@@ -209,13 +205,13 @@ def unlike_extensions(root: Path) -> list[str]:
     for folder in sorted(
         p for p in (root / "lmod_train" / "extensions").iterdir() if p.is_dir() and p.name != "__pycache__"
     ):
-        python, record = list(folder.rglob("*.py")), folder / "extension.yaml"
+        python, record = list(folder.rglob("*.py")), folder / "__init__.py"
         if len(python) > FILES_AN_EXTENSION:
             found.append(f"{folder.name}: {len(python)} files, at most {FILES_AN_EXTENSION}")
         if nested := [file.relative_to(folder).as_posix() for file in python if file.parent != folder]:
             found.append(f"{folder.name}: not flat: {', '.join(nested)}")
-        if not record.is_file() or f"\nname: {folder.name}\n" not in record.read_text(encoding="utf-8"):
-            found.append(f"{folder.name}: no record of this name in extension.yaml")
+        if not record.is_file() or f'name="{folder.name}"' not in record.read_text(encoding="utf-8"):
+            found.append(f"{folder.name}: no record of this name in __init__.py")
     return found
 
 
@@ -446,15 +442,14 @@ def test_the_main_path_knows_no_extension(tmp_path: Path):
 
 def test_an_extension_is_one_flat_folder_of_a_few_files(tmp_path: Path):
     assert unlike_extensions(ROOT) == []
-    plant(tmp_path, "lmod_train/extensions/own/__init__.py", "")
-    plant(tmp_path, "lmod_train/extensions/own/extension.yaml", "# A record.\nname: other\nabout: own\n")
+    plant(tmp_path, "lmod_train/extensions/own/__init__.py", 'EXTENSION = Extension(name="other", about="")')
     for number in range(FILES_AN_EXTENSION):
         plant(tmp_path, f"lmod_train/extensions/own/part_{number}.py", "")
     plant(tmp_path, "lmod_train/extensions/own/inner/a.py", "")
     assert unlike_extensions(tmp_path) == [
         f"own: {FILES_AN_EXTENSION + 2} files, at most {FILES_AN_EXTENSION}",
         "own: not flat: inner/a.py",
-        "own: no record of this name in extension.yaml",
+        "own: no record of this name in __init__.py",
     ]
 
 

@@ -2,8 +2,7 @@
 
 The extensions of this package are the folders of `lmod_train/extensions`; those of other packages are found by the
 entry point group ``lmod_train.extensions``. Each states its record as ``EXTENSION`` in its ``__init__.py``, which
-imports nothing else; ours read it from ``extension.yaml``. The main path knows no extension by name, and works without
-any of them.
+imports nothing else. The main path knows no extension by name, and works without any of them.
 """
 
 from __future__ import annotations

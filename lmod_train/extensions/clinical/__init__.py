@@ -1,6 +1,13 @@
 """What a clinic asks of a classifier: operating points, net benefit, and differences between groups of patients."""
 
 from lmod_train.core.extension import Extension
-from lmod_train.core.package_data import package_data
 
-EXTENSION = Extension(**package_data(__file__, "extension.yaml"))
+EXTENSION = Extension(
+    name="clinical",
+    about="Operating points, decision curves and fairness",
+    sections={
+        "lmod_train.extensions.clinical.operating.OperatingPoints": "Likelihoods",
+        "lmod_train.extensions.clinical.decision.DecisionCurves": "OperatingPoints",
+        "lmod_train.extensions.clinical.fairness.SubgroupFairness": "Subsets",
+    },
+)

@@ -1,6 +1,9 @@
 """How fine-tuning on delta weights makes replies collapse."""
 
 from lmod_train.core.extension import Extension
-from lmod_train.core.package_data import package_data
 
-EXTENSION = Extension(**package_data(__file__, "extension.yaml"))
+EXTENSION = Extension(
+    name="collapse",
+    about="How delta weights make replies collapse",
+    commands={"collapse-lab": "lmod_train.extensions.collapse.command:collapse_lab"},
+)

@@ -1,6 +1,22 @@
 """Does a model look at the image, or answer without it?"""
 
 from lmod_train.core.extension import Extension
-from lmod_train.core.package_data import package_data
 
-EXTENSION = Extension(**package_data(__file__, "extension.yaml"))
+EXTENSION = Extension(
+    name="looking",
+    about="Does a model look at the image",
+    commands={
+        "blind": "lmod_train.extensions.looking.command:blind",
+    },
+    options={
+        "curate --sheet": "lmod_train.extensions.looking.command:curate_with_sheet",
+        "phantom --counterfactuals": "lmod_train.extensions.looking.command:phantom_with_counterfactuals",
+    },
+    configs="lmod_train.extensions.looking.configs",
+    variants=("lmod_train.extensions.looking.task:Grounding",),
+    sections={
+        "lmod_train.extensions.looking.sections.Shortcuts": "Agreement Provenance",
+        "lmod_train.extensions.looking.sections.Looking": "ErrorTypes",
+    },
+    pages={"findings": "lmod_train.extensions.looking.results:cautions"},
+)

@@ -1,6 +1,16 @@
 """OphthalWeChat: the same questions in Chinese and English."""
 
 from lmod_train.core.extension import Extension
-from lmod_train.core.package_data import package_data
 
-EXTENSION = Extension(**package_data(__file__, "extension.yaml"))
+EXTENSION = Extension(
+    name="ophthalwechat",
+    about="OphthalWeChat's questions in Chinese and English",
+    configs="lmod_train.extensions.ophthalwechat.configs",
+    sources=("lmod_train.extensions.ophthalwechat.source",),
+    phantoms={"ophthalwechat": "lmod_train.extensions.ophthalwechat.phantom"},
+    sections={
+        "lmod_train.extensions.ophthalwechat.sections.Languages": "Chains Provenance",
+        "lmod_train.extensions.ophthalwechat.composition.Composition": "Languages",
+    },
+    rows=("lmod_train.extensions.ophthalwechat.results:rows",),
+)

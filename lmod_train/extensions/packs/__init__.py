@@ -1,6 +1,12 @@
 """A run as one file to publish, and its scores computed again from it."""
 
 from lmod_train.core.extension import Extension
-from lmod_train.core.package_data import package_data
 
-EXTENSION = Extension(**package_data(__file__, "extension.yaml"))
+EXTENSION = Extension(
+    name="packs",
+    about="Runs as one file to publish",
+    options={
+        "report --pack": "lmod_train.extensions.packs.command:pack",
+        "report --verify": "lmod_train.extensions.packs.command:verify",
+    },
+)

@@ -1,6 +1,10 @@
 """Answers of people to the questions that a model is asked."""
 
 from lmod_train.core.extension import Extension
-from lmod_train.core.package_data import package_data
 
-EXTENSION = Extension(**package_data(__file__, "extension.yaml"))
+EXTENSION = Extension(
+    name="readers",
+    about="Answers of people",
+    commands={"answers": "lmod_train.extensions.readers.command:answers"},
+    sections={"lmod_train.extensions.readers.sections.Readers": "Provenance"},
+)

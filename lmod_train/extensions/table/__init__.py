@@ -1,6 +1,10 @@
 """Your own spreadsheet and photographs as records."""
 
 from lmod_train.core.extension import Extension
-from lmod_train.core.package_data import package_data
 
-EXTENSION = Extension(**package_data(__file__, "extension.yaml"))
+EXTENSION = Extension(
+    name="table",
+    about="Your spreadsheet and photographs",
+    options={"curate --table": "lmod_train.extensions.table.command:curate_table"},
+    phantoms={"clinic": "lmod_train.extensions.table.phantom"},
+)
