@@ -82,6 +82,11 @@ def shipped_classes(base: str) -> list[ClassText]:
     return [*ours, *(c for name, file in files.items() if file for c in _readable(file, name))]
 
 
+def datamodules() -> dict[str, str]:
+    """Return name -> class path of the datamodules of a task or benchmark, those of extensions included."""
+    return {c.name: c.path for c in shipped_classes("RecordsDataModule") if "RecordsDataModule" in c.bases}
+
+
 def _of_packages() -> dict[str, Path | None]:
     """Return the modules of other packages' extensions and their files."""
     found: dict[str, Path | None] = {}

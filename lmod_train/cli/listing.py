@@ -17,7 +17,7 @@ from typing import Any, Literal, NoReturn
 
 import yaml
 
-from lmod_train.cli.catalogue import Option, class_in, class_names, known_classes, options_of
+from lmod_train.cli.catalogue import Option, class_in, class_names, datamodules, known_classes, options_of
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.names import GROUPS
 from lmod_train.core.artifacts.model_facts import PAPERS, ModelFacts, known_models
@@ -117,7 +117,8 @@ def options_text(name: str) -> str:
     """Return a paragraph per option of a class.
 
     Args:
-        name: A class path, a group of options (``data``, ``trainer``), or the name of a source, task or model config.
+        name: A class path, a group of options (``data``, ``trainer``), or the name of a source, task, model config or
+            datamodule.
 
     Raises:
         BadArgument: The name is unknown.
@@ -148,14 +149,16 @@ def class_path_of(name: str) -> str:
         near = get_close_matches(name, known, n=1)
         listed = "`python -m lmod_train list sources`, `list tasks` and `list models` print names and class paths"
         cure = f"did you mean `python -m lmod_train list options {near[0]}`?" if near else listed
-        expected = f"a class path, the name of a source, task or model config, or one of {', '.join(GROUPS)}"
+        expected = (
+            f"a class path, the name of a source, task, model config or datamodule, or one of {', '.join(GROUPS)}"
+        )
         raise BadArgument("list options", name, expected, cure)
     return known[name]
 
 
 def _known() -> dict[str, str]:
-    """Return name -> class path of the groups, sources, tasks and model configs."""
-    found = dict(GROUPS)
+    """Return name -> class path of the groups, sources, tasks, model configs and datamodules."""
+    found = GROUPS | datamodules()
     for base in ("Task", "Source"):
         found = {str(c.constants["name"]): c.path for c in reversed(known_classes(base))} | found
     for file in config_files("model").values():

@@ -93,18 +93,19 @@ def check_names(command: str, arguments: Sequence[str]) -> None:
     own = [option for option in typed if option.key not in CONFIGS]
     check_classes([word for option in own for word in option.words])
     groups = GROUPS | {"data": data_class(arguments) or GROUPS["data"]}
-    _check_options(command, [option.key for option in typed], groups)
+    _check_options(command, [option.key.replace("data.init_args.", "data.", 1) for option in typed], groups)
     configured: list[tuple[str, Any]] = []
     for option in typed:
         if option.key in CONFIGS:
-            configured = [*leaves(config_of(option)), *configured]
+            configured += leaves(config_of(option))
     if any(option.key == "model" for option in own):  # it replaces the model of the config, often by another class
         configured = [pair for pair in configured if pair[0].partition(".")[0] != "model"]
     if not groups["data"].startswith("lmod_train.") and not any(name == "data.class_path" for name, _ in configured):
         configured = [pair for pair in configured if pair[0].partition(".")[0] != "data"]
     for part in PARTS:
         _check_part(part, [option.value for option in own if option.key == part and option.value])
-    given = [*configured, *((option.key, option.value or None) for option in own)]
+    whole = [*configured, *((option.key, option.value or None) for option in own)]
+    given = [(name.replace("data.init_args.", "data.", 1), value) for name, value in whole]
     _check_options(command, [name for name, _ in given], groups, dashes="")
     for path in [value for name, value in given if name.rpartition(".")[2] == "class_path"]:
         _check_class(str(path))
@@ -116,7 +117,7 @@ def _check_options(command: str, names: Sequence[str], groups: Mapping[str, str]
     method = parameters_of(TRAINER, "fit" if command == "doctor" else command) or ()
     heads = sorted({*groups, *PLAIN, *method} - {"train_dataloaders", "val_dataloaders", "dataloaders", "datamodule"})
     for name in names:
-        head, _, rest = name.replace("data.init_args.", "data.", 1).partition(".")
+        head, _, rest = name.partition(".")
         _check_one(dashes, head, heads, "", name, f"{command} --help_all")
         known = parameters_of(groups[head]) if head in groups and rest and name != "data.class_path" else None
         if known:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from lmod_train.cli.catalogue import known_classes, shipped_classes
+from lmod_train.cli.catalogue import datamodules, known_classes, shipped_classes
 from lmod_train.cli.typed import CONFIGS, config_of, options, value_of, values_of, yaml_of
 from lmod_train.core.errors import ArtifactError, BadArgument, did_you_mean
 from lmod_train.core.shipped import config_files, config_folders, shipped_as
@@ -104,7 +104,7 @@ def data_class(arguments: Sequence[str]) -> str:
         named = str((option.value if option.key == "data.class_path" else given) or named)
     if not named or "." in named:
         return named
-    known = {c.name: c.path for c in shipped_classes("RecordsDataModule") if "RecordsDataModule" in c.bases}
+    known = datamodules()
     if named not in known:
         cure = did_you_mean(DATA, [named], known, f"one of {', '.join(known)}")
         raise BadArgument(DATA, named, "the name of a datamodule, or the path of your own class", cure)

@@ -100,6 +100,17 @@ def test_a_class_is_named_in_every_form(form: str, curated: Path):
     assert main(["validate", "--run", "run", "--config", "run/config.yaml"]) == 0  # its own config continues it
 
 
+@pytest.mark.parametrize("nested", [True, False])
+def test_of_two_configs_the_later_one_names_the_folder(nested: bool, curated: Path):
+    options = {"curated": str(curated), "split": "all"}
+    Path("second.yaml").write_text(
+        yaml.safe_dump({"data": {"class_path": "GlaucomaDataModule", "init_args": options} if nested else options})
+    )
+    named = [] if nested else ["--data", "GlaucomaDataModule"]
+    assert main(["validate", "--run", "run", "--config", "scripted", "--config", "second.yaml", *named]) == 0
+    assert {id.partition("/")[0] for id in asked("run")} == {"glaucoma"}
+
+
 def test_another_class_is_another_run(curated: Path, capsys: pytest.CaptureFixture[str]):
     typed = ["validate", "--run", "run", "--model", "scripted", f"--data.curated={curated}", "--data.split=all"]
     assert main([*typed, "--data.tasks", "glaucoma", "--data", "GlaucomaDataModule"]) == 0
@@ -115,6 +126,9 @@ def test_an_unknown_name_and_an_unknown_option_have_their_cure(curated: Path, ca
     assert "did you mean `--data.split`?" in capsys.readouterr().err
     assert main([*typed, "clinic_data.Nothing"]) == 2
     assert "clinic_data.Nothing" in capsys.readouterr().err
+    nested = write({"class_path": "GlaucomaDataModule", "init_args": {"curated": str(curated), "splt": "all"}})
+    assert main(["validate", "--run", "run", "--config", nested]) == 2
+    assert "did you mean `data.split`?" in capsys.readouterr().err
     assert not Path("run").exists()
 
 
@@ -151,3 +165,10 @@ def test_what_a_datamodule_lacks_is_listed(capsys: pytest.CaptureFixture[str]):
     assert main(["validate", "--run", "run", "--model", "scripted", "--data", "clinic_data.Bare"]) == 2
     error = capsys.readouterr().err
     assert "datamodule='Bare'" in error and "ask_when_due, asked, images, leave_out, records, shard, tasks" in error
+
+
+def test_the_doctor_examines_a_datamodule_of_ones_own(curated: Path, capsys: pytest.CaptureFixture[str]):
+    own = ["--data", "clinic_data.Every", "--data.root", str(curated), "--data.n", "1"]
+    main(["doctor", "--config", "quickstart", *own, "--trainer.accelerator", "cpu"])
+    out = capsys.readouterr().out
+    assert "supervised tokens of" in out and "has no attribute" not in out

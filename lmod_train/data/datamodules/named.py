@@ -1,7 +1,7 @@
 """A datamodule for each task and each benchmark of the main path, by name.
 
 Each takes the options of `RecordsDataModule`, and asks its tasks with the settings that they were curated with. Tasks
-that are named by the user, such as `Own` and `Probe`, are given to a `RecordsDataModule`.
+that are named by the user, such as `Own`, `Probe` and the change between visits, are given to a `RecordsDataModule`.
 """
 
 from __future__ import annotations
@@ -49,6 +49,12 @@ class SdrgDataModule(RecordsDataModule):
     """Scottish grade of diabetic retinopathy (LMOD+)."""
 
     of = ("sdrg",)
+
+
+class MacularEdemaRiskDataModule(RecordsDataModule):
+    """Risk of macular edema, by the place of hard exudates (IDRiD)."""
+
+    of = ("macular_edema_risk",)
 
 
 class SexDataModule(RecordsDataModule):

@@ -35,7 +35,10 @@ from lmod_train.extensions.ophthalwechat.words import words
 
 _PAPERS = {"readme.md", "readme.txt", "license", "license.md", "license.txt"}
 
-_TREE: str = package_data(__file__, "words.yaml")["source"]["tree"]
+_TREE = """\
+  <root>/OphthalWeChat_QA.xlsx                   (a row a question: question, answer, type, language, image id)
+  <root>/OphthalWeChat_image_information.xlsx    (a row an image: image id, URL, modality, subspecialty)
+  <root>/images/12.jpg                           (any folder; the name is the image id, or that of a column `file`)"""
 
 _NEEDED: dict[str, str] = package_data(__file__, "words.yaml")["source"]["needed"]
 """Column -> what is lost without it."""

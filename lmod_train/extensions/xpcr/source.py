@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lmod_train.core.errors import SourceNotFound
-from lmod_train.core.package_data import package_data
 from lmod_train.core.raw import read_json
 from lmod_train.core.types import Dropped, ImageFile, Message, Part, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.modalities import combined
@@ -51,7 +50,17 @@ _SPLITS = ("train", "val", "test")
 
 _SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})\.parquet")
 
-_TREE: str = package_data(__file__, "words.yaml")["source"]["tree"]
+_TREE = """\
+  as on the hub, images inside:
+    <root>/data/train-00000-of-00011.parquet      (or *.parquet in <root>)
+  as files:
+    <root>/*.json or *.jsonl, a list of rows with id, modality, image_path and qa_pairs
+    <root>/CFP/12 ODIR-5K/Training Images/2909_right.jpg
+  as its card describes:
+    <root>/annotations/{train,val,test}.json
+    <root>/images/CFP/12 ODIR-5K/Training Images/2909_right.jpg
+  beside any of them, cases with several images of one eye (file names are ours, the release was not seen):
+    <root>/multimodal_cases/case_001/{cfp.jpg,oct.png,case.json}"""
 
 
 @dataclass(slots=True)

@@ -444,7 +444,7 @@ def classes_of_one_task(choices: Sequence[str]) -> tuple[str, ...]:
         BadArgument: There are none, because the datamodule has several tasks.
     """
     if not choices:
-        expected = "exactly one task for a classifier"
+        expected = "exactly one task for a classifier, whose `choices` the datamodule states"
         raise BadArgument("data.tasks", "several tasks", expected, "give data.tasks one item")
     return tuple(choices)
 

@@ -103,4 +103,5 @@ class Subject:
 
     @cached_property
     def _records(self) -> list[Record]:
-        return self.data.training() if self.data else []
+        training = getattr(self.data, "training", None)  # of this package's, with conversations to replay
+        return training() if training else list(self.data.records("train")) if self.data else []

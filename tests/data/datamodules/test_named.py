@@ -33,6 +33,7 @@ def shipped_tasks() -> set[str]:
     """Names of the tasks in the shipped configs of the main path, but those that the user names."""
     files = [file for file in config_files("task").values() if "extensions" not in file.parts]
     found = [content_of("--tasks", str(file)) for file in files]
+    found += content_of("--config", str(config_files("curate")["default"]))["tasks"]
     return {name_of(t) for t in found if t["class_path"].rpartition(".")[2] not in NAMED_BY_THE_USER}
 
 
