@@ -216,15 +216,8 @@ def _resolution(image: Image.Image, step: int, rng: np.random.Generator) -> Imag
     return image.resize((width, height), Image.Resampling.BOX).resize(image.size, Image.Resampling.NEAREST)
 
 
+_KINDS = (_blur, _underexposure, _overexposure, _shadow, _crop, _jpeg, _resolution)
 KINDS: Mapping[str, Callable[[Image.Image, int, np.random.Generator], Image.Image]] = MappingProxyType(
-    {
-        "blur": _blur,
-        "underexposure": _underexposure,
-        "overexposure": _overexposure,
-        "shadow": _shadow,
-        "crop": _crop,
-        "jpeg": _jpeg,
-        "resolution": _resolution,
-    }
+    {kind.__name__.removeprefix("_"): kind for kind in _KINDS}
 )
 """Name of each kind of defect -> function of image, grade - 1 and random generator."""

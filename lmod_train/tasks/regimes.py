@@ -104,10 +104,7 @@ def _planted(record: Record, tasks: Mapping[str, Task], everything: Mapping[str,
 
 
 _IN: Mapping[str, Callable[[Record, Mapping[str, Task], Mapping[str, Record]], Record]] = {
-    "cas_last": _cas_last,
-    "cas_all": _cas_all,
-    "oracle": _oracle,
-    "planted": _planted,
+    regime.__name__.removeprefix("_"): regime for regime in (_cas_last, _cas_all, _oracle, _planted)
 }
 
 

@@ -15,7 +15,6 @@ from lmod_train.data.sources.grid import read_grid
 from lmod_train.data.sources.sheets import UnreadableSheet
 
 _DELIMITERS = ",;\t"
-_WORKBOOK = b"PK\x03\x04"
 SAVE = "save the table as `CSV UTF-8`, with the columns that were written"
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.package_data import package_data
 from lmod_train.models.backends.endpoint.outcome import Usage
 
 UNMETERED = "the budget of tokens or money cannot be kept, as the server does not state the tokens of a reply (`usage`)"
 """Reason to send no more requests."""
-BY_REQUESTS = (
-    "limit the requests instead: `--model.backend.budget.tokens 0 --model.backend.budget.money 0 "
-    "--model.backend.budget.requests 1000`"
-)
+BY_REQUESTS: str = package_data(__file__, "texts.yaml")["by_requests"]
 """Cure of a budget that cannot be kept."""
 
 

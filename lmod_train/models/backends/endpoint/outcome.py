@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Ending
 
 _ENDINGS: dict[str, Ending] = {
@@ -36,14 +37,8 @@ LONGEST = 300
 MOST_TOKENS = 10**9
 """Number of tokens of a request above which what a server states is not believed."""
 
-NO_CONTENT = (
-    "no reply: the message has no text. Next: look at the server's log, and try the same request on another version of "
-    "the server"
-)
-REASONING_ONLY = (
-    "no reply: the server returned reasoning and no content. Next: start it without a reasoning parser, or with that "
-    "of this model (vLLM: `--reasoning-parser`)"
-)
+NO_CONTENT: str = package_data(__file__, "texts.yaml")["no_content"]
+REASONING_ONLY: str = package_data(__file__, "texts.yaml")["reasoning_only"]
 """Errors of a complete reply without a text: the server has lost it, or took all of it for reasoning."""
 
 
