@@ -13,7 +13,7 @@ import pytest
 
 from lmod_train.core.artifacts.predictions import answer_json, answer_of
 from lmod_train.core.artifacts.records import chain_id, read_records, record_id, write_records
-from lmod_train.core.errors import SourceNotFound
+from lmod_train.core.errors import BadArgument, SourceNotFound
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Dropped, Prediction, Question, Record, Reply, Sample, Unparsed
 from lmod_train.core.vocabulary.conditions import CONDITIONS
@@ -25,6 +25,7 @@ from lmod_train.data.curation.sharing import key_conflicts
 from lmod_train.data.sources.base import Source
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.filled import placeholders
+from lmod_train.tasks.parsed_replies import scores_of
 from lmod_train.tasks.ways import Ways, count_orders, in_every_way
 from lmod_train.tasks.wordings import count_wordings
 
@@ -274,6 +275,17 @@ class TaskContract:
             record = record_from(question, sample, self.task)
             assert self.task.parse(Reply(record.id, "", "error", "HTTP 500"), record) == Unparsed("failed", "HTTP 500")
             assert self.task.parse(Reply(record.id, ""), record) == Unparsed("empty")
+
+    def test_the_metrics_without_records_are_those_of_scores_csv(self) -> None:
+        """Of records in two modalities; a task whose metrics depend on its records asks for some."""
+        asked = [record_from(question, sample, self.task) for sample, question in self.questions()]
+        records = [replace(r, id=f"{n}/{m}", modality=m) for n, r in enumerate(asked) for m in ("CFP", "OCT")]
+        scores = scores_of([self.task], [self.task.prediction(r, Reply(r.id, r.answer)) for r in records])
+        try:
+            named = self.task.metric_names()
+        except BadArgument:
+            named = self.task.metric_names(records)
+        assert named == [s.metric for s in scores if s.subset == "all"]
 
     def test_a_perfect_responder_scores_one_once_per_id(self) -> None:
         samples = [replace(sample, key=f"{sample.key}/{i}") for i, sample in enumerate(self.asked_of)]

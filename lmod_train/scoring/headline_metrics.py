@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -11,21 +12,25 @@ from lmod_train.core.types import Score
 HEADLINES = ("accuracy_strict", "f1_lmod_plus")
 """The headline metric of a task is the first of these that it has, otherwise its first metric."""
 
-ERRORS = frozenset({"mean_absolute_error", "mean_absolute_error_median", "brier", "ece"})
+_WORDS = package_data(__file__, "words.yaml")["headline_metrics"]
+ERRORS = frozenset(_WORDS["errors"])
 """Metrics of this package of which a smaller value is better."""
 
-SCORES = frozenset({*HEADLINES, *package_data(__file__, "words.yaml")["headline_metrics"]["scores"]})
+SCORES = frozenset({*HEADLINES, *_WORDS["scores"]})
 """Metrics of this package of which a larger value is better."""
 
 
 def direction(metric: str) -> Literal[-1, 0, 1]:
     """Return 1 if a larger value is better, -1 if a smaller one is, and 0 if that is not known of a metric.
 
+    Endings such as ``_answered`` leave it as it is.
+
     Example:
-        >>> direction("accuracy_strict"), direction("mean_absolute_error"), direction("my_metric")
+        >>> direction("f1_lmod_plus_answered"), direction("mean_absolute_error"), direction("my_metric")
         (1, -1, 0)
     """
-    return 1 if metric in SCORES else -1 if metric in ERRORS else 0
+    names = {metric, re.sub(f"(_({'|'.join(_WORDS['endings'])}))+$", "", metric)}
+    return 1 if names & SCORES else -1 if names & ERRORS else 0
 
 
 def headline_metric(scores: Sequence[Score], task: str) -> str:

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -253,7 +254,7 @@ class Task(ABC):
             BadArgument: The metrics depend on the records, and none is given.
         """
         own = list(records)
-        unread = [Prediction(r, Reply(r.id, ""), Unparsed("empty")) for r in own or [self.example()]]
+        unread = [Prediction(r, Reply(r.id, "-"), Unparsed("no_match")) for r in own or self._examples()]
         try:
             names = dict.fromkeys(s.metric for s in self.score(unread) if s.subset == "all")
         except BadArgument:
@@ -263,10 +264,15 @@ class Task(ABC):
         if not names and not own:
             cure = "give some: `task.metrics(task.metric_names(records))`"
             raise BadArgument("records", "none", f"records of {self.name}, on which its metrics depend", cure)
-        return list(names)
+        return [*names, "share_failed"]
+
+    def _examples(self) -> Iterator[Record]:
+        """Yield `example` in two modalities and each language of the task: some metrics are of several alone."""
+        for modality, language in product(("CFP", "OCT"), self.language.split("+")):
+            yield replace(self.example(), id=f"example/{modality}/{language}", modality=modality, language=language)
 
     def example(self) -> Record:
-        """Return a record whose reference reply the task can read; `metric_names` scores it without a reply."""
+        """Return a record whose reference reply the task can read; `metric_names` scores it without an answer."""
         choices = tuple(getattr(self, "choices", ())) or ("yes", "no")
         regions = (Region(choices[0], Box(0, 0, 1, 1), 1),)
         return Record(

@@ -90,7 +90,7 @@ def scores_of(
         own, due = by_task.pop(task.name, []), to_ask.get(task.name, {})
         missing = due.keys() - {p.record.id for p in own}
         if not own and due:
-            scores += [*empty_scores(task, list(due.values())), share_failed(task.name, 0, 0)]
+            scores += empty_scores(task, list(due.values()))
         before = (known or {}).get(task.name)
         scores += before.scores if before and before.predictions == own else scores_with_spread(task, own)
         scores += [share_not_asked(task.name, len(missing), len(due))] if missing else []
@@ -115,25 +115,23 @@ def scores_with_spread(
     Args:
         task: The task.
         predictions: Its predictions; the last one of an id counts. Without any there are no scores.
-        known: Its scores of those with a reply, where they are computed already.
+        known: Its scores of those with a reply and ``share_failed``, where they are computed already.
     """
     last = {p.record.id: p for p in predictions}
     if not last:
         return []
     replied = {id: p for id, p in last.items() if p.status != "failed"}
+    failed = share_failed(task.name, len(last) - len(replied), len(last))
     if not replied:
-        scores = empty_scores(task, [p.record for p in last.values()])
+        scores = [*empty_scores(task, [p.record for p in last.values()])[:-1], failed]
     else:
-        scores = list(known) if known else task.score(list(replied.values()))
+        scores = list(known) if known else [*task.score(list(replied.values())), failed]
     spread = [row for factor in FACTORS if replied for row in _over(factor, task, replied, scores)]
-    return [*scores, share_failed(task.name, len(last) - len(replied), len(last)), *spread]
+    return [*scores, *spread]
 
 
 def empty_scores(task: Task, records: Sequence[Record]) -> list[Score]:
-    """Return the metrics of records without a reply, with n = 0 and no value; none without records.
-
-    ``share_failed`` is not among them, as it is known.
-    """
+    """Return the metrics of records without a reply, with n = 0 and no value; none without records."""
     return [Score(task.name, "all", name, 0, None) for name in task.metric_names(records)] if records else []
 
 

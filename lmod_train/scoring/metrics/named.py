@@ -6,10 +6,10 @@ all batches and ranks. The metrics of `TaskMetrics` share what is gathered and c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -20,12 +20,14 @@ from lmod_train.core.artifacts.predictions import answer_json, answer_of, predic
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Prediction, Record, Reply, Score, Unparsed
 from lmod_train.scoring.classification import classification_scores, label_of
+from lmod_train.scoring.completeness import share_failed
 from lmod_train.scoring.grading import grading_scores
 from lmod_train.scoring.headline_metrics import direction
 from lmod_train.scoring.items import items_of
 from lmod_train.scoring.region_scores import region_scores
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """What reads replies and scores predictions: every `lmod_train.Task`."""
 
@@ -100,9 +102,11 @@ class NamedMetric(Metric):
 
         Args:
             preds: With a task, predictions; or replies (`Reply`, matched by id, or texts) with their records as
-                `target`. Those of other tasks are passed over. Without a task, answers: words, numbers, a tensor of
-                class indices, or mappings from region id to structure; None or `Unparsed` for a missing answer.
-            target: Without a task, the truths, one for each answer.
+                `target`. Those of other tasks are passed over. Without a task, answers: words, class indices from 0,
+                also as a tensor, or mappings from region id to structure; None or `Unparsed` for a missing answer.
+                Other numbers only if `choices` has them.
+            target: Without a task, the truths, one for each answer. An item with the truth -100 is not scored, as in
+                torch's `cross_entropy`.
             ids: Without a task, an id for each answer, by which duplicates drop out; default: all are different.
 
         Raises:
@@ -129,10 +133,9 @@ class NamedMetric(Metric):
             BadArgument: The scores have no metric of that name, or several.
         """
         scores = self.scored()[1]
-        named = [s for s in scores if s.metric == self.metric]
-        if scores and not named and self.metric not in self.shared.usual:
-            known = ", ".join(sorted({s.metric for s in scores}))
-            raise BadArgument("metric", self.metric, f"one of {known}", "name a metric of this task")
+        named, known = [s for s in scores if s.metric == self.metric], sorted({s.metric for s in scores})
+        if len(known) > 1 and not named and self.metric not in self.shared.usual:  # a failed request has but its share
+            raise BadArgument("metric", self.metric, f"one of {', '.join(known)}", "name a metric of this task")
         found = [s.value for s in named if s.subset == self.subset]
         value = found[0] if found else None
         dtype = torch.promote_types(self.dtype, torch.float32)
@@ -158,6 +161,8 @@ class _Shared:
     """
 
     def __init__(self, task: Scorer | _Pairs, usual: Sequence[str] = ()) -> None:
+        if isinstance(task, type) or not isinstance(task, Scorer | _Pairs):
+            raise BadArgument("task", task, "a task, with its options", "create one: `task=Glaucoma()`")
         self.task, self.usual = task, usual
         self._gathered: tuple[Tensor, list[Tensor]] | None = None
         self._parts: tuple[Tensor, ...] = ()
@@ -179,13 +184,15 @@ class _Shared:
         if ids is not None:
             raise BadArgument("ids", "given", "none, as each record has its id", "leave it out")
         if target is None:
-            if other := [type(p).__name__ for p in preds if not isinstance(p, Prediction)]:
-                cure = "give replies with their records: `metric.update(replies, records)`"
-                raise BadArgument("preds", other[0], "predictions", cure)
-            return [p for p in preds if p.record.task == task.name]
-        named = [Reply(r.id, p) if isinstance(p, str) else p for p, r in zip(preds, target, strict=True)]
+            (found,) = _columns(preds=preds)
+            _refuse_others("preds", found, Prediction, "predictions")
+            return [p for p in found if p.record.task == task.name]
+        given, records = _columns(preds=preds, target=target)
+        _refuse_others("target", records, Record, "the records of the replies")
+        _refuse_others("preds", given, Reply | str, "replies or their texts")
+        named = [Reply(r.id, p) if isinstance(p, str) else p for p, r in zip(given, records, strict=True)]
         replies = {reply.id: reply for reply in named}
-        return [task.prediction(r, replies[r.id]) for r in target if r.task == task.name and r.id in replies]
+        return [task.prediction(r, replies[r.id]) for r in records if r.task == task.name and r.id in replies]
 
     def forget(self) -> None:
         """Remove what was gathered."""
@@ -202,7 +209,7 @@ class _Shared:
         return self._gathered[1]
 
     def scored(self, parts: Sequence[Tensor]) -> tuple[list[Prediction], list[Score]]:
-        """Return the predictions of a state, one per id in id order, and the scores of those with a reply."""
+        """Return the predictions, one per id in id order, the scores of those with a reply, and ``share_failed``."""
         if len(parts) != len(self._parts) or not all(map(_equal, parts, self._parts)):
             lines = b"".join(part.to("cpu", torch.uint8).numpy().tobytes() for part in parts).splitlines()
             read = map(prediction_of_line, (line for line in lines if not line.startswith(b"#")))
@@ -210,7 +217,8 @@ class _Shared:
             found = [p if p.record.id else replace(p, record=replace(p.record, id=id)) for id, p in last.items()]
             found.sort(key=lambda p: p.record.id)
             replied = [p for p in found if p.status != "failed"]
-            self._scored = found, self.task.score(replied) if replied else []
+            failed = [share_failed(self.task.name, len(found) - len(replied), len(found))] if found else []
+            self._scored = found, [*(self.task.score(replied) if replied else []), *failed]
             self._parts = tuple(parts)
         return self._scored
 
@@ -220,6 +228,32 @@ def _equal(one: Tensor, other: Tensor) -> bool:
     return one is other or (alike and torch.equal(one, other))
 
 
+def _columns(**given: Any) -> list[list[Any]]:
+    """Return the arguments as lists of one length.
+
+    Raises:
+        BadArgument: One is no sequence, of several dimensions, or longer than another one.
+    """
+    for name, values in given.items():
+        if isinstance(values, str | Mapping) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
+            shown = f"shape {tuple(values.shape)}" if hasattr(values, "shape") else values
+            cure = "give a list, or one class index each, e.g. `logits.argmax(dim=-1)`"
+            raise BadArgument(name, shown, "a sequence with one value for each item", cure)
+    listed = [values.tolist() if hasattr(values, "tolist") else list(values) for values in given.values()]
+    if other := [pair for pair in zip(given, map(len, listed), strict=True) if pair[1] != len(listed[0])]:
+        (name, n), expected = other[0], f"{len(listed[0])}, one for each of preds"
+        raise BadArgument(name, f"{n} values", expected, "give those of the same batch")
+    return listed
+
+
+def _refuse_others(name: str, values: Sequence[Any], kind: Any, expected: str) -> None:
+    if other := [type(value).__name__ for value in values if not isinstance(value, kind)]:
+        cure = "give replies with their records: `metric.update(replies, records)`; answers and truths need no task"
+        raise BadArgument(name, other[0], expected, cure)
+
+
+_IGNORED = -100
+"""Truth of items that are not scored, as torch's losses have it."""
 _ORDERED = ("kappa_quadratic", "mean_absolute_error", "macro_precision")
 
 
@@ -230,6 +264,7 @@ class _Pairs:
     metric: str
     choices: tuple[str, ...] = ()
     positive: str | None = None
+    name: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if self.metric in (*_ORDERED, "accuracy_chance_filled", "chance") and not self.choices:
@@ -242,9 +277,37 @@ class _Pairs:
         if target is None:
             cure = "give the truths, or a task: `metric.update(answers, truths)`"
             raise BadArgument("target", None, "the truths of the answers", cure)
-        answers, truths = (_listed(values) for values in (preds, target))
-        names = ids if ids is not None else [""] * len(truths)
-        return [_pair(*values) for values in zip(answers, truths, names, strict=True)]
+        answers, truths = _columns(preds=preds, target=target)
+        names = _columns(preds=answers, ids=ids)[1] if ids is not None else [""] * len(truths)
+        if other := [id for id in names if not isinstance(id, str)]:
+            raise BadArgument("ids", other[0], "a text", "give ids of records: `[record.id for record in records]`")
+        ignored = None if f"{_IGNORED}" in self.choices else _IGNORED
+        rows = zip(answers, truths, names, strict=True)
+        return [self._pair(*row) for row in rows if row[1] is None or row[1] != ignored]
+
+    def _pair(self, answer: Any, truth: Any, id: str) -> Prediction:
+        text = answer_json(self._answer("target", truth))
+        record = Record(id, "", "", 0, "", "", "", (), (), (), "val", "", "", (), (), text)
+        answer = Unparsed("no_match") if answer is None else answer
+        read = answer if isinstance(answer, Unparsed) else self._answer("preds", answer)
+        return Prediction(record, Reply(id, ""), read)
+
+    def _answer(self, name: str, value: Any) -> Answer:
+        """Return an answer, a number as the name of its class.
+
+        Raises:
+            BadArgument: It is a number that is no class index and none of the choices, or something else.
+        """
+        if isinstance(value, str | Mapping):
+            return value
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = float("nan")
+        if (number.is_integer() and number >= 0) or label_of(number) in self.choices:
+            return label_of(number)
+        cure = "give class indices, `probabilities.argmax(dim=-1)` or `(probability > 0.5).long()`, and a truth to each"
+        raise BadArgument(name, value, "words, class indices from 0, or region ids with structures", cure)
 
     def score(self, predictions: Sequence[Prediction]) -> list[Score]:
         """Return the scores of regions, levels or classes, whichever the truths are."""
@@ -260,25 +323,6 @@ class _Pairs:
         return classification_scores("", items, choices, self.positive)
 
 
-def _listed(values: Any) -> list[Any]:
-    if isinstance(values, Tensor) and values.ndim != 1:
-        cure = "give one class index each, e.g. `logits.argmax(dim=-1)`"
-        raise BadArgument("preds", f"shape {tuple(values.shape)}", "one answer for each item", cure)
-    return values.tolist() if isinstance(values, Tensor) else list(values)
-
-
-def _pair(answer: Any, truth: Any, id: str) -> Prediction:
-    text = answer_json(_answer(truth))
-    record = Record(id, "", "", 0, "", "", "", (), (), (), "val", "", "", (), (), text)
-    return Prediction(record, Reply(id, ""), _answer(answer))
-
-
-def _answer(value: Any) -> Answer | Unparsed:
-    if value is None:
-        return Unparsed("no_match")
-    return value if isinstance(value, Mapping | Unparsed) else label_of(value)
-
-
 # The metrics that papers report, each by its name.
 
 
@@ -291,6 +335,12 @@ class _Fixed(NamedMetric):
         super().__init__(self.metric_name, task, **options)
 
 
+def _known(name: str, value: str, names: Any) -> str:
+    if value not in get_args(names):
+        raise BadArgument(name, value, f"one of {', '.join(get_args(names))}", f'`{name}="{get_args(names)[0]}"`')
+    return value
+
+
 class Accuracy(_Fixed):
     """Accuracy in one of three versions (see `lmod_train.scoring.classification.classification_scores`).
 
@@ -301,7 +351,7 @@ class Accuracy(_Fixed):
     """
 
     def __init__(self, version: _Version = "strict", task: _Of = None, **options: Any) -> None:
-        NamedMetric.__init__(self, f"accuracy_{version}", task, **options)
+        NamedMetric.__init__(self, f"accuracy_{_known('version', version, _Version)}", task, **options)
 
 
 class RegionF1(_Fixed):
@@ -321,7 +371,7 @@ class RegionF1(_Fixed):
     """
 
     def __init__(self, definition: _Definition = "lmod_plus", task: _Of = None, **options: Any) -> None:
-        NamedMetric.__init__(self, f"f1_{definition}", task, **options)
+        NamedMetric.__init__(self, f"f1_{_known('definition', definition, _Definition)}", task, **options)
 
 
 class RegionPrecision(_Fixed):
@@ -406,8 +456,8 @@ class TaskMetrics(MetricCollection):
     """
 
     def __init__(self, task: Scorer, names: Sequence[str] = (), **options: Any) -> None:
-        usual = [] if names else task.metric_names()
-        shared, by_direction = _Shared(task, usual), {1: _Higher, 0: NamedMetric, -1: _Lower}
+        shared, by_direction = _Shared(task), {1: _Higher, 0: NamedMetric, -1: _Lower}
+        shared.usual = usual = [] if names else task.metric_names()
         made = {n: _NAMED.get(n) or partial(by_direction[direction(n)], n) for n in names or usual}
         super().__init__({n: kind(task=shared, **options) for n, kind in made.items()}, compute_groups=[list(made)])
 

@@ -16,6 +16,7 @@ from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.extensions.xpcr.tasks import Chain
+from lmod_train.tasks.parsed_replies import scores_of
 from tests.contracts import record_from
 from tests.extensions.xpcr.samples import cupped, flagged, sample, scan
 from tests.tabled import stored, tabled
@@ -54,6 +55,12 @@ def test_a_chain_asks_what_has_a_truth_and_needs_what_came_before():
     assert tuple(asked(cupped(0.6))) == ("AL", "LC", "DD", "SG", "CD")
     assert asked(sample()) == {} == asked(scan(), Chain(sources=["other"], perturbed=1))
     assert asked(sample(boxes=[("optic disc", 10, 10, 50, 50)]))["AL"].tags == {"stage": "AL", "level": "R"}
+
+
+def test_the_metrics_without_records_are_those_of_scores_csv(curated):
+    records = list(read_records(curated / "records"))
+    scores = scores_of([TASK], [TASK.prediction(r, Reply(r.id, r.answer)) for r in records])
+    assert {*TASK.metric_names()} == {s.metric for s in scores if s.subset == "all"}
 
 
 def test_replies_state_the_text_of_an_option_where_that_is_asked_for():

@@ -6,6 +6,7 @@ import warnings
 
 import pytest
 import torch
+from sklearn.metrics import f1_score
 from torchmetrics import MetricCollection
 
 from lmod_train.core.errors import BadArgument
@@ -28,6 +29,7 @@ from lmod_train.scoring.metrics.named import (
 from lmod_train.tasks.conditions import Conditions
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.own import Own
+from lmod_train.tasks.parsed_replies import scores_of
 from lmod_train.tasks.perturbed import Perturbed
 from lmod_train.tasks.sex import Sex
 from tests.scoring.make import record, values
@@ -105,9 +107,12 @@ def test_a_task_s_collection_has_the_names_and_values_of_its_scores(task, pairs,
     metrics, found = task.metrics(), predictions(*pairs)
     metrics.update(found)
     computed = {name: float(value) for name, value in metrics.compute().items()}
-    scored = values(task.score(found))
-    assert computed == near({name: float("nan") if v is None else v for name, v in scored.items() if name in computed})
-    assert list(metrics.keys()) == sorted(scored)
+    scored = values(scores_of([task], found))
+    of_several = {f"{name}_macro" for name in by_hand(*pairs) if task.name == "anatomy"} & {*computed}
+    assert len(of_several) == (5 if task.name == "anatomy" else 0), "these are of one modality"
+    expected = {name: float("nan") if v is None else v for name, v in (scored | dict.fromkeys(of_several)).items()}
+    assert computed == pytest.approx(expected, abs=1e-6, nan_ok=True)
+    assert list(metrics.keys()) == sorted([*scored, *of_several])
     checked = {name: value for name, value in by_hand(*pairs).items() if name in computed}
     assert len(checked) >= 6 and {name: computed[name] for name in checked} == near(checked)
     kinds = {type(metrics[name]) for name in checked}
@@ -117,7 +122,7 @@ def test_a_task_s_collection_has_the_names_and_values_of_its_scores(task, pairs,
 def test_one_state_is_scored_once_and_groups_stay():
     task = Counted()
     metrics = task.metrics()
-    assert len(metrics) == 14 and metrics.compute_groups == {0: sorted(metrics.keys(), key=task.metric_names().index)}
+    assert len(metrics) == 15 and metrics.compute_groups == {0: sorted(metrics.keys(), key=task.metric_names().index)}
     task.calls.clear()
     metrics.update(PREDICTED[:9])
     metrics.update(PREDICTED[5:])
@@ -181,6 +186,11 @@ def test_replies_with_their_records_are_read_by_the_task():
     by_id.update(preds=replies, target=asked)
     assert float(by_text.compute()["accuracy_strict"]) == near(1 / 5), "a record of another task is passed over"
     assert float(by_id.compute()) == near(1 / 4), "a failed request is no reply"
+    share = Glaucoma().metrics(["share_failed", "accuracy_strict"])
+    share.update(replies[3:4], asked[3:4])
+    assert float(share.compute()["share_failed"]) == 1 and share.compute()["accuracy_strict"].isnan()
+    share.update(replies, asked)
+    assert float(share.compute()["share_failed"]) == near(1 / 5)
     assert [p.status for p in by_text.scored()[0]] == ["answered", "unparsed", "answered", "unparsed", "answered"]
 
 
@@ -284,21 +294,80 @@ def test_the_names_of_each_kind_of_task():
         Perturbed(Glaucoma()).metrics()
 
 
+def answered(answers, truths, metric=None, **more):
+    return (metric or Accuracy()).update(answers, truths, **more)
+
+
+RECORDS, INDICES = [p.record for p in PREDICTED[:2]], torch.tensor([1, 0])
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: Sensitivity(), "positive=None"),
         (lambda: QuadraticKappa(), r"choices=\(\)"),
         (lambda: Accuracy("chance_filled"), r"choices=\(\)"),
+        (lambda: Accuracy("strikt"), "version='strikt': expected one of strict, answered"),
+        (lambda: RegionF1("lmod"), "definition='lmod': expected one of lmod_plus, lmod_v1"),
+        (lambda: MacroF1(task="glaucoma"), "task='glaucoma': expected a task"),
+        (lambda: MacroF1(Glaucoma), "task=<class .*: expected a task"),
+        (lambda: named.TaskMetrics("glaucoma"), "task='glaucoma'"),
         (lambda: RegionF1().update([{1: "lens"}]), "target=None"),
-        (lambda: Accuracy().update(torch.zeros(3, 2), torch.zeros(3)), r"shape \(3, 2\)"),
+        (lambda: answered(torch.zeros(3, 2), torch.zeros(3)), r"preds='shape \(3, 2\)'"),
+        (lambda: answered(torch.zeros(3), torch.zeros(3, 1)), r"target='shape \(3, 1\)'"),
+        (lambda: answered(torch.tensor(1), torch.tensor(1)), r"preds='shape \(\)'"),
+        (lambda: answered(YES, YES), "preds='GLAUCOMA': expected a sequence"),
+        (lambda: answered({1: "lens"}, [{1: "lens"}]), "preds={1: 'lens'}: expected a sequence"),
+        (lambda: answered([YES], [YES, NO]), "target='2 values': expected 1, one for each of preds"),
+        (lambda: answered([YES, NO], [YES, NO], ids=["a"]), "ids='1 values': expected 2"),
+        (lambda: answered([YES, NO], [YES, NO], ids=[1, 2]), "ids=1: expected a text"),
+        (lambda: answered([YES, NO], [YES, NO], ids=INDICES), "ids=1: expected a text"),
+        (lambda: answered([YES], [None]), "target=None: expected words, class indices"),
+        (lambda: answered([YES], [Unparsed("empty")]), "target=Unparsed"),
+        (lambda: answered([[1]], [1]), r"preds=\[1\]"),
         (lambda: Accuracy(task=Glaucoma()).update(["GLAUCOMA"]), "preds='str': expected predictions"),
         (lambda: Glaucoma().metrics().update(["GLAUCOMA"], [PREDICTED[0].record], ["a"]), "ids='given'"),
+        (lambda: Glaucoma().metrics().update(INDICES, INDICES), "target='int': expected the records"),
+        (lambda: Glaucoma().metrics().update(INDICES, RECORDS), "preds='int': expected replies"),
+        (lambda: Glaucoma().metrics().update([YES, None], RECORDS), "preds='NoneType': expected replies"),
+        (lambda: Glaucoma().metrics().update([YES, NO], [YES, NO]), "target='str': expected the records"),
+        (lambda: Glaucoma().metrics().update([YES], RECORDS), "target='2 values': expected 1"),
+        (lambda: Glaucoma().metrics().update(INDICES), "preds='int': expected predictions"),
+        (lambda: Glaucoma().metrics().update(None), "preds=None: expected a sequence"),
+        (lambda: Glaucoma().metrics().update(None, RECORDS), "preds=None: expected a sequence"),
     ],
 )
-def test_what_does_not_fit_is_refused(call, message):
-    with pytest.raises(BadArgument, match=message):
+def test_what_does_not_fit_is_refused_with_the_next_step(call, message):
+    with pytest.raises(BadArgument, match=f"{message}(.|\n)*\nNext: .+"):
         call()
+
+
+@pytest.mark.parametrize("value", [0.9, float("nan"), float("inf"), -1, -100.5])
+def test_numbers_that_are_no_class_indices_are_refused_and_whole_ones_are_not(value):
+    for answers, truths in (([value, 1], [1, 1]), ([1, 1], [value, 1])):
+        for given in ((answers, truths), (torch.tensor(answers), torch.tensor(truths))):
+            with pytest.raises(BadArgument, match=r"class indices from 0.*\nNext: .*argmax\(dim=-1\)"):
+                answered(*given)
+    metric = MacroF1()
+    metric.update(torch.tensor([1.0, 0.0, 2.0]), torch.tensor([1, 0, 1]))
+    metric.update([torch.tensor(1), True], [1, 1.0])
+    assert float(metric.compute()) == near(f1_score([1, 0, 1, 1, 1], [1, 0, 2, 1, 1], average="macro"))
+    levels = Accuracy(choices=(-1, 0, 0.5))
+    levels.update([0.5, -1], [0.5, 0])
+    assert float(levels.compute()) == near(1 / 2), "numbers among the choices are classes"
+
+
+def test_the_ignored_truth_of_torch_is_not_scored():
+    rng = torch.Generator().manual_seed(3)
+    logits, truths = torch.randn(40, 5, generator=rng), torch.randint(5, (40,), generator=rng)
+    truths[::3] = -100
+    kept = truths != -100
+    metric, kappa = MacroF1(), QuadraticKappa(choices=range(5))
+    for one in (metric, kappa):
+        one.update(logits.argmax(dim=-1), truths)
+    assert float(metric.compute()) == near(f1_score(truths[kept], logits.argmax(-1)[kept], average="macro"))
+    assert len(kappa.scored()[0]) == int(kept.sum())
+    assert "-100" in NamedMetric.update.__doc__
 
 
 def test_an_unknown_metric_is_refused_with_the_known_names():
@@ -306,8 +375,6 @@ def test_an_unknown_metric_is_refused_with_the_known_names():
         metric.update(PREDICTED)
         with pytest.raises(BadArgument, match="metric='f1_lmod_plus': expected one of accuracy_answered"):
             metric.compute()
-    with pytest.raises(ValueError, match="zip"):
-        RegionF1().update([{1: "lens"}], [])
 
 
 def test_the_module_has_no_metric_that_nothing_else_names():
