@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,17 +47,19 @@ class Composition(Section):
         yield Text(_TEXTS["images"].format(n=len(images), bars=BARS))
         paper = {} if phantom_tasks(results.outcomes) & KINDS.keys() else printed()
         kinds = zip(("subspecialty", "condition", "modality"), zip(*images.values(), strict=True), strict=True)
-        rows = [[no, *row] for no, row in enumerate((r for of, v in kinds for r in _shares(of, v, paper)), 1)]
+        rows = [[no, *row] for of, found in kinds for no, row in enumerate(_shares(of, found, paper), 1)]
+        number = {str(name): no for no, of, name, *_ in rows if of == "condition"}
+        held = Counter((subspecialty or "not known", name) for subspecialty, name, _ in images.values() if name)
+        ranked = sorted(held.items(), key=lambda one: (-one[1], one[0]))
+        drawn = {*list(number)[:BARS], *(name for (_, name), _ in ranked[:LEAVES])}
+        if unnamed := [f"{no} {name}" for name, no in number.items() if name in drawn and undrawn(name)]:
+            yield Text(_TEXTS["numbers"].format("; ".join(unnamed)))
         yield Figure("composition", self.title, _TEXTS["bars"], table("composition", _HEADS["bars"], rows), draw_shares)
-        held = Counter(
-            (subspecialty or "not known", condition) for subspecialty, condition, _ in images.values() if condition
-        )
         if len(held) > 1:
-            ranked = sorted(held.items(), key=lambda one: (-one[1], one[0]))
-            leaves: list[list[Cell]] = [[no, *pair, n] for no, (pair, n) in enumerate(ranked, 1)]
+            leaves: list[list[Cell]] = [[number[name], subspecialty, name, n] for (subspecialty, name), n in ranked]
             title = f"Conditions by subspecialty{f', the {LEAVES} most frequent of {len(held)}' * (len(held) > LEAVES)}"
-            drawn = table("conditions", _HEADS["tree"], leaves, title)
-            yield Figure("conditions", title, _TEXTS["tree"], drawn, draw_tree)
+            tree = table("conditions", _HEADS["tree"], leaves, title)
+            yield Figure("conditions", title, _TEXTS["tree"], tree, draw_tree)
 
 
 def _shares(kind: str, values: Iterable[str], paper: Mapping[str, Mapping[str, float]]) -> Iterator[list[Cell]]:
@@ -70,16 +72,21 @@ def _shares(kind: str, values: Iterable[str], paper: Mapping[str, Mapping[str, f
 
 
 def _label(row: Line, name: str, width: int) -> str:
-    """Return the name of a row, or its number in the CSV file if no font has its characters."""
+    """Return the name of a row, or its number, the same in both figures, if no font has its characters."""
     return f"no. {row['no.']}" if undrawn(row[name]) else wrapped(row[name], width, 1)
 
 
+def _key(table: Table, rows: Sequence[Line], name: str) -> str:
+    """Return where the names of numbered rows stand; empty without such rows."""
+    return f"column {name} of {table.name}.csv has the name of each no." * any(undrawn(row[name]) for row in rows)
+
+
 def draw_shares(table: Table, out: Path) -> None:
-    """Draw a panel of bars for each ``of``, the most frequent values above."""
-    found = list(parts(lines(table), "of"))
+    """Draw a panel of bars for each ``of``, the most frequent values above, all panels on one scale from 0."""
+    found = [(kind, rows, rows[:BARS]) for kind, rows in parts(lines(table), "of")]
+    top = 1.25 * max((row["share"] for *_, shown in found for row in shown), default=1)
     with panels_in_grid(table, out, len(found), 1, 2.9) as axes:
-        for axis, (kind, rows) in zip(axes, found, strict=True):
-            shown = rows[:BARS]
+        for axis, (kind, rows, shown) in zip(axes, found, strict=True):
             axis.barh(range(len(shown)), [row["share"] for row in shown], color=COLOURS[0])
             axis.set_yticks(range(len(shown)), [_label(row, "group", 44) for row in shown], fontsize=SMALL)
             for place, row in enumerate(shown):
@@ -88,8 +95,9 @@ def draw_shares(table: Table, out: Path) -> None:
             axis.set_ylim(max(len(shown), 6) - 0.5, -0.5)
             more = f", the {BARS} most frequent of {len(rows)}" if len(rows) > BARS else ""
             axis.set_title(f"images by {kind}{more}", fontsize=9)
-            axis.set_xlim(0, 1.25 * max(row["share"] for row in shown))
-            axis.set_xticks([])
+            axis.set_xlim(0, top)
+            axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+            axis.set_xlabel(f"share of the images\n{_key(table, shown, 'group')}".rstrip(), fontsize=SMALL)
 
 
 def draw_tree(table: Table, out: Path) -> None:
@@ -111,4 +119,5 @@ def draw_tree(table: Table, out: Path) -> None:
             axis.text(middle, 0.5, number, fontsize=SMALL, ha="center", va="center", bbox=around, zorder=4)
         axis.set_rmax(1.8)
         axis.set_axis_off()
-        axis.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=SMALL)
+        below: Any = {"title": _key(table, rows, "condition") or None, "title_fontsize": SMALL}
+        axis.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=SMALL, **below)

@@ -63,7 +63,7 @@ def named_with_items(own: Sequence[Line], groups: Sequence[str]) -> list[str]:
     """Return each group with the number of its items below; of different models the least and the most."""
     sizes = {group: sorted({row["n"] for row in own if row["group"] == group and row["n"]}) for group in groups}
     counts = {group: dict.fromkeys((*held[:1], *held[-1:])) for group, held in sizes.items()}
-    return [f"{wrapped(group, 14, 2)}\nn {'-'.join(map(str, counts[group])) or 0}" for group in groups]
+    return [f"{wrapped(group, 14)}\nn {'-'.join(map(str, counts[group])) or 0}" for group in groups]
 
 
 def _largest(rows: Sequence[Line]) -> float:

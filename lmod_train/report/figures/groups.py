@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, Heads, N, Table, table
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS
 from lmod_train.report.contents import Figure
+from lmod_train.report.figures.differences import named_with_items
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.lines import Line, distinct, interval, lines, number, parts
 from lmod_train.report.figures.sheet import MOST, SMALL
@@ -24,7 +26,9 @@ COLUMNS: Heads = ["panel", "model", "group", N, SCORE, INTERVAL, Column("chance"
 _MANY = f" (a heat map, as lines and bars of more than {MOST} models could not be told apart)"
 
 
-def group_figure(name: str, title: str, alt: str, rows: Sequence[Sequence[Cell]], round: bool) -> Figure:
+def group_figure(
+    name: str, title: str, alt: str, rows: Sequence[Sequence[Cell]], round: bool, axis: str = ""
+) -> Figure:
     """Return the figure of scores by group: radar charts or bars of up to six models, otherwise a heat map.
 
     Args:
@@ -33,10 +37,11 @@ def group_figure(name: str, title: str, alt: str, rows: Sequence[Sequence[Cell]]
         alt: Description of the figure.
         rows: Cells as `COLUMNS`.
         round: Whether to draw radar charts instead of bars.
+        axis: Name of the axis of the groups of bars.
     """
     found = table(name, COLUMNS, rows, title)
     many = len(distinct(lines(found), "model")) > MOST
-    draw = draw_heat if many else draw_radar if round else draw_bars
+    draw = draw_heat if many else draw_radar if round else partial(draw_bars, axis=axis) if axis else draw_bars
     return Figure(name, title, alt + _MANY if many else alt, _with_chance(found) if many else found, draw)
 
 
@@ -56,12 +61,15 @@ _ROOM = 14
 """Number of bars for which there is room in a panel of half a page."""
 
 
-def draw_bars(table: Table, out: Path) -> None:
+def draw_bars(table: Table, out: Path, axis: str = "") -> None:
     """Draw a panel for each ``panel``, with a bar per ``model`` for each ``group`` and a line at chance.
+
+    Each group has its number of items, the least and the most of different models.
 
     Args:
         table: Columns as `lmod_train.report.figures.groups.COLUMNS`.
         out: Folder to write to.
+        axis: Name of the axis of the groups.
     """
     rows = lines(table)
     panels, models = list(parts(rows, "panel")), distinct(rows, "model")
@@ -69,9 +77,10 @@ def draw_bars(table: Table, out: Path) -> None:
     across = 2 if most * len(models) <= _ROOM and most <= 4 else 1
     foot = 0.3 + 0.45 * -(-(len(models) + 1) // 3)
     with panels_in_grid(table, out, len(panels), across, 2.4, foot, sharey=True) as axes:
-        for axis, (name, own) in zip(axes, panels, strict=True):
-            _bars_panel(axis, own, models)
-            axis.set_title(wrapped(name, 40), fontsize=9)
+        for panel, (name, own) in zip(axes, panels, strict=True):
+            _bars_panel(panel, own, models)
+            panel.set_title(wrapped(name, 40), fontsize=9)
+            panel.set_xlabel(axis)
 
 
 def _bars_panel(axis: Any, own: Sequence[Line], models: Sequence[str]) -> None:
@@ -87,7 +96,7 @@ def _bars_panel(axis: Any, own: Sequence[Line], models: Sequence[str]) -> None:
         chance = {number(row["chance"]) for row in own if row["group"] == group and row["chance"] is not None}
         for level in sorted(c for c in chance if not math.isnan(c)):
             axis.plot([place - 0.45, place + 0.45], [level, level], color="#000000", ls=":", lw=1.3, label="chance")
-    axis.set_xticks(range(len(groups)), [wrapped(group, 14, 2) for group in groups])
+    axis.set_xticks(range(len(groups)), named_with_items(own, groups))
     axis.set_xlim(-0.6, len(groups) - 0.4)
     axis.set_ylim(0, 1.02)
     axis.set_ylabel("score with 95 % interval")
@@ -101,7 +110,8 @@ GREY = "#767676"
 def draw_radar(table: Table, out: Path) -> None:
     """Draw a chart for each ``panel``, with a spoke per ``group`` and a line per ``model``, from 0 to 1.
 
-    A missing score is a gap of the line. Each spoke has its number of items, grey if there are few.
+    A missing score is a gap of the line. Each spoke has its number of items, the least and the most of different
+    models, grey if any has few.
 
     Args:
         table: Columns as `lmod_train.report.figures.groups.COLUMNS`; score alone is drawn.
@@ -126,10 +136,11 @@ def _radar_panel(axis: Any, own: Sequence[Line], models: Sequence[str]) -> None:
         held = {row["group"]: number(row["score"]) for row in rows}
         radii = [held.get(spoke, np.nan) for spoke in spokes]
         axis.plot([*angles, angles[0]], [*radii, radii[0]], label=wrapped(model), **_style(models.index(model)))
-    sizes = {spoke: max((row["n"] or 0 for row in rows), default=0) for spoke, rows in parts(own, "group")}
-    axis.set_xticks(angles, [f"{wrapped(spoke, 12)}\nn = {sizes[spoke]}" for spoke in spokes])
-    for label, spoke in zip(axis.get_xticklabels(), spokes, strict=True):
-        label.set_color(GREY if sizes[spoke] < FEW else "black")
+    least = {spoke: min((row["n"] for row in rows if row["n"]), default=0) for spoke, rows in parts(own, "group")}
+    axis.set_xticks(angles, named_with_items(own, spokes))
+    for label, spoke, angle in zip(axis.get_xticklabels(), spokes, np.sin(angles), strict=True):
+        label.set_color(GREY if least[spoke] < FEW else "black")
+        label.set_ha("center" if abs(angle) < 0.1 else "right" if angle > 0 else "left")
     axis.tick_params(axis="x", pad=9)
     axis.set_theta_zero_location("N")
     axis.set_ylim(0, 1)

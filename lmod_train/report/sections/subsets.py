@@ -47,8 +47,8 @@ class Subsets(Section):
             yield from _by_source(results, task)
             metric = results.metric(task)
             if boxes := list(subset_rows(results, task, "boxes", metric, metric)):
-                title = f"{task} by number of boxes"
-                yield group_figure(f"boxes-{task}", title, _TEXTS["boxes"].format(task), boxes, round=False)
+                axis, alt = "number of boxes", _TEXTS["boxes"].format(task)
+                yield group_figure(f"boxes-{task}", f"{task} by {axis}", alt, boxes, round=False, axis=axis)
             yield from _heat(results, task, "condition", "score", {metric: f"{task} ({metric})"})
             panels = {metric: f"{task}: {name} by stage" for metric, name in OF_STAGES.items()}
             yield from _heat(results, task, "stage", "precision, recall and F1", panels)

@@ -1,8 +1,11 @@
 """Images by subspecialty, condition and modality, counted from known records, and the tree of conditions."""
 
 import math
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from lmod_train.core.tables import table
 from lmod_train.core.types import Prediction, Reply
@@ -10,13 +13,13 @@ from lmod_train.extensions.ophthalwechat import composition
 from lmod_train.extensions.ophthalwechat.composition import Composition, draw_shares, draw_tree
 from lmod_train.extensions.ophthalwechat.pairs import CONDITION, Pictures
 from lmod_train.extensions.ophthalwechat.words import words
-from lmod_train.report.contents import Figure
+from lmod_train.report.contents import Figure, Text
 from lmod_train.report.figures import sheet
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.tasks.run_scores import RunScores
-from tests.report.figures.drawing import canvas
+from tests.report.figures.drawing import canvas, check_texts, shown
 from tests.scoring.make import record
 
 ROWS = [("Glaucoma", "angle closure", "UBM")] * 3 + [("Retina/Vitreous", "macular hole", "OCT"), ("", "", "CFP+OCT")]
@@ -83,6 +86,55 @@ def axes_of(draw, rows, heads, out, monkeypatch):
     draw(table("t", composition._HEADS[heads], rows, "T"), out)
     assert all((out / f"t.{kind}").stat().st_size > 0 for kind in ("png", "svg"))
     return kept
+
+
+def drawn(name, found, out, monkeypatch):
+    part = next(p for p in Composition().parts(found) if isinstance(p, Figure) and p.name == name)
+    kept = []
+
+    @contextmanager
+    def keeping(*arguments, **options):
+        with canvas(*arguments, **options) as axes:
+            kept.append(axes)
+            yield axes
+
+    monkeypatch.setattr(sheet, "canvas", keeping)
+    part.draw(part.table, out)
+    if name == "composition":  # the axes of a tree are off, and its labels turned
+        check_texts(kept[0].flat[0].figure)
+    return kept[0]
+
+
+def words_in(axes):
+    return [t.get_text() for t in shown(axes.flat[0].figure)]
+
+
+EYE = "\U0001f441"
+"""No font of figures has it."""
+
+
+def test_a_condition_that_no_font_has_is_one_number_in_both_figures_and_named_beside_them(tmp_path, monkeypatch):
+    """A condition of two subspecialties, too, whose numbers by image differ from those of their pairs."""
+    rows = [("Glaucoma", f"{EYE} a", "OCT")] * 3 + [("Glaucoma", "plain", "OCT")] * 4 + [("", f"{EYE} b", "CFP")] * 2
+    monkeypatch.setattr(f"{__name__}.ROWS", [*rows, *[("Retina/Vitreous", f"{EYE} b", "CFP")] * 3])
+    (text,) = [p.text for p in Composition().parts(results()) if isinstance(p, Text) and "font" in p.text]
+    assert f"1 {EYE} b; 3 {EYE} a." in text and "plain" not in text
+    bars = words_in(drawn("composition", results(), tmp_path, monkeypatch))
+    assert [word for word in bars if word.startswith("no. ") or word == "plain"] == ["no. 1", "plain", "no. 3"]
+    leaves = words_in(drawn("conditions", results(), tmp_path, monkeypatch))
+    assert sorted(w for w in leaves if "(" in w) == ["no. 1 (2)", "no. 1 (3)", "no. 3 (3)", "plain (4)"]
+    assert any("column group of composition.csv" in word for word in bars)
+    assert any("column condition of conditions.csv" in word for word in leaves)
+    monkeypatch.setattr(f"{__name__}.ROWS", [row for row in rows if row[1] == "plain"])
+    assert not any("csv" in word for word in words_in(drawn("composition", results(), tmp_path, monkeypatch)))
+    assert len([p for p in Composition().parts(results()) if isinstance(p, Text)]) == 1
+
+
+def test_shares_of_all_panels_are_drawn_on_one_scale_from_zero(tmp_path, monkeypatch):
+    panels = drawn("composition", results(), tmp_path, monkeypatch).flat
+    largest = [max(bar.get_window_extent().width for bar in panel.patches) for panel in panels]
+    np.testing.assert_allclose(np.divide(largest, largest[0]), np.divide([0.75, 0.75, 0.6], 0.75), rtol=1e-3)
+    assert all(panel.get_xlim()[0] == 0 and len(panel.get_xticks()) > 2 for panel in panels)
 
 
 def test_both_figures_are_written_with_few_and_many_rows_and_characters_that_no_font_has(tmp_path, monkeypatch):
