@@ -76,9 +76,10 @@ def _label(row: Line, name: str, width: int) -> str:
     return f"no. {row['no.']}" if undrawn(row[name]) else wrapped(row[name], width, 1)
 
 
-def _key(table: Table, rows: Sequence[Line], name: str) -> str:
+def _key(table: Table, rows: Sequence[Line], name: str, kind: str) -> str:
     """Return where the names of numbered rows stand; empty without such rows."""
-    return f"column {name} of {table.name}.csv has the name of each no." * any(undrawn(row[name]) for row in rows)
+    text = f"column {name} of {table.name}.csv has the name of each {kind} by its no."
+    return text if any(undrawn(row[name]) for row in rows) else ""
 
 
 def draw_shares(table: Table, out: Path) -> None:
@@ -97,7 +98,7 @@ def draw_shares(table: Table, out: Path) -> None:
             axis.set_title(f"images by {kind}{more}", fontsize=9)
             axis.set_xlim(0, top)
             axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-            axis.set_xlabel(f"share of the images\n{_key(table, shown, 'group')}".rstrip(), fontsize=SMALL)
+            axis.set_xlabel(f"share of the images\n{_key(table, shown, 'group', kind)}".rstrip(), fontsize=SMALL)
 
 
 def draw_tree(table: Table, out: Path) -> None:
@@ -119,5 +120,5 @@ def draw_tree(table: Table, out: Path) -> None:
             axis.text(middle, 0.5, number, fontsize=SMALL, ha="center", va="center", bbox=around, zorder=4)
         axis.set_rmax(1.8)
         axis.set_axis_off()
-        below: Any = {"title": _key(table, rows, "condition") or None, "title_fontsize": SMALL}
+        below: Any = {"title": _key(table, rows, "condition", "condition") or None, "title_fontsize": SMALL}
         axis.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=SMALL, **below)

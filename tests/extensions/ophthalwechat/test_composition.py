@@ -123,7 +123,7 @@ def test_a_condition_that_no_font_has_is_one_number_in_both_figures_and_named_be
     assert [word for word in bars if word.startswith("no. ") or word == "plain"] == ["no. 1", "plain", "no. 3"]
     leaves = words_in(drawn("conditions", results(), tmp_path, monkeypatch))
     assert sorted(w for w in leaves if "(" in w) == ["no. 1 (2)", "no. 1 (3)", "no. 3 (3)", "plain (4)"]
-    assert any("column group of composition.csv" in word for word in bars)
+    assert any("column group of composition.csv has the name of each condition" in word for word in bars)
     assert any("column condition of conditions.csv" in word for word in leaves)
     monkeypatch.setattr(f"{__name__}.ROWS", [row for row in rows if row[1] == "plain"])
     assert not any("csv" in word for word in words_in(drawn("composition", results(), tmp_path, monkeypatch)))

@@ -50,7 +50,7 @@ def test_spokes_of_few_questions_are_grey(figures, tmp_path, monkeypatch):
     figure = figures["languages_subspecialty"]
     figure.draw(figure.table, tmp_path)
     assert (tmp_path / "languages_subspecialty.png").stat().st_size > 10_000
-    assert colours["retina\nn = 55"] == "black" and colours["cornea\nn = 15"] == groups.GREY
+    assert colours["retina\nn 55"] == "black" and colours["cornea\nn 15"] == groups.GREY
 
 
 def rows_of(found):
