@@ -81,9 +81,10 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
         del samples[conflict.source, conflict.key]
     dropped += conflicts
     if not samples:
-        failed = "".join(f"; {d.source}: {d.detail}" for d in dropped if d.reason == "source_failed")
-        reasons = ", ".join(f"{reason} {n}" for reason, n in sorted(Counter(d.reason for d in dropped).items()))
-        cure = "look into the folders named by their roots" + failed
+        first = {d.reason: f"{d.source}: {d.detail}"[:300] for d in reversed(dropped)}
+        counted = Counter(d.reason for d in dropped)
+        reasons = "; ".join(f"{reason} {n}, e.g. {first[reason]}" for reason, n in sorted(counted.items()))
+        cure = "look into the folders named by their roots"
         raise BadArgument("sources", names, f"at least one readable sample (left out: {reasons})", cure)
     return Inputs([samples[place] for place in sorted(samples)], dropped, listing)
 

@@ -22,6 +22,12 @@ SETTINGS = (
 )  # fmt: skip
 """JSON files of a checkpoint that each hold an object; transformers ignores a generation_config.json that is broken."""
 
+PARTS = {
+    "tokenizer": ("tokenizer.json", "tokenizer.model", "vocab.json"),
+    "image processor": ("preprocessor_config.json", "processor_config.json"),
+}
+"""Part of a checkpoint beside its weights -> files of which it needs one."""
+
 PLAIN = {"F64", "F32", "F16", "BF16", "I64", "BOOL"}
 """Types in safetensors files of weights that are not quantised, with their indices and masks."""
 
@@ -61,6 +67,11 @@ def checked(checkpoint: str) -> tuple[Path, str]:
         )
     check_weights(checkpoint, folder)
     check_loaded(checkpoint, folder, config)
+    for part, names in PARTS.items():
+        if not any((folder / name).is_file() for name in names):
+            fetch = f"`hf download OWNER/NAME {names[0]} --local-dir {shlex.quote(str(folder))}`"
+            what = f"{folder} has no {part} ({' or '.join(names)})"
+            raise WeightsNotFound("checkpoint", checkpoint, what, f"fetch that too, e.g. {fetch}")
     return folder, str(config.get("model_type"))
 
 
