@@ -89,6 +89,10 @@ def _replies(
             stopping_criteria=_stopping(stop, begin),
             logits_processor=[_Only(only, begin)] if any(only) else [],
         )[:, begin:].tolist()
+    for allowed, tokens in zip(only, made, strict=True):
+        if allowed and not any(tokens[: len(reply)] == reply for reply in allowed):
+            expected = f"none for {type(model).__name__}, whose `generate` leaves out what limits its replies"
+            raise BadArgument("model.constrain", decoding.constrain, expected, "add `--model.constrain null`")
     likelihoods = [choice_likelihoods(model, dialect, batch, row, decoding.likelihoods) for row in rows]
     seconds = (time.perf_counter() - began) / len(rows)
     lengths = inputs["attention_mask"].sum(1).tolist()
