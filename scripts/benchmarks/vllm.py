@@ -35,6 +35,7 @@ from lmod_train.models.backends.huggingface import HuggingFace
 from lmod_train.models.backends.openai import OpenAI
 from lmod_train.models.chat.checkpoint import find
 from lmod_train.phantom.folders import eye_diseases, refuge
+from lmod_train.tasks.base import Task
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.training.evaluation import evaluate
@@ -111,7 +112,7 @@ def curated(work: Path) -> RecordsDataModule:
     """Return the records of a few phantom eyes."""
     eye_diseases.write(work / "raw", 12, 0, size=128, workers=0)
     refuge.write(work / "raw", 12, 0, size=128, workers=0)
-    tasks = [Glaucoma(), FourWay()]
+    tasks: list[Task] = [Glaucoma(), FourWay()]
     curate(discover(work / "raw").sources, tasks, work / "curated", workers=1, progress=False)
     return RecordsDataModule(work / "curated", tasks, split="all")
 

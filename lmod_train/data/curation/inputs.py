@@ -82,8 +82,8 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
     dropped += conflicts
     if not samples:
         first = {d.reason: f"{d.source}: {d.detail}"[:300] for d in reversed(dropped)}
-        counted = Counter(d.reason for d in dropped)
-        reasons = "; ".join(f"{reason} {n}, e.g. {first[reason]}" for reason, n in sorted(counted.items()))
+        lost = Counter(d.reason for d in dropped)
+        reasons = "; ".join(f"{reason} {n}, e.g. {first[reason]}" for reason, n in sorted(lost.items()))
         cure = "look into the folders named by their roots"
         raise BadArgument("sources", names, f"at least one readable sample (left out: {reasons})", cure)
     return Inputs([samples[place] for place in sorted(samples)], dropped, listing)

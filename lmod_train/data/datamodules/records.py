@@ -14,7 +14,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_ids, read_records
 from lmod_train.core.curated import Curated
-from lmod_train.core.errors import BadArgument, did_you_mean
+from lmod_train.core.errors import BadArgument, check_one_of, did_you_mean
 from lmod_train.core.shipped import config_files
 from lmod_train.core.types import Collate, Record
 from lmod_train.data.datamodules.ahead import AnsweredLoader, ReadingAhead
@@ -129,10 +129,9 @@ class RecordsDataModule(LightningDataModule):
         counts = {"batch_size": batch_size, "eval_batch_size": eval_batch_size, "max_questions": max_questions}
         for name, value in {**counts, "limit": limit, "workers": workers}.items():
             if value < (least := int(name in counts)):
-                raise BadArgument(f"data.{name}", value, f"a number from {least}", f"leave `--data.{name}` out")
-        for name, value, kind in (("balance", balance, Balance), ("regime", regime, Regime)):
-            if value not in get_args(kind):
-                raise BadArgument(f"data.{name}", value, f"one of {', '.join(get_args(kind))}", "name one of them")
+                raise BadArgument(f"data.{name}", value, f"a number from {least}", "leave it out for the default")
+        check_one_of("data.balance", balance, get_args(Balance), "leave it out for none")
+        check_one_of("data.regime", regime, get_args(Regime), "leave it out for independent")
         if strange := [task for task in tasks if not isinstance(task, Task)]:
             raise BadArgument("data.tasks", strange[0], "a task, such as `Glaucoma()`", "leave it out for all tasks")
         if asking.factors and regime.startswith("cas_"):
