@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lmod_train.core.tables import Cell, Column, Heads, Table, table
+from lmod_train.report.canvas import undrawn
 from lmod_train.report.contents import Figure, Part
 from lmod_train.report.figures.heat import draw_heat
 from lmod_train.report.figures.lines import Line, distinct, lines, parts
@@ -21,7 +22,10 @@ from lmod_train.report.section import Section
 from lmod_train.scoring.classification import classification_columns
 from lmod_train.scoring.items import Item
 
-_ALT = "Number of items by true class (rows) and answer (columns) for {}; the last column has no answer."
+_ALT = (
+    "Number of items by true class (rows) and answer (columns) for {}; the last column has no answer. A class that no "
+    "font has is its number in the order of the table."
+)
 
 _MANY = "Share of the items of each true class (panels) by answer (columns) and model (rows) for {}."
 
@@ -113,8 +117,9 @@ def _panel(axis: Any, own: Sequence[Line]) -> None:
         shade = "white" if shares[row, column] > 0.55 else "#111111"
         axis.text(column, row, f"{count:.0f}", ha="center", va="center", color=shade, fontsize=SMALL)
     axis.axvline(len(truths) - 0.5, color="#222222", lw=1)
-    axis.set_xticks(range(len(answers)), [wrapped(a, 24, 1) for a in answers], rotation=90, fontsize=SMALL)
-    axis.set_yticks(range(len(truths)), [wrapped(t, 18, 2) for t in truths], fontsize=SMALL)
+    names = [f"class {n}" if undrawn(name) else name for n, name in enumerate(answers, 1)]
+    axis.set_xticks(range(len(answers)), [wrapped(name, 24, 1) for name in names], rotation=90, fontsize=SMALL)
+    axis.set_yticks(range(len(truths)), [wrapped(name, 18, 2) for name in names[: len(truths)]], fontsize=SMALL)
     staged = all(name.isdigit() for name in truths)
     axis.set_xlabel("stage answered" if staged else "answer")
     axis.set_ylabel("true stage" if staged else "truth")

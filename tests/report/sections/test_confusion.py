@@ -21,3 +21,13 @@ def test_numbers_are_items_and_shades_shares_of_the_truth(count, tmp_path, monke
         assert [int(t.get_text()) for t in panel.texts] == [row[3] for row in own]
         shares = panel.images[0].get_array().tolist()
         assert [sum(row) for row in shares] == pytest.approx([1, 1, 1, 0]), "no items, no shade"
+
+
+def test_a_class_that_no_font_has_is_its_number(tmp_path, monkeypatch):
+    monkeypatch.setattr("lmod_train.report.sections.confusions.undrawn", lambda text: "" if text.isascii() else text)
+    names = ("True", "False", "对", "错")
+    rows = [["m", truth, answer, 1] for truth in names for answer in (*names, "no answer")]
+    (panel, *_) = drawn(draw_confusions, table("confusion", COLUMNS, rows), tmp_path, monkeypatch).flat
+    shown = [text.get_text() for text in panel.get_xticklabels()]
+    assert shown == ["True", "False", "class 3", "class 4", "no answer"]
+    assert [text.get_text() for text in panel.get_yticklabels()] == shown[:4]
