@@ -10,6 +10,7 @@ import atexit
 import multiprocessing
 import os
 import runpy
+import socket
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,13 @@ FORKING.set_forkserver_preload(
         "transformers.models.llava.modeling_llava",
     ]
 )
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def ranks(work: Callable[..., None], *arguments: Any, processes: int = 2) -> None:

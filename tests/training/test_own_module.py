@@ -1,12 +1,11 @@
 """The metrics in a LightningModule of one's own, without the package's callback, module or datamodule."""
 
-import socket
-
 import pytest
 
 from lmod_train import curate, discover
 from lmod_train.phantom.folders import refuge
 from lmod_train.tasks.glaucoma import Glaucoma
+from tests import forks
 from tests.docs.pages import BLOCK, DOCS, read
 from tests.scoring.metrics.answers import of_regions, of_words
 from tests.training.own_module import EYES, WORDS, fit, two
@@ -31,10 +30,7 @@ def test_metrics_are_logged_computed_and_reset_by_lightning(tmp_path):
 
 def test_two_processes_log_the_values_of_one(tmp_path):
     """Lightning's sampler gives 54 records to 2 ranks; each record counts once."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    for logged, calls, gathers in two(tmp_path, port):
+    for logged, calls, gathers in two(tmp_path, forks.free_port()):
         assert {name: logged[name] for name in expected()} == pytest.approx(expected(), abs=1e-6)
         assert calls[-2:] == [31, 31]
         assert gathers == 3 * 3, "two tasks and a metric alone, in the sanity check and in two epochs"

@@ -1,7 +1,6 @@
 """Images by subspecialty, condition and modality, counted from known records, and the tree of conditions."""
 
 import math
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +13,11 @@ from lmod_train.extensions.ophthalwechat.composition import Composition, draw_sh
 from lmod_train.extensions.ophthalwechat.pairs import CONDITION, Pictures
 from lmod_train.extensions.ophthalwechat.words import words
 from lmod_train.report.contents import Figure, Text
-from lmod_train.report.figures import sheet
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.tasks.run_scores import RunScores
-from tests.report.figures.drawing import canvas, check_texts, shown
+from tests.report.figures.drawing import axes_of, check_texts, shown
 from tests.scoring.make import record
 
 ROWS = [("Glaucoma", "angle closure", "UBM")] * 3 + [("Retina/Vitreous", "macular hole", "OCT"), ("", "", "CFP+OCT")]
@@ -74,35 +72,12 @@ def test_a_condition_is_a_tag_of_the_image_and_no_subset_of_the_scores():
     assert not [name for name in subsets_of(list(items())) if CONDITION in name]
 
 
-def axes_of(draw, rows, heads, out, monkeypatch):
-    kept = []
-
-    def keeping(*arguments, **options):
-        made = canvas(*arguments, **options)
-        kept.append(made)
-        return made
-
-    monkeypatch.setattr(sheet, "canvas", keeping)
-    draw(table("t", composition._HEADS[heads], rows, "T"), out)
-    assert all((out / f"t.{kind}").stat().st_size > 0 for kind in ("png", "svg"))
-    return kept
-
-
 def drawn(name, found, out, monkeypatch):
     part = next(p for p in Composition().parts(found) if isinstance(p, Figure) and p.name == name)
-    kept = []
-
-    @contextmanager
-    def keeping(*arguments, **options):
-        with canvas(*arguments, **options) as axes:
-            kept.append(axes)
-            yield axes
-
-    monkeypatch.setattr(sheet, "canvas", keeping)
-    part.draw(part.table, out)
+    axes = axes_of(part.draw, part.table, out, monkeypatch)
     if name == "composition":  # the axes of a tree are off, and its labels turned
-        check_texts(kept[0].flat[0].figure)
-    return kept[0]
+        check_texts(axes.flat[0].figure)
+    return axes
 
 
 def words_in(axes):
@@ -140,9 +115,9 @@ def test_shares_of_all_panels_are_drawn_on_one_scale_from_zero(tmp_path, monkeyp
 def test_both_figures_are_written_with_few_and_many_rows_and_characters_that_no_font_has(tmp_path, monkeypatch):
     for count in (1, 200):
         bars = [[i, "condition", f"{'name ' * (i % 9)}{i} \U0001f441", 9, 0.1, None] for i in range(1, count + 1)]
-        axes_of(draw_shares, bars, "bars", tmp_path, monkeypatch)
+        axes_of(draw_shares, table("t", composition._HEADS["bars"], bars, "T"), tmp_path, monkeypatch)
         leaves = [[i, f"part {i % 9}", f"condition {i}", 201 - i] for i in range(1, count + 1)]
-        axes_of(draw_tree, leaves, "tree", tmp_path, monkeypatch)
+        axes_of(draw_tree, table("t", composition._HEADS["tree"], leaves, "T"), tmp_path, monkeypatch)
     text = (tmp_path / "t.svg").read_text()
     assert "condition 90 (111)" in text and "condition 91" not in text
     assert composition._label({"no.": 4, "group": "\u4ec5 \U0001f441"}, "group", 30) == "no. 4"

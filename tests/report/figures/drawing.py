@@ -19,6 +19,13 @@ def models(count):
 
 def drawn(draw, table, out, monkeypatch):
     """Return the axes of a figure, (rows, columns), after checking its files and texts."""
+    axes = axes_of(draw, table, out, monkeypatch)
+    check_texts(axes.flat[0].figure)
+    return axes
+
+
+def axes_of(draw, table, out, monkeypatch):
+    """Return the axes of a figure, (rows, columns), after checking its files."""
     kept = []
 
     @contextmanager
@@ -30,7 +37,6 @@ def drawn(draw, table, out, monkeypatch):
     monkeypatch.setattr(sheet, "canvas", keeping)
     draw(table, out)
     assert all((out / f"{table.name}.{kind}").stat().st_size > 0 for kind in ("png", "svg"))
-    check_texts(kept[-1].flat[0].figure)
     return kept[-1]
 
 

@@ -12,13 +12,8 @@ from tests.scoring.metrics.two_ranks import EYES, FOUND, SHARES, WORDS, work
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     folder = tmp_path_factory.mktemp("ranks")
-    forks.ranks(work, port, str(folder))
+    forks.ranks(work, forks.free_port(), str(folder))
     return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in (0, 1)]
 
 

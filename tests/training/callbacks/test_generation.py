@@ -1,7 +1,6 @@
 """The one evaluation path: replies on disk as they come, asked once, and one figure wherever it is read."""
 
 import json
-import socket
 from dataclasses import replace
 
 import pytest
@@ -20,6 +19,7 @@ from lmod_train.tasks.glaucoma import PROMPT, Glaucoma
 from lmod_train.tasks.rescore import rescore
 from lmod_train.tasks.ways import Ways
 from lmod_train.training.callbacks.generation import GenerationEval
+from tests import forks
 from tests.tiny import record, trainer, write_curated
 from tests.training.callbacks import two_ranks
 
@@ -182,11 +182,8 @@ def test_each_validation_of_a_fit_is_scored_alone_and_sanity_batches_are_not_wri
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     place = tmp_path_factory.mktemp("two")
-    return place, two_ranks.run(place, port, [11, 1])
+    return place, two_ranks.run(place, forks.free_port(), [11, 1])
 
 
 @pytest.mark.parametrize("count", [11, 1])  # uneven, and a rank with nothing
