@@ -30,6 +30,7 @@ class PlainBatch(Batch):
     def __init__(self, records: Sequence[Record], images: Tensor, targets: Tensor) -> None:
         super().__init__(records)
         self.images, self._targets = images, targets
+        self._strange = next((r for r, t in zip(self.records, targets.tolist(), strict=True) if t == _NO_CLASS), None)
 
     @property
     def targets(self) -> Tensor:
@@ -38,10 +39,10 @@ class PlainBatch(Batch):
         Raises:
             BadArgument: An answer is not one class: it is free, has several lines, or is none of the choices.
         """
-        for record, target in zip(self.records, self._targets.tolist(), strict=True):
-            if target == _NO_CLASS:
-                cure = "leave the task out, state its classes in `PlainImages.choices`, or set `data.collate`"
-                raise BadArgument("data.tasks", record.task, f"one class an answer, not {record.answer[:80]!r}", cure)
+        if self._strange is not None:
+            task, answer = self._strange.task, self._strange.answer[:80]
+            cure = "leave the task out, state its classes in `PlainImages.choices`, or set `data.collate`"
+            raise BadArgument("data.tasks", task, f"one class an answer, not {answer!r}", cure)
         return self._targets
 
 
@@ -68,8 +69,9 @@ class PlainImages:
             BadArgument: A record has no image, or several.
             ArtifactError: An image is missing or damaged.
         """
-        images = {name: self._pixels(name, Curated.of(root)) for name in dict.fromkeys(map(_only_image, records))}
-        stacked = [images[_only_image(record)] for record in records]
+        names = [_only_image(record) for record in records]
+        images = {name: self._pixels(name, Curated.of(root)) for name in dict.fromkeys(names)}
+        stacked = [images[name] for name in names]
         targets = torch.tensor([self._target(record) for record in records], dtype=torch.long)
         return PlainBatch(
             records, torch.stack(stacked) if stacked else torch.zeros(0, 3, self.side, self.side), targets

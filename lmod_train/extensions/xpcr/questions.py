@@ -69,11 +69,18 @@ def dataset_tags(path: str) -> dict[str, str]:
         >>> dataset_tags("CFP/12 ODIR-5K/Training Images/2909_right.jpg"), dataset_tags("CFP/mine/1.jpg")
         ({'dataset': '12 ODIR-5K'}, {})
     """
-    known = {plain(name): name for row in table_of("sources") for name in [f"{row['index']} {row['dataset']}"]}
+    known = _datasets()
     found = {known[plain(part)] for part in re.split(r"[/\\]", path) if plain(part) in known}
     return {"dataset": found.pop()} if len(found) == 1 else {}
 
 
+@cache
+def _datasets() -> dict[str, str]:
+    """Return plain number and name of each data set in Table 1 -> as printed."""
+    return {plain(name): name for row in table_of("sources") for name in [f"{row['index']} {row['dataset']}"]}
+
+
+@cache
 def dataset_of(source: str) -> dict[str, str]:
     """Return the tag ``dataset`` of a source of this package, if one row of Table 1 has its name."""
     name = {"fairseg": "harvardfairseg"}.get(source, source)

@@ -435,12 +435,12 @@ def _labelled(labels: Mapping[str, str]) -> dict[str, bool]:
 # Severity (SG): levels of the scales of the vocabulary, and grades of the cup-to-disc ratio.
 _SCALES = {scale.name: scale for scale in SCALES}
 
-_WORDS = {"macular_hole_stage": "Gass stage", "icdr": "ICDR grade", "sdrg": "SDRG grade"}
+_GRADES = {"macular_hole_stage": "Gass stage", "icdr": "ICDR grade", "sdrg": "SDRG grade"}
 
 
 def pose_sg(sample: Sample) -> Posed | Missing:
     """Return a question about the severity; level S."""
-    name = next((name for name in _WORDS if name in sample.labels), None)
+    name = next((name for name in _GRADES if name in sample.labels), None)
     if name is None:
         return _cup_sg(sample)
     hidden = shows_hole(sample) if name == "macular_hole_stage" else retinopathy(sample)
@@ -457,12 +457,12 @@ def implied_sg(stated: Mapping[str, str]) -> frozenset[str]:
         frozenset({'Gass stage 1'})
     """
     levels = levels_in(stated.get("DD", ""))
-    return frozenset(f"{word} {level}" for word in _WORDS.values() for level in levels)
+    return frozenset(f"{word} {level}" for word in _GRADES.values() for level in levels)
 
 
 def _level(name: str, level: str) -> Posed:
     """Return the question for the level of a scale, with the meaning of each in its words."""
-    scale, word = _SCALES[name], _WORDS[name]
+    scale, word = _SCALES[name], _GRADES[name]
     meanings = "; ".join(f"{n} {meaning}" for n, meaning in zip(scale.levels, scale.meanings, strict=True))
     question = f"Grade the severity of {scale.disease} based on observed findings ({meanings})."
     return Posed(question, tuple(f"{word} {n}" for n in scale.levels), f"{word} {level}", "labels", "S")
