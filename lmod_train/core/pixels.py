@@ -10,12 +10,15 @@ import io
 import re
 import struct
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from PIL import Image
 
 from lmod_train.core.errors import CuratedDamaged
 from lmod_train.core.raw import open_file, read_bytes
+from lmod_train.core.types import Page
 
 KINDS = ("JPEG", "PNG", "TIFF", "BMP", "GIF", "WEBP")
 """Formats that are read, independent of a file's suffix."""
@@ -56,20 +59,26 @@ _TURNED = {
 """EXIF orientation -> transposition that makes the image upright."""
 
 
-def open_picture(file: Path | bytes, coarse: int = 0) -> Image.Image:
-    """Return the first frame of an image file, decoded, in its own mode, the pixels as stored (see `upright`).
+class SeveralPictures(ValueError):
+    """A file has several pictures, and which one is meant is not stated, or it has fewer."""
+
+
+def open_picture(file: Path | bytes, coarse: int = 0, page: Page = "") -> Image.Image:
+    """Return the picture of an image file, decoded, in its own mode, the pixels as stored (see `upright`).
 
     Args:
         file: A path, or the file's bytes.
         coarse: Side in pixels of which a JPEG may be decoded in RGB, at least, to be quick; 0 for its own size.
+        page: Which picture of a TIFF, GIF, WebP or PNG with several, from 1; a file of one is read whatever it says.
 
     Raises:
+        SeveralPictures: The file has several, and `page` names none of them.
         OSError: Or another of `UNREADABLE`: the file is missing, damaged, truncated, not in `KINDS`, or exceeds a limit
             of pixels, scans or metadata.
     """
     data = file if isinstance(file, bytes) else read_bytes(file)
     with io.BytesIO(data) as stream:  # closing frees the bytes, which the image would keep
-        image = _opened(data, stream)
+        image = _opened(data, stream, page)
         turned = _orientation_of_tiff(image)
         if coarse:
             image.draft("RGB", (coarse, coarse))
@@ -144,9 +153,18 @@ _ORDERS = {b"II": "<", b"MM": ">"}
 """First bytes of a TIFF file or EXIF block -> byte order for `struct`."""
 
 
-def _opened(data: bytes, stream: io.BytesIO) -> Image.Image:
+def _opened(data: bytes, stream: io.BytesIO, page: Page = "") -> Image.Image:
     _check_directory(data)
     image = Image.open(stream, formats=KINDS)
+    frames = _frames(image, data)
+    if len(frames) > 1 and not page:
+        raise SeveralPictures(f"{len(frames)} pictures in one file, expected one")
+    number = (len(frames) + 1) // 2 if page == "middle" or len(frames) == 1 else int(page)
+    if not 0 < number <= len(frames):
+        raise SeveralPictures(f"no page {page} in a file of {len(frames)} pictures")
+    if frame := frames[number - 1]:
+        _check_directory(data, frame + 1)
+        image.seek(frame)
     pixels, most = image.width * image.height, min(MOST_PIXELS, Image.MAX_IMAGE_PIXELS or MOST_PIXELS)
     if pixels > most:  # Pillow only warns, and warning filters affect other threads
         raise Image.DecompressionBombWarning(f"{image.width} x {image.height} pixels, expected at most {most:,}")
@@ -154,6 +172,24 @@ def _opened(data: bytes, stream: io.BytesIO) -> Image.Image:
     if scans > 10 and scans * pixels > 10 * MOST_PIXELS:
         raise ValueError(f"{scans} scans of {pixels:,} pixels, expected at most {10 * MOST_PIXELS // pixels}")
     return image
+
+
+def pictures_in(data: bytes) -> int:
+    """Return the number of pictures in an image file; raises the errors of `open_picture`."""
+    _check_directory(data)
+    with io.BytesIO(data) as stream:
+        return len(_frames(Image.open(stream, formats=KINDS), data))
+
+
+def _frames(image: Image.Image, data: bytes) -> list[int]:
+    """Return the numbers of the frames that are pictures of their own, from 0.
+
+    Smaller copies and masks in a TIFF are none, nor is what a camera appends to a JPEG.
+    """
+    if image.format == "TIFF":
+        own = [n for n, entries in enumerate(_directories(data)) if _is_picture(entries)]
+        return own or [0]
+    return list(range(getattr(image, "n_frames", 1))) if image.format in ("GIF", "WEBP", "PNG") else [0]
 
 
 def upright(image: Image.Image) -> Image.Image:
@@ -195,34 +231,74 @@ def orientation_of(image: Image.Image) -> int:
     return int(stated) if stated in _TURNED else 1
 
 
-def _check_directory(data: bytes) -> None:
+def _check_directory(data: bytes, directories: int = 1) -> None:
     """Refuse a TIFF directory whose entries claim more bytes than the file has, which could fill the memory.
+
+    Args:
+        data: A file.
+        directories: How many of its directories are checked.
 
     Raises:
         ValueError: The data is such a TIFF file or EXIF block; other data is accepted.
     """
+    for entries in islice(_directories(data), directories):
+        claimed = sum(entry.claimed for entry in entries)
+        if claimed > 2 * len(data) + 2**16:
+            raise ValueError(f"its directory claims {claimed:,} bytes in a file of {len(data):,}")
+
+
+class _Entry(NamedTuple):
+    """An entry in a directory of a TIFF: tag, bytes that it claims elsewhere in the file, and the value if small."""
+
+    tag: int
+    claimed: int
+    value: int
+
+
+_MOST_ENTRIES = 200_000
+"""Entries of a TIFF, all its directories together; a volume of 1,000 pages has 20,000."""
+
+
+def _directories(data: bytes) -> Iterator[list[_Entry]]:
+    """Yield the entries of each directory of a TIFF or EXIF block, in their order; none for other data.
+
+    Raises:
+        ValueError: There are more than `_MOST_ENTRIES`.
+    """
     order = _ORDERS.get(data[:2])
     if order is None or len(data) < 16 or struct.unpack_from(f"{order}H", data, 2)[0] not in (42, 43):
         return
-    claimed = sum(_claims(data, order))
-    if claimed > 2 * len(data) + 2**16:
-        raise ValueError(f"its directory claims {claimed:,} bytes in a file of {len(data):,}")
-
-
-def _claims(data: bytes, order: str) -> Iterator[int]:
-    """Yield the number of bytes that each entry of the first directory claims elsewhere in the file."""
     big = struct.unpack_from(f"{order}H", data, 2)[0] == 43
-    start = struct.unpack_from(f"{order}Q", data, 8)[0] if big else struct.unpack_from(f"{order}I", data, 4)[0]
-    head, entry, inside = ("Q", "HHQQ", 8) if big else ("H", "HHII", 4)
-    size = struct.calcsize(order + entry)
-    if start + struct.calcsize(order + head) > len(data):
-        return
-    (count,) = struct.unpack_from(order + head, data, start)
-    begin = start + struct.calcsize(order + head)
-    for at in range(begin, min(begin + count * size, len(data) - size + 1), size):
-        _, kind, number, _ = struct.unpack_from(order + entry, data, at)
-        width = (0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8)[kind] if kind < 19 else 1
-        yield number * width if number * width > inside else 0
+    head, entry, link, inside = ("Q", "HHQ8s", "Q", 8) if big else ("H", "HHI4s", "I", 4)
+    (start,) = struct.unpack_from(order + link, data, 8 if big else 4)
+    size, first = struct.calcsize(order + entry), struct.calcsize(order + head)
+    seen: set[int] = set()
+    left = _MOST_ENTRIES
+    while start not in seen and 0 < start <= len(data) - first:
+        seen.add(start)
+        (count,) = struct.unpack_from(order + head, data, start)
+        begin, end = start + first, start + first + count * size
+        entries = []
+        for at in range(begin, min(end, len(data) - size + 1), size):
+            tag, kind, number, held = struct.unpack_from(order + entry, data, at)
+            width = (0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8)[kind] if kind < 19 else 1
+            claimed = number * width if number * width > inside else 0
+            entries.append(_Entry(tag, claimed, struct.unpack_from(order + ("H" if kind == 3 else "I"), held)[0]))
+        left -= len(entries)
+        if left < 0:
+            raise ValueError(f"its directories have more than {_MOST_ENTRIES:,} entries")
+        yield entries
+        start = struct.unpack_from(order + link, data, end)[0] if end <= len(data) - inside else 0
+
+
+_WIDTH, _KIND, _KIND_BEFORE = 256, 254, 255
+"""Tags of TIFF: ImageWidth, NewSubfileType, and SubfileType, which it replaced."""
+
+
+def _is_picture(entries: list[_Entry]) -> bool:
+    """Return whether a directory is a picture of full size, and no smaller copy or mask of another."""
+    stated = {entry.tag: entry.value for entry in entries}
+    return _WIDTH in stated and not stated.get(_KIND, 0) & 5 and stated.get(_KIND_BEFORE) != 2
 
 
 def pad_square(image: Image.Image, fill: tuple[int, int, int]) -> Image.Image:

@@ -73,6 +73,10 @@ class Region:
     id: int = 0
 
 
+Page = int | Literal["", "middle"]
+"""A picture of a file of several, from 1; by its empty default such a file is refused."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The part of a file that contains the pixels; by default a whole image file.
@@ -84,6 +88,7 @@ class Cut:
         pickled: Whether the user permits reading pickled arrays (see `lmod_train.core.arrays`).
         column: Column of a Parquet file whose rows hold image files; empty for other files.
         row: Row of the Parquet file, from 0.
+        page: Picture of an image file of several.
     """
 
     half: Literal["", "left", "right"] = ""
@@ -91,6 +96,7 @@ class Cut:
     pickled: bool = False
     column: str = ""
     row: int = 0
+    page: Page = ""
 
 
 OTHER: tuple[int, ...] = ()

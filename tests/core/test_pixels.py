@@ -11,7 +11,19 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from lmod_train.core import pixels
 from lmod_train.core.errors import ArtifactError
-from lmod_train.core.pixels import KINDS, blank, jpeg_bytes, open_picture, open_rgb, pad_square, picture_size, upright
+from lmod_train.core.pixels import (
+    KINDS,
+    SeveralPictures,
+    blank,
+    jpeg_bytes,
+    open_picture,
+    open_rgb,
+    pad_square,
+    picture_size,
+    pictures_in,
+    upright,
+)
+from tests.tabled import tabled
 
 NAME = b"Ada Lovelace"
 
@@ -207,3 +219,50 @@ def test_a_damaged_image_is_named(tmp_path):
 def test_grey_becomes_rgb(tmp_path):
     Image.new("L", (4, 4), 7).save(tmp_path / "a.png")
     assert open_rgb(tmp_path / "a.png").getpixel((0, 0)) == (7, 7, 7)
+
+
+def paged(kind: str, shades: list[int], small: tuple[int, ...] = ()) -> bytes:
+    """Return a file of several grey pictures; those numbered in `small` are smaller copies of a TIFF."""
+    pictures = [Image.new("L", (16, 16), shade) for shade in shades]
+    for n, picture in enumerate(pictures):
+        picture.encoderinfo = {"tiffinfo": {254: int(n in small)}}  # type: ignore[attr-defined]
+    held = io.BytesIO()
+    lossless = {"lossless": True} if kind == "WEBP" else {}
+    more = {"save_all": True, "append_images": pictures[1:]} if len(shades) > 1 else {}
+    first = {"tiffinfo": {254: int(0 in small)}} if kind == "TIFF" else {}
+    pictures[0].save(held, kind, **lossless, **more, **first)
+    return held.getvalue()
+
+
+@tabled("kind", ["TIFF", "GIF", "WEBP", "PNG", "MPO"])
+@tabled("shades", [[40], [40, 120], [40, 120, 200], [10, 40, 90, 120, 200, 250]])
+def test_of_several_pictures_that_is_read_which_is_named(kind: str, shades: list[int]):
+    data, n = paged(kind, shades), 1 if kind == "MPO" else len(shades)
+    assert pictures_in(data) == n
+    if n == 1:
+        assert open_picture(data).convert("L").getpixel((8, 8)) in range(shades[0] - 2, shades[0] + 3)
+        assert open_picture(data, page=3).size == (16, 16)  # the option is about files of several
+        return
+    with pytest.raises(SeveralPictures, match=f"{n} pictures"):
+        open_picture(data)
+    with pytest.raises(SeveralPictures, match=f"no page {n + 1} in a file of {n}"):
+        open_picture(data, page=n + 1)
+    for page, shade in [*enumerate(shades, 1), ("middle", shades[(n - 1) // 2])]:
+        assert open_picture(data, page=page).convert("L").getpixel((8, 8)) in range(shade - 2, shade + 3)  # type: ignore[arg-type]
+
+
+@tabled("small, read", [((1, 2), 40), ((0,), 120), ((0, 1), 200), ((0, 1, 2), 40)])
+def test_smaller_copies_in_a_tiff_are_no_pages(small: tuple[int, ...], read: int):
+    data = paged("TIFF", [40, 120, 200], small)
+    own = max(1, 3 - len(small))
+    assert pictures_in(data) == own
+    assert open_picture(data, page=1).getpixel((8, 8)) == read
+
+
+def test_directories_in_a_circle_or_past_the_end_are_no_pages():
+    data = bytearray(paged("TIFF", [40]))
+    (at,) = struct.unpack_from("<I", data, 4)
+    (count,) = struct.unpack_from("<H", data, at)
+    for following in (at, 8, len(data) - 1, 2**32 - 1):
+        struct.pack_into("<I", data, at + 2 + 12 * count, following)
+        assert pictures_in(bytes(data)) == 1 and open_picture(bytes(data)).getpixel((8, 8)) == 40

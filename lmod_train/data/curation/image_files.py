@@ -19,7 +19,15 @@ from PIL import Image
 from lmod_train.core.arrays import read_array
 from lmod_train.core.cells import image_bytes
 from lmod_train.core.files import make_folder, naming, write_in_place
-from lmod_train.core.pixels import UNREADABLE, jpeg_bytes, open_picture, orientation_of, too_thin, upright
+from lmod_train.core.pixels import (
+    UNREADABLE,
+    SeveralPictures,
+    jpeg_bytes,
+    open_picture,
+    orientation_of,
+    too_thin,
+    upright,
+)
 from lmod_train.core.types import Cut, Dropped, Sample
 from lmod_train.data.curation.guard import detail_of
 
@@ -73,7 +81,7 @@ def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]
     """
     if cut.arrays:
         return read_array(path, cut.arrays, pickled=cut.pickled)
-    image = open_picture(data)
+    image = open_picture(data, page=cut.page)
     if not cut.half:
         return image
     middle = image.width // 2
@@ -83,7 +91,7 @@ def cut_out(path: Path, data: bytes, cut: Cut) -> Image.Image | npt.NDArray[Any]
 
 
 def open_image(sample: Sample, bits: int = 0) -> Opened | Dropped:
-    """Return the raw image of a sample, ``image_unreadable`` with the error of the decoder, or ``image_too_thin``.
+    """Return the raw image of a sample, or why it has none: unreadable, too thin, or several in one file.
 
     Args:
         sample: With an image of its own.
@@ -102,6 +110,8 @@ def open_image(sample: Sample, bits: int = 0) -> Opened | Dropped:
         orientation = orientation_of(pixels) if isinstance(pixels, Image.Image) else 1
         image = upright(pixels) if isinstance(pixels, Image.Image) else picture_of(pixels, wide=bits > 8)
         image = to_rgb(image, used or 16)
+    except SeveralPictures as error:
+        return Dropped.of(sample, "read", "several_pictures", str(error))
     except UNREADABLE as error:
         return Dropped.of(sample, "read", "image_unreadable", detail_of(error, sample.own_image))
     if thin := too_thin(image):

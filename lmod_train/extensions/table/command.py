@@ -49,6 +49,7 @@ def curate_table(
     sheet: str = "",
     language: str = "",
     visits: bool = False,
+    page: str = "",
     plan: bool = False,
     balance: bool = False,
     grounding: bool = False,
@@ -78,6 +79,8 @@ def curate_table(
             default: en. Questions of the benchmark stay in English.
         visits: Also ask how each grade of an eye has changed since the visit before, with the images of both; needs
             columns of the patient, the eye, the date or number of the visit, and a grade.
+        page: Which picture of a TIFF, GIF, WebP or PNG with several is read: middle, a number from 1, or all, each as a
+            sample of its own in the split of the others; default: such files are listed and left out.
         plan: Only print what was understood and write OUT/table.yaml.
         grounding: Also ask each question about changed images and other patients', to see whether a model looks; what
             boxes and masks show is removed.
@@ -98,7 +101,7 @@ def curate_table(
 
     with locked(out, "--out"):
         stated = _plan(table, images, modality, name, licence, redistributable, sheet, language)
-        stated = replace(stated, visits=visits or stated.visits)
+        stated = replace(stated, visits=visits or stated.visits, page=page or stated.page)
         grid, folder, columns, whole = _understood(stated, column or (), value or (), ask or ())
         rows = _rows(grid, columns, out)
         print_understood(grid, columns, whole)
@@ -128,6 +131,7 @@ def curate_table(
         )
     remove(out / HELD)
     print_written(manifest, out)
+    _print_pages(manifest, whole)
     _print_next(manifest, tasks, columns, out)
 
 
@@ -333,6 +337,9 @@ def _of_visits(columns: Sequence[Column], plan: Plan) -> list[Task]:
     means = {"laterality" if c.meaning == "image" and c.eye else c.meaning for c in columns if not c.doubt}
     grades = compared(columns, plan.questions)
     lacking = [name for name in ("patient", "laterality", "date") if name not in means]
+    if plan.page == "all":
+        expected = "one picture of each file, as visits are compared by one image each"
+        raise BadArgument("--page", "all", expected, "`--page middle`, or leave `--visits` out")
     if lacking or not grades:
         missing = lacking[0] if lacking else "icdr"
         expected = f"columns of patient, eye, date and a grade; none is {missing if lacking else 'a grade of a scale'}"
@@ -345,6 +352,13 @@ def _grounded(tasks: Sequence[Task]) -> list[Task]:
     """Return the questions about changed images that extensions ask of tasks, e.g. with the evidence removed."""
     kinds = list(loaded(joined("variants")))
     return [made for kind in kinds for task in tasks if (made := kind.over(task)) is not None]
+
+
+def _print_pages(manifest: Mapping[str, Any], plan: Plan) -> None:
+    """Print how many files hold several pictures of which none was read, and the option that reads them."""
+    if several := manifest["dropped"].get(plan.name, {}).get("read", {}).get("several_pictures", 0):
+        how = "`--page middle`, `--page all` or `--page 1` reads them, into another `--out`"
+        print(f"left out as they hold several pictures: {several} file{'s' * (several > 1)}; {how}")
 
 
 def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Sequence[Column], out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which file a cell names: as written, else in another case, else without its ending; never by likeness."""
+"""Which file a cell names: as written, else in another case, else without its ending; and which picture of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import binascii
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -15,7 +15,10 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lmod_train.core.cells import image_bytes
 from lmod_train.core.files import write_beside
+from lmod_train.core.pixels import UNREADABLE, pictures_in
+from lmod_train.core.types import Dropped, ImageFile, Page, Sample
 from lmod_train.data.sources.clutter import files_below
 from lmod_train.data.sources.spelling import composed
 
@@ -112,6 +115,40 @@ def _number(name: str) -> str:
     """Return the number that is the whole stem of a name, without leading zeros; empty for another name."""
     stem = _stem(PurePosixPath(name.casefold()).name)
     return stem.lstrip("0") or "0" if re.fullmatch(r"\d+", stem) else ""
+
+
+def paged(sample: Sample | Dropped, page: str) -> Iterator[Sample | Dropped]:
+    """Yield a sample with the picture of its file that is asked about, or one of each; all are of one group.
+
+    Args:
+        sample: Of an image file as a whole; a line for a loss stays as it is.
+        page: See `lmod_train.extensions.table.plan.Plan`.
+    """
+    if isinstance(sample, Dropped):
+        yield sample
+        return
+    files = sample.shared_images if sample.image is None else (ImageFile(sample.image, sample.key, cut=sample.cut),)
+    if page != "all" or len(files) > 1:
+        yield _showing(sample, files, "middle" if page == "middle" else int(page) if page.isdecimal() else "")
+        return
+    try:
+        n = pictures_in(image_bytes(files[0].path, files[0].cut))
+    except UNREADABLE:  # which curation lists
+        n = 1
+    if n > 1 and sample.outlines:
+        detail = f"on which of the {n} pictures of the file the boxes are is not stated"
+        yield Dropped.of(sample, "read", "unreadable box", detail, "part")
+        sample = replace(sample, outlines=())
+    for number in range(1, n + 1):
+        yield _showing(sample, files, number, f"#p{number}" if n > 1 else "")
+
+
+def _showing(sample: Sample, files: Sequence[ImageFile], page: Page, part: str = "") -> Sample:
+    sample = replace(sample, key=f"{sample.key}{part}")
+    if sample.image is not None:
+        return replace(sample, cut=replace(sample.cut, page=page))
+    shown = (replace(f, key=f"{f.key}{part}", cut=replace(f.cut, page=page)) for f in files)
+    return replace(sample, shared_images=tuple(shown))
 
 
 def listed_in(cell: str) -> int:

@@ -53,7 +53,7 @@ FILE = "table.yaml"
 
 _KEYS: list[str] = _WORDS["keys"]
 
-_STATED = ("name", "modality", "licence", "redistributable", "sheet", "language", "visits")
+_STATED = ("name", "modality", "licence", "redistributable", "sheet", "language", "visits", "page")
 
 _HEAD: str = _WORDS["head"]
 
@@ -74,6 +74,7 @@ class Plan:
         questions: Each with ``name``, ``words``, ``column``, ``kind`` and what else `lmod_train.tasks.own.Own` takes.
         language: Of the questions that curation words itself, and of questions in the table: en or zh.
         visits: Whether it is asked how grades have changed between the visits of an eye.
+        page: Picture of a file of several: ``middle``, ``all``, a number from 1, or empty to list such files.
     """
 
     table: Path
@@ -87,8 +88,12 @@ class Plan:
     questions: tuple[Mapping[str, Any], ...] = ()
     language: str = "en"
     visits: bool = False
+    page: str = ""
 
     def __post_init__(self) -> None:
+        if self.page not in ("", "middle", "all") and not re.fullmatch("[1-9][0-9]{0,5}", self.page):
+            cure = "`--page middle` reads one picture of each file, `--page all` every one"
+            raise BadArgument("--page", self.page, "middle, all, or a number from 1", cure)
         if not self.name.isidentifier():
             raise BadArgument("--name", self.name, "letters, digits and underscores, no digit first", "`--name clinic`")
         if self.language not in LANGUAGES:
@@ -136,6 +141,7 @@ def read_plan(file: Path) -> Plan:
             sheet=_text(stated.get("sheet") or ""),
             language=_text(stated.get("language", "en")),
             visits=stated.get("visits") is True,
+            page=str(stated.get("page") or ""),
             answers=Answers(
                 {str(name): str(one["means"]) for name, one in columns.items()},
                 {

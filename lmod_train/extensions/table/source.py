@@ -21,7 +21,7 @@ from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.data.sources.picture import size_of
-from lmod_train.extensions.table.image_names import Folder, listed_in
+from lmod_train.extensions.table.image_names import Folder, listed_in, paged
 from lmod_train.extensions.table.meanings import ONE_FACT, Column, in_a_row, of_patients
 from lmod_train.extensions.table.places import boxes_in, is_filled
 from lmod_train.extensions.table.plan import Plan, answering, compared, own_word
@@ -152,7 +152,10 @@ class OwnTable(Source):
         }
 
     def samples(self) -> SampleStream:
-        """Yield one sample an image in the order of the rows, and a line for every row, cell and file that is lost."""
+        """Return one sample an image in the order of the rows, and a line for every row, cell and file that is lost."""
+        return (one for item in self._read() for one in paged(item, self._plan.page))
+
+    def _read(self) -> Iterator[Sample | Dropped]:
         for line, why in self._grid.lost:
             yield self._line(line, "unreadable row", why)
         entries: list[Entry] = []

@@ -1,13 +1,14 @@
 import hashlib
 import io
 import zlib
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.core.types import Dropped, Sample
+from lmod_train.core.types import Cut, Dropped, Sample
 from lmod_train.data.curation import image_files as images
 from lmod_train.data.curation import pipeline, prepare
 from lmod_train.data.curation.image_files import open_image, shrink, to_rgb, write_image
@@ -137,6 +138,14 @@ def test_damaged_files_are_dropped_with_what_the_decoder_said(tmp_path, data):
     assert isinstance(dropped, Dropped)
     assert (dropped.reason, dropped.step, dropped.file) == ("image_unreadable", "read", str(tmp_path / "a.jpg"))
     assert dropped.detail and str(tmp_path) not in dropped.detail
+
+
+def test_a_file_of_several_pictures_is_dropped_with_their_number(tmp_path):
+    first, *rest = (Image.new("L", (40, 40), shade) for shade in (10, 90, 170))
+    first.save(tmp_path / "a.tif", save_all=True, append_images=rest)
+    dropped = open_image(sample(tmp_path / "a.tif"))
+    assert (dropped.reason, dropped.detail) == ("several_pictures", "3 pictures in one file, expected one")
+    assert open_image(replace(sample(tmp_path / "a.tif"), cut=Cut(page=2))).image.getpixel((0, 0)) == (90, 90, 90)
 
 
 def test_too_many_pixels_and_floats_and_missing_files_are_dropped(tmp_path, monkeypatch):
