@@ -65,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     return _each(series, named)
                 return run_of(named[0])(named)
     except LmodError as error:
-        print(lines(f"error: {error.typed([*' '.join(whole[:1]).split(), *whole[1:]])}"), file=sys.stderr)
+        again = [*" ".join(whole[:1]).split(), *whole[1:], *([FOLLOWING] if follow else [])]
+        print(lines(f"error: {error.typed(again)}"), file=sys.stderr)
         return 2
     except BrokenPipeError:  # as in `list sources | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

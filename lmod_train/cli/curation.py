@@ -55,12 +55,13 @@ def curate(
     """
     from lmod_train.core.lock import locked
     from lmod_train.data.curation import pipeline
-    from lmod_train.data.curation.accepted import read_accepted
+    from lmod_train.data.curation.accepted import Refusal, read_accepted
     from lmod_train.data.curation.filters import BoxFilter
 
     if accept is not None and not strict:
         raise BadArgument("--accept", str(accept), "`--strict`, whose exceptions it lists", "add `--strict`")
     accepted = read_accepted(accept) if accept else None
+    command = shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]])
     found, unfound = _sources(raw, sources, roots or {})
     with locked(out, "--out"):
         try:
@@ -69,10 +70,9 @@ def curate(
                 tasks,
                 out,
                 box_filter=BoxFilter(box_quantity, box_threshold),
-                strict=strict,
-                accepted=accepted,
+                refusal=Refusal(strict, accepted or Counter(), command),
                 missing=unfound,
-                command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
+                command=command,
                 progress=sys.stderr.isatty(),
                 **settings,
             )

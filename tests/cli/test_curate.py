@@ -18,7 +18,7 @@ from lmod_train.cli import curation
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Answer, Message, Part, Prediction, Question, Record, Reply, Sample, Score, Unparsed
-from lmod_train.data.curation import pipeline
+from lmod_train.data.curation.accepted import Refusal
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.tasks.base import Task
 from tests.core.test_lock import end, hold
@@ -246,7 +246,7 @@ def test_the_command_that_was_typed_is_in_the_manifest(
 
 def test_what_the_command_presets_is_what_the_pipeline_presets():
     parameters = inspect.signature(curation.curate).parameters
-    assert parameters["strict"].default == inspect.signature(pipeline.curate).parameters["strict"].default
+    assert parameters["strict"].default is Refusal().strict
     assert BoxFilter(parameters["box_quantity"].default, parameters["box_threshold"].default) == BoxFilter()
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lmod_train.core.errors import BadArgument, StrictDrops
@@ -77,7 +77,7 @@ def outdated(dropped: Sequence[Dropped], accepted: Counter[Named]) -> list[Named
     return sorted((accepted - Counter(map(named, dropped))).elements())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Refusal:
     """When to refuse what was dropped.
 
@@ -87,9 +87,12 @@ class Refusal:
         command: What was typed, for the error to repeat.
     """
 
-    strict: bool
-    accepted: Counter[Named]
+    strict: bool = False
+    accepted: Counter[Named] = field(default_factory=Counter)
     command: str = ""
+
+    def raise_before(self, dropped: Sequence[Dropped], out: Path) -> None:
+        """Check what sources drop before their images are read; nothing, as `raise_for` needs the complete list."""
 
     def raise_for(self, dropped: Sequence[Dropped], listing: Path) -> None:
         """Check that nothing was dropped but what is accepted.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -28,11 +28,10 @@ from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import BadArgument, CurationConflict, LmodError, check_one_of
 from lmod_train.core.files import make_folder, remove, remove_empty, sha256_of, sweep
-from lmod_train.core.lock import is_empty
 from lmod_train.core.types import Dropped, Region, Sample
 from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation import manifest_files as manifest
-from lmod_train.data.curation.accepted import Named, Refusal
+from lmod_train.data.curation.accepted import Refusal
 from lmod_train.data.curation.balance import Over
 from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule
 from lmod_train.data.curation.division import Divided, divide, shown_images
@@ -76,8 +75,7 @@ def curate(
     foreign: Path | None = None,
     workers: int = 2,
     scheduler: str | None = None,
-    strict: bool = False,
-    accepted: Counter[Named] | None = None,
+    refusal: Refusal | None = None,
     missing: Sequence[Dropped] = (),
     command: str = "",
     progress: bool = True,
@@ -116,8 +114,7 @@ def curate(
             curation.
         scheduler: Address of a running Dask scheduler whose workers read and write images instead; the raw folders and
             `out` must have the same paths there. Needs the extra ``cluster``.
-        strict: Raise an error if anything was dropped that is not in `accepted`.
-        accepted: Drops permitted by `strict`, see `lmod_train.data.curation.accepted.read_accepted`.
+        refusal: What must not be dropped; None permits everything, which is listed and counted.
         missing: Sources that were expected but not found, to be listed with the other drops.
         command: Command as typed, for the manifest.
         progress: Show a progress bar.
@@ -128,7 +125,7 @@ def curate(
     Raises:
         BadArgument: An argument is invalid, or `out` contains other files.
         CurationConflict: `out` was curated with other settings or inputs.
-        StrictDrops: Something was dropped that is not accepted, and `strict` is set; ``dropped.csv`` lists it.
+        LmodError: `refusal` refuses what was dropped; ``dropped.csv`` lists it.
     """
     check_arguments(tasks, out, balance, balance_over, copies, longest_side)
     rule = BoxRule(turned, specks)
@@ -148,9 +145,10 @@ def curate(
         "foreign": abroad.fingerprint(abroad.photographs_in(foreign)),
         "tasks": {f"{t.name}/{t.language}": manifest.task_settings(t) for t in tasks},
     }
-    refusal = Refusal(strict, accepted or Counter(), command)
+    refusal = refusal or Refusal()
     inputs = read_sources(sources)
     inputs.dropped.extend(missing)
+    refusal.raise_before(inputs.dropped, out)
     head = {"schema_version": SCHEMA_VERSION, "settings": settings, "inputs": inputs.listing, "versions": versions()}
     if (out / "manifest.json").exists():
         return _measured(finished(out, head, refusal), tasks, out)
@@ -264,9 +262,22 @@ def check_arguments(
     check_one_of("copies", copies, ("report", "drop"), "`report` counts and lists them in the manifest")
     if side is not None and side < 1:
         raise BadArgument("longest_side", side, "at least 1 pixel, or null for originals", "the default is 1024")
-    ours = any((out / name).exists() for name in ("manifest.json", NAME, "table.yaml"))
-    if out.exists() and not ours and (not out.is_dir() or not is_empty(out)):
-        expected = "a new or empty folder, or one begun by `curate`"  # images that no record shows are removed there
+    check_out(out)
+
+
+BEFORE = frozenset({"table.yaml", "table_images.parquet", "understood.html", "losses.csv", "dropped.csv", ".lock"})
+"""Files that a curation which stopped before its first image leaves in its folder."""
+
+
+def check_out(out: Path) -> None:
+    """Refuse a folder with other files: images that no record shows are removed from a curated folder.
+
+    Raises:
+        BadArgument: `out` holds what no curation has written.
+    """
+    is_begun = any((out / name).exists() for name in ("manifest.json", NAME))
+    if out.exists() and not is_begun and (not out.is_dir() or {one.name for one in out.iterdir()} - BEFORE):
+        expected = "a new or empty folder, or one begun by `curate`"
         raise BadArgument("out", str(out), expected, "name another folder with `--out DIR`")
 
 
@@ -317,7 +328,7 @@ def write_results(
     """Ask every task, write drops, leaks and records, and return the manifest's account; no record, no image.
 
     Raises:
-        StrictDrops: Something was dropped that is not accepted; ``dropped.csv`` lists it and no record is written.
+        LmodError: `refusal` refuses what was dropped; ``dropped.csv`` lists it and no record is written.
     """
     divided = results.divided
     pairs = find_pairs(shown_images(divided, results.images, results.prepared), divided.alike)

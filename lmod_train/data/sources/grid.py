@@ -46,7 +46,7 @@ MOST_NAME = 1000
 TITLES = 20
 """Rows above which the header may stand."""
 
-_AGAIN = "the header again, no row of the table"
+AGAIN = "the header again, no row of the table"
 
 DELIMITERS = ",;\t|"
 
@@ -140,7 +140,7 @@ def _checked(grid: Grid) -> Grid:
     again = {row.line for row in grid.rows if _is_header_again(row.cells, grid.header)}
     if again:
         rows = tuple(row for row in grid.rows if row.line not in again)
-        grid = replace(grid, rows=rows, lost=(*grid.lost, *((line, _AGAIN) for line in sorted(again))))
+        grid = replace(grid, rows=rows, lost=(*grid.lost, *((line, AGAIN) for line in sorted(again))))
     _check_size(len(grid.rows), len(grid.header))
     if max(map(len, grid.header), default=0) > MOST_NAME:
         raise UnreadableSheet(f"the name of a column has more than {MOST_NAME:,} characters")
@@ -186,7 +186,7 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
         if any(_is_header_again(given, one) for one in names):
             moved = not any(_in_place(given, one) for one in names)
             again = f"another table begins in line {number}" if moved else again
-            lost.append((number, _AGAIN))
+            lost.append((number, AGAIN))
             continue
         if again:
             lost.append((number, again))

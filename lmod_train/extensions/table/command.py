@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -51,6 +52,7 @@ def curate_table(
     visits: bool = False,
     page: str = "",
     plan: bool = False,
+    accept: Path | None = None,
     balance: bool = False,
     grounding: bool = False,
     ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
@@ -82,6 +84,7 @@ def curate_table(
         page: Which picture of a TIFF, GIF, WebP or PNG with several is read: middle, a number from 1, or all, each as a
             sample of its own in the split of the others; default: such files are listed and left out.
         plan: Only print what was understood and write OUT/table.yaml.
+        accept: File of losses that may be: a checked OUT/losses.csv, or rows of source, key and reason.
         grounding: Also ask each question about changed images and other patients', to see whether a model looks; what
             boxes and masks show is removed.
         balance: Ask equally many questions of each class, as the published benchmarks do; by default all are asked.
@@ -94,12 +97,18 @@ def curate_table(
     from lmod_train.core.files import remove
     from lmod_train.core.lock import locked
     from lmod_train.data.curation import pipeline
+    from lmod_train.data.curation.accepted import read_accepted
+    from lmod_train.data.curation.inputs import read_sources
     from lmod_train.data.curation.journal import NAME
+    from lmod_train.data.curation.manifest_files import read_dropped
     from lmod_train.extensions.table.image_names import HELD
+    from lmod_train.extensions.table.law import Law, account, told
     from lmod_train.extensions.table.plan import FILE, write_plan
     from lmod_train.extensions.table.source import OwnTable
 
+    accepted = read_accepted(accept) if accept else Counter()
     with locked(out, "--out"):
+        pipeline.check_out(out)
         stated = _plan(table, images, modality, name, licence, redistributable, sheet, language)
         stated = replace(stated, visits=visits or stated.visits, page=page or stated.page)
         grid, folder, columns, whole = _understood(stated, column or (), value or (), ask or ())
@@ -111,10 +120,12 @@ def curate_table(
         if doubted := [c for c in columns if c.doubt]:
             raise InDoubt(doubted, None if is_curated else out / FILE)
         tasks = _tasks(grid, columns, whole)
+        source = OwnTable(whole, grid, columns, folder, tasks, rows)
+        law = Law(accepted=accepted, source=source)
         if plan:
+            law.raise_before(read_sources([source]).dropped, out)
             _print_plan(out / FILE, whole, is_curated)
             return
-        source = OwnTable(whole, grid, columns, folder, tasks, rows)
         tasks = [*tasks, *(_grounded(tasks) if grounding else ())]
         manifest = pipeline.curate(
             [source],
@@ -125,13 +136,16 @@ def curate_table(
             ratios=ratios,
             longest_side=longest_side,
             balance=None if balance else (),
+            refusal=law,
             workers=workers,
             command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
             progress=sys.stderr.isatty(),
         )
     remove(out / HELD)
-    print_written(manifest, out)
+    print_written(manifest, out, accept, accepted)
     _print_pages(manifest, whole)
+    for line in told(account(source, read_dropped(out / "dropped.csv"), accepted)):
+        print(line)
     _print_next(manifest, tasks, columns, out)
 
 

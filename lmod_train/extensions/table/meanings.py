@@ -132,6 +132,8 @@ def typed(option: str) -> str:
 # Words that the user gives to cells with ``--value``: each is a word of the column's meaning, or is refused.
 _CLOSED: Mapping[str, list[str]] = package_data(__file__, "words.yaml")["meanings"]["closed"]
 
+AS_YOU_SAY = "it has no value, as you say"
+
 _FREE = frozenset({"diagnosis", "grade", "camera", "quality", "own", "structure"})
 """Meanings whose cells may stand for any word."""
 
@@ -179,7 +181,7 @@ def with_words(column: Column, cells: Iterable[str], answers: Answers) -> Column
     bad = {cell: f"no word for {meaning} was given" for cell in known if cell not in words} | {
         cell: why for cell, why in column.bad.items() if cell not in words
     }
-    bad |= {cell: "it has no value, as you say" for cell in here if cell not in words and not is_missing(cell)}
+    bad |= {cell: AS_YOU_SAY for cell in here if cell not in words and not is_missing(cell)}
     settled = replace(column, meaning=meaning, why="as you say", words=words, bad=bad, stated=True)
     return replace(settled, doubt="", about="", options=())
 
@@ -252,6 +254,11 @@ Stated = Mapping[str, tuple[Column, str, str]]
 
 ONE_FACT = frozenset({"age", "sex", "laterality", "split", "modality"})
 """Meanings of which an image has one value, whatever the number of columns that state it."""
+
+FACTS = ONE_FACT | {"camera", "quality"}
+"""Meanings that are stated of an image and are no labels."""
+
+SCALE_NAMES = frozenset(scale.name for scale in SCALES)
 
 _DISEASES = {scale.name: scale.disease for scale in SCALES if "0" in scale.levels}
 

@@ -17,12 +17,12 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
-from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.base import Source
-from lmod_train.data.sources.grid import Grid, Row
+from lmod_train.data.sources.grid import AGAIN, Grid, Row
 from lmod_train.data.sources.picture import size_of
 from lmod_train.extensions.table.image_names import Folder, listed_in, paged
-from lmod_train.extensions.table.meanings import ONE_FACT, Column, in_a_row, of_patients
+from lmod_train.extensions.table.law import line_key, unlisted
+from lmod_train.extensions.table.meanings import FACTS, SCALE_NAMES, Column, in_a_row, of_patients
 from lmod_train.extensions.table.places import boxes_in, is_filled
 from lmod_train.extensions.table.plan import Plan, answering, compared, own_word
 from lmod_train.extensions.table.values import condition_of, findings_of, is_missing, same_person, visits_of
@@ -32,10 +32,6 @@ from lmod_train.tasks.change import changes
 from lmod_train.tasks.prompt import prompt
 
 Eye = Literal["", "left", "right"]
-
-_SCALES = frozenset(scale.name for scale in SCALES)
-
-_FACTS = ONE_FACT | {"camera", "quality"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +51,17 @@ class Place:
 
 @dataclass
 class Entry:
-    """One image of a row, with what the row states of it, and the numbers of its patient."""
+    """One image of a row, with what the row states of it, and the numbers of its patient.
+
+    Attributes:
+        given: Name of a column -> the labels and facts that its cell gives.
+    """
 
     row: Row
     eye: Eye
     place: Place
     stated: dict[str, tuple[Column, str, str]] = field(default_factory=dict)
+    given: dict[str, dict[str, str]] = field(default_factory=dict)
     people: list[str] = field(default_factory=list)
     date: str = ""
     labels: dict[str, str] = field(default_factory=dict)
@@ -85,6 +86,12 @@ class OwnTable(Source):
         folder: The images.
         tasks: That ask about it; an image that none of them asks about is listed.
         rows: Place of the image of each row, by the row's line, if the table holds the images; else why there is none.
+
+    Attributes:
+        entries: Line and eye -> image of a row, once `samples` were read.
+        shown: Key -> sample, once they were read.
+        asked_columns: Name of a column -> questions of the table's own that it answers.
+        is_asking: Whether each row is a question.
     """
 
     name = "table"
@@ -106,22 +113,26 @@ class OwnTable(Source):
         self.name, self.modality, self.licence = plan.name, plan.modality, plan.licence
         self.redistributable = plan.redistributable
         self.states_patients = any(c.meaning == "patient" for c in columns)
-        self._plan, self._grid, self._columns, self._folder = plan, grid, columns, folder
-        self._tasks, self._rows = tasks, rows
+        self._plan, self.grid, self.columns, self._folder = plan, grid, columns, folder
+        self.tasks, self._rows = tasks, rows
         self._regions, self._size = boxes_in(columns), lru_cache(maxsize=1)(size_of)
         names = [c.name for c in columns if c.meaning == "patient"]
         self._patients = {name: f"{name}: " if n else "patient " for n, name in enumerate(names)}
         self._at = {name: place for place, name in enumerate(grid.header)}
-        self._questions: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)  # of a column, by its name
+        self.is_asking = any(c.meaning == "question" for c in columns)
+        self.entries: dict[tuple[int, str], Entry] = {}
+        self.shown: dict[str, Sample] = {}
+        self._by_place: defaultdict[str, list[Entry]] = defaultdict(list)
+        self.asked_columns: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)  # of a column, by its name
         for question in plan.questions:
             for column in answering(question, columns):
-                self._questions[column.name].append(question)
+                self.asked_columns[column.name].append(question)
 
     @property
     def is_phantom(self) -> bool:
         """Whether every image is a phantom: a folder of photographs may have a folder of phantoms below it."""
         drawn = {folder: _is_drawn(folder, self.root) for folder in {file.parent for file in self._folder.files}}
-        if drawn and self.root.parent == self._grid.path.parent and (self.root.parent / NOTE).exists():
+        if drawn and self.root.parent == self.grid.path.parent and (self.root.parent / NOTE).exists():
             return True  # the table was drawn with them
         return bool(drawn) and all(drawn.values())
 
@@ -140,11 +151,11 @@ class OwnTable(Source):
 
     def inputs(self) -> Mapping[str, Any]:
         """Return name and SHA-256 of the table and how it was read, so that another reading is told from this one."""
-        words = {c.name: _few(c.words) for c in self._columns if c.words and _is_finite(c.meaning)}
+        words = {c.name: _few(c.words) for c in self.columns if c.words and _is_finite(c.meaning)}
         return {
-            "table": self._grid.path.name,
-            "sha256": sha256_of(self._grid.path),
-            "columns": {c.name: c.meaning for c in self._columns},
+            "table": self.grid.path.name,
+            "sha256": sha256_of(self.grid.path),
+            "columns": {c.name: c.meaning for c in self.columns},
             "words": words,
             "modality": self.modality,
             "licence": self.licence,
@@ -152,16 +163,19 @@ class OwnTable(Source):
         }
 
     def samples(self) -> SampleStream:
-        """Return one sample an image in the order of the rows, and a line for every row, cell and file that is lost."""
-        return (one for item in self._read() for one in paged(item, self._plan.page))
+        """Yield one sample an image in the order of the rows, and a line for every row, cell and file that is lost."""
+        items = list(self._read())
+        self.shown = {item.key: item for item in items if isinstance(item, Sample)}
+        for item in items:
+            yield from paged(item, self._plan.page)
+        yield from unlisted(self, [item for item in items if isinstance(item, Dropped)])
 
     def _read(self) -> Iterator[Sample | Dropped]:
-        for line, why in self._grid.lost:
-            yield self._line(line, "unreadable row", why)
+        for line, why in self.grid.lost:
+            yield self._line(line, why if why == AGAIN else "unreadable row", why)
         entries: list[Entry] = []
-        asking = any(c.meaning == "question" for c in self._columns)
-        copies = copies_in(self._grid, self._columns) if asking else {}
-        for row in self._grid.rows:
+        copies = copies_in(self.grid, self.columns) if self.is_asking else {}
+        for row in self.grid.rows:
             if row.line in copies:
                 yield self._line(row.line, "copy of a question", copies[row.line])
                 continue
@@ -170,15 +184,16 @@ class OwnTable(Source):
                     yield item
                 else:
                     entries.append(item)
+        self.entries = {(entry.row.line, entry.eye): entry for entry in entries}
         yield from self._fill(entries)
         _as_one_person(entries)
-        if asking:
+        if self.is_asking:
             yield from (self._asking(entry) for entry in entries)
         else:
             shown = list(self._pictures(entries))
             yield from shown
             if self._plan.visits:
-                grades = compared(self._columns, self._plan.questions)
+                grades = compared(self.columns, self._plan.questions)
                 yield from changes((one for one in shown if isinstance(one, Sample)), grades)
         used = {entry.place.path for entry in entries}
         for file in self._folder.files if self._rows is None else ():
@@ -188,16 +203,16 @@ class OwnTable(Source):
     def _line(
         self, line: int, reason: str, detail: str, extent: Literal["gone", "part"] = "gone", eye: str = ""
     ) -> Dropped:
-        key = f"line {line}" + (f", {eye} eye" if eye else "")
-        return Dropped(self.name, key, self._grid.path.name, "read", reason, detail, extent)
+        return Dropped(self.name, line_key(line, eye), self.grid.path.name, "read", reason, detail, extent)
 
     def _of_row(self, row: Row) -> Iterator[Entry | Dropped]:
-        images = [c for c in self._columns if c.meaning == "image"]
+        images = [c for c in self.columns if c.meaning == "image"]
         for column in images:
             eye: Eye = "left" if column.eye == "left" else "right" if column.eye == "right" else ""
             place = self._place(row, column)
             if isinstance(place, str):
-                yield self._line(row.line, "no image", place, eye=eye)
+                is_named = self._rows is not None or not is_missing(row.cells[self._at[column.name]])
+                yield self._line(row.line, "no image" if is_named else "no image named", place, eye=eye)
                 continue
             entry = Entry(row, eye, place)
             yield from self._cells(entry, len(images) > 1)
@@ -229,11 +244,11 @@ class OwnTable(Source):
 
     def _cells(self, entry: Entry, both: bool) -> Iterator[Dropped]:
         """Take from the cells of a row what they state of an image, and yield a line for each that has no value."""
-        for column in self._columns:
+        for column in self.columns:
             cell = entry.row.cells[self._at[column.name]]
             if column.meaning == "date":
                 entry.date = entry.date or ("" if is_missing(cell) else cell)
-            if column.eye and column.eye != (entry.eye or self._side(entry.row)):
+            if column.eye and column.eye != (entry.eye or self.side(entry.row)):
                 continue
             if not column.is_used or column.meaning == "image" or (is_missing(cell) and cell not in column.words):
                 continue
@@ -242,7 +257,7 @@ class OwnTable(Source):
                 yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
             elif column.meaning == "patient":
                 entry.people.append(f"{self._patients[column.name]}{same_person(cell)}")
-            elif not (both and not column.eye and column.meaning not in _FACTS):  # one of both eyes is of neither
+            elif not (both and not column.eye and column.meaning not in FACTS):  # one of both eyes is of neither
                 entry.stated[column.name] = (column, cell, column.words.get(cell, cell))
         if self._patients and not entry.people:
             detail = "the patient is not stated; the image counts as one of its own"
@@ -257,10 +272,13 @@ class OwnTable(Source):
             for name, other in (in_a_row(entry.stated) | others).items():
                 detail = f"{name}: {entry.stated.pop(name)[1][:80]!r} is contradicted by {other}, so neither is used"
                 yield self._line(entry.row.line, "contradictory values", detail, "part", entry.eye)
-            facts = {c.meaning: word for c, _, word in reversed(entry.stated.values()) if c.meaning in _FACTS}
+            facts = {c.meaning: word for c, _, word in reversed(entry.stated.values()) if c.meaning in FACTS}
             for column, cell, word in entry.stated.values():
-                entry.labels |= self._labels(column, cell, word)
-                for question in self._questions[column.name]:
+                labels = self._labels(column, cell, word)
+                fact = {column.meaning: word} if column.meaning in FACTS else {}
+                entry.given[column.name] = entry.given.get(column.name, {}) | fact | labels
+                entry.labels |= labels
+                for question in self.asked_columns[column.name]:
                     if not _is_choice(question, entry.labels.get(f"table/{question['name']}")):
                         detail = f"{column.name}: {cell[:80]!r} is no answer to the question {question['name']}"
                         yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
@@ -283,7 +301,7 @@ class OwnTable(Source):
         """
         if not self._plan.visits:
             return {}
-        dates = [self._grid.column(c.name) for c in self._columns if c.meaning == "date"]
+        dates = [self.grid.column(c.name) for c in self.columns if c.meaning == "date"]
         try:
             return visits_of(cell for cells in dates for cell in cells if not is_missing(cell))
         except ValueError as error:
@@ -292,8 +310,8 @@ class OwnTable(Source):
 
     def _boxes(self, entry: Entry) -> Iterator[Dropped]:
         """Add the boxes of its row to an entry, and yield a line for each that cannot be used."""
-        row = dict(zip(self._grid.header, entry.row.cells, strict=True))
-        named = next((c for c in self._columns if c.meaning == "structure"), None)
+        row = dict(zip(self.grid.header, entry.row.cells, strict=True))
+        named = next((c for c in self.columns if c.meaning == "structure"), None)
         for boxes in self._regions:
             if not is_filled(boxes, row):
                 continue
@@ -305,12 +323,13 @@ class OwnTable(Source):
             outline = boxes.outline(row, structure, size)
             if isinstance(outline, Outline):
                 entry.outlines += (outline,)
+                entry.given |= {named.name: {"structure": structure}} if named and not boxes.structure else {}
             else:
                 yield self._line(entry.row.line, "unreadable box", outline, "part")
 
-    def _side(self, row: Row) -> str:
+    def side(self, row: Row) -> str:
         """Return the side of the eye that a row states; empty without one."""
-        sides = (c.words.get(row.cells[self._at[c.name]], "") for c in self._columns if c.meaning == "laterality")
+        sides = (c.words.get(row.cells[self._at[c.name]], "") for c in self.columns if c.meaning == "laterality")
         return next(filter(None, sides), "")
 
     def _labels(self, column: Column, cell: str, word: str) -> dict[str, str]:
@@ -319,20 +338,20 @@ class OwnTable(Source):
         if column.meaning == "diagnosis":
             labels = findings_of(word).labels
             found = {"diagnosis": labels["diagnosis"]} if "diagnosis" in labels else {}
-        elif condition_of(column.meaning) or column.meaning in _SCALES:
+        elif condition_of(column.meaning) or column.meaning in SCALE_NAMES:
             found = {column.meaning: word}
-        for question in self._questions[column.name]:
+        for question in self.asked_columns[column.name]:
             if own := own_word(column, cell, question["kind"]):
                 found[f"table/{question['name']}"] = own
         return found
 
     def _pictures(self, entries: Sequence[Entry]) -> Iterator[Sample | Dropped]:
         """Yield a sample for each image, of the first row that names it."""
-        by_place: defaultdict[str, list[Entry]] = defaultdict(list)
+        self._by_place.clear()
         for entry in entries:
-            by_place[entry.place.key].append(entry)
+            self._by_place[entry.place.key].append(entry)
         for entry in entries:
-            same = by_place[entry.place.key]
+            same = self._by_place[entry.place.key]
             if entry is not same[0]:
                 if entry.boxed:
                     continue
@@ -345,10 +364,15 @@ class OwnTable(Source):
                 detail = f"lines {lines} differ in {name.removeprefix('table/')}, which has no value then"
                 yield self._line(entry.row.line, "contradictory rows", detail, "part", entry.eye)
             sample = self._sample(merged)
-            if not sample.outlines and next((q for task in self._tasks for q in task.ask(sample)), None) is None:
+            if not sample.outlines and next((q for task in self.tasks for q in task.ask(sample)), None) is None:
                 yield self._line(entry.row.line, "no question", "none of its values is asked about", eye=entry.eye)
             else:
                 yield sample
+
+    def first_of(self, entry: Entry) -> tuple[int, str]:
+        """Return line and eye of the first row that names the image of an entry, which lists what they contradict."""
+        first = self._by_place[entry.place.key][0]
+        return first.row.line, first.eye
 
     def _sample(self, entry: Entry) -> Sample:
         return Sample(
@@ -367,8 +391,8 @@ class OwnTable(Source):
 
     def _asking(self, entry: Entry) -> Sample | Dropped:
         """Return a row that is a question about its image as a sample."""
-        row = dict(zip(self._grid.header, entry.row.cells, strict=True))
-        asked = question_in(row, self._columns, self._plan.language)
+        row = dict(zip(self.grid.header, entry.row.cells, strict=True))
+        asked = question_in(row, self.columns, self._plan.language)
         if isinstance(asked, str):
             return self._line(entry.row.line, "no question", asked)
         sample = self._sample(
@@ -384,7 +408,11 @@ class OwnTable(Source):
 
 def _is_finite(meaning: str) -> bool:
     """Return whether the words of a meaning are of the vocabulary, and so no one's own."""
-    return meaning in ("laterality", "sex", "split", "grade") or meaning in _SCALES or condition_of(meaning) is not None
+    return (
+        meaning in ("laterality", "sex", "split", "grade")
+        or meaning in SCALE_NAMES
+        or condition_of(meaning) is not None
+    )
 
 
 def _few(words: Mapping[str, str]) -> Mapping[str, str]:

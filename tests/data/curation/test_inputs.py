@@ -8,6 +8,7 @@ import pytest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument, BadSample, SourceNotFound, StrictDrops
 from lmod_train.core.types import ImageFile
+from lmod_train.data.curation.accepted import Refusal
 from lmod_train.data.curation.inputs import read_sources
 from lmod_train.data.curation.pipeline import curate
 from tests.data.curation.world import Discs, Regions
@@ -59,7 +60,7 @@ def test_it_is_listed_and_strict_refuses(sources, tmp_path):
         assert [(r["source"], r["reason"]) for r in csv.DictReader(file)] == [("failing", "source_failed")]
     assert len({(r.source, r.key) for r in read_records(out / "records")}) == 12 + 5
     with pytest.raises(StrictDrops, match="source_failed: 1"):
-        curate(sources, [Regions()], out, strict=True, workers=1, progress=False)
+        curate(sources, [Regions()], out, refusal=Refusal(strict=True), workers=1, progress=False)
 
 
 def test_our_own_errors_and_the_users_interrupt_still_end_it(sources):

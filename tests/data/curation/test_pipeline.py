@@ -20,6 +20,7 @@ from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Question
 from lmod_train.data.curation import pipeline
 from lmod_train.data.curation import pipeline as results
+from lmod_train.data.curation.accepted import Refusal
 from lmod_train.data.curation.filters import BoxFilter
 from lmod_train.data.curation.journal import NAME
 from lmod_train.data.curation.pipeline import curate
@@ -157,7 +158,7 @@ def test_every_drop_is_listed_and_counted_and_strict_refuses(tmp_path):
     photograph(tmp_path / "raw" / "unlabelled.png", 5)
     out = tmp_path / "out"
     with pytest.raises(StrictDrops, match="image_unreadable: 1"):
-        curate([source], [Regions()], out, strict=True, workers=1, progress=False)
+        curate([source], [Regions()], out, refusal=Refusal(strict=True), workers=1, progress=False)
     manifest = curate([source], [Regions()], out, workers=1, progress=False)
     assert manifest["dropped"] == {
         "discs": {
@@ -175,7 +176,7 @@ def test_every_drop_is_listed_and_counted_and_strict_refuses(tmp_path):
     }
     assert len(read_records(out / "records")) == 12 - 3
     with pytest.raises(StrictDrops):
-        curate([source], [Regions()], out, strict=True, workers=1, progress=False)
+        curate([source], [Regions()], out, refusal=Refusal(strict=True), workers=1, progress=False)
 
 
 def test_strict_lets_accepted_drops_pass_and_no_other(tmp_path):
@@ -185,8 +186,8 @@ def test_strict_lets_accepted_drops_pass_and_no_other(tmp_path):
     first, second = (("discs", f"train/p00{n}", "image_unreadable") for n in (1, 2))
 
     def strictly(*accepted):
-        options = {"strict": True, "workers": 1, "progress": False}
-        return curate([source], [Regions()], tmp_path / "out", accepted=Counter(accepted), **options)
+        options = {"workers": 1, "progress": False}
+        return curate([source], [Regions()], tmp_path / "out", refusal=Refusal(True, Counter(accepted)), **options)
 
     for accepted in ((), (first,), (first, first)):
         with pytest.raises(StrictDrops):

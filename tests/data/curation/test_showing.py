@@ -10,6 +10,7 @@ from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError, StrictDrops
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import ImageFile, Question, Sample
+from lmod_train.data.curation.accepted import Refusal
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.curation.prepare import Prepared
 from lmod_train.data.curation.question_records import show_all
@@ -156,7 +157,7 @@ def test_a_question_without_another_image_is_dropped_and_counted(tmp_path):
     assert (tmp_path / "out" / "dropped.csv").read_text().count("glaucoma_probe another, NORMAL") == 4
     assert len(read_records(tmp_path / "out" / "records")) == 8
     with pytest.raises(StrictDrops, match="no_image_of_another_class: 4"):
-        curate([source], [Without()], tmp_path / "strict", strict=True, **options)
+        curate([source], [Without()], tmp_path / "strict", refusal=Refusal(strict=True), **options)
     assert not (tmp_path / "strict" / "records").exists()
 
 

@@ -58,7 +58,9 @@ def write(folder: Path, table: Sequence[Row]) -> Path:
 
 def curated(folder: Path, images: Path, table: Sequence[Row], *more: str) -> dict[str, Record]:
     command = ["curate", "--table", str(write(folder, table)), "--images", str(images), "--modality", "CFP"]
-    assert cli.main([*command, "--name", "clinic", "--out", str(folder / "OUT"), "--workers", "1", *more]) == 0
+    command += ["--name", "clinic", "--out", str(folder / "OUT"), "--workers", "1", *more]
+    status, losses = cli.main(command), folder / "OUT" / "losses.csv"
+    assert (cli.main([*command, "--accept", str(losses)]) if losses.exists() else status) == 0
     return {r.key.rpartition("/")[2]: r for r in read_records(folder / "OUT" / "records") if r.task == "anatomy"}
 
 
