@@ -20,6 +20,7 @@ from lmod_train.core.extension import joined, loaded
 if TYPE_CHECKING:
     from lmod_train.data.sources.grid import Grid
     from lmod_train.extensions.table.image_names import Folder
+    from lmod_train.extensions.table.law import Law
     from lmod_train.extensions.table.meanings import Column
     from lmod_train.extensions.table.plan import Plan
     from lmod_train.extensions.table.source import Place
@@ -100,13 +101,11 @@ def curate_table(
     from lmod_train.data.curation.accepted import read_accepted
     from lmod_train.data.curation.inputs import read_sources
     from lmod_train.data.curation.journal import NAME
-    from lmod_train.data.curation.manifest_files import read_dropped
     from lmod_train.extensions.table.image_names import HELD
-    from lmod_train.extensions.table.law import Law, account, told
+    from lmod_train.extensions.table.law import Law
     from lmod_train.extensions.table.plan import FILE, write_plan
     from lmod_train.extensions.table.source import OwnTable
 
-    accepted = read_accepted(accept) if accept else Counter()
     with locked(out, "--out"):
         pipeline.check_out(out)
         stated = _plan(table, images, modality, name, licence, redistributable, sheet, language)
@@ -121,7 +120,7 @@ def curate_table(
             raise InDoubt(doubted, None if is_curated else out / FILE)
         tasks = _tasks(grid, columns, whole)
         source = OwnTable(whole, grid, columns, folder, tasks, rows)
-        law = Law(accepted=accepted, source=source)
+        law = Law(accepted=read_accepted(accept) if accept else Counter(), source=source)
         if plan:
             law.raise_before(read_sources([source]).dropped, out)
             _print_plan(out / FILE, whole, is_curated)
@@ -142,11 +141,19 @@ def curate_table(
             progress=sys.stderr.isatty(),
         )
     remove(out / HELD)
-    print_written(manifest, out, accept, accepted)
+    print_written(manifest, out, accept, law.accepted)
     _print_pages(manifest, whole)
-    for line in told(account(source, read_dropped(out / "dropped.csv"), accepted)):
-        print(line)
+    _print_lost(law, out)
     _print_next(manifest, tasks, columns, out)
+
+
+def _print_lost(law: Law, out: Path) -> None:
+    """Print what was lost, by value."""
+    from lmod_train.data.curation.manifest_files import read_dropped
+    from lmod_train.extensions.table.law import account, told
+
+    for line in told(account(law.source, read_dropped(out / "dropped.csv"), law.accepted)):
+        print(line)
 
 
 def _print_plan(file: Path, plan: Plan, is_curated: bool) -> None:

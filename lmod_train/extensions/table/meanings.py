@@ -7,9 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
+from lmod_train.core.connected_components import join
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.package_data import package_data
+from lmod_train.core.types import Patient
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.image_names import Folder
@@ -26,6 +29,9 @@ from lmod_train.extensions.table.values import (
     values_of,
 )
 from lmod_train.extensions.table.vocabulary import WORDS
+
+if TYPE_CHECKING:
+    from lmod_train.extensions.table.source import Entry
 
 OPTIONS = tuple("ABCDEFGHIJ")
 """Columns of the options of a question, as in tables of VLMEvalKit."""
@@ -328,3 +334,32 @@ def _keys(people: Iterable[str], date: str, column: Column) -> list[Hashable]:
     if column.meaning == "sex":
         return [(person, "sex") for person in people]
     return [(person, "age", date) for person in people] if column.meaning == "age" and date else []
+
+
+def as_one_person(entries: Sequence[Entry]) -> None:
+    """Give patients one name that share an image or a row, as tables state one person under two numbers."""
+    first: dict[str, str] = {}
+    pairs = [(first.setdefault(one.place.key, one.people[0]), who) for one in entries for who in one.people]
+    pairs += [(one.people[0], who) for one in entries for who in one.people]
+    named = {person: group[0] for group in join(pairs) for person in group}
+    for entry in entries:
+        entry.person = named[entry.people[0]] if entry.people else ""
+
+
+def merged_of(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:
+    """Return what the rows of one image state together, and the names of what they contradict each other in."""
+    first, lost = entries[0], []
+    labels: dict[str, str] = {}
+    for name in dict.fromkeys(name for one in entries for name in one.labels):
+        words = {one.labels[name] for one in entries if name in one.labels}
+        if len(words) == 1:
+            labels[name] = words.pop()
+        else:
+            lost.append(name)
+    facts: dict[str, Any] = {}
+    for name in ("age", "sex", "laterality", "camera", "quality", "visit"):
+        known = {value for one in entries if (value := getattr(one.patient, name)) is not None}
+        facts[name] = known.pop() if len(known) == 1 else None
+        lost += [name] if known and facts[name] is None else []
+    outlines = tuple(dict.fromkeys(outline for one in entries for outline in one.outlines))
+    return replace(first, labels=labels, patient=Patient(**facts), outlines=outlines), lost

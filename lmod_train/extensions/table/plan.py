@@ -408,6 +408,12 @@ def own_word(column: Column, cell: str, kind: str) -> str | None:
     return sayable(column.words.get(cell, cell))
 
 
+def is_choice(question: Mapping[str, Any], word: str | None) -> bool:
+    """Return whether a value is one of the choices of its question, or several of them."""
+    known = set(question.get("choices") or ())
+    return word is not None and (not known or set(filter(None, word.split("; "))) <= known)
+
+
 def sayable(word: str) -> str | None:
     """Return a cell as a choice that a reply can name: in one line, without `` / ``; None without letters and digits.
 

@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from lmod_train.core.connected_components import join
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Question, Sample, SampleStream
@@ -22,9 +21,17 @@ from lmod_train.data.sources.grid import AGAIN, Grid, Row
 from lmod_train.data.sources.picture import size_of
 from lmod_train.extensions.table.image_names import Folder, listed_in, paged
 from lmod_train.extensions.table.law import line_key, unlisted
-from lmod_train.extensions.table.meanings import FACTS, SCALE_NAMES, Column, in_a_row, of_patients
+from lmod_train.extensions.table.meanings import (
+    FACTS,
+    SCALE_NAMES,
+    Column,
+    as_one_person,
+    in_a_row,
+    merged_of,
+    of_patients,
+)
 from lmod_train.extensions.table.places import boxes_in, is_filled
-from lmod_train.extensions.table.plan import Plan, answering, compared, own_word
+from lmod_train.extensions.table.plan import Plan, answering, compared, is_choice, own_word
 from lmod_train.extensions.table.values import condition_of, findings_of, is_missing, same_person, visits_of
 from lmod_train.extensions.table.vocabulary import plain
 from lmod_train.tasks.base import Task
@@ -186,7 +193,7 @@ class OwnTable(Source):
                     entries.append(item)
         self.entries = {(entry.row.line, entry.eye): entry for entry in entries}
         yield from self._fill(entries)
-        _as_one_person(entries)
+        as_one_person(entries)
         if self.is_asking:
             yield from (self._asking(entry) for entry in entries)
         else:
@@ -279,7 +286,7 @@ class OwnTable(Source):
                 entry.given[column.name] = entry.given.get(column.name, {}) | fact | labels
                 entry.labels |= labels
                 for question in self.asked_columns[column.name]:
-                    if not _is_choice(question, entry.labels.get(f"table/{question['name']}")):
+                    if not is_choice(question, entry.labels.get(f"table/{question['name']}")):
                         detail = f"{column.name}: {cell[:80]!r} is no answer to the question {question['name']}"
                         yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
             entry.split = facts.get("split", "")  # type: ignore[assignment]
@@ -358,7 +365,7 @@ class OwnTable(Source):
                 detail = f"line {same[0].row.line} names the same image, {entry.place.key}"
                 yield self._line(entry.row.line, "same image twice", detail, eye=entry.eye)
                 continue
-            merged, lost = _merged(same)
+            merged, lost = merged_of(same)
             for name in lost:
                 lines = ", ".join(str(one.row.line) for one in same)
                 detail = f"lines {lines} differ in {name.removeprefix('table/')}, which has no value then"
@@ -426,44 +433,10 @@ _MOST_WORDS = 40
 """Cells above which the manifest does not list their words."""
 
 
-def _is_choice(question: Mapping[str, Any], word: str | None) -> bool:
-    known = set(question.get("choices") or ())
-    return word is not None and (not known or set(filter(None, word.split("; "))) <= known)
-
-
 def _is_drawn(folder: Path, root: Path) -> bool:
     """Return whether phantoms were drawn into a folder or one above it, up to a root."""
     above = [folder, *folder.parents]
     return any((one / NOTE).exists() for one in above if one.is_relative_to(root))
-
-
-def _as_one_person(entries: Sequence[Entry]) -> None:
-    """Give patients one name that share an image or a row, as tables state one person under two numbers."""
-    first: dict[str, str] = {}
-    pairs = [(first.setdefault(one.place.key, one.people[0]), who) for one in entries for who in one.people]
-    pairs += [(one.people[0], who) for one in entries for who in one.people]
-    named = {person: group[0] for group in join(pairs) for person in group}
-    for entry in entries:
-        entry.person = named[entry.people[0]] if entry.people else ""
-
-
-def _merged(entries: Sequence[Entry]) -> tuple[Entry, list[str]]:
-    """Return what the rows of one image state together, and the names of what they contradict each other in."""
-    first, lost = entries[0], []
-    labels: dict[str, str] = {}
-    for name in dict.fromkeys(name for one in entries for name in one.labels):
-        words = {one.labels[name] for one in entries if name in one.labels}
-        if len(words) == 1:
-            labels[name] = words.pop()
-        else:
-            lost.append(name)
-    facts: dict[str, Any] = {}
-    for name in ("age", "sex", "laterality", "camera", "quality", "visit"):
-        known = {value for one in entries if (value := getattr(one.patient, name)) is not None}
-        facts[name] = known.pop() if len(known) == 1 else None
-        lost += [name] if known and facts[name] is None else []
-    outlines = tuple(dict.fromkeys(outline for one in entries for outline in one.outlines))
-    return replace(first, labels=labels, patient=Patient(**facts), outlines=outlines), lost
 
 
 # Rows that are questions about an image, as tables of VLMEvalKit hold them: answers, hints, categories, copies.
