@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from lmod_train.core.connected_components import join
 from lmod_train.data.sources.grid import Grid
+from lmod_train.extensions.table.doubts import ids_in_doubt, with_doubts, with_ids
 from lmod_train.extensions.table.image_names import Folder
 from lmod_train.extensions.table.looks import levels_of, look_at, own_words, pieces_of
 from lmod_train.extensions.table.meanings import (
@@ -27,7 +28,7 @@ from lmod_train.extensions.table.meanings import (
     with_words,
 )
 from lmod_train.extensions.table.places import structure_of, with_boxes
-from lmod_train.extensions.table.values import findings_of, is_missing, same_person, side_of, values_of
+from lmod_train.extensions.table.values import code_of, findings_of, is_missing, same_person, side_of, values_of
 from lmod_train.extensions.table.vocabulary import HEADERS, plain
 
 
@@ -67,9 +68,12 @@ def _understood(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
         if name == grid.images:
             found.append(Column(name, "image", "the files are inside the table", eye=eye))
         elif name in answers.columns:
-            found.append(with_words(_as_stated(seen, answers.columns[name]), cells, answers))
+            stated = with_words(_as_stated(seen, answers.columns[name]), cells, answers)
+            found.append(with_doubts(stated, seen.values, answers.given(stated), answers.asked))
         else:
-            found.append(replace(with_words(look_at(seen), cells, answers), eye=eye))
+            column = with_words(look_at(seen), cells, answers)
+            column = with_doubts(column, seen.values, answers.given(column), answers.asked)
+            found.append(replace(with_ids(column, cells), eye=eye))
     return _settled(grid, found)
 
 
@@ -101,7 +105,7 @@ def _as_stated(seen: Seen, meaning: str) -> Column:
     }
     read = free.get(meaning) or reader_of(meaning, frozenset(map(plain, seen.values.count)))
     if read is None:
-        words, bad = own_words(seen.values) if takes_words(meaning) else ({}, {})
+        words, bad = own_words(seen.name, seen.values) if takes_words(meaning) else ({}, {})
         return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
     words, bad = seen.values.read(read, f"no {meaning}")
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
@@ -116,7 +120,7 @@ def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
     columns = _one_image(grid, columns)
     if sum(c.meaning == "image" for c in columns) == 1 and not any(c.meaning == "question" for c in columns):
         columns = with_boxes(grid, columns)
-    has_patient = any(c.meaning == "patient" for c in columns)
+    has_patient = any("patient" in (c.meaning, c.about) for c in columns)
     return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))), has_patient)
 
 
@@ -152,6 +156,7 @@ def _one_diagnosis(grid: Grid, columns: list[Column]) -> list[Column]:
     for eye in {c.eye for c in found}:
         own = [c for c in found if c.eye == eye]
         best = [c for c in own if c.stated] or [c for c in own if _is_plain(c)] or own
+        best = [c for c in best if c.stated or not _is_coded(c)] or best
         first, *others = best
         apart = max((_apart(grid, first, other) for other in others), default=0)
         if apart and not first.stated:
@@ -166,6 +171,11 @@ def _one_diagnosis(grid: Grid, columns: list[Column]) -> list[Column]:
 def _is_plain(column: Column) -> bool:
     """Return whether a column is named like a diagnosis and nothing else, unlike ``referral diagnosis``."""
     return _bare(re.sub(r" \[\d+\]$", "", column.name)) in HEADERS["diagnosis"]
+
+
+def _is_coded(column: Column) -> bool:
+    """Return whether most cells of a diagnosis are codes, beside which words are easier to read."""
+    return sum(bool(code_of(cell)) for cell in column.words) * 2 > len(column.words)
 
 
 def _apart(grid: Grid, first: Column, second: Column) -> int:
@@ -222,10 +232,12 @@ def _ids(grid: Grid, columns: list[Column], has_patient: bool) -> list[Column]:
         if column.meaning not in ("id", "name"):
             settled.append(column)
             continue
+        wrong = ids_in_doubt(grid.column(column.name)) if column.meaning == "id" else ""
         repeated = max(Counter(filter(None, grid.column(column.name))).values(), default=0) > 1
-        if not has_patient and (repeated or (both and column.meaning == "id")):
+        if not has_patient and (repeated or wrong or (both and column.meaning == "id")):
             has_patient = True
             doubt = "whether it is the patient, whose images must stay in one split"
+            doubt += f": {wrong}; `{typed(option_of('ignore', column.name))}` if it is not" if wrong else ""
             option = (option_of("patient", column.name),)
             settled.append(replace(column, meaning="ignore", why="", doubt=doubt, options=option))
         elif column.meaning == "id":

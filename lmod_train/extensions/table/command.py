@@ -274,7 +274,7 @@ def _understood(
     from lmod_train.extensions.table.image_names import Folder, folder_of
     from lmod_train.extensions.table.meanings import check_typed, option_of, typed
     from lmod_train.extensions.table.places import check_images, meant
-    from lmod_train.extensions.table.plan import answering, asked_of, typed_words, with_options
+    from lmod_train.extensions.table.plan import answering, asked_of, identifier, typed_words, with_options
 
     _check_exists(plan.table)
     try:
@@ -297,11 +297,17 @@ def _understood(
             near = get_close_matches(name, grid.header, n=1)
             cure = f"did you mean `{typed(option_of(meaning, near[0]))}`?" if near else "name one of them"
             raise BadArgument("--column", name, f"a column of the table: {', '.join(grid.header)}", cure)
-    columns = understand(grid, folder, whole.answers)
+    asked = (
+        *(name for name in grid.header if identifier(name) in ask),
+        *ask,
+        *(str(q["column"]) for q in whole.questions),
+    )
+    columns = understand(grid, folder, replace(whole.answers, asked=asked))
     check_images(grid, columns, folder, plan.images is not None)
     check_typed(grid, columns, typed_words(value, grid.header))
     known = {column.name for question in whole.questions for column in answering(question, columns)}
     kept = with_images(grid, columns, folder)
+    ask = [name for name in ask if not any(c.doubt and name in (c.name, identifier(c.name), c.about) for c in columns)]
     new = [q for q in asked_of(kept, columns, whole.modality, ask, whole.language) if q["column"] not in known]
     return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
 
@@ -490,6 +496,6 @@ def _examples(grid: Grid, column: Column) -> str:
         for cell in list(values.count)[: 4 if column.words else 2]
     ]
     more = ", ..." if len(values.count) > len(examples) else ""
-    bad = [cell for cell in values.count if cell in column.bad]
+    bad = list(column.bad)
     lost = f"; without a value: {', '.join(shown(cell, 16) for cell in bad[:3])}" if bad else ""
     return f"{', '.join(examples)}{more}{f' ({column.why})' if column.meaning == 'image' else ''}{lost}"

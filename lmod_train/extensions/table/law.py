@@ -19,7 +19,7 @@ from lmod_train.core.types import Dropped, Patient, Sample
 from lmod_train.data.curation.accepted import Named, Refusal, named, refused
 from lmod_train.data.curation.manifest_files import write_dropped
 from lmod_train.extensions.table.meanings import AS_YOU_SAY, FACTS, SCALE_NAMES, Column
-from lmod_train.extensions.table.values import condition_of, is_missing
+from lmod_train.extensions.table.values import condition_of, is_error, is_missing, kind_named
 from lmod_train.extensions.table.vocabulary import plain
 
 if TYPE_CHECKING:
@@ -288,8 +288,9 @@ def _kept_by(source: OwnTable) -> Callable[[_Cell], bool]:
         given = one.entry.given.get(one.column.name, {}) if one.entry else {}
         if sample is None:
             return False
+        is_kind = kind_named(one.column.name)  # a denied one stays beside another that is there
         return any(
-            sample.labels[name] == word and asked(sample.modality, name, word)
+            (sample.labels[name] == word or (is_kind and word == "no")) and asked(sample.modality, name, word)
             if name in sample.labels
             else _is_stated(sample, name, word)
             for name, word in given.items()
@@ -333,7 +334,8 @@ class _Reasons:
             first = self._by_key[line_key(*self._source.first_of(one.entry))]
             found = next((drop for drop in first if drop.reason == _APART), None)
         if found is not None:
-            return replace(found, reason=UNKNOWN) if one.column.bad.get(cell) == AS_YOU_SAY else found
+            is_none = one.column.bad.get(cell) == AS_YOU_SAY or is_error(cell)
+            return replace(found, reason=UNKNOWN) if is_none else found
         is_unknown = is_missing(cell) and cell not in one.column.words
         reason = UNKNOWN if is_unknown else NOT_ASKED
         detail = f"{name}: {cell[:80]!r}: " + ("it states nothing" if is_unknown else "no question asks about it")

@@ -12,6 +12,7 @@ from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.extensions.table.image_names import is_embedded
 from lmod_train.extensions.table.meanings import OPTIONS, Column, Seen, option_of, typed, value_of
+from lmod_train.extensions.table.ordered import acuities_in, icdr_in, in_order
 from lmod_train.extensions.table.values import (
     Values,
     age_of,
@@ -49,15 +50,18 @@ def _asked(
 
 
 def _own(seen: Seen) -> Column:
-    words, bad = own_words(seen.values)
+    words, bad = own_words(seen.name, seen.values)
     return Column(seen.name, "own", _kind_in_words(seen.values), words, bad=bad)
 
 
-def own_words(values: Values) -> tuple[dict[str, str], dict[str, str]]:
+def own_words(name: str, values: Values) -> tuple[dict[str, str], dict[str, str]]:
     """Return cell -> word of a column that is the table's own, and cells without one.
 
-    One spelling of each choice; numbers whose sign groups thousands, without it.
+    One spelling of each choice, acuities in one notation; numbers whose sign groups thousands, without it.
     """
+    words, bad = acuities_in(name, values)
+    if words:
+        return words, bad
     kind = kind_of(values)
     if kind == "number":
         numbers = numbers_of(values.count)
@@ -250,6 +254,16 @@ def _coded_flag(seen: Seen, condition: str) -> Column:
     return _asked(seen, doubt, condition, options, known)
 
 
+def _retinopathy(seen: Seen) -> Column | None:
+    """Return a column of grades of retinopathy in words, which are levels of ICDR; ``severe`` beside ``PDR``."""
+    words = icdr_in([*seen.values.count, *seen.values.missing])
+    graded = _named(seen, "grade") or seen.bare in WEAK["grade"] or "icdr" in seen.bare
+    if not (graded or condition_of(seen.bare) == "diabetic retinopathy") or seen.values.share(words) < _AGREED:
+        return None
+    bad = {cell: "expected a grade of retinopathy" for cell in seen.values.count if cell not in words}
+    return Column(seen.name, "icdr", "grades of retinopathy in words", words, bad=bad)
+
+
 def _grade(seen: Seen) -> Column | None:
     strong, weak = _named(seen, "grade"), seen.bare in WEAK["grade"]
     scale = next((scale for scale in SCALES if plain(scale.name) in seen.bare), None)
@@ -266,6 +280,8 @@ def _grade(seen: Seen) -> Column | None:
             return _asked(seen, doubt, scale.name, [option_of("grade", seen.name)], words)
         bad = dict.fromkeys(seen.values.count.keys() - words.keys(), f"expected one of {', '.join(scale.levels)}")
         return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
+    if strong and in_order(seen.name, seen.values.count):
+        return Column(seen.name, "grade", "words of degree", {cell: cell for cell in seen.values.count})
     is_coded = plain(seen.name) in HEADERS["diagnosis"] and share >= _AGREED
     if seen.classes or not (strong or weak or is_coded) or share < 0.5 or not seen.values.rows:
         return None
@@ -411,7 +427,7 @@ def kind_of(values: Values) -> str:
 
 _LOOKS: tuple[Callable[[Seen], Column | None], ...] = (
     _image, _patient, _finite("laterality", _side, "left or right"), _finite("sex", sex_of, "male or female"), _age,
-    _split, _grade, _flag, _diagnosis, _modality, _unused,
+    _split, _retinopathy, _grade, _flag, _diagnosis, _modality, _unused,
     *map(_plain_text, ("camera", "quality", "question", "answer")), _option_of_question, _weak_patient, _unnamed_side,
 )  # fmt: skip
 """From what cells show to what only a name suggests."""

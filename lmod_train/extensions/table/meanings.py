@@ -16,6 +16,7 @@ from lmod_train.core.types import Patient
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.image_names import Folder
+from lmod_train.extensions.table.ordered import is_none
 from lmod_train.extensions.table.values import (
     Values,
     age_of,
@@ -23,6 +24,7 @@ from lmod_train.extensions.table.values import (
     findings_of,
     flag_of,
     is_missing,
+    kind_named,
     sex_of,
     side_of,
     split_of,
@@ -83,10 +85,16 @@ class Answers:
     Attributes:
         columns: Name of a column -> its meaning.
         values: (name of a column, or meaning) -> cell -> word.
+        asked: Names and meanings of columns that become questions.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    asked: tuple[str, ...] = ()
+
+    def given(self, column: Column) -> dict[str, str]:
+        """Return the words that the user gave to cells of a column that is understood."""
+        return self.words(column.name, column.about or column.meaning)
 
     def words(self, column: str, meaning: str) -> dict[str, str]:
         """Return the words that the user gave to cells of a column."""
@@ -139,6 +147,7 @@ def typed(option: str) -> str:
 _CLOSED: Mapping[str, list[str]] = package_data(__file__, "words.yaml")["meanings"]["closed"]
 
 AS_YOU_SAY = "it has no value, as you say"
+"""Why a cell is bad whose word is ``unknown``."""
 
 _FREE = frozenset({"diagnosis", "grade", "camera", "quality", "own", "structure"})
 """Meanings whose cells may stand for any word."""
@@ -171,7 +180,8 @@ def reader_of(meaning: str, cells: frozenset[str] = frozenset()) -> Callable[[st
 def with_words(column: Column, cells: Iterable[str], answers: Answers) -> Column:
     """Return a column with the words that the user gave to its cells, which may answer its doubt.
 
-    A cell whose word is ``unknown``, or another word for a missing value, has none.
+    A cell whose word is ``unknown``, or another word for a missing value, has none; ``none`` is a class where the words
+    are the table's own.
 
     Raises:
         BadArgument: The meaning of the column has no such word.
@@ -187,7 +197,7 @@ def with_words(column: Column, cells: Iterable[str], answers: Answers) -> Column
     bad = {cell: f"no word for {meaning} was given" for cell in known if cell not in words} | {
         cell: why for cell, why in column.bad.items() if cell not in words
     }
-    bad |= {cell: AS_YOU_SAY for cell in here if cell not in words and not is_missing(cell)}
+    bad |= dict.fromkeys(here - words.keys(), AS_YOU_SAY)
     settled = replace(column, meaning=meaning, why="as you say", words=words, bad=bad, stated=True)
     return replace(settled, doubt="", about="", options=())
 
@@ -195,7 +205,7 @@ def with_words(column: Column, cells: Iterable[str], answers: Answers) -> Column
 def _word(name: str, meaning: str, cell: str, word: str) -> str:
     """Return a word as the meaning spells it; empty for one that stands for a missing value."""
     read = reader_of(meaning)
-    if is_missing(word):
+    if is_missing(word) and not (read is None and is_none(word)):
         return ""
     if read is None:
         return word
@@ -276,6 +286,9 @@ def claims_of(column: Column, word: str) -> dict[str, str]:
         return dict.fromkeys(found.absent, "no") | dict.fromkeys(found.present, "yes")
     if column.meaning in _DISEASES:
         return {_DISEASES[column.meaning]: "no" if word == "0" else "yes"}
+    kind = kind_named(column.name)
+    if kind and condition_of(column.meaning):  # of another kind nothing is denied
+        return {column.meaning: word, kind: word} if word == "yes" else {kind: word}
     return {column.meaning: word} if condition_of(column.meaning) else {}
 
 

@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -26,10 +26,19 @@ from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.modalities import MODALITIES
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.looks import kind_of
-from lmod_train.extensions.table.meanings import MEANINGS, Answers, Column
+from lmod_train.extensions.table.looks import kind_of, pieces_of
+from lmod_train.extensions.table.meanings import AS_YOU_SAY, MEANINGS, Answers, Column
+from lmod_train.extensions.table.ordered import in_order
 from lmod_train.extensions.table.places import structures_in
-from lmod_train.extensions.table.values import condition_of, findings_of, flag_of, is_missing, number_of, values_of
+from lmod_train.extensions.table.values import (
+    condition_of,
+    findings_of,
+    flag_of,
+    is_missing,
+    number_of,
+    side_of,
+    values_of,
+)
 from lmod_train.extensions.table.vocabulary import WORDS
 from lmod_train.scoring.language_pairs import LANGUAGES
 from lmod_train.tasks.age_group import AgeGroup
@@ -227,7 +236,8 @@ def write_plan(out: Path, plan: Plan, columns: Sequence[Column], notes: Sequence
     for column in columns:
         one: dict[str, Any] = {"means": "?" if column.doubt else column.meaning}
         one |= {"doubt": column.doubt} if column.doubt else {}
-        one |= {"words": dict(column.words)} if column.words and column.is_used and column.meaning != "age" else {}
+        words = {**column.words, **{cell: "unknown" for cell, why in column.bad.items() if why == AS_YOU_SAY}}
+        one |= {"words": words} if words and column.is_used and column.meaning != "age" else {}
         described[column.name] = one
     content: dict[str, Any] = {
         **{name: os.fspath(path) if path else None for name, path in (("table", plan.table), ("images", plan.images))},
@@ -325,7 +335,7 @@ def asked_of(
     Raises:
         BadArgument: There is no such column, or it has no values to ask about.
     """
-    named = [_named(columns, name) for name in names]
+    named = [c for name in names for c in _of_both_eyes(columns, _named(columns, name))]
     chosen = [*named, *(c for c in columns if c not in named and (c.meaning == "grade" or _is_wider(c, modality)))]
     merged: dict[str, dict[str, Any]] = {}
     for column in chosen:
@@ -338,7 +348,7 @@ def asked_of(
             raise BadArgument("--ask", column.name, expected, "ask about another column")
         known = merged.setdefault(question["name"], question)
         if known is not question and "choices" in known:  # of the other eye
-            known["choices"] = sorted({*known["choices"], *question["choices"]})
+            known["choices"] = _in_order(column, {*known["choices"], *question["choices"]})
     return list(merged.values())
 
 
@@ -359,6 +369,10 @@ def _named(columns: Sequence[Column], name: str) -> Column:
     return found[0]
 
 
+def _of_both_eyes(columns: Sequence[Column], named: Column) -> list[Column]:
+    return [named, *(c for c in columns if named.eye and c is not named and c.eye and label_of(c) == label_of(named))]
+
+
 def identifier(name: str) -> str:
     """Return a column's name as that of a task and a file: in ASCII letters, digits and underscores.
 
@@ -377,7 +391,7 @@ def label_of(column: Column) -> str:
     """Return the name of the label that holds a column's own words; the columns of the two eyes have one."""
     if column.meaning == "diagnosis":
         return "table/diagnosis"
-    name = re.sub(r"(?i)\b(?:left|right|od|os|ou|links|rechts)\b", "", column.name) if column.eye else column.name
+    name = " ".join(p for p in pieces_of(column.name) if not side_of(p)) if column.eye else column.name
     return f"table/{identifier(name if any(map(str.isalnum, name)) else 'value')}"
 
 
@@ -430,18 +444,21 @@ def _question_questions(grid: Grid, column: Column, language: str) -> dict[str, 
     name = label_of(column).removeprefix("table/")
     question: dict[str, Any] = {"name": name, "words": _words(column, language), "column": column.name}
     question |= {"language": language} if language != "en" else {}
-    kind = {"grade": "grade", "diagnosis": "choice"}.get(column.meaning) or kind_of(stated)
+    ordered = column.meaning == "own" and in_order(column.name, stated.count)
+    kind = "grade" if ordered else {"grade": "grade", "diagnosis": "choice"}.get(column.meaning) or kind_of(stated)
     if kind not in ("grade", "choice"):
         return question | {"kind": kind}
-    words = sorted(
-        {word for cell in {*values.count, *column.words} if (word := own_word(column, cell, kind))}, key=_order
-    )
+    words = _in_order(column, {w for cell in {*values.count, *column.words} if (w := own_word(column, cell, kind))})
     if column.meaning == "diagnosis" and any(SEPARATOR in word for word in words):
         question["words"], kind = QUESTIONS[language]["several"], "several"
         words = sorted({part for word in words for part in word.split(SEPARATOR)})
     if len(words) > MOST_CHOICES or any(len(word) > LONGEST_CHOICE for word in words):
         return question | {"kind": "open"}
     return question | {"kind": kind, "choices": words}
+
+
+def _in_order(column: Column, words: Iterable[str]) -> list[str]:
+    return in_order(column.name, words) or sorted(words, key=_order)
 
 
 def _order(level: str) -> tuple[float, str]:

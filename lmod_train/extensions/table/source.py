@@ -32,7 +32,8 @@ from lmod_train.extensions.table.meanings import (
 )
 from lmod_train.extensions.table.places import boxes_in, is_filled
 from lmod_train.extensions.table.plan import Plan, answering, compared, is_choice, own_word
-from lmod_train.extensions.table.values import condition_of, findings_of, is_missing, same_person, visits_of
+from lmod_train.extensions.table.values import condition_of, findings_of, is_error, is_missing, same_person
+from lmod_train.extensions.table.visits import visits_of
 from lmod_train.extensions.table.vocabulary import plain
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.change import changes
@@ -232,7 +233,7 @@ class OwnTable(Source):
         if self._rows is not None:
             return self._rows[row.line]
         if is_missing(cell):
-            return f"{column.name} is empty"
+            return f"{column.name}: {cell!r} is an error of a program" if is_error(cell) else f"{column.name} is empty"
         files, _ = self._folder.find(cell, numbers=column.stated)
         if not files:
             if several := listed_in(cell):
@@ -257,7 +258,8 @@ class OwnTable(Source):
                 entry.date = entry.date or ("" if is_missing(cell) else cell)
             if column.eye and column.eye != (entry.eye or self.side(entry.row)):
                 continue
-            if not column.is_used or column.meaning == "image" or (is_missing(cell) and cell not in column.words):
+            is_blank = is_missing(cell) and cell not in column.words and cell not in column.bad
+            if not column.is_used or column.meaning == "image" or is_blank:
                 continue
             if cell in column.bad:
                 detail = f"{column.name}: {cell[:80]!r}: {column.bad[cell]}"
@@ -284,7 +286,8 @@ class OwnTable(Source):
                 labels = self._labels(column, cell, word)
                 fact = {column.meaning: word} if column.meaning in FACTS else {}
                 entry.given[column.name] = entry.given.get(column.name, {}) | fact | labels
-                entry.labels |= labels
+                # one kind of a disease is enough for it
+                entry.labels |= {name: one for name, one in labels.items() if entry.labels.get(name) != "yes"}
                 for question in self.asked_columns[column.name]:
                     if not is_choice(question, entry.labels.get(f"table/{question['name']}")):
                         detail = f"{column.name}: {cell[:80]!r} is no answer to the question {question['name']}"
@@ -415,11 +418,8 @@ class OwnTable(Source):
 
 def _is_finite(meaning: str) -> bool:
     """Return whether the words of a meaning are of the vocabulary, and so no one's own."""
-    return (
-        meaning in ("laterality", "sex", "split", "grade")
-        or meaning in SCALE_NAMES
-        or condition_of(meaning) is not None
-    )
+    known = meaning in SCALE_NAMES or condition_of(meaning) is not None
+    return known or meaning in ("laterality", "sex", "split", "grade")
 
 
 def _few(words: Mapping[str, str]) -> Mapping[str, str]:

@@ -9,16 +9,16 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date
 from functools import lru_cache
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.extensions.table.vocabulary import (
     DIAGNOSES,
     DOUBTS,
+    ERRORS,
     ICD_10,
+    KINDS,
     MISSING,
     NEGATIONS,
     NO,
@@ -27,6 +27,7 @@ from lmod_train.extensions.table.vocabulary import (
     SEX_WORDS,
     SIDES,
     SPLITS,
+    WORDS,
     YES,
     plain,
 )
@@ -38,10 +39,14 @@ _AGE = re.compile(
 
 _MONTHS = re.compile(r"(\d{1,2})\s*(?:mo|mos|months?|monate?|mois|meses|mes|个月|月|か月)\.?", re.IGNORECASE)
 
-_SEPARATORS = re.compile(r"[;,|、，；\n]|(?<=[\w)])\s*[+/&]\s*(?=\w)|\s(?:and|und|et|y|e|mit|with|con|com|avec)\s")
+_SEPARATORS = re.compile(
+    r"[;,|、，；•·\\\n]|(?<=[\w)])\s*[+/&]\s*(?=\w)|(?<=\w)(?:和|合并|伴有|伴|及|以及|与|並びに)(?=\w)"
+    r"|\s(?:and|und|sowie|et|y|e|mit|with|plus|w/|con|com|avec|mais)\s"
+)
 
-_CODE = re.compile(r"([A-Z]\d{2}(?:\.\d{1,4})?)(?:X\d|G?[RLB]?|[RLB]G)", re.IGNORECASE)
-"""With the German letters of a certain diagnosis (G) and of sides; V, A and Z are a suspicion, excluded, and past."""
+_CODE = re.compile(r"([A-Z]\d{2})(?:\.?(\d{1,4}))?(?:X\d|X\d{3}|[*†]|G?[RLB]?|[RLB]G)", re.IGNORECASE)
+"""With the German letters of a certain diagnosis (G) and of sides; V, A and Z are a suspicion, excluded, and past.
+Further signs are the seventh of ICD-10-CM, a Chinese extension, and those of a disease and its cause."""
 
 _SIGNS = re.compile(r"[^\w\s.'’·(),/&;-]|(?<!\w)-|-(?!\w)|\([\W_]*\)")
 """Signs by which a disease is denied, doubted or stated: ``DR -``, ``AMD (-)``, ``DR ±``; a hyphen joins words."""
@@ -54,8 +59,50 @@ OLDEST = 120
 
 
 def is_missing(text: str) -> bool:
-    """Return whether a cell has no value: empty, a dash, ``NA``, ``unknown``, 不详."""
-    return text.strip() in ("", "-", "--", "?", ".", "/", "—", "–") or (bool(plain(text)) and plain(text) in MISSING)
+    """Return whether a cell has no value: empty, a dash, ``NA``, ``unknown``, 不详, an error of a spreadsheet."""
+    if text.strip() in ("", "-", "--", "?", ".", "/", "—", "–"):
+        return True
+    return (bool(plain(text)) and plain(text) in MISSING) or is_error(text)
+
+
+_ERROR = re.compile(r"#[¡¿]?[^\W\d_][\w/ ]*[!?]|Err:\d{3}|#{3,}")
+
+
+def is_error(text: str) -> bool:
+    """Return whether a cell is an error of a spreadsheet, in any language.
+
+    Example:
+        >>> [is_error(cell) for cell in ("#REF!", "#DIV/0!", "#¿NOMBRE?", "#N/A", "#NV", "# 3", "#1!", "REF!")]
+        [True, True, True, True, True, False, False, False]
+    """
+    text = text.strip()
+    return bool(_ERROR.fullmatch(text)) or (text.startswith("#") and plain(text) in ERRORS)
+
+
+_SHORTENED = re.compile(r"\d(?:[.,]\d+)?E\+\d{2,3}", re.IGNORECASE)
+
+
+def malformed_ids(cells: Iterable[str]) -> dict[str, str]:
+    """Return cell -> what is wrong of the numbers of patients that a spreadsheet has changed.
+
+    Example:
+        >>> list(malformed_ids(["1.23457E+17", "1,23E+05", "123456789012345000", "12.5", "#REF!"]))
+        ['1.23457E+17', '1,23E+05', '123456789012345000', '12.5', '#REF!']
+        >>> malformed_ids(["12.0", "00012", "a81f5e12", "1234567890123456", "2024.015", "P-1"])
+        {}
+    """
+    found = {}
+    for cell in dict.fromkeys(cells):
+        text = cell.strip()
+        if is_error(text):
+            found[cell] = "an error of a spreadsheet"
+        elif _SHORTENED.fullmatch(text):
+            found[cell] = "a number that a spreadsheet has shortened"
+        elif re.fullmatch(r"[1-9]\d{14}0{3,}", text):
+            found[cell] = "a number whose digits behind the fifteenth a spreadsheet has set to 0"
+        elif re.fullmatch(r"\d+[.,]\d{1,2}|\d{1,3}[.,]\d{4,}", text) and not re.fullmatch(r".*[.,]0+", text):
+            found[cell] = "a number with decimals"
+    return found
 
 
 def side_of(text: str) -> str | None:
@@ -133,60 +180,6 @@ def number_of(text: str) -> float | None:
     """Return a number with a decimal point or comma; None for anything else, and for one that may group thousands."""
     found = re.fullmatch(r"[-+]?\d+(?:[.,]\d+)?", text.strip())
     return float(text.strip().replace(",", ".")) if found else None
-
-
-_YEAR_FIRST = re.compile(r"(\d{4})(?:[-/.年](?=\d{1,2}\D)|(?=\d{4}$))(\d{1,2})[-/.月]?(\d{1,2})日?(?:[T ].*)?")
-
-_YEAR_LAST = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})(?: .*)?")
-
-_NUMBERED = re.compile(r"([^\W\d_]*)[ #.:]*([-+]?\d+)(?:[.,]0)?次?")  # 12.19 may be a month
-
-
-def visits_of(cells: Iterable[str]) -> dict[str, float]:
-    """Return cell -> time of a visit: a date in days, or a number if no cell is a date; others are absent.
-
-    Args:
-        cells: One for each row. A number may follow one word (``V2``, ``week 4``), the same in all cells.
-
-    Raises:
-        ValueError: The order of day and month is not certain, or more than a tenth of the cells are neither.
-
-    Example:
-        >>> visits_of(["2024-03-31", "2024/4/1"]), visits_of(["V1", "v 2"]), visits_of(["-2", "0"])
-        ({'2024-03-31': 738976.0, '2024/4/1': 738977.0}, {'V1': 1.0, 'v 2': 2.0}, {'-2': -2.0, '0': 0.0})
-    """
-    rows = Counter(cells)
-    found: dict[str, float] = {}
-    for cell in rows:
-        if named := _YEAR_FIRST.fullmatch(cell.strip()):
-            found |= _day(cell, *map(int, named.groups()))
-    late = {cell: list(map(int, named.groups())) for cell in rows if (named := _YEAR_LAST.fullmatch(cell.strip()))}
-    day_first = {k: v for cell, (day, month, year) in late.items() for k, v in _day(cell, year, month, day).items()}
-    month_first = {k: v for cell, (month, day, year) in late.items() for k, v in _day(cell, year, month, day).items()}
-    if late and len(day_first) == len(month_first) and day_first != month_first:
-        raise ValueError(f"{next(iter(late))!r} may have the day or the month first")
-    found |= day_first if len(day_first) >= len(month_first) else month_first
-    found = found or _numbered(rows)
-    unread = [cell for cell in rows if cell not in found]
-    if 10 * sum(rows[cell] for cell in unread) > rows.total():
-        shown = ", ".join(f"{cell[:40]!r} ({rows[cell]})" for cell in unread[:5])
-        raise ValueError(f"more than a tenth of the rows have neither a date nor a number there: {shown}")
-    return found
-
-
-def _numbered(cells: Iterable[str]) -> dict[str, float]:
-    """Return cell -> number, where all have the same word before it, or none; a sign behind a word is not one."""
-    read = {cell: named for cell in cells if (named := _NUMBERED.fullmatch(cell.strip()))}
-    words = {named[1].casefold() for named in read.values()}
-    if len(words) > 1 or (words != {""} and any(named[2][0] in "-+" for named in read.values())):
-        return {}
-    return {cell: float(named[2]) for cell, named in read.items()}
-
-
-def _day(cell: str, year: int, month: int, day: int) -> dict[str, float]:
-    with suppress(ValueError):
-        return {cell: float(date(year, month, day).toordinal())}
-    return {}
 
 
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([.,])\d{3}")
@@ -272,7 +265,8 @@ def findings_of(text: str) -> Findings:
         return Findings(others=(text.strip(),))
     parts = [part.strip() for part in _SEPARATORS.split(text) if part and part.strip()]
     spans = any(word in text.casefold() for word in (*DOUBTS, *PASTS) if "/" in word)  # ``s/p DR`` is one phrase
-    whole = _finding(text) if len(parts) < 2 or spans or _disease(text) else None
+    apart = len(parts) > 1 and all(map(_disease, parts))  # ``DR y AMD`` is not dry AMD
+    whole = _finding(text) if len(parts) < 2 or spans or (_disease(text) and not apart) else None
     if spans and whole is None:
         whole = Findings(others=(text.strip(),))
     if whole is not None:
@@ -299,7 +293,7 @@ def _finding(text: str) -> Findings | None:
     """Return what a phrase of one disease states; None for one that is not understood as a whole."""
     text = unicodedata.normalize("NFKC", text)
     low = text.strip().casefold()
-    if _SIGNS.search(low) or any(
+    if (_SIGNS.search(low) and not code_of(text)) or any(
         word in low for word in (*DOUBTS, *PASTS)
     ):  # first, as the names are compared without signs: ``cataract?``
         return Findings(others=(text.strip(),))
@@ -313,12 +307,22 @@ def _finding(text: str) -> Findings | None:
     return None
 
 
+def code_of(text: str) -> str:
+    """Return a cell that is a code of ICD-10, as it is published; empty for any other.
+
+    Example:
+        >>> [code_of(cell) for cell in ("E11.3291", "H401131", "h36.0*", "H40.1 G", "glaucoma")]
+        ['E11.3291', 'H40.1131', 'H36.0', '', '']
+    """
+    code = _CODE.fullmatch(text.strip())
+    return "" if code is None else code[1].upper() + (f".{code[2]}" if code[2] else "")
+
+
 def _disease(text: str) -> str | None:
     """Return the disease that a phrase names as a whole, in words or as a code of ICD-10."""
-    code = _CODE.fullmatch(text.strip())
-    if code:
-        stated = code[1].upper()
-        return next((name for begin, name in ICD_10.items() if stated == begin or stated.startswith(begin)), None)
+    if stated := code_of(text):
+        known = [begin for begin in ICD_10 if stated.startswith(begin)]
+        return ICD_10[max(known, key=len)] or None if known else None
     names = _names()
     rest = [piece for piece in re.split(r"[\s,]+", text) if plain(piece) not in SEVERITIES]
     return names.get(plain(text)) or names.get(plain(" ".join(rest)))
@@ -336,6 +340,28 @@ def _names() -> Mapping[str, str]:
     return found
 
 
+def words_of(disease: str) -> list[str]:
+    """Return the names of a disease and its kinds, as they are written."""
+    terms = (
+        word for term in CONDITIONS if term.name == disease for word in (*term.english, *term.chinese, *term.kinds)
+    )
+    return [disease, *terms, *WORDS["diagnoses"].get(disease, ())]
+
+
+def is_qualified(text: str) -> bool:
+    """Return whether a text denies a disease, doubts it, or says that it is of the past.
+
+    Example:
+        >>> [is_qualified(text) for text in ("glaucoma - ruled out", "non-glaucoma", "RD proliferativa", "PDR, no DME")]
+        [True, True, False, True]
+    """
+    low = f" {text.casefold()}"
+    for word in (*WORDS["icdr"]["non_proliferative"], *WORDS["undenied"]):  # which deny no disease
+        low = low.replace(word.casefold(), "")
+    denied = re.search(rf"[\W_](?:{'|'.join(map(re.escape, (*NEGATIONS, *WORDS['denials'])))})", low)
+    return bool(denied or _SIGNS.search(low[1:])) or any(word in low for word in (*DOUBTS, *PASTS))
+
+
 def condition_of(header: str) -> str | None:
     """Return the disease whose flag a column is, by its name alone.
 
@@ -345,6 +371,24 @@ def condition_of(header: str) -> str | None:
     """
     name = _disease(header.replace("_", " "))
     return name if name != "normal" else None
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> Mapping[str, str]:
+    found = {plain(word): plain(word) for term in CONDITIONS for word in term.kinds}
+    return found | {word: kind for kind, words in KINDS.items() for word in words}
+
+
+def kind_named(header: str) -> str:
+    """Return the kind of a disease that the name of a column states; empty for the disease itself.
+
+    Example:
+        >>> kind_named("CRVO"), kind_named("Zentralvenenverschluss"), kind_named("DR")
+        ('central retinal vein occlusion', 'central retinal vein occlusion', '')
+    """
+    pieces = re.split(r"[\W_]+", header)
+    graded = plain(header) if any(plain(piece) in SEVERITIES for piece in pieces) else ""
+    return _kinds().get(plain(header), graded)
 
 
 def _one_of(word: str, words: Mapping[str, frozenset[str]]) -> str | None:
@@ -360,12 +404,16 @@ class Values:
         rows: Number of rows with a value.
         empty: Number of rows without.
         blank: Missing cells that are empty or signs; unlike ``unknown``, they may mean no.
+        missing: Other missing cell -> number of rows, without errors of a spreadsheet.
+        errors: Those errors.
     """
 
     count: Mapping[str, int] = field(default_factory=dict)
     rows: int = 0
     empty: int = 0
     blank: tuple[str, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    errors: tuple[str, ...] = ()
 
     def share(self, known: Mapping[str, object]) -> float:
         """Return the share of rows whose cell is a key of a mapping; 0 for an empty column."""
@@ -379,14 +427,15 @@ class Values:
 
 def values_of(cells: list[str]) -> Values:
     """Return the distinct cells of a column."""
-    count: dict[str, int] = {}
-    signs = {"-", "–"} if "+" in cells else set()
-    for cell in cells:
-        if cell in signs or not is_missing(cell):
-            count[cell] = count.get(cell, 0) + 1
+    every = Counter(cells)
+    signs = {"-", "–"} if "+" in every else set()
+    count = {cell: n for cell, n in every.items() if cell in signs or not is_missing(cell)}
     rows = sum(count.values())
-    blank = tuple(sorted(cell for cell in set(cells) - count.keys() if not plain(cell)))
-    return Values(dict(sorted(count.items(), key=lambda item: (-item[1], item[0]))), rows, len(cells) - rows, blank)
+    errors = tuple(sorted(filter(is_error, every.keys() - count.keys())))
+    lost = sorted(every.keys() - count.keys() - {*errors})
+    blank, missing = [cell for cell in lost if not plain(cell)], {cell: every[cell] for cell in lost if plain(cell)}
+    ordered = dict(sorted(count.items(), key=lambda item: (-item[1], item[0])))
+    return Values(ordered, rows, len(cells) - rows, tuple(blank), missing, errors)
 
 
 def in_one_spelling(words: Mapping[str, str], values: Values) -> dict[str, str]:

@@ -57,6 +57,10 @@ SPLITS: Mapping[str, frozenset[str]] = _sets("splits")
 YES, NO = _set(WORDS["yes_words"]), _set(WORDS["no_words"])
 MISSING = _set(WORDS["missing"])
 """Cells without a value."""
+ERRORS = _set(WORDS["errors"])
+"""Errors of spreadsheets without ``!`` or ``?``."""
+KINDS: Mapping[str, frozenset[str]] = _sets("kinds")
+"""Kind of a disease -> its names, of which two columns may differ where two of the disease may not."""
 DIAGNOSES: Mapping[str, frozenset[str]] = _sets("diagnoses")
 """Disease -> words of tables: names in other languages, abbreviations, and subtypes, which are filed under it."""
 BOXED: Mapping[str, frozenset[str]] = _sets("boxed")
@@ -64,7 +68,8 @@ BOXED: Mapping[str, frozenset[str]] = _sets("boxed")
 SEVERITIES = _set(WORDS["severities"])
 """Words of degree beside a disease, which stays the same."""
 ICD_10: Mapping[str, str] = WORDS["icd_10"]
-"""Beginning of a code of ICD-10 -> disease; H40.0 is a suspicion, and H35.3 is more than one disease."""
+"""Beginning of a code of ICD-10 or ICD-10-CM -> disease, empty for what is no disease of the vocabulary, such as H40.0,
+a suspicion; the longest counts. H35.3 alone is more than one disease, as are E11.3 and the German E11.30 and E11.31."""
 NEGATIONS, DOUBTS, PASTS = (tuple(WORDS[name]) for name in ("negations", "doubts", "pasts"))
 """What stands before a disease that is denied; what makes it, anywhere in a cell, a suspicion; one of the past or of a
 relative."""

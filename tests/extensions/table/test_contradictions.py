@@ -112,7 +112,7 @@ def test_two_numbers_of_patients_that_disagree_are_asked(tmp_path: Path, second:
     grid = Grid(tmp_path, ("file", "patient_id", "MRN"), rows, "text", 1)
     found = understand(grid, folder_of(tmp_path), Answers())
     assert [c.meaning for c in found[1:] if not c.doubt] == (["patient"] if is_asked else ["patient", "patient"])
-    assert [c.options for c in found if c.doubt] == [("--column patient=patient_id", "--column patient=MRN")] * is_asked
+    assert [c.options for c in found if c.doubt] == [("--column ignore=MRN",)] * is_asked, "one id of all images"
 
 
 IDS = ["K{}", "{:06}", "AB-{:03}", "2024{:04}", "{}", "x{}y"]
