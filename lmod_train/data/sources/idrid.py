@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -178,25 +178,24 @@ class Idrid(Source):
 
     def _mask_gaps(self, found: _Found) -> Iterator[Dropped]:
         """Yield part A's photographs without a disc mask, kinds of lesions without any mask, and masks without one."""
-        images = {"A/" + "/".join(place): file for place, file in _ordered(found.photographs["A"])}
-        having = {
-            kind: {"A/" + "/".join(place) for place, kinds in found.masks.items() if kind in kinds}
-            for kind in _STRUCTURES
-        }
+        named = _keys("A", found.photographs["A"], found.masks)
+        images = {named[place]: file for place, file in _ordered(found.photographs["A"])}
+        having = {kind: {named[place] for place, kinds in found.masks.items() if kind in kinds} for kind in _STRUCTURES}
         yield from self._missing("optic disc mask", images, having["od"])
         for kind in ("ma", "he", "ex", "se"):
             for name, keys in gaps({key: group_of(key) for key in images}, having[kind]).items():
                 if name == "all" or (len(keys) > 1 and name != "A" and kind in _ALWAYS):
                     yield self._absent("folder", f"{name}/{_STRUCTURES[kind]}", "no mask of this lesion", "part")
-        masks = {"A/" + "/".join(place): next(iter(kinds.values())) for place, kinds in found.masks.items()}
         splits = {split for split, _ in found.photographs["A"]}
-        named = {key: mask for key, mask in masks.items() if key.split("/")[1] in splits}
-        yield from self._missing("photograph", named, images, "there is a mask of it", "gone")
+        masks = {named[at]: next(iter(kinds.values())) for at, kinds in found.masks.items() if at[0] in splits}
+        yield from self._missing("photograph", masks, images, "there is a mask of it", "gone")
 
     def _table_gaps(self, found: _Found) -> Iterator[Dropped]:
         """Yield missing tables of parts B and C, photographs without a row, and rows without a photograph."""
         known = {place: file for part in "CB" for place, file in found.photographs[part].items()}
-        images = {"BC/" + "/".join(place): file for place, file in _ordered(known)}  # stems in lower case
+        listed = {(split, stem) for (_, split), stems in found.rows.items() for stem in stems}
+        keys = _keys("BC", known, listed)
+        images = {keys[place]: file for place, file in _ordered(known)}
         named: dict[str, Path] = {}
         for split, kind in ((s, k) for s in ("train", "test") for k in _TABLES):
             own = {key: file for key, file in images.items() if key.split("/")[1] == split}
@@ -205,7 +204,7 @@ class Idrid(Source):
                 if own and ("B" if kind == "grades" else "C") in found.parts:
                     yield self._absent("table", f"BC/{split}/{kind}", f"{kind} of {len(own)} photographs", "part")
                 continue
-            rows = {f"BC/{split}/{stem}": table for stem, table in stems.items()}
+            rows = {keys[split, stem]: table for stem, table in stems.items()}
             named |= rows if own else {}
             yield from self._missing(f"row of {kind}", own if rows else {}, rows)
         yield from self._missing("photograph", named, images, "a table has a row for it", "gone")
@@ -324,6 +323,13 @@ def _lesion_labels(place: _Place, found: _Found) -> dict[str, str]:
     drawn = {kind for (split, _), kinds in found.masks.items() if split == place[0] for kind in kinds}
     own = found.masks.get(place, {})
     return {_STRUCTURES[kind]: "yes" if kind in own else "no" for kind in _STRUCTURES if kind in drawn - {"od"}}
+
+
+def _keys(part: str, photographs: Mapping[_Place, Path], others: Iterable[_Place]) -> dict[_Place, str]:
+    """Return the key of each photograph in a part, spelled as its file, and of places that have none."""
+    return {(split, stem): f"{part}/{split}/{stem}" for split, stem in others} | {
+        (split, stem): f"{part}/{split}/{file.stem}" for (split, stem), file in photographs.items()
+    }
 
 
 def _ordered(photographs: dict[_Place, Path]) -> list[tuple[_Place, Path]]:

@@ -172,9 +172,15 @@ class Oimhs(Source):
         rows |= {eye: images for eye in sorted(tables.eyes, key=int) if eye not in {e for e, _ in tables.quality}}
         yield from self._missing("scan", rows, {*scans, *eyes}, "a table has a row for it", "gone")
         if tables.eyes:
-            yield from self._missing("demographics", eyes, tables.eyes, f"no row in {_EYES}")
+            held = {key for key in scans if key.partition("/")[0] in tables.eyes}
+            yield from self._missing("demographics", scans, held, f"no row of its eye in {_EYES}", group=_alone)
         if tables.quality:
-            yield from self._missing("quality", scans, rows, f"no row in {_QUALITY}")
+            yield from self._missing("quality", scans, rows, f"no row in {_QUALITY}", group=_alone)
+
+
+def _alone(key: str) -> str:
+    """Return the group of a scan among gaps: each is named, also where all of its eye lack a row."""
+    return ""
 
 
 def _number(place: tuple[str, str]) -> tuple[int, int]:

@@ -50,7 +50,7 @@ _LACKING = ("type", "image")
 """Columns without which no question of a table can be read."""
 
 
-_NO_IMAGE = "no such image"
+_NO_IMAGE, _NO_ROW = "no such image", "no row"
 
 
 @dataclass(slots=True)
@@ -159,6 +159,7 @@ class OphthalWeChat(Source):
             lost += self._questions(table, found)
         if found.asked and any(table.kind == "images" for table in tables):
             yield from lost
+            yield from self._without_rows(found)
         else:
             yield from self._without_images(lost)
         yield from self._samples(list(found.pictures), found)
@@ -170,6 +171,12 @@ class OphthalWeChat(Source):
         if nowhere := [drop.key for drop in lost if drop.reason == _NO_IMAGE]:
             detail = f"{len(nowhere)} questions have neither a row among the images nor a file: {'; '.join(nowhere)}"
             yield self._absent("images", "all", detail)
+
+    def _without_rows(self, found: _Found) -> Iterator[Dropped]:
+        for picture in (one for one in found.pictures if one.place == _NO_ROW):
+            file = file_of(picture, found.files)
+            detail = "no row in a workbook of images: modality, subspecialty and post are empty"
+            yield self._cost(file or self.root, "missing row", detail, picture.id)
 
     def _samples(self, pictures: list[Picture], found: _Found) -> SampleStream:
         """Yield the samples of all images; one entry if there are several and none has a file."""
@@ -253,7 +260,7 @@ class OphthalWeChat(Source):
             row.text("image", required=True)
         picture = found.pictures.find(stated, url)
         if picture is None:
-            lone = Picture(image_id(stated), "no row", [image_id(stated)]) if stated else None
+            lone = Picture(image_id(stated), _NO_ROW, [image_id(stated)]) if stated else None
             if lone is None or file_of(lone, found.files) is None:
                 raise BadRow(_NO_IMAGE, f"{stated or url!r} has neither a row among the images nor a file")
             picture = found.pictures.by_id.setdefault(lone.id, lone)
@@ -262,7 +269,7 @@ class OphthalWeChat(Source):
     def _sample(self, picture: Picture, found: _Found) -> SampleStream:
         """Yield the sample of an image with an entry for each of its questions that is left out."""
         of_rows = [f"{len(found.asked[picture.id])} questions", *(f"also {other}" for other in picture.ids[1:])]
-        place = self.root / picture.place.partition(": ")[0] if picture.place != "no row" else self.root
+        place = self.root / picture.place.partition(": ")[0] if picture.place != _NO_ROW else self.root
         try:
             file = file_of(picture, found.files)
             if file is None:
