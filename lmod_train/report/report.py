@@ -5,7 +5,6 @@ Only files that a report has listed as its own are removed, so that nothing else
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,8 +13,10 @@ from pathlib import Path
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import SCORE_COLUMNS
 from lmod_train.core.artifacts.series import runs_of
+from lmod_train.core.csv_files import read_rows
+from lmod_train.core.csv_files import write_csv as write_rows
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.escaping import for_csv, from_csv, without_folders
+from lmod_train.core.escaping import without_folders
 from lmod_train.core.files import make_folder, remove, write_durably
 from lmod_train.core.lock import is_empty, locked
 from lmod_train.core.tables import markdown
@@ -144,17 +145,13 @@ def _join_scores(runs: Sequence[RunScores], out: Path) -> None:
     """Write the scores of all runs to one file, with names of runs instead of folders, and models without paths."""
     tables = [_score_rows(run) for run in runs]
     columns = max((own[0] for own in tables), key=len, default=list(SCORE_COLUMNS))
-    with write_durably(out) as beside, beside.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        for _, *rows in tables:
-            writer.writerows([for_csv(without_folders(cell)) for cell in row] for row in _padded(rows, len(columns)))
+    rows = (map(without_folders, row) for _, *own in tables for row in _padded(own, len(columns)))
+    write_rows(out, columns, rows, end="\r\n")
 
 
 def _score_rows(run: RunScores) -> list[list[str]]:
-    with Run(run.path).scores.open(newline="", encoding="utf-8") as own:
-        head, *rows = csv.reader(own)
-    return [head, *([run.run, *map(from_csv, row[1:])] for row in rows)]
+    head, *rows = read_rows(Run(run.path).scores)
+    return [head, *([run.run, *row[1:]] for row in rows)]
 
 
 def _padded(rows: Iterable[list[str]], width: int) -> Iterator[list[str]]:

@@ -27,7 +27,7 @@ def test_every_number_is_the_one_in_scores_csv(runs):
     rows = headline(runs)
     assert [(r.task, r.run) for r in rows] == [(t, r.name) for t in ("four_way", "glaucoma", "anatomy") for r in runs]
     for row, path in zip(rows, runs * 3, strict=True):
-        with (path / "scores.csv").open(newline="") as file:
+        with (path / "scores.csv").open(newline="", encoding="utf-8-sig") as file:
             cells = {(c["task"], c["metric"]): c for c in csv.DictReader(file) if c["subset"] == "all"}
         own = cells[row.task, row.metric]
         assert row.metric == ("f1_lmod_plus" if row.task == "anatomy" else "accuracy_strict")

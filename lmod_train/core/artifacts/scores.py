@@ -6,9 +6,8 @@ import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lmod_train.core.csv_files import write_csv
+from lmod_train.core.csv_files import read_rows, write_csv
 from lmod_train.core.errors import BadArgument, NotScored
-from lmod_train.core.escaping import from_csv
 from lmod_train.core.types import Score
 
 SCORE_COLUMNS = ("run", "model", "task", "subset", "metric", "n", "value", "low", "high")
@@ -44,11 +43,10 @@ def read_scores(path: Path) -> list[tuple[str, str, Score]]:
     if not path.exists():
         raise NotScored(path, "no scores here")
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = [*csv.reader(file)] or [[]]
+        header, *rows = read_rows(path) or [[]]
         if tuple(header) not in (SCORE_COLUMNS, (*SCORE_COLUMNS, SETTINGS)):
             raise NotScored(path, "has other columns")
-        named = [dict(zip(header, map(from_csv, row), strict=True)) for row in rows if row]
+        named = [dict(zip(header, row, strict=True)) for row in rows if row]
         return [(r["run"], r["model"], _score_of(r)) for r in named]
     except (ValueError, csv.Error) as error:
         raise NotScored(path, f"cannot be read ({error})") from error

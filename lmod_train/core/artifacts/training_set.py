@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields
@@ -10,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.csv_files import write_csv
-from lmod_train.core.escaping import from_csv
+from lmod_train.core.csv_files import read_rows, write_csv
 
 NOTHING_LEARNED, BALANCED_TWICE = "nothing learned", "classes balanced twice"
 """Phrases of the warnings about a training."""
@@ -45,9 +43,8 @@ def read_training_set(run: Path) -> list[TrainedImage]:
     path = Run(run).trained_on
     if not path.is_file():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.reader(file) if len(row) == len(fields(TrainedImage))]
-    return [TrainedImage(*map(from_csv, row)) for row in rows[1:]]
+    rows = [row for row in read_rows(path) if len(row) == len(fields(TrainedImage))]
+    return [TrainedImage(*row) for row in rows[1:]]
 
 
 def read_unseen(run: Path) -> frozenset[str] | None:

@@ -27,6 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from lmod_train.core.artifacts.shortcuts import Shortcut
+from lmod_train.core.csv_files import read_csv
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, CuratedDamaged
 from lmod_train.core.pixels import UNREADABLE, open_picture
@@ -219,9 +220,8 @@ def _facts(path: Path) -> Mapping[tuple[str, str], Sequence[float]]:
     if not path.exists():
         return {}
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            facts_of = {(row["source"], row["key"]): _facts_in(row) for row in csv.DictReader(file)}
-    except (KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
+        facts_of = {(row["source"], row["key"]): _facts_in(row) for row in read_csv(path)}
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
         raise CuratedDamaged(path, f"is no table of raw files ({error})") from error
     names = {name: i for i, name in enumerate(sorted({name for facts in facts_of.values() for name in facts}))}
     if not names:

@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment
 
 from lmod_train.core.artifacts.records import read_ids
+from lmod_train.core.csv_files import csv_bytes
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder
@@ -22,7 +23,7 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.data.formats.chosen_records import Licence, licence_table, select
-from lmod_train.data.formats.spreadsheet import check_unfilled, table_bytes, write_table
+from lmod_train.data.formats.spreadsheet import check_unfilled, write_table
 from lmod_train.tasks.asked import asked
 from lmod_train.tasks.filled import unfilled
 from lmod_train.tasks.prompt import question_text
@@ -162,7 +163,7 @@ def write_blank(sheet: ReadingSheet, path: Path) -> Path:
     folder, names = path.with_suffix(""), sheet.names()
     if folder == path:
         raise BadArgument(OPTION, str(path), "the name of a CSV file", f"e.g. `{OPTION} {path.name or 'SHEET'}.csv`")
-    content = table_bytes(COLUMNS, rows_of(sheet.records, names))
+    content = csv_bytes(COLUMNS, rows_of(sheet.records, names), end="\r\n")
     check_unfilled(path, content, OPTION)
     complete = path.exists() and folder.is_dir() and not is_empty(folder)
     if not complete:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import write_durably
 from lmod_train.data.sources.grid import read_grid
 from lmod_train.data.sources.sheets import UnreadableSheet
@@ -58,21 +55,6 @@ class Table:
             cure = f"quote the values of that line that contain a delimiter, or {SAVE}"
             raise BadArgument(self.option, str(path), expected, cure)
         return [(row.line, dict(zip(heads, row.cells, strict=True))) for row in grid.rows]
-
-
-def table_bytes(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Return a CSV table in UTF-8 with a byte order mark, by which Excel knows the encoding; cells are escaped."""
-    table = io.StringIO(newline="")
-    writer = csv.writer(table)
-    writer.writerow(columns)
-    writer.writerows([for_csv(cell) for cell in row] for row in rows)
-    return table.getvalue().encode("utf-8-sig")
-
-
-def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a table whole or not at all, in the place of an earlier one."""
-    with write_durably(path) as beside:
-        beside.write_bytes(table_bytes(columns, rows))
 
 
 def check_unfilled(path: Path, content: bytes, option: str) -> None:

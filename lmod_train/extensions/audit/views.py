@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from functools import cache, cached_property, lru_cache
 from math import ceil, sqrt
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageEnhance, ImageFont
 
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.csv_files import write_csv
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_durably
@@ -202,10 +202,7 @@ def _line(shown: _Shown, view: View) -> SeenImage:
 
 def write_lines(file: Path, images: Iterable[SeenImage]) -> None:
     """Write images as CSV."""
-    with write_durably(file) as part, part.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.DictWriter(out, [field.name for field in fields(SeenImage)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(image) for image in images)
+    write_csv(file, [field.name for field in fields(SeenImage)], map(astuple, images))
 
 
 def table(images: Sequence[SeenImage]) -> str:

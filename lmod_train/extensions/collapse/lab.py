@@ -11,12 +11,11 @@ tuning of the complete weights matter, or only the base? Was the learning rate o
 
 from __future__ import annotations
 
-import csv
 import json
 import statistics
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, astuple, dataclass, fields, replace
 from functools import partial
 from multiprocessing import parent_process
 from pathlib import Path
@@ -29,6 +28,7 @@ from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, remove, write_durably
 from lmod_train.core.types import Reply, Score
@@ -299,10 +299,7 @@ def _replies(folder: Path) -> dict[str, Reply]:
 
 
 def _write(file: Path, outcomes: Sequence[Outcome]) -> None:
-    with write_durably(file) as beside, beside.open("w", newline="", encoding="utf-8") as opened:
-        writer = csv.DictWriter(opened, [f.name for f in fields(Outcome)])
-        writer.writeheader()
-        writer.writerows(asdict(o) for o in outcomes)
+    write_csv(file, [f.name for f in fields(Outcome)], map(astuple, outcomes))
 
 
 # Data of the collapse lab, and the weights that its trainings start from.

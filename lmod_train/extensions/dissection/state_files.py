@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lmod_train.core.cache import SUFFIX, mapped
+from lmod_train.core.csv_files import read_csv, read_rows
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.escaping import for_csv, from_csv
+from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import append_to, write_durably
 
 if TYPE_CHECKING:
@@ -117,8 +118,7 @@ class Dissected:
         """Return of which records the images have been exchanged, a hash of what was asked; empty if of none."""
         if not self.interchange.exists():
             return ""
-        with self.interchange.open(newline="", encoding="utf-8") as text:
-            return next((row.get("of") or "" for row in csv.DictReader(text)), "")
+        return next((row.get("of") or "" for row in read_csv(self.interchange)), "")
 
     def keep(self, file: Path, rows: pd.DataFrame) -> None:
         """Write rows to a file of this folder, CSV or Parquet by its name."""
@@ -127,5 +127,4 @@ class Dissected:
 
 
 def _rows(file: Path) -> Iterator[tuple[str, str]]:
-    with file.open(newline="", encoding="utf-8") as text:
-        yield from ((from_csv(row[0]), from_csv(row[1])) for row in csv.reader(text) if len(row) == 2)
+    yield from ((row[0], row[1]) for row in read_rows(file) if len(row) == 2)

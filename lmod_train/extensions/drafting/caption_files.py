@@ -19,6 +19,7 @@ from urllib.parse import quote
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.csv_files import write_csv
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.escaping import from_csv
@@ -30,7 +31,7 @@ from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Dropped, Prediction, Question, Record, Sample, SampleStream
 from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.phantoms import NOTE
-from lmod_train.data.formats.spreadsheet import Table, cell, write_rows
+from lmod_train.data.formats.spreadsheet import Table, cell
 from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.data.sources.clutter import in_any_form
 from lmod_train.extensions.drafting.caption_steps import (
@@ -168,7 +169,7 @@ def write_lists(folder: Folder, drafts: Drafts) -> None:
         (COMPARED, ("id", "outcome", "reason", "reply", "en", "zh"), _compared_rows(drafts.items, compared)),
     )
     for name, columns, rows in tables:
-        write_rows(folder.path / name, columns, rows)
+        write_csv(folder.path / name, columns, rows, end="\r\n")
 
 
 def _compared_rows(items: Sequence[Item], compared: Mapping[str, Comparison]) -> list[tuple[str, ...]]:

@@ -14,13 +14,14 @@ from lmod_train.cli.ended import Ended
 from lmod_train.core.artifacts.records import write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile, read_replies
 from lmod_train.core.artifacts.run import PEOPLE, Run
+from lmod_train.core.csv_files import csv_bytes
 from lmod_train.core.errors import BadArgument, JudgeConflict
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS, NO_ERROR, type_called
 from lmod_train.data.formats.spreadsheet import Table as SpreadsheetTable
-from lmod_train.data.formats.spreadsheet import table_bytes, write_table
+from lmod_train.data.formats.spreadsheet import write_table
 
 MYPY = False  # true for a type checker; jsonargparse runs a block of `TYPE_CHECKING`, and these load scipy
 if MYPY:
@@ -491,7 +492,7 @@ def write_sheet(path: Path, predictions: Sequence[Prediction]) -> int:
 
     judged = [(p, text) for p in predictions for text in [given(p)] if text is not None]
     rows = [(p.record.id, question_of(p.record), p.record.answer, text, "") for p, text in judged]
-    write_table(path, table_bytes(SHEET, rows), "--sheet")
+    write_table(path, csv_bytes(SHEET, rows, end="\r\n"), "--sheet")
     return len(rows)
 
 

@@ -18,6 +18,7 @@ from string import ascii_uppercase
 from typing import Any
 from urllib.parse import quote
 
+from lmod_train.core.csv_files import write_csv
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
@@ -35,7 +36,6 @@ from lmod_train.core.types import (
     Score,
     Unparsed,
 )
-from lmod_train.data.formats.spreadsheet import write_rows
 from lmod_train.data.sources.base import Source
 from lmod_train.extensions.drafting.checks import NAMES, Fault, faults_of, grade
 from lmod_train.extensions.drafting.drafts import (
@@ -536,12 +536,12 @@ def write_lists(
         predictions: Of all replies.
     """
     columns = ("id", "stage", "truth", "question", "options", "letter", "answer", "grade", "faults")
-    write_rows(folder / DRAFTS, columns, _rows(drafts, faults))
+    write_csv(folder / DRAFTS, columns, _rows(drafts, faults), end="\r\n")
     unread = [(p.record.id, p.record.chain_step, UNREAD, f"{p.answer.reason}: {p.answer.detail}")
               for p in predictions if isinstance(p.answer, Unparsed)]  # fmt: skip
     listed = [*unread, *((f.id, f.stage, f.check, f.detail) for f in faults)]
-    write_rows(folder / FAULTS, ("id", "stage", "check", "detail"), listed)
-    write_rows(folder / CHECKS, ("check", "stage", "replies", "with_fault"), counts(faults, predictions))
+    write_csv(folder / FAULTS, ("id", "stage", "check", "detail"), listed, end="\r\n")
+    write_csv(folder / CHECKS, ("check", "stage", "replies", "with_fault"), counts(faults, predictions), end="\r\n")
 
 
 def _rows(drafts: Sequence[Drafted], faults: Sequence[Fault]) -> list[tuple[object, ...]]:

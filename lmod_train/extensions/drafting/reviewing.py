@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.links import check_link
@@ -20,7 +21,7 @@ from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record, Score
 from lmod_train.data.formats.chosen_records import Licence
 from lmod_train.data.formats.reading_sheet import OPTION, ReadingSheet, code_of, write_blank
-from lmod_train.data.formats.spreadsheet import Table, cell, write_rows
+from lmod_train.data.formats.spreadsheet import Table, cell
 from lmod_train.extensions.drafting.drafts import Drafted
 from lmod_train.extensions.drafting.review import OTHERS, Plan, Reading, Review
 from lmod_train.tasks.prompt import prompt
@@ -503,4 +504,4 @@ def write_account(account: Path, rows: Path, found: Review, plan: Plan) -> None:
         (id, id in released, id in released and released[id].corrected, found.left_out.get(id, "")) for id in plan.rows
     ]
     for path, heads, cells in ((account, columns, table), (rows, ("id", "released", "corrected", "reason"), each)):
-        write_rows(path, heads, cells)
+        write_csv(path, heads, cells, end="\r\n")

@@ -16,8 +16,9 @@ from PIL import Image
 from safetensors.torch import save_file
 from torch import Tensor
 
+from lmod_train.core.csv_files import read_csv
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.escaping import for_csv, from_csv
+from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import append_to, replace_folder, write_text
 from lmod_train.core.types import Batch, Constrain, Identity, Likelihoods, Reply
 from lmod_train.models.chat.adapters import Lora, check_scale, trainable
@@ -361,5 +362,4 @@ def list_refused() -> LeftOut:
 def _read(file: Path) -> set[str]:
     if not file.exists():
         return set()
-    with file.open(newline="", encoding="utf-8") as text:
-        return {from_csv(row["id"]) for row in csv.DictReader(text)}
+    return {row["id"] for row in read_csv(file)}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from lmod_train.core.escaping import for_csv
-from lmod_train.core.files import write_durably
+from lmod_train.core import csv_files
 from lmod_train.core.tables import Cell, Column, Estimate, Table
 from lmod_train.report.writers.naming import file_name
 
@@ -15,13 +13,9 @@ from lmod_train.report.writers.naming import file_name
 def write_csv(table: Table, folder: Path) -> Path:
     """Write one table to ``FOLDER/NAME.csv`` and return the path."""
     file = folder / f"{file_name(table.name)}.csv"
-    with write_durably(file) as beside, beside.open("w", newline="", encoding="utf-8") as opened:
-        writer = csv.writer(opened)
-        writer.writerow([for_csv(head) for column in table.columns for head in _heads(column)])
-        for row in table.rows:
-            writer.writerow(
-                [for_csv(v) for c, column in zip(row, table.columns, strict=True) for v in _values(c, column)]
-            )
+    heads = [head for column in table.columns for head in _heads(column)]
+    rows = ([v for c, of in zip(row, table.columns, strict=True) for v in _values(c, of)] for row in table.rows)
+    csv_files.write_csv(file, heads, rows, end="\r\n")
     return file
 
 

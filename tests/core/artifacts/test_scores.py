@@ -26,7 +26,7 @@ def test_scores_come_back_and_what_is_not_there_is_an_empty_cell(tmp_path: Path)
     assert read_scores(tmp_path / "scores.csv") == [
         ('runs/"a", b', "模型", replace(s, value=None if s.value is None else round(float(s.value), 6))) for s in scores
     ]
-    lines = (tmp_path / "scores.csv").read_text(encoding="utf-8").splitlines()
+    lines = (tmp_path / "scores.csv").read_text(encoding="utf-8-sig").splitlines()
     assert lines[0] == "run,model,task,subset,metric,n,value,low,high"
     assert lines[3].endswith(",four_way,all,accuracy_strict,0,,,") and lines[4].endswith(",numpy,2,0.5,,")
 
@@ -39,7 +39,7 @@ def test_settings_are_a_column_if_a_score_has_any(tmp_path: Path):
     ]
     write_scores(tmp_path / "scores.csv", "r", "m", scores)
     assert [s for *_, s in read_scores(tmp_path / "scores.csv")] == scores
-    head, *rows = (tmp_path / "scores.csv").read_text(encoding="utf-8").splitlines()
+    head, *rows = (tmp_path / "scores.csv").read_text(encoding="utf-8-sig").splitlines()
     assert head.endswith(",low,high,settings") and rows[0].endswith(",0.25,0.75,")
 
 

@@ -108,7 +108,8 @@ def test_the_manifest_agrees_with_the_records(curated, raw):
             assert counted["groups"] == len({(r.source, r.group) for r in own})
     assert manifest["sources"]["folders"]["redistributable"] is False and manifest["sources"]["discs"]["files"] == 80
     assert manifest["images"]["files"] == sum(f.is_file() for f in (curated / "images").rglob("*"))
-    assert not (curated / NAME).exists() and (curated / "dropped.csv").read_text().startswith("source,key,file,step")
+    listed = (curated / "dropped.csv").read_text(encoding="utf-8-sig")
+    assert not (curated / NAME).exists() and listed.startswith("source,key,file,step")
 
 
 def test_no_record_no_image(curated):
@@ -166,7 +167,7 @@ def test_every_drop_is_listed_and_counted_and_strict_refuses(tmp_path):
             "read": {"image_unreadable": 1, "no_label": 1},
         }
     }
-    with (out / "dropped.csv").open(newline="") as file:
+    with (out / "dropped.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = {(r["key"], r["file"], r["reason"]) for r in csv.DictReader(file)}
     assert rows == {
         ("train/p001", "images/p001.png", "image_unreadable"),
@@ -280,13 +281,13 @@ def test_turned_copies_are_families_and_contradictory_labels_are_dropped(turned,
         number = record.key.removeprefix("normal/copy").removeprefix("normal/").split("_")[0]
         homes.setdefault(number, set()).add((record.split, record.group))
     assert all(len(homes[str(i)]) == 1 for i in (1, 2, 3)) and "5" not in homes
-    with (out / "dropped.csv").open() as file:
+    with (out / "dropped.csv").open(encoding="utf-8-sig") as file:
         dropped = list(csv.DictReader(file))
     assert {(d["key"], d["reason"]) for d in dropped} == {
         ("glaucoma/5", "contradictory_labels"),
         ("normal/5", "contradictory_labels"),
     }
-    with (out / "leakage.csv").open() as file:
+    with (out / "leakage.csv").open(encoding="utf-8-sig") as file:
         pairs = list(csv.DictReader(file))
     assert [p["contradiction"] for p in pairs if p["contradiction"]] == ["diagnosis: glaucoma / normal"]
     assert {p["orientation"] for p in pairs if p["kind"] == "near"} >= {"mirrored", "upside down"}
@@ -302,7 +303,7 @@ def test_the_published_split_by_image_counts_what_crosses(turned, tmp_path):
 
 
 def test_files_csv_tells_the_raw_files(raw, curated):
-    with (curated / "files.csv").open() as file:
+    with (curated / "files.csv").open(encoding="utf-8-sig") as file:
         rows = {(r["source"], r["key"]): r for r in csv.DictReader(file)}
     assert len(rows) == 64 and {r["type"] for r in rows.values()} == {"png"}
     assert tuple(rows["discs", "train/p003"].values())[2:] == (

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
+from lmod_train.core.csv_files import csv_bytes
 from lmod_train.core.errors import BadArgument
-from lmod_train.data.formats.spreadsheet import Table, table_bytes, write_table
+from lmod_train.data.formats.spreadsheet import Table, write_table
 from tests.tabled import tabled
 
 TABLE = Table("sheet", "a table with id and answer", ("id", "answer"), ("region",))
@@ -56,7 +57,7 @@ def test_what_cannot_be_read_is_an_error_with_a_cure(tmp_path: Path, content: by
 
 
 def test_written_cells_open_no_formula_and_filled_in_files_stay(tmp_path: Path):
-    path, content = tmp_path / "t.csv", table_bytes(("id", "answer"), [("=SUM(1)", "眼")])
+    path, content = tmp_path / "t.csv", csv_bytes(("id", "answer"), [("=SUM(1)", "眼")])
     write_table(path, content, "--blank")
     write_table(path, content, "--blank")
     assert path.read_bytes().startswith(b"\xef\xbb\xbf") and "\n'=SUM(1),眼" in path.read_text(encoding="utf-8-sig")

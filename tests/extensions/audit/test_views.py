@@ -75,7 +75,7 @@ def test_everything_is_written(tmp_path: Path):
     out = tmp_path / "out"
     images = write_views(look(LLAVA), curated(tmp_path), out, "llava", 10, 2)
     assert {file.name for file in out.iterdir()} == {"images.csv", "page.md", "CFP.png", "OCT.png"}
-    with (out / "images.csv").open(encoding="utf-8", newline="") as file:
+    with (out / "images.csv").open(encoding="utf-8-sig", newline="") as file:
         assert [float(row["kept"]) for row in csv.DictReader(file)] == [image.kept for image in images]
     text = (out / "page.md").read_text(encoding="utf-8")
     assert text == page("llava", images) and "![OCT](OCT.png)" in text and table(images) in text

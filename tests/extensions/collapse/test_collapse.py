@@ -124,14 +124,14 @@ def test_each_start_is_trained_at_the_rate_that_was_best_on_the_validation_split
         Arm("random", "short", Recipe(lr=5e-4)),
     ]
     assert [a.answers for a in arms] == ["short"] * 5 + ["long"] * 5 + ["varied"] * 5
-    rows = list(csv.DictReader((tmp_path / "rates.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((tmp_path / "rates.csv").open(encoding="utf-8-sig")))
     assert len(rows) == len(tried) and {float(r["lr"]) for r in rows} == {5e-4, 2e-3, 8e-3}
-    assert len(list(csv.DictReader((tmp_path / "collapse.csv").open(encoding="utf-8")))) == 75
+    assert len(list(csv.DictReader((tmp_path / "collapse.csv").open(encoding="utf-8-sig")))) == 75
 
 
 def test_the_csv_holds_every_outcome(quick):
     out, results = quick
-    rows = list(csv.DictReader((out / "collapse.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((out / "collapse.csv").open(encoding="utf-8-sig")))
     assert len(rows) == 6 and set(rows[0]) == set(collapse.Outcome.__dataclass_fields__)
     assert float(rows[1]["loss"]) == results[1].outcomes[0].loss
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from lmod_train.core.csv_files import csv_bytes
 from lmod_train.core.errors import BadArgument
-from lmod_train.data.formats.spreadsheet import table_bytes
 from lmod_train.extensions.drafting.caption_files import copy_images, read_captions
 from lmod_train.extensions.drafting.caption_steps import read_keywords
 from tests.tabled import tabled
@@ -20,7 +20,7 @@ def table(folder: Path, *rows: tuple[str, ...]) -> Path:
     (folder / "a").mkdir(exist_ok=True)
     Image.new("RGB", (4, 4)).save(folder / "a" / "1.png")
     path = folder / "CAPTIONS.csv"
-    path.write_bytes(table_bytes(COLUMNS, rows))
+    path.write_bytes(csv_bytes(COLUMNS, rows))
     return path
 
 

@@ -19,9 +19,9 @@ from lmod_train import cli
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.csv_files import csv_bytes
 from lmod_train.core.types import Record, Reply
 from lmod_train.core.vocabulary.phantoms import NOTE
-from lmod_train.data.formats.spreadsheet import table_bytes
 from lmod_train.extensions.drafting.caption_files import read_folder, to_review
 from lmod_train.extensions.drafting.caption_steps import (
     Settings,
@@ -71,7 +71,7 @@ def write_captions() -> None:
     rows = [(c.key, f"{n}.png", c.text, c.group, "CFP", "no") for n, c in enumerate(captions.values())]
     rows += [("bad", "../model.yaml", "Drusen.", "", "CFP", ""), ("none", "0.png", "", "", "", "")]
     columns = ("id", "image", "caption", "group", "modality", "text_in_image")
-    Path("mine/CAPTIONS.csv").write_bytes(table_bytes(columns, rows))
+    Path("mine/CAPTIONS.csv").write_bytes(csv_bytes(columns, rows))
     Path("mine", NOTE).write_text("{}", encoding="utf-8")
     _, by_id = requested("model")  # its requests contain those of positions by the seed
     scripted("model.yaml", by_id)
@@ -133,7 +133,7 @@ def fill(path: str, wrong: str = "", draft: str = "DRAFT") -> None:
     table = rows("SHEET.csv")
     for row in table:
         row["answer"] = right[row["id"]]
-    Path(path).write_bytes(table_bytes([*table[0]], [list(row.values()) for row in table]))
+    Path(path).write_bytes(csv_bytes([*table[0]], [list(row.values()) for row in table]))
 
 
 def test_captions_become_records_after_a_review_and_not_before(here: Path, capsys: pytest.CaptureFixture[str]):

@@ -11,8 +11,8 @@ import pytest
 from lmod_train import cli
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.csv_files import csv_bytes
 from lmod_train.core.types import Record, Reply
-from lmod_train.data.formats.spreadsheet import table_bytes
 from lmod_train.extensions.xpcr.tasks import Chain
 from tests.drafted import TRUTHS, curated, good, make_drafts
 
@@ -61,7 +61,7 @@ def fill(path: str, *, wrong: str = "", only: int | None = None, better: str = "
         row["answer"] = "none" if truth == wrong else options[TRUTHS[truth]].lower()
     if better:
         table[0]["question"] = better
-    Path(path).write_bytes(table_bytes([*table[0]], [list(row.values()) for row in table]))
+    Path(path).write_bytes(csv_bytes([*table[0]], [list(row.values()) for row in table]))
 
 
 def test_a_review_of_two_makes_records_of_the_chain_with_how_each_was_reviewed(records: list[Record], capsys):

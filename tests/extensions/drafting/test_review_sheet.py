@@ -14,11 +14,11 @@ from hypothesis import given as given_by
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from lmod_train.core.csv_files import csv_bytes
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.types import Prediction, Reply
 from lmod_train.data.formats.chosen_records import select
 from lmod_train.data.formats.reading_sheet import COLUMNS, rows_of
-from lmod_train.data.formats.spreadsheet import table_bytes
 from lmod_train.extensions.drafting.drafts import Drafted, drafted_of
 from lmod_train.extensions.drafting.review import Plan, Reading, planned
 from lmod_train.extensions.drafting.reviewing import FILE, as_read, codes_of, read_plan, read_review, write_review
@@ -139,7 +139,7 @@ def test_whatever_a_model_wrote_a_sheet_that_a_spreadsheet_has_saved_is_read_as_
     rng, folder = random.Random(seed), tmp_path_factory.mktemp("sheet")
     given = [replace(d, draft=replace(d.draft, question=f"Q {question}", options=tuple(options))) for d in drafts[:4]]
     plan = planned(given, codes_of(given), share=1.0)
-    written = table_bytes(
+    written = csv_bytes(
         COLUMNS, rows_of([as_read(one) for one in given], {one.image[0]: "1.jpg" for one in (d.record for d in given)})
     )
     rows = list(csv.DictReader(io.StringIO(written.decode("utf-8-sig"), newline="")))

@@ -26,7 +26,7 @@ def made(tmp_path_factory):
 
 
 def rows(file):
-    with file.open(newline="", encoding="utf-8") as opened:
+    with file.open(newline="", encoding="utf-8-sig") as opened:
         return list(csv.DictReader(opened))
 
 

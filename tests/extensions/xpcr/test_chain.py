@@ -246,7 +246,7 @@ def test_of_every_question_one_option_is_true_of_the_drawn_eye_and_it_is_the_ans
 def files(curated):
     import csv
 
-    with (curated / "files.csv").open(encoding="utf-8") as file:
+    with (curated / "files.csv").open(encoding="utf-8-sig") as file:
         return list(csv.DictReader(file))
 
 

@@ -11,7 +11,7 @@ def test_numbers_are_written_as_computed_and_an_interval_in_two_columns(tmp_path
         ["b", None, (None, None), None],
         ["c", "-", "-", None],
     ]
-    with write_csv(table("t", columns, rows), tmp_path).open(newline="", encoding="utf-8") as file:
+    with write_csv(table("t", columns, rows), tmp_path).open(newline="", encoding="utf-8-sig") as file:
         heads, first, second, third = csv.reader(file)
     assert heads == ["model", "score", "95 % interval low", "95 % interval high", "f1", "f1 low", "f1 high", "f1 n"]
     assert float(first[1]) == 1 / 3 and first[2:] == ["0.1", "0.7", "0.25", "0.2", "0.3", "7"]

@@ -10,4 +10,4 @@ def test_the_numbers_stand_beside_the_figure_under_its_name(tmp_path: Path):
     numbers = table("numbers", ["a", Column("b", "number")], [["x", 0.25]])
     write_picture(Figure("bars", "Bars", "alt", numbers, lambda *given: drawn.append(given)), tmp_path)
     assert drawn == [(numbers, tmp_path)]
-    assert (tmp_path / "bars.csv").read_text().splitlines() == ["a,b", "x,0.25"]
+    assert (tmp_path / "bars.csv").read_text(encoding="utf-8-sig").splitlines() == ["a,b", "x,0.25"]
