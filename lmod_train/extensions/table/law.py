@@ -148,34 +148,36 @@ class Law(Refusal):
 def _shares_lost(shares: Sequence[Share]) -> list[str]:
     """Return a table of the columns that lose a value: rows and records, and their shares of the column."""
     broken = {share.column for share in shares if share.is_broken}
-    return _table([share for share in shares if share.column in broken]) if broken else []
+    order = sorted(shares, key=lambda s: (not s.is_broken, s.column, -s.before))
+    return _table([share for share in order if share.column in broken], shares, _MOST)
 
 
 def told(shares: Sequence[Share]) -> list[str]:
-    """Return a table of the values that lose rows, for the screen; empty if none does."""
-    return _table([share for share in shares if share.lost])
+    """Return a table of the values that lose most of their rows, for the screen; empty if none loses any."""
+    order = sorted(shares, key=lambda s: (s.after / max(s.before, 1), -s.before))
+    return _table([share for share in order if share.lost], shares, _FIRST)
 
 
-_MOST = 40
-"""Lines of a table on the screen."""
+_MOST, _FIRST = 40, 8
+"""Lines of a table on the screen: of one that stops curation, and of one that does not."""
 
 
-def _table(shares: Sequence[Share]) -> list[str]:
-    if not shares:
-        return []
+def _table(shown: Sequence[Share], shares: Sequence[Share], most: int) -> list[str]:
+    """Return the lines of a table of some of all shares."""
     totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for share in shares:
         totals[share.column][0] += share.before
         totals[share.column][1] += share.after
-    rows = [("column", "value", "rows", "records", "share", "", "lost")]
-    for share in sorted(shares, key=lambda s: (not s.is_broken, s.column, -s.before))[:_MOST]:
+    rows = [("column", "value", "rows", "records", "share", "", "lost")] if shown else []
+    for share in shown[:most]:
         lost = "; ".join(f"{n} {reason} ({_lines(share.lines[reason])})" for reason, n in share.lost.items())
         value = repr(share.cell[:28]) if share.cell else "(all values)"
         parts = [_percent(n, total) for n, total in zip((share.before, share.after), totals[share.column], strict=True)]
         rows.append((share.column[:28], value, str(share.before), str(share.after), parts[0], f"-> {parts[1]}", lost))
-    widths = [max(len(row[n]) for row in rows) for n in range(6)]
+    widths = [max(len(row[n]) for row in rows) for n in range(6)] if rows else []
     lines = ["  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[6]]) for row in rows]
-    return [*map(str.rstrip, lines), *([f"... and {len(shares) - _MOST} more"] if len(shares) > _MOST else [])]
+    more = len(shown) - most
+    return [*map(str.rstrip, lines), *([f"... and {more} more values that lose rows"] if more > 0 else [])]
 
 
 def _percent(n: int, total: int) -> str:
