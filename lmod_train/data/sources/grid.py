@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -203,9 +204,17 @@ def _table(path: Path, lines: Lines, kind: str, merged: Mapping[int, Sequence[st
 
 def _is_header_again(cells: Sequence[str], header: Sequence[str]) -> bool:
     """Return whether a row holds most names of the header in their places, or all in any order: sheets were stacked."""
+    first = next(filter(None, cells), "")
+    if len(first) > MOST_NAME or plain_header(first) not in _plain_names(tuple(header)):
+        return False  # as of nearly every row
     names = [sorted(plain_header(cell) for cell in row if cell) for row in (cells, header)]
     many = len(names[0]) > 1 and len(names[0]) * 2 >= len(names[1])
     return many and (names[0] == names[1] or _in_place(cells, header))
+
+
+@lru_cache(maxsize=16)
+def _plain_names(header: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(plain_header, header))
 
 
 def _in_place(cells: Sequence[str], header: Sequence[str]) -> bool:

@@ -62,7 +62,7 @@ class Folder:
         """
         if len(cell) > _LONGEST:
             return (), "as written"
-        name = composed(cell.strip().replace("\\", "/")).removeprefix("./").lstrip("/")
+        name = composed(re.sub(r"[\\/]+", "/", cell.strip())).removeprefix("./").lstrip("/")
         for how, key in _ways(name):
             whole, ends = self._whole.get(how, {}), self._ends.get(how, {})
             found = whole.get(key) or ends.get(key) or next(filter(None, map(whole.get, _shorter(key))), ())
@@ -107,8 +107,8 @@ def _shorter(path: str) -> Iterator[str]:
 
 def _stem(name: str) -> str:
     """Return a path without the ending of an image; ``20051020.4321`` keeps its last part."""
-    path = PurePosixPath(name)
-    return str(path.with_suffix("")) if path.suffix in ENDINGS else name
+    stem, dot, ending = name.rpartition(".")
+    return stem if dot + ending in ENDINGS and stem.rpartition("/")[2] else name
 
 
 def _number(name: str) -> str:

@@ -362,6 +362,7 @@ def is_qualified(text: str) -> bool:
     return bool(denied or _SIGNS.search(low[1:])) or any(word in low for word in (*DOUBTS, *PASTS))
 
 
+@lru_cache(maxsize=10_000)
 def condition_of(header: str) -> str | None:
     """Return the disease whose flag a column is, by its name alone.
 
