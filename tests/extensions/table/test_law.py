@@ -85,8 +85,8 @@ def contradicting(rows: Rows, draw: random.Random) -> None:
     swapped = draw.sample(range(ROWS), draw.randrange(10, 40))
     for n, row in enumerate(rows):
         sick = n % 2 == 0
-        row["glaucoma reader 1"] = str(int(sick))
-        row["glaucoma reader 2"] = str(int(sick is not (n in swapped)))
+        row["Glaucoma (reader 1)"] = str(int(sick))
+        row["Glaucoma (reader 2)"] = str(int(sick is not (n in swapped)))
         row["diagnosis"] = "unclear"
 
 
