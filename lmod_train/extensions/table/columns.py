@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from lmod_train.core.connected_components import join
 from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.doubts import ids_in_doubt, with_doubts, with_ids
+from lmod_train.extensions.table.doubts import asked_long, ids_in_doubt, with_doubts, with_ids
 from lmod_train.extensions.table.image_names import Folder
 from lmod_train.extensions.table.looks import levels_of, look_at, own_words, pieces_of
 from lmod_train.extensions.table.meanings import (
@@ -121,6 +121,7 @@ def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
     if sum(c.meaning == "image" for c in columns) == 1 and not any(c.meaning == "question" for c in columns):
         columns = with_boxes(grid, columns)
     has_patient = any("patient" in (c.meaning, c.about) for c in columns)
+    columns = asked_long(grid, columns)
     return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))), has_patient)
 
 

@@ -52,6 +52,7 @@ def curate_table(
     language: str = "",
     visits: bool = False,
     page: str = "",
+    long: str = "",
     plan: bool = False,
     accept: Path | None = None,
     balance: bool = False,
@@ -84,6 +85,8 @@ def curate_table(
             columns of the patient, the eye, the date or number of the visit, and a grade.
         page: Which picture of a TIFF, GIF, WebP or PNG with several is read: middle, a number from 1, or all, each as a
             sample of its own in the split of the others; default: such files are listed and left out.
+        long: Columns of findings and of their values, `FINDING=VALUE`, of a table with one row a finding; it is turned
+            into one row an image.
         plan: Only print what was understood and write OUT/table.yaml.
         accept: File of losses that may be: a checked OUT/losses.csv, or rows of source, key and reason.
         grounding: Also ask each question about changed images and other patients', to see whether a model looks; what
@@ -109,7 +112,7 @@ def curate_table(
     with locked(out, "--out"):
         pipeline.check_out(out)
         stated = _plan(table, images, modality, name, licence, redistributable, sheet, language)
-        stated = replace(stated, visits=visits or stated.visits, page=page or stated.page)
+        stated = replace(stated, visits=visits or stated.visits, page=page or stated.page, long=long or stated.long)
         grid, folder, columns, whole = _understood(stated, column or (), value or (), ask or ())
         rows = _rows(grid, columns, out)
         print_understood(grid, columns, whole)
@@ -271,6 +274,7 @@ def _understood(
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.extensions.table.columns import understand, with_images
+    from lmod_train.extensions.table.doubts import turned
     from lmod_train.extensions.table.image_names import Folder, folder_of
     from lmod_train.extensions.table.meanings import check_typed, option_of, typed
     from lmod_train.extensions.table.places import check_images, meant
@@ -290,6 +294,8 @@ def _understood(
         cure = meant("--images", plan.images, None, "name the folder of the photographs")
         raise BadArgument("--images", str(plan.images), "an existing folder", cure)
     folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
+    if plan.long:
+        grid = turned(grid, understand(grid, folder, with_options(plan, column, ()).answers), plan.long)
     whole = with_options(plan, column, value, grid.header)
     for name in whole.answers.columns:
         if name not in grid.header:

@@ -1,14 +1,17 @@
-"""What is asked of values and ids: words that may be missing or a class, and words of a disease that is known."""
+"""What is asked of values, ids and rows: words that may be missing, those of a known disease, long tables."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.extensions.table.looks import kind_of, listed, shown
-from lmod_train.extensions.table.meanings import Column, option_of, typed, value_of
+from lmod_train.extensions.table.meanings import FACTS, UNUSED, Column, option_of, typed, value_of
 from lmod_train.extensions.table.ordered import in_order, is_none, spaced
 from lmod_train.extensions.table.values import (
     Values,
@@ -23,7 +26,7 @@ from lmod_train.extensions.table.values import (
     same_person,
     words_of,
 )
-from lmod_train.extensions.table.vocabulary import ICD_10
+from lmod_train.extensions.table.vocabulary import HEADERS, ICD_10, plain
 from lmod_train.tasks.parsing.own_choice import SEPARATOR
 
 _ENOUGH = 0.1
@@ -99,9 +102,15 @@ def _named_in(word: str, known: Iterable[str]) -> str:
     if code := code_of(word):
         return next((name for begin, name in ICD_10.items() if name in known and begin.startswith(code)), "")
     low = f" {spaced(word)} "
-    names = ((disease, name) for disease in known for name in map(spaced, words_of(disease)))
-    inside = {d for d, name in names if (name if len(name) >= _LONG or not name.isascii() else f" {name} ") in low}
-    return "" if is_qualified(word) else SEPARATOR.join(sorted(inside))
+    inside = sorted(disease for disease in known if any(name in low for name in _names_of(disease)))
+    return "" if not inside or is_qualified(word) else SEPARATOR.join(inside)
+
+
+@lru_cache(maxsize=64)
+def _names_of(disease: str) -> tuple[str, ...]:
+    """Return the names of a disease, the short ones between blanks."""
+    names = map(spaced, words_of(disease))
+    return tuple(name if len(name) >= _LONG or not name.isascii() else f" {name} " for name in names)
 
 
 def ids_in_doubt(cells: Sequence[str]) -> str:
@@ -135,3 +144,94 @@ def with_ids(column: Column, cells: Sequence[str]) -> Column:
     doubt = f"whether it is the patient: {wrong}; `{typed(option_of('patient', column.name))}` if it is"
     options = (option_of("patient" if few else "ignore", column.name),)
     return replace(column, meaning="ignore", why="", doubt=doubt, options=options, about="patient")
+
+
+# A long table has a row for each finding: it is recognised by images in several rows, and turned.
+_NEVER = FACTS | {"image", "patient", "date", "birth", "index", "region", "structure", "box", "question", "answer"}
+"""Meanings of columns that name no findings."""
+
+_MOST = 40
+"""Names of findings above which a column has no names of findings."""
+
+
+def asked_long(grid: Grid, columns: Sequence[Column]) -> list[Column]:
+    """Return the columns with the doubt whether each row is a finding of an image that has several rows."""
+    found = _finding_and_value(grid, columns)
+    if found is None:
+        return list(columns)
+    finding, value = found
+    doubt = f"whether each row is a finding of an image, named there, with its value in {value.name}"
+    doubt += f"; `{typed(option_of('own', finding.name))}` if not"
+    option = (f"--long {finding.name}={value.name}",)
+    changed = {
+        finding.name: replace(finding, meaning="ignore", doubt=doubt, options=option, about=""),
+        value.name: replace(value, meaning="ignore", doubt="", why="the value of a finding"),
+    }
+    return [changed.get(c.name, c) for c in columns]
+
+
+def _finding_and_value(grid: Grid, columns: Sequence[Column]) -> tuple[Column, Column] | None:
+    images = [c for c in columns if c.meaning == "image"]
+    if len(images) != 1 or grid.images or any(c.meaning in ("question", "region") for c in columns):
+        return None
+    names = grid.column(images[0].name)
+    several = [n for n in Counter(filter(None, names)).values() if n > 1]
+    if len(several) * 2 <= len(set(names)):
+        return None
+    free = [c for c in columns if c.meaning not in _NEVER and c.about not in _NEVER and not c.stated]
+    pairs = {c.name: list(zip(names, grid.column(c.name), strict=True)) for c in free}
+    varied = [c for c in free if len(set(pairs[c.name])) > len(set(names))]
+    findings = [
+        c
+        for c in varied
+        if len(set(pairs[c.name])) == len(names)
+        and len({cell for _, cell in pairs[c.name]}) <= min(_MOST, len(names) / 4)
+    ]
+    values = [c for c in varied if findings and c is not findings[0] and c.meaning not in UNUSED - {"ignore"}]
+    return (findings[0], values[0]) if findings and values else None
+
+
+def turned(grid: Grid, columns: Sequence[Column], long: str) -> Grid:
+    """Return a table with one row an image, and a column for each finding.
+
+    What the rows of an image state differently, and a value without a finding, is lost and listed by line.
+
+    Args:
+        grid: With one row a finding.
+        columns: What its columns mean.
+        long: Its columns of names of findings, or of readers, and of values: ``FINDING=VALUE``.
+
+    Raises:
+        BadArgument: There are no such columns, or no column of images.
+    """
+    image = next((c.name for c in columns if c.meaning == "image"), "")
+    finding, value = next(
+        ((a, b) for a in grid.header for b in grid.header if long == f"{a}={b}"),
+        ("", ""),
+    )
+    if not finding or not image or grid.images:
+        expected = f"FINDING=VALUE, two columns of the table ({', '.join(grid.header)}), beside one of images"
+        raise BadArgument("--long", long, expected, "`--long finding=value`, with their names")
+    at = {name: n for n, name in enumerate(grid.header)}
+    of_readers = plain(finding) in HEADERS["name"]
+    kept = [name for name in grid.header if name not in (finding, value)]
+    named = dict.fromkeys(name for name in grid.column(finding) if not is_missing(name))
+    titles = {name: f"{value} {name}" if of_readers or name in kept else name for name in named}
+    used = {c.name for c in columns if c.meaning not in UNUSED}
+    lost, rows = list(grid.lost), []
+    groups: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in grid.rows:
+        groups[row.cells[at[image]] or f"line {row.line}"].append(row)
+        if is_missing(row.cells[at[finding]]):
+            lost.append((row.line, f"{value}: {row.cells[at[value]]!r} has no name in {finding}"))
+    for same in groups.values():
+        first: dict[str, str] = {}
+        for row in same:
+            stated = {titles[name]: row.cells[at[value]] for name in (row.cells[at[finding]],) if name in titles}
+            for name, cell in (*((name, row.cells[at[name]]) for name in kept), *stated.items()):
+                if first.setdefault(name, cell) != cell and (name in used or name in stated):
+                    lost.append((row.line, f"{name}: {cell!r} beside {first[name]!r} of the same image"))
+        rows.append(Row(same[0].line, tuple(first.get(name, "") for name in (*kept, *titles.values()))))
+    note = f"{len(grid.rows)} rows are turned into {len(rows)}, one an image, by {finding} and {value}"
+    header = (*kept, *titles.values())
+    return replace(grid, header=header, rows=tuple(rows), lost=tuple(lost), notes=(*grid.notes, note))

@@ -152,14 +152,17 @@ def _showing(sample: Sample, files: Sequence[ImageFile], page: Page, part: str =
 
 
 def listed_in(cell: str) -> int:
-    """Return how many images a cell lists as Python or JSON writes a list; 0 for a cell that is no list.
+    """Return how many images a cell lists, as Python and JSON or people write a list; 0 for a cell that is no list.
 
     Example:
-        >>> listed_in("['a.jpg', 'b.jpg']"), listed_in('["a.jpg"]'), listed_in("a.jpg")
-        (2, 1, 0)
+        >>> listed_in("['a.jpg', 'b.jpg']"), listed_in('["a.jpg"]'), listed_in("a.jpg; b.jpg"), listed_in("a.jpg")
+        (2, 1, 2, 0)
     """
     quoted = re.fullmatch(r"""\s*\[\s*(['"]).*\1\s*,?\s*\]\s*""", cell, re.DOTALL)
-    return 1 + len(re.findall(rf"{quoted[1]}\s*,\s*{quoted[1]}", cell)) if quoted else 0
+    if quoted:
+        return 1 + len(re.findall(rf"{quoted[1]}\s*,\s*{quoted[1]}", cell))
+    names = re.split(r"[;,|\n]\s*|\s+(?:and|\+|&)\s+", cell) if len(cell) <= _LONGEST else []
+    return len(names) if len(names) > 1 and all(PurePosixPath(n).suffix.casefold() in ENDINGS for n in names) else 0
 
 
 def is_embedded(cells: Iterable[str]) -> bool:

@@ -256,9 +256,11 @@ def _coded_flag(seen: Seen, condition: str) -> Column:
 
 def _retinopathy(seen: Seen) -> Column | None:
     """Return a column of grades of retinopathy in words, which are levels of ICDR; ``severe`` beside ``PDR``."""
-    words = icdr_in([*seen.values.count, *seen.values.missing])
     graded = _named(seen, "grade") or seen.bare in WEAK["grade"] or "icdr" in seen.bare
-    if not (graded or condition_of(seen.bare) == "diabetic retinopathy") or seen.values.share(words) < _AGREED:
+    if not graded and condition_of(seen.bare) != "diabetic retinopathy":
+        return None
+    words = icdr_in([*seen.values.count, *seen.values.missing])
+    if seen.values.share(words) < _AGREED:
         return None
     bad = {cell: "expected a grade of retinopathy" for cell in seen.values.count if cell not in words}
     return Column(seen.name, "icdr", "grades of retinopathy in words", words, bad=bad)

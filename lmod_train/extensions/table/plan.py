@@ -62,7 +62,7 @@ FILE = "table.yaml"
 
 _KEYS: list[str] = _WORDS["keys"]
 
-_STATED = ("name", "modality", "licence", "redistributable", "sheet", "language", "visits", "page")
+_STATED = ("name", "modality", "licence", "redistributable", "sheet", "language", "visits", "page", "long")
 
 _HEAD: str = _WORDS["head"]
 
@@ -83,6 +83,7 @@ class Plan:
         questions: Each with ``name``, ``words``, ``column``, ``kind`` and what else `lmod_train.tasks.own.Own` takes.
         language: Of the questions that curation words itself, and of questions in the table: en or zh.
         visits: Whether it is asked how grades have changed between the visits of an eye.
+        long: Columns of findings and of their values, ``FINDING=VALUE``, of a table with one row a finding.
         page: Picture of a file of several: ``middle``, ``all``, a number from 1, or empty to list such files.
     """
 
@@ -98,6 +99,7 @@ class Plan:
     language: str = "en"
     visits: bool = False
     page: str = ""
+    long: str = ""
 
     def __post_init__(self) -> None:
         if self.page not in ("", "middle", "all") and not re.fullmatch("[1-9][0-9]{0,5}", self.page):
@@ -151,6 +153,7 @@ def read_plan(file: Path) -> Plan:
             language=_text(stated.get("language", "en")),
             visits=stated.get("visits") is True,
             page=str(stated.get("page") or ""),
+            long=str(stated.get("long") or ""),
             answers=Answers(
                 {str(name): str(one["means"]) for name, one in columns.items()},
                 {

@@ -30,10 +30,10 @@ from lmod_train.extensions.table.meanings import (
     merged_of,
     of_patients,
 )
+from lmod_train.extensions.table.ordered import visits_of
 from lmod_train.extensions.table.places import boxes_in, is_filled
 from lmod_train.extensions.table.plan import Plan, answering, compared, is_choice, own_word
 from lmod_train.extensions.table.values import condition_of, findings_of, is_error, is_missing, same_person
-from lmod_train.extensions.table.visits import visits_of
 from lmod_train.extensions.table.vocabulary import plain
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.change import changes
@@ -237,7 +237,7 @@ class OwnTable(Source):
         files, _ = self._folder.find(cell, numbers=column.stated)
         if not files:
             if several := listed_in(cell):
-                return f"{column.name}: a list of {several} images, expected one"
+                return f"{column.name}: {cell[:80]!r} is a list of {several} images, expected one"
             return f"{column.name}: no file {cell!r} below {self._folder.root}"
         if len(files) > 1:
             named = ", ".join(file.relative_to(self._folder.root).as_posix() for file in files[:3])

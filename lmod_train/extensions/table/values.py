@@ -76,7 +76,7 @@ def is_error(text: str) -> bool:
         [True, True, True, True, True, False, False, False]
     """
     text = text.strip()
-    return bool(_ERROR.fullmatch(text)) or (text.startswith("#") and plain(text) in ERRORS)
+    return text[:1] in ("#", "E") and (bool(_ERROR.fullmatch(text)) or (text[0] == "#" and plain(text) in ERRORS))
 
 
 _SHORTENED = re.compile(r"\d(?:[.,]\d+)?E\+\d{2,3}", re.IGNORECASE)

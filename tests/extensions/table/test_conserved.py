@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.extensions.table.columns import understand
-from lmod_train.extensions.table.doubts import ids_in_doubt
+from lmod_train.extensions.table.doubts import ids_in_doubt, turned
 from lmod_train.extensions.table.image_names import Folder, folder_of
 from lmod_train.extensions.table.meanings import Answers, Column
 from lmod_train.extensions.table.plan import Plan, asked_of, tasks_of, typed_words
@@ -384,3 +385,65 @@ def test_the_words_of_two_rows_do_not_overlap():
     for rows in (WORDS["degrees"], WORDS["acuity"]["words"], WORDS["kinds"].values()):
         counts = Counter(word.casefold() for words in rows for word in {w.casefold() for w in words})
         assert not [word for word, n in counts.items() if n > 1]
+
+
+# 11. Several names of files in a cell
+@tabled("cell", ["1.png; 2.png", "1.png, 2.png", "1.png|2.png", "1.png\n2.png", "['1.png', '2.png']", "1.png + 2.png"])
+def test_several_images_in_a_cell_are_listed_by_value(photographs: Folder, cell: str):
+    rows = tuple(Row(n + 2, (f"{n}.png" if n % 12 else cell, "DR" if n % 2 else "AMD")) for n in range(48))
+    grid = Grid(photographs.root / "t.csv", ("image", "dx"), rows, "text", 1)
+    columns = understand(grid, photographs, Answers())
+    assert columns[0].meaning == "image"
+    plan = Plan(grid.path, photographs.root, "clinic", "CFP", questions=tuple(asked_of(grid, columns, "CFP", ())))
+    items = list(OwnTable(plan, grid, columns, photographs, tasks_of(columns, plan.questions, "CFP")).samples())
+    lost = [one for one in items if isinstance(one, Dropped) and "a list of 2 images" in one.detail]
+    assert [one.key for one in lost] == [f"line {n}" for n in (2, 14, 26, 38)]
+    assert all(repr(cell) in one.detail for one in lost)
+
+
+# 12. Long tables
+LONG = {"glaucoma": "01", "DR": "01", "Katarakt": "01", "图像质量": "好差", "icdr": "0123", "AMD": ["yes", "no"]}
+
+
+NAMED = [("finding", "value"), ("Befund", "Wert"), ("hallazgo", "valor"), ("项目", "结果"), ("reader", "dx")]
+
+
+@tabled("finding, value", NAMED)
+@tabled("seed", range(4))
+def test_a_long_table_is_asked_about_and_turned(photographs: Folder, finding: str, value: str, seed: int):
+    chance = random.Random(seed)
+    names = chance.sample(sorted(LONG), 3)
+    wide = {f"{n}.png": {name: chance.choice(LONG[name]) for name in names} for n in range(30)}
+    cells = [(image, f"P{image[0]}", name, cell) for image, stated in wide.items() for name, cell in stated.items()]
+    chance.shuffle(cells)
+    rows = tuple(Row(n, row) for n, row in enumerate(cells, 2))
+    grid = Grid(photographs.root / "t.csv", ("file", "patient", finding, value), rows, "text", 1)
+    columns = understand(grid, photographs, Answers())
+    (option,) = [option for c in columns if c.doubt for option in c.options]
+    assert option == f"--long {finding}={value}"
+    assert not any("--long" in o for c in understand(grid, photographs, Answers({finding: "own"})) for o in c.options)
+    made = turned(grid, columns, f"{finding}={value}")
+    titles = {name: f"dx {name}" if finding == "reader" else name for name in names}
+    found = {row.cells[0]: dict(zip(made.header, row.cells, strict=True)) for row in made.rows}
+    assert {image: {name: found[image][titles[name]] for name in names} for image in found} == wide and not made.lost
+    assert not any("--long" in o for c in understand(made, photographs, Answers()) for o in c.options)
+
+
+def test_what_rows_of_an_image_state_twice_is_listed(photographs: Folder):
+    cells = [
+        ("1.png", "P1", "DR", "1"),
+        ("1.png", "P2", "AMD", "0"),
+        ("1.png", "P1", "DR", "0"),
+        ("2.png", "P2", "", "1"),
+    ]
+    grid = Grid(photographs.root / "t.csv", ("file", "patient", "finding", "value"), tuple(
+        Row(n, row) for n, row in enumerate(cells, 2)), "text", 1)  # fmt: skip
+    made = turned(grid, understand(grid, photographs, Answers()), "finding=value")
+    assert [line for line, _ in made.lost] == [5, 3, 4] and "'P2' beside 'P1'" in made.lost[1][1]
+    with pytest.raises(BadArgument, match="two columns of the table"):
+        turned(grid, [], "finding=value")
+
+
+def test_a_table_of_boxes_or_of_single_rows_is_not_long(photographs: Folder):
+    columns, *_ = read(photographs, {"diagnosis": ["DR", "AMD"], "sex": ["F", "M", "M"]})
+    assert not any(c.doubt for c in columns)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from lmod_train.cli import main
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.extensions.table.visits import visits_of
+from lmod_train.extensions.table.ordered import visits_of
 
 DATES = ("10.01.2019", "17.02.2020", "25.03.2021")
 
