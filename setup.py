@@ -20,7 +20,10 @@ setup(
         "lmod_train.tasks.failures": ["measured.csv"],
         "lmod_train.training.doctor": ["*.yaml"],
         "lmod_train.report": ["*.yaml", "sections/*.yaml", "writers/page_files/*"],
-        **{package: ["*.csv", "*.yaml", "*.json", "configs/*.yaml", "configs/*/*.yaml"] for package in EXTENSIONS},
+        **{
+            package: ["*.csv", "*.yaml", "*.json", "*.html", "configs/*.yaml", "configs/*/*.yaml"]
+            for package in EXTENSIONS
+        },
         **{package: ["*.yaml"] for package in SHIPPED},
     },
 )

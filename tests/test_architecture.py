@@ -183,7 +183,7 @@ def backward_arrows(root: Path) -> list[str]:
     return broken
 
 
-FILES_AN_EXTENSION = 16
+FILES_AN_EXTENSION = 18
 """Python files that an extension may have, its record included."""
 
 

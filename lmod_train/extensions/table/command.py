@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,9 +106,10 @@ def curate_table(
     from lmod_train.data.curation.inputs import read_sources
     from lmod_train.data.curation.journal import NAME
     from lmod_train.extensions.table.image_names import HELD
-    from lmod_train.extensions.table.law import Law
-    from lmod_train.extensions.table.plan import FILE, write_plan
+    from lmod_train.extensions.table.law import Law, account
+    from lmod_train.extensions.table.plan import FILE
     from lmod_train.extensions.table.source import OwnTable
+    from lmod_train.extensions.table.understood import print_understood, write_page
 
     with locked(out, "--out"):
         pipeline.check_out(out)
@@ -117,15 +119,15 @@ def curate_table(
         rows = _rows(grid, columns, out)
         print_understood(grid, columns, whole)
         is_curated = (out / "manifest.json").exists() or (out / NAME).exists()
-        if not is_curated:  # the plan of a folder that exists is that of its records
-            write_plan(out, whole, columns, grid.notes)
-        if doubted := [c for c in columns if c.doubt]:
-            raise InDoubt(doubted, None if is_curated else out / FILE)
+        _write_plan(out, grid, columns, whole, is_curated)
         tasks = _tasks(grid, columns, whole)
         source = OwnTable(whole, grid, columns, folder, tasks, rows)
-        law = Law(accepted=read_accepted(accept) if accept else Counter(), source=source)
+        show = partial(write_page, out, grid, columns, whole, source)
+        law = Law(accepted=read_accepted(accept) if accept else Counter(), source=source, show=show)
         if plan:
-            law.raise_before(read_sources([source]).dropped, out)
+            dropped = read_sources([source]).dropped
+            law.raise_before(dropped, out)
+            show(account(source, dropped, law.accepted), dropped)
             _print_plan(out / FILE, whole, is_curated)
             return
         tasks = [*tasks, *(_grounded(tasks) if grounding else ())]
@@ -145,35 +147,49 @@ def curate_table(
         )
     remove(out / HELD)
     print_written(manifest, out, accept, law.accepted)
-    _print_pages(manifest, whole)
-    _print_lost(law, out)
+    _print_lost(manifest, law, out)
     _print_next(manifest, tasks, columns, out)
 
 
-def _print_lost(law: Law, out: Path) -> None:
-    """Print what was lost, by value."""
+def _write_plan(out: Path, grid: Grid, columns: Sequence[Column], plan: Plan, is_curated: bool) -> None:
+    """Write the plan into a folder without records; that of another is the plan of its records.
+
+    Raises:
+        InDoubt: The user must say what columns mean.
+    """
+    from lmod_train.extensions.table.plan import FILE, write_plan
+    from lmod_train.extensions.table.understood import write_page
+
+    doubted = [c for c in columns if c.doubt]
+    if not is_curated:
+        write_plan(out, plan, columns, grid.notes)
+    if doubted and not is_curated:
+        write_page(out, grid, columns, plan)
+    if doubted:
+        raise InDoubt(doubted, None if is_curated else out / FILE)
+
+
+def _print_lost(manifest: Mapping[str, Any], law: Law, out: Path) -> None:
+    """Print what was lost, by value, and files of which no picture was read."""
     from lmod_train.data.curation.manifest_files import read_dropped
     from lmod_train.extensions.table.law import account, told
+    from lmod_train.extensions.table.understood import PAGE
 
+    print(f"{out / PAGE} shows what was understood")
+    if several := manifest["dropped"].get(law.source.name, {}).get("read", {}).get("several_pictures", 0):
+        how = "`--page middle`, `--page all` or `--page 1` reads them, into another `--out`"
+        print(f"left out as they hold several pictures: {several} file{'s' * (several > 1)}; {how}")
     for line in told(account(law.source, read_dropped(out / "dropped.csv"), law.accepted)):
         print(line)
 
 
 def _print_plan(file: Path, plan: Plan, is_curated: bool) -> None:
+    from lmod_train.extensions.table.plan import curating_by
+
     if is_curated:
         print(f"{file} is that of the records beside it and stays; `--plan --out NEW` writes another")
     else:
-        print(f"wrote {file}; `{_by(file, plan, file.parent)}` curates by it")
-
-
-def _by(file: Path, plan: Plan, out: Path) -> str:
-    """Return the command that curates by a plan of one's own."""
-    from lmod_train.extensions.table.plan import is_below
-
-    words = ["python", "-m", "lmod_train", "curate", "--table", str(file), "--out", str(out)]
-    inside = is_below(file, plan)
-    words += [] if inside else ["--follow_links"]
-    return shlex.join([*words, "--redistributable"] if plan.redistributable and not inside else words)
+        print(f"wrote {file}; `{curating_by(file, plan, file.parent)}` curates by it")
 
 
 class InDoubt(LmodError):
@@ -193,7 +209,8 @@ class InDoubt(LmodError):
         if self._plan is None:
             return told
         held = f"{self._plan} holds what was understood, and can be edited and used in place of the table"
-        return f"{told}\n{held}: `--table {self._plan}`"
+        page = f"{self._plan.with_name('understood.html')} shows it"
+        return f"{told}\n{held}: `--table {self._plan}`; {page}"
 
 
 def _plan(
@@ -387,13 +404,6 @@ def _grounded(tasks: Sequence[Task]) -> list[Task]:
     return [made for kind in kinds for task in tasks if (made := kind.over(task)) is not None]
 
 
-def _print_pages(manifest: Mapping[str, Any], plan: Plan) -> None:
-    """Print how many files hold several pictures of which none was read, and the option that reads them."""
-    if several := manifest["dropped"].get(plan.name, {}).get("read", {}).get("several_pictures", 0):
-        how = "`--page middle`, `--page all` or `--page 1` reads them, into another `--out`"
-        print(f"left out as they hold several pictures: {several} file{'s' * (several > 1)}; {how}")
-
-
 def _print_next(manifest: Mapping[str, Any], tasks: Sequence[Task], columns: Sequence[Column], out: Path) -> None:
     """Print what the test split can show, and the commands that follow, the first of which needs no model."""
     from lmod_train.core.artifacts.records import read_records
@@ -441,67 +451,3 @@ def precision(n: int) -> str:
     if low is None or high is None or high - low > TELLING:
         return "; too few for an accuracy on test to tell anything"
     return f"; an accuracy on test would be known to within ± {(high - low) / 2:.2f}"
-
-
-# What `curate --table` prints of a table: how it was read, what every column means, and what is asked.
-
-
-def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
-    """Print the table as it was read, and a line for every column: what it means, and examples of its cells."""
-    from lmod_train.extensions.table.looks import shown
-
-    where = f"; header in line {grid.header_line}" if grid.header_line else ""
-    print(f"{grid.path}: {grid.kind}; {len(grid.rows)} rows, {len(grid.header)} columns{where}")
-    for note in grid.notes:
-        print(f"  {note}")
-    meanings = [_meaning(column) for column in columns]
-    named, meant = min(28, max(len(c.name) for c in columns)), max(map(len, meanings))
-    for column, meaning in zip(columns, meanings, strict=True):
-        print(f"  {shown(column.name, named):<{named}}  {meaning:<{meant}}  {_examples(grid, column)}".rstrip())
-    for question in plan.questions:
-        print(f"  asks {question['name']}: {_kind(question)}: {question['words']}")
-    if plan.visits:
-        print("  asks how grades have changed since the visit before, by patient, eye and date")
-    passed_on = "may be passed on" if plan.redistributable else "nothing of it leaves this machine"
-    print(f"licence: {plan.licence}; {passed_on}")
-
-
-def _kind(question: Mapping[str, Any]) -> str:
-    """Return the kind of a question in words, with its first choices."""
-    from lmod_train.extensions.table.looks import listed
-
-    kinds = {"choice": "one of", "grade": "a grade, in order", "several": "several of", "yes_no": "yes or no"}
-    kind = kinds.get(question["kind"], {"open": "free text", "number": "a number"}.get(question["kind"], ""))
-    choices = f" {listed(question['choices'])}" if question.get("choices") else ""
-    return f"{question['kind']}, {kind}{choices}"
-
-
-def _meaning(column: Column) -> str:
-    from lmod_train.core.vocabulary.scales import SCALES
-    from lmod_train.extensions.table.meanings import MEANINGS
-
-    if column.doubt:
-        return "?"
-    is_scale = any(column.meaning == scale.name for scale in SCALES)
-    text = MEANINGS.get(column.meaning, f"scale {column.meaning}" if is_scale else f"{column.meaning}: yes or no")
-    return f"{text}, {column.eye} eye" if column.eye else text
-
-
-def _examples(grid: Grid, column: Column) -> str:
-    """Return the first cells of a column with the words they stand for; none of what names a person."""
-    from lmod_train.extensions.table.looks import shown
-    from lmod_train.extensions.table.values import values_of
-
-    if column.doubt:
-        return column.doubt
-    if column.meaning in ("name", "birth"):
-        return ""
-    values = values_of(grid.column(column.name))
-    examples = [
-        f"{shown(cell)} -> {shown(word)}" if (word := column.words.get(cell, cell)) != cell else shown(cell)
-        for cell in list(values.count)[: 4 if column.words else 2]
-    ]
-    more = ", ..." if len(values.count) > len(examples) else ""
-    bad = list(column.bad)
-    lost = f"; without a value: {', '.join(shown(cell, 16) for cell in bad[:3])}" if bad else ""
-    return f"{', '.join(examples)}{more}{f' ({column.why})' if column.meaning == 'image' else ''}{lost}"

@@ -90,7 +90,8 @@ class Loss(LmodError):
         words = [*without_option([w for w in arguments if w != "--plan"], "--accept"), "--accept", str(self._listing)]
         again = join(["python", "-m", "lmod_train", *words])
         mended = "mend the table, or say what a column means (`--column MEANING=NAME`)"
-        return f"{self}\n{self._listing} lists each with its line: {mended}.\nNext: run `{again}` to go on without them"
+        listed = f"{self._listing} lists each with its line, {self._listing.with_name('understood.html')} shows them"
+        return f"{self}\n{listed}: {mended}.\nNext: run `{again}` to go on without them"
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,10 @@ class Law(Refusal):
 
     Attributes:
         source: The table.
+        show: Shows the account of values, the losses, and whether they stop; before a stop, and once images were read.
     """
 
+    show: Callable[[Sequence[Share], Sequence[Dropped], bool], None] = lambda shares, dropped, stops: None
     source: OwnTable = None  # type: ignore[assignment]  # the fields of the base have defaults
 
     def raise_before(self, dropped: Sequence[Dropped], out: Path) -> None:
@@ -117,7 +120,11 @@ class Law(Refusal):
         Raises:
             Loss: Too much is.
         """
-        if lines := [*self._rows_lost(dropped), *_shares_lost(account(self.source, dropped, self.accepted))]:
+        shares = account(self.source, dropped, self.accepted)
+        lines = [*self._rows_lost(dropped), *_shares_lost(shares)]
+        if lines or listing.name != LISTING:
+            self.show(shares, dropped, bool(lines))
+        if lines:
             file = listing.with_name(LISTING)
             write_dropped(file, dropped, {self.source.name: self.source.root})
             raise Loss(lines, file)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -209,6 +210,14 @@ def is_below(file: Path, plan: Plan) -> bool:
     """Return whether the table and the images of a plan lie in the folder of its file, links followed."""
     named = [plan.table, *([plan.images] if plan.images else [])]
     return all(path.resolve().is_relative_to(file.parent.resolve()) for path in named)
+
+
+def curating_by(file: Path, plan: Plan, out: Path) -> str:
+    """Return the command that curates by a plan of one's own."""
+    words = ["python", "-m", "lmod_train", "curate", "--table", str(file), "--out", str(out)]
+    inside = is_below(file, plan)
+    words += [] if inside else ["--follow_links"]
+    return shlex.join([*words, "--redistributable"] if plan.redistributable and not inside else words)
 
 
 def _check_keys(held: Mapping[str, Any], known: Sequence[str], where: str) -> None:

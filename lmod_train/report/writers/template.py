@@ -24,15 +24,16 @@ BESIDE = "'self' file:"
 NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
 
-def fill(name: str, **values: Any) -> str:
-    """Return a template filled with values, all of which are escaped."""
-    return _environment().get_template(name).render(**values)
+def fill(name: str | Path, **values: Any) -> str:
+    """Return a template, one of the report's or a file elsewhere, filled with values, all of which are escaped."""
+    file = FOLDER / name
+    return _environment(file.parent).get_template(file.name).render(**values)
 
 
 @cache
-def _environment() -> Environment:
+def _environment(folder: Path) -> Environment:
     environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=FileSystemLoader(FOLDER), auto_reload=False
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=FileSystemLoader(folder), auto_reload=False
     )
     environment.globals |= {"style": Markup(style()), "script": Markup(script())}  # noqa: S704  # our own files
     return environment
@@ -58,9 +59,9 @@ def policy(*, beside: bool) -> str:
     return f"{NOTHING}; img-src {images}; style-src '{hash_of(style())}'; {scripts}"
 
 
-def static_policy() -> str:
-    """Return the content security policy of pages without script, with images beside them."""
-    return f"{NOTHING}; img-src {BESIDE}; style-src '{hash_of(style())}'"
+def static_policy(images: str = BESIDE) -> str:
+    """Return the content security policy of pages without script, with images beside them or in them (``data:``)."""
+    return f"{NOTHING}; img-src {images}; style-src '{hash_of(style())}'"
 
 
 def hash_of(text: str) -> str:

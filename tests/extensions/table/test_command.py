@@ -162,7 +162,7 @@ def test_the_plan_is_written_edited_and_used_again(tmp_path: Path, capsys):
     assert cli.main([*command, "--plan", "--ask", "Augendruck"]) == 0
     printed = shlex.split(re.findall(r"`([^`]+)` curates by it", capsys.readouterr().out)[0])
     out, file = tmp_path / "OUT", tmp_path / "OUT" / "table.yaml"
-    assert sorted(f.name for f in out.iterdir() if not f.name.startswith(".")) == ["table.yaml"]
+    assert sorted(f.name for f in out.iterdir() if not f.name.startswith(".")) == ["table.yaml", "understood.html"]
     plan = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert plan["columns"]["Auge"] == {"means": "laterality", "words": {"L": "left", "R": "right"}}
     (question,) = plan["questions"]
