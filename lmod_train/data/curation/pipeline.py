@@ -265,7 +265,10 @@ def check_arguments(
     check_out(out)
 
 
-BEFORE = frozenset({"table.yaml", "table_images.parquet", "understood.html", "losses.csv", "dropped.csv", ".lock"})
+BEFORE = frozenset(
+    {"table.yaml", "table_images.parquet", "device_images", "scans.csv", "understood.html", "losses.csv", "dropped.csv"}
+    | {".lock"}
+)
 """Files that a curation which stopped before its first image leaves in its folder."""
 
 

@@ -99,13 +99,12 @@ def curate_table(
         seed: Seed of the splits.
         workers: Number of processes that read and write images.
     """
-    from lmod_train.core.files import remove
     from lmod_train.core.lock import locked
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.accepted import read_accepted
     from lmod_train.data.curation.inputs import read_sources
     from lmod_train.data.curation.journal import NAME
-    from lmod_train.extensions.table.image_names import HELD
+    from lmod_train.extensions.table.devices import named_in, read_devices, remove_held
     from lmod_train.extensions.table.law import Law, account
     from lmod_train.extensions.table.plan import FILE
     from lmod_train.extensions.table.source import OwnTable
@@ -121,6 +120,7 @@ def curate_table(
         is_curated = (out / "manifest.json").exists() or (out / NAME).exists()
         _write_plan(out, grid, columns, whole, is_curated)
         tasks = _tasks(grid, columns, whole)
+        folder = read_devices(out, folder, named_in(grid, columns, folder), whole.page, workers)
         source = OwnTable(whole, grid, columns, folder, tasks, rows)
         show = partial(write_page, out, grid, columns, whole, source)
         law = Law(accepted=read_accepted(accept) if accept else Counter(), source=source, show=show)
@@ -145,7 +145,7 @@ def curate_table(
             command=shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]]),
             progress=sys.stderr.isatty(),
         )
-    remove(out / HELD)
+    remove_held(out)
     print_written(manifest, out, accept, law.accepted)
     _print_lost(manifest, law, out)
     _print_next(manifest, tasks, columns, out)

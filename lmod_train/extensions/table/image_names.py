@@ -10,19 +10,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lmod_train.core.cells import image_bytes
 from lmod_train.core.files import write_beside
+from lmod_train.core.package_data import package_data
 from lmod_train.core.pixels import UNREADABLE, pictures_in
-from lmod_train.core.types import Dropped, ImageFile, Page, Sample
+from lmod_train.core.types import Cut, Dropped, ImageFile, Page, Sample
 from lmod_train.data.sources.clutter import files_below
 from lmod_train.data.sources.spelling import composed
 
-ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2", ".ppm"})
+if TYPE_CHECKING:
+    from lmod_train.extensions.table.devices import Held
+
+DEVICES: Mapping[str, Sequence[str]] = package_data(__file__, "words.yaml")["devices"]
+"""Ending of a file that a device writes -> what the file is, and the module that reads it."""
+
+ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2", ".ppm", *DEVICES})
 """Endings of image files, in lower case."""
 
 How = Literal["as written", "another case", "without its ending", "as a number"]
@@ -44,10 +51,12 @@ class Folder:
     Attributes:
         root: The folder.
         files: Every image file below it, in order, without clutter.
+        held: Device file that the table names -> its pictures, or why there are none.
     """
 
     root: Path
     files: tuple[Path, ...]
+    held: Mapping[Path, Held | str] = field(default_factory=dict, repr=False)
     _whole: Mapping[How, Mapping[str, tuple[Path, ...]]] = field(default_factory=dict, repr=False)
     _ends: Mapping[How, Mapping[str, tuple[Path, ...]]] = field(default_factory=dict, repr=False)
 
@@ -85,7 +94,7 @@ def folder_of(root: Path, files: Iterable[Path] | None = None) -> Folder:
                 ends[how][shorter].append(file)
         if number := _number(name):
             ends["as a number"][number].append(file)
-    return Folder(root, files, _frozen(whole), _frozen(ends))
+    return Folder(root, files, {}, _frozen(whole), _frozen(ends))
 
 
 def _frozen(ways: Mapping[How, Mapping[str, Sequence[Path]]]) -> dict[How, dict[str, tuple[Path, ...]]]:
@@ -117,38 +126,74 @@ def _number(name: str) -> str:
     return stem.lstrip("0") or "0" if re.fullmatch(r"\d+", stem) else ""
 
 
-def paged(sample: Sample | Dropped, page: str) -> Iterator[Sample | Dropped]:
+def paged(sample: Sample | Dropped, page: str, held: Mapping[Path, Held | str]) -> Iterator[Sample | Dropped]:
     """Yield a sample with the picture of its file that is asked about, or one of each; all are of one group.
 
     Args:
         sample: Of an image file as a whole; a line for a loss stays as it is.
         page: See `lmod_train.extensions.table.plan.Plan`.
+        held: Device file -> its pictures, or why there are none.
     """
     if isinstance(sample, Dropped):
         yield sample
         return
     files = sample.shared_images if sample.image is None else (ImageFile(sample.image, sample.key, cut=sample.cut),)
+    if any(file.path in held for file in files):
+        yield from _of_device(sample, files, held, page)
+        return
     if page != "all" or len(files) > 1:
-        yield _showing(sample, files, "middle" if page == "middle" else int(page) if page.isdecimal() else "")
+        one: Page = "middle" if page == "middle" else int(page) if page.isdecimal() else ""
+        yield _showing(sample, [replace(f, cut=replace(f.cut, page=one)) for f in files])
         return
     try:
         n = pictures_in(image_bytes(files[0].path, files[0].cut))
     except UNREADABLE:  # which curation lists
         n = 1
+    yield from _on_one(sample, n)
+    for number in range(1, n + 1):
+        shown = replace(files[0], cut=replace(files[0].cut, page=number))
+        yield _showing(sample, [shown], f"#p{number}" if n > 1 else "", boxed=n == 1)
+
+
+def _of_device(
+    sample: Sample, files: Sequence[ImageFile], held: Mapping[Path, Held | str], page: str
+) -> Iterator[Sample | Dropped]:
+    """Yield the samples of a device file, or why there are none."""
+    own = held.get(files[0].path, "")
+    if isinstance(own, str) or len(files) > 1:
+        yield Dropped.of(sample, "read", "device file", own if isinstance(own, str) else "beside other images")
+        return
+    if not own.scans:
+        detail = (
+            f"no page {page} in a file of {own.n} pictures" if page else f"{own.n} pictures in one file, expected one"
+        )
+        yield Dropped.of(sample, "read", "several_pictures", detail)
+    yield from _on_one(sample, len(own.scans))
+    for row, (number, scan) in enumerate(own.scans.items()):
+        stated = sample.patient.laterality
+        if apart := bool(stated and scan.side and stated != scan.side):
+            detail = f"the table says {stated}, the file {scan.side}, so neither is used"
+            yield Dropped.of(sample, "read", "contradictory values", detail, "part")
+        side = None if apart else stated or scan.side or None
+        shown = replace(files[0], path=own.file, cut=Cut(column="image", row=row))
+        part = f"#p{number}" if page == "all" and own.n > 1 else ""
+        one = _showing(sample, [shown], part, boxed=len(own.scans) == 1)
+        yield replace(one, patient=replace(one.patient, laterality=side))
+
+
+def _on_one(sample: Sample, n: int) -> Iterator[Dropped]:
+    """Yield the line for boxes of which it is not stated on which of several pictures they are."""
     if n > 1 and sample.outlines:
         detail = f"on which of the {n} pictures of the file the boxes are is not stated"
         yield Dropped.of(sample, "read", "unreadable box", detail, "part")
-        sample = replace(sample, outlines=())
-    for number in range(1, n + 1):
-        yield _showing(sample, files, number, f"#p{number}" if n > 1 else "")
 
 
-def _showing(sample: Sample, files: Sequence[ImageFile], page: Page, part: str = "") -> Sample:
-    sample = replace(sample, key=f"{sample.key}{part}")
+def _showing(sample: Sample, files: Sequence[ImageFile], part: str = "", *, boxed: bool = True) -> Sample:
+    """Return a sample that shows other files in the place of its own, with a longer key."""
+    sample = replace(sample, key=f"{sample.key}{part}", outlines=sample.outlines if boxed else ())
     if sample.image is not None:
-        return replace(sample, cut=replace(sample.cut, page=page))
-    shown = (replace(f, key=f"{f.key}{part}", cut=replace(f.cut, page=page)) for f in files)
-    return replace(sample, shared_images=tuple(shown))
+        return replace(sample, image=files[0].path, cut=files[0].cut)
+    return replace(sample, shared_images=tuple(replace(f, key=f"{f.key}{part}") for f in files))
 
 
 def listed_in(cell: str) -> int:

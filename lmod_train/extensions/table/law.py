@@ -142,6 +142,8 @@ class Law(Refusal):
             told = ", ".join(f"{reason} {n}" for reason, n in reasons.most_common(4))
             yield f"{len(unread)} of {rows} rows have no {'question' if self.source.is_asking else 'image'} ({told})"
             yield f"  the first: {unread[0].key}: {unread[0].detail}"
+            if "several_pictures" in reasons:
+                yield "  `--page middle`, `--page all` or `--page 1` says which picture of a file is read"
         apart = {one.key for one in new if one.reason == _APART}
         shared = (
             []

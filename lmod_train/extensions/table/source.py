@@ -175,7 +175,7 @@ class OwnTable(Source):
         items = list(self._read())
         self.shown = {item.key: item for item in items if isinstance(item, Sample)}
         for item in items:
-            yield from paged(item, self._plan.page)
+            yield from paged(item, self._plan.page, self._folder.held)
         yield from unlisted(self, [item for item in items if isinstance(item, Dropped)])
 
     def _read(self) -> Iterator[Sample | Dropped]:

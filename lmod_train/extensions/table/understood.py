@@ -170,7 +170,7 @@ _OF_PATIENT = ("age", "sex", "laterality", "camera", "quality")
 
 def _thumbnail(sample: Sample, out: Path, page: str) -> dict[str, Any] | None:
     """Return a small image as a ``data:`` address, of the curated file where there is one; None if it is unreadable."""
-    sample = next(one for one in paged(sample, page) if isinstance(one, Sample))
+    sample = next(one for one in paged(sample, page, {}) if isinstance(one, Sample))
     curated = out / image_path(sample.source, sample.key, marked=False)
 
     def read() -> Any:
