@@ -105,7 +105,7 @@ def curate_table(
     from lmod_train.data.curation.inputs import read_sources
     from lmod_train.data.curation.journal import NAME
     from lmod_train.extensions.table.devices import named_in, read_devices, remove_held
-    from lmod_train.extensions.table.law import Law, account
+    from lmod_train.extensions.table.law import Law
     from lmod_train.extensions.table.plan import FILE
     from lmod_train.extensions.table.source import OwnTable
     from lmod_train.extensions.table.understood import print_understood, write_page
@@ -125,9 +125,7 @@ def curate_table(
         show = partial(write_page, out, grid, columns, whole, source)
         law = Law(accepted=read_accepted(accept) if accept else Counter(), source=source, show=show)
         if plan:
-            dropped = read_sources([source]).dropped
-            law.raise_before(dropped, out)
-            show(account(source, dropped, law.accepted), dropped)
+            law.raise_for(read_sources([source]).dropped, out / "dropped.csv")
             _print_plan(out / FILE, whole, is_curated)
             return
         tasks = [*tasks, *(_grounded(tasks) if grounding else ())]

@@ -684,7 +684,10 @@ def test_a_cell_with_several_files_is_listed(tmp_path: Path, capsys):
     )
     accepted([*command, "--images", str(tmp_path / "PHOTOS")], capsys)
     (lost,) = (d for d in read_dropped(tmp_path / "OUT" / "dropped.csv") if d.extent == "gone" and "line" in d.key)
-    assert (lost.key, lost.detail) == ("line 5", "image_path: a list of 2 images, expected one")
+    assert (lost.key, lost.detail) == (
+        "line 5",
+        'image_path: \'["q0.jpg", "q1.jpg"]\' is a list of 2 images, expected one',
+    )
 
 
 def test_a_category_of_a_table_without_questions_is_none_of_a_question(tmp_path: Path):
