@@ -28,7 +28,7 @@ from lmod_train.core.pixels import (
     too_thin,
     upright,
 )
-from lmod_train.core.types import Cut, Dropped, Sample
+from lmod_train.core.types import Cut, Dropped, Page, Sample
 from lmod_train.data.curation.guard import detail_of
 
 QUALITY = 95
@@ -51,7 +51,7 @@ class Opened:
 
     Attributes:
         image: The picture.
-        sha256: Of its file.
+        sha256: Of its file, and of the page where it is a later one.
         bytes: Size of its file.
         orientation: EXIF orientation by which it was turned, 1 for none.
         most: Largest value of 16-bit grey whose file does not state how many bits are used; 0 for other images.
@@ -101,7 +101,7 @@ def open_image(sample: Sample, bits: int = 0) -> Opened | Dropped:
     try:
         data = image_bytes(sample.own_image, sample.cut)
         size = len(data)
-        pixels, sha256 = cut_out(sample.own_image, data, sample.cut), hashlib.sha256(data).hexdigest()
+        pixels, sha256 = cut_out(sample.own_image, data, sample.cut), _sha256_of(data, sample.cut.page)
         is_deep = _is_deep_colour(pixels, data)
         stated = _stated_bits(pixels, data)
         del data  # up to 200 MB, before what follows takes as much
@@ -118,6 +118,13 @@ def open_image(sample: Sample, bits: int = 0) -> Opened | Dropped:
         return Dropped.of(sample, "read", "image_too_thin", thin)
     faded = is_deep and max(high for _, high in image.getextrema()) < 64  # type: ignore[misc]  # of RGB: three pairs
     return Opened(image, sha256, size, orientation, most, used, faded)
+
+
+def _sha256_of(data: bytes, page: Page) -> str:
+    """Return the SHA-256 of a file; of its later pages one of their own, as pages of a file are no copies."""
+    digest = hashlib.sha256(data)
+    digest.update(f"#p{page}".encode() if isinstance(page, int) and page > 1 else b"")
+    return digest.hexdigest()
 
 
 def used_bits(most: int) -> int:

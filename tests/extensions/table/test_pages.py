@@ -79,6 +79,7 @@ def test_the_page_that_is_named_is_the_sample(
     found = shown(tmp_path / "OUT")
     assert found.keys() == expected.keys()
     assert all(abs(found[key] - grey) < 3 for key, grey in expected.items())
+    assert not (tmp_path / "OUT" / "leakage.csv").exists(), "pages of one file are no copies"
     if page == "3":
         lines = [d.detail for d in read_dropped(tmp_path / "OUT" / "dropped.csv") if d.reason == "several_pictures"]
         assert lines == ["no page 3 in a file of 2 pictures"]
