@@ -24,7 +24,6 @@ MAIN = Extension(
         "list": "lmod_train.cli.listing:show",
         "subset": "lmod_train.cli.curation:subset",
         "export": "lmod_train.cli.formats:export",
-        "import": "lmod_train.cli.formats:import_",
         "rescore": "lmod_train.cli.report:rescore",
     },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from string import ascii_uppercase
 
@@ -59,6 +60,36 @@ def split_lettered(text: str, marks: Sequence[tuple[str, re.Match[str]]], edges:
     ends = [mark.start() for _, mark in listed[1:]] + [len(text)]
     options = [text[mark.end() : end].strip(edges) for (_, mark), end in zip(listed, ends, strict=True)]
     return text[: listed[0][1].start()], options
+
+
+_MARK = re.compile(
+    r"(?<![A-Za-z0-9\uff21-\uff3a\uff41-\uff5a-])[(\uff08\[\u3010]?\s?([A-Z\uff21-\uff3a])\s?"
+    r"[)\uff09\]\u3011]?\s?[:\uff1a.\uff0e\u3001)\uff09\]\u3011]"
+)
+"""Letter before an option: ``A:``, ``A.``, ``(A)``, ``A\u3001``, and the same in full width."""
+
+EDGES = " \t\n;,\uff1b\uff0c\u3001\u3002"
+"""Signs around an option that are no part of it."""
+
+
+def divided(text: str) -> tuple[str, tuple[str, ...], str]:
+    r"""Return the words before the options in a text, the options in the order of their letters, and the words behind.
+
+    There are none if the letters behind the last A are not in order. Where each option is a line, the last one is too.
+
+    Example:
+        >>> divided("Which? A: optic disc B: macula"), divided("Vitamin A: which? A) low B) high")
+        (('Which?', ('optic disc', 'macula'), ''), ('Vitamin A: which?', ('low', 'high'), ''))
+        >>> divided("Which?\n(A) cup\n(B) rim\nReply with a letter."), divided("Which? A: a B: b A: c")
+        (('Which?', ('cup', 'rim'), 'Reply with a letter.'), ('Which? A: a B: b A: c', (), ''))
+    """
+    marks = [(unicodedata.normalize("NFKC", found[1]), found) for found in _MARK.finditer(text)]
+    front, options = split_lettered(text, marks, EDGES)
+    if not options:
+        return text, (), ""
+    *others, last = options
+    lines = last.split("\n", 1) if not any("\n" in one for one in others) else [last]
+    return front.strip(), (*others, lines[0].strip(EDGES)), "".join(lines[1:]).strip()
 
 
 def both_or_neither(one: str, other: str) -> tuple[str, str, str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from lmod_train.core.option_letters import divided
 from lmod_train.core.types import Answer, Prediction, Question, Record, Reply, Sample, Score, Unparsed
 from lmod_train.scoring.closed import closed_scores
 from lmod_train.scoring.items import items_of
@@ -11,6 +12,7 @@ from lmod_train.scoring.status import STATUS_SHARES, scores_by_subset
 from lmod_train.scoring.text import EXACT_MATCH, EXACT_MATCH_ANSWERED, TOKEN_F1, TOKEN_F1_ANSWERED, word_columns
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.own import YES_NO
+from lmod_train.tasks.parsing.option import parse_option
 from lmod_train.tasks.parsing.own_choice import parse_yes_no
 from lmod_train.tasks.parsing.reading import read
 from lmod_train.tasks.parsing.refusal import read_words
@@ -87,8 +89,48 @@ class YesNoConversation(Conversation):
         return closed_scores(self.name, truths)
 
 
-TURNS = (Conversation, YesNoConversation)
+class ChoiceConversation(YesNoConversation):
+    """The questions of imported conversations whose words list options with letters, of which the answer names one.
+
+    Prompt and reference reply are the file's words; the choices are the texts of the options.
+
+    Args:
+        language: ISO 639-1 code of the conversations it asks.
+    """
+
+    name = "choice_conversation"
+    version = 1
+
+    def parse(self, reply: Reply, record: Record | None = None) -> Answer | Unparsed:
+        """Return the text of the chosen option, or why there is none (see `lmod_train.tasks.parsing.option`)."""
+        choices = record.choices if record else ()
+        return read(reply, parse_option, choices)
+
+
+TURNS = (Conversation, YesNoConversation, ChoiceConversation)
 """The tasks that ask the turns of imported conversations."""
+
+
+def kind_of(words: str, answer: str) -> tuple[str, tuple[str, ...]]:
+    r"""Return the task that asks a turn, and its choices; no task where the words list options and none is the answer.
+
+    Args:
+        words: Of the turn.
+        answer: To it.
+
+    Example:
+        >>> kind_of("Which?", "Yes."), kind_of("Which?\nA. disc\nB. cup", "B. cup")
+        (('yes_no_conversation', ('yes', 'no')), ('choice_conversation', ('disc', 'cup')))
+        >>> kind_of("Which?", "A disc."), kind_of("Which? (A) disc (B) cup", "A rim.")
+        (('conversation', ()), ('', ('disc', 'cup')))
+    """
+    if choices := yes_or_no(answer):
+        return YesNoConversation.name, choices
+    options = tuple(" ".join(option.split()) for option in divided(words)[1])
+    if len(set(options)) < 2:
+        return Conversation.name, ()
+    is_named = all(options) and isinstance(read(Reply("", answer), parse_option, options), str)
+    return (ChoiceConversation.name if is_named else ""), options
 
 
 def yes_or_no(answer: str) -> tuple[str, ...]:

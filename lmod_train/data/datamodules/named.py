@@ -100,9 +100,9 @@ class ReadyQuestionDataModule(RecordsDataModule):
 
 
 class ConversationDataModule(RecordsDataModule):
-    """Imported conversations, with those of yes or no."""
+    """Imported conversations, with those of yes or no and of options."""
 
-    of = ("conversation", "yes_no_conversation")
+    of = ("conversation", "yes_no_conversation", "choice_conversation")
 
 
 class LmodDataModule(RecordsDataModule):

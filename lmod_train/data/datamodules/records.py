@@ -502,7 +502,7 @@ def _refuse_cascade(records: Sequence[Record]) -> list[Record]:
 
 
 # General conversations that are added to training against forgetting.
-TASKS = ("conversation", "yes_no_conversation")
+TASKS = ("conversation", "yes_no_conversation", "choice_conversation")
 """Names of the tasks whose records are general conversations."""
 
 IMPORT = "`python -m lmod_train import FILE --images DIR --out CURATED` writes such a folder from LLaVA's conversations"

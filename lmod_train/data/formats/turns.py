@@ -8,7 +8,7 @@ from itertools import groupby
 
 from lmod_train.core.types import Message, Part, Record
 from lmod_train.data.formats.folder import ExportFolder
-from lmod_train.tasks.conversation import TURNS, YesNoConversation
+from lmod_train.tasks.conversation import TURNS
 
 IMAGE = "<image>"
 """The word for an image in the text of LLaVA, LLaMA-Factory and ms-swift."""
@@ -33,7 +33,7 @@ class Conversation:
 def conversations(records: Iterable[Record]) -> Iterator[Conversation]:
     """Yield each record as a conversation with its answer; what a longer one holds as its beginning is not said twice.
 
-    A conversation of n turns is n records, of which the last holds all words of the others, and which may be of both
+    A conversation of n turns is n records, of which the last holds all words of the others, and which may be of several
     tasks of `lmod_train.tasks.conversation.TURNS`. Records of one task, source and key are expected to follow each
     other. They are read twice.
 
@@ -47,7 +47,7 @@ def conversations(records: Iterable[Record]) -> Iterator[Conversation]:
         >>> [(c.record.id, len(c.turns)) for c in conversations([first, second])]
         [('a/2', 4)]
     """
-    longest = _with_yes_or_no(records)
+    longest = _of_several_tasks(records)
     for _, together in groupby(records, key=lambda r: (r.task, r.source, r.key, r.language)):
         several = [Conversation(r, (*r.messages, Message("assistant", (Part("text", r.answer),)))) for r in together]
         for one in several:
@@ -64,10 +64,10 @@ def _dialogue(record: Record) -> tuple[str, str, str]:
     return record.source, record.key, record.language
 
 
-def _with_yes_or_no(records: Iterable[Record]) -> dict[tuple[str, str, str], int]:
-    """Return the turns of each imported conversation whose records are of both tasks, and so not side by side."""
+def _of_several_tasks(records: Iterable[Record]) -> dict[tuple[str, str, str], int]:
+    """Return the turns of each imported conversation whose records are of several tasks, and so not side by side."""
     turns = [(_dialogue(r), r.task, len(r.messages) + 1) for r in records if r.task in _NAMES]
-    several = {dialogue for dialogue, task, _ in turns if task == YesNoConversation.name}
+    several = {dialogue for dialogue, task, _ in turns if task != TURNS[0].name}
     longest: dict[tuple[str, str, str], int] = {}
     for dialogue, _, n in turns:
         if dialogue in several:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from openpyxl.utils.cell import range_boundaries
 
-from lmod_train.core.option_letters import split_lettered
+from lmod_train.core.option_letters import EDGES, divided
 from lmod_train.data.sources.row_ids import BadRow
 from lmod_train.data.sources.sheets import MOST_CELLS, Sheet, cell_text, read_workbook
 from lmod_train.data.sources.spellings import Words, folded, plain
@@ -33,17 +33,9 @@ LETTERS = "ABCD"
 CHOICES = {"zh": ("对", "错"), "en": ("True", "False")}
 """Language -> the answers to a statement that is true, and to one that is not."""
 
-_MARK = re.compile(
-    r"(?<![A-Za-z0-9\uff21-\uff3a\uff41-\uff5a-])[(\uff08\[\u3010]?\s?([A-Z\uff21-\uff3a])\s?"
-    r"[)\uff09\]\u3011]?\s?[:\uff1a.\uff0e\u3001)\uff09\]\u3011]"
-)
-"""Letter before an option: ``A:``, ``A.``, ``(A)``, ``A、``, and the same in full width."""
-
 _LABEL = re.compile(
     r"^(?:the )?(?:correct )?(?:answer|option|choice|答案|正确答案|选项|选|答)(?: is)?\s?[:=是为]?\s?", re.IGNORECASE
 )
-
-_EDGES = " \t\n;,\uff1b\uff0c\u3001\u3002"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +100,7 @@ def _kind(row: Row, words: Words) -> tuple[str, str]:
 
 def _judged(answer: str, choices: tuple[str, str]) -> str:
     """Return the choice that an answer to a statement stands for."""
-    word = half_width(answer).casefold().strip(_EDGES + ".")
+    word = half_width(answer).casefold().strip(EDGES + ".")
     word = _LABEL.sub("", word)
     if word in TRUE or word in FALSE:
         return choices[word in FALSE]
@@ -122,33 +114,17 @@ def _with_options(text: str, row: Row, language: str) -> tuple[str, str, tuple[s
         BadRow: There are not four different options A to D.
     """
     own = [row.text(letter) for letter in LETTERS]
-    stem, options = (text, own) if any(own) else divided(text)
+    stem, options = (text, own) if any(own) else divided(text)[:2]
     if any(own):
         mark = {"zh": "：", "en": ": "}[language]
         text = " ".join([text, *(f"{letter}{mark}{option}" for letter, option in zip(LETTERS, own, strict=True))])
-    texts = tuple(" ".join(option.split()).strip(_EDGES) for option in options)
+    texts = tuple(" ".join(option.split()).strip(EDGES) for option in options)
     if len(texts) != len(LETTERS) or not all(texts):
         found = f"{sum(map(bool, texts))} options in {shown(text[-60:])}"
         raise BadRow("unreadable options", f"{found}, expected four with the letters A to D")
     if len({_compared(option) for option in texts}) < len(texts):
         raise BadRow("two equal options", "; ".join(map(shown, texts)))
     return stem, text, texts
-
-
-def divided(text: str) -> tuple[str, list[str]]:
-    """Return a question without the options at its end, and these in the order of their letters from A.
-
-    There are none if the letters behind the last A are not in order.
-
-    Example:
-        >>> divided("Which? A: optic disc B: macula"), divided("哪个？A．视盘；B．黄斑")
-        (('Which?', ['optic disc', 'macula']), ('哪个？', ['视盘', '黄斑']))
-        >>> divided("Vitamin A: which? A) low B) high"), divided("Which? A: a B: b A: c")
-        (('Vitamin A: which?', ['low', 'high']), ('Which? A: a B: b A: c', []))
-    """
-    marks = [(half_width(found[1]), found) for found in _MARK.finditer(text)]
-    front, options = split_lettered(text, marks, _EDGES)
-    return front.strip() if options else text, options
 
 
 def _chosen(answer: str, options: tuple[str, ...]) -> str:
@@ -158,7 +134,7 @@ def _chosen(answer: str, options: tuple[str, ...]) -> str:
         BadRow: It names none.
     """
     compared = {_compared(option): option for option in options}
-    plain_answer = half_width(answer).strip(_EDGES)
+    plain_answer = half_width(answer).strip(EDGES)
     for said in (plain_answer, _LABEL.sub("", plain_answer)):
         if _compared(said) in compared:
             return compared[_compared(said)]
@@ -179,7 +155,7 @@ def _of_letter(letter: str, text: str | None, options: tuple[str, ...], answer: 
 
 def _compared(text: str) -> str:
     """Return a text as two are compared: folded, without marks at its ends."""
-    return folded(text).strip(_EDGES + ".")
+    return folded(text).strip(EDGES + ".")
 
 
 # The sheets of OphthalWeChat's workbooks: which of them hold questions or images, and their rows by column.

@@ -106,10 +106,12 @@ def curate_table(
     from lmod_train.data.curation.journal import NAME
     from lmod_train.extensions.table.devices import named_in, read_devices, remove_held
     from lmod_train.extensions.table.law import Law
-    from lmod_train.extensions.table.plan import FILE
+    from lmod_train.extensions.table.question_sets import is_conversed
     from lmod_train.extensions.table.source import OwnTable
     from lmod_train.extensions.table.understood import print_understood, write_page
 
+    if is_conversed(locals()):
+        return
     with locked(out, "--out"):
         pipeline.check_out(out)
         stated = _plan(table, images, modality, name, licence, redistributable, sheet, language)
@@ -126,7 +128,7 @@ def curate_table(
         law = Law(accepted=read_accepted(accept) if accept else Counter(), source=source, show=show)
         if plan:
             law.raise_for(read_sources([source]).dropped, out / "dropped.csv")
-            _print_plan(out / FILE, whole, is_curated)
+            _print_plan(out, whole, is_curated)
             return
         tasks = [*tasks, *(_grounded(tasks) if grounding else ())]
         manifest = pipeline.curate(
@@ -181,8 +183,10 @@ def _print_lost(manifest: Mapping[str, Any], law: Law, out: Path) -> None:
         print(line)
 
 
-def _print_plan(file: Path, plan: Plan, is_curated: bool) -> None:
-    from lmod_train.extensions.table.plan import curating_by
+def _print_plan(out: Path, plan: Plan, is_curated: bool) -> None:
+    from lmod_train.extensions.table.plan import FILE, curating_by
+
+    file = out / FILE
 
     if is_curated:
         print(f"{file} is that of the records beside it and stays; `--plan --out NEW` writes another")
@@ -336,7 +340,8 @@ def _understood(
 def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place | str] | None:
     """Return where the image of each row is, if the table holds the images; base64 is decoded into a file of `out`."""
     from lmod_train.core.types import Cut
-    from lmod_train.extensions.table.image_names import embedded, write_images
+    from lmod_train.data.sources.objects import HELD, name_of, unpack
+    from lmod_train.extensions.table.image_names import embedded
     from lmod_train.extensions.table.source import Place
 
     lines = [row.line for row in grid.rows]
@@ -347,11 +352,9 @@ def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place |
     held = [h for c in columns if c.meaning == "image" and (h := embedded(grid.column(c.name), index)) is not None]
     if not held:
         return None
-    file, stored = write_images(out, held[0])
-    placed = (
-        (n, one if isinstance(one, str) else Cut(column="image", row=one)) for n, one in zip(lines, stored, strict=True)
-    )
-    return {n: one if isinstance(one, str) else Place(file, f"image-{one.row:06d}", one) for n, one in placed}
+    files = unpack(out / HELD, (one for one in held[0] if isinstance(one, bytes)))
+    placed = zip(lines, (one if isinstance(one, str) else files[name_of(one)] for one in held[0]), strict=True)
+    return {n: one if isinstance(one, str) else Place(one.path, one.key, one.cut) for n, one in placed}
 
 
 def _tasks(grid: Grid, columns: Sequence[Column], plan: Plan) -> list[Task]:

@@ -33,7 +33,8 @@ from lmod_train.data.curation.guard import guarded
 from lmod_train.data.curation.image_files import used_bits
 from lmod_train.data.curation.workers import local_crew, run
 from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.image_names import DEVICES, HELD, Folder
+from lmod_train.data.sources.objects import HELD
+from lmod_train.extensions.table.image_names import DEVICES, Folder
 from lmod_train.extensions.table.meanings import Column
 
 FOLDER = "device_images"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,15 +10,12 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from lmod_train.core.cells import image_bytes
-from lmod_train.core.files import write_beside
 from lmod_train.core.package_data import package_data
 from lmod_train.core.pixels import UNREADABLE, pictures_in
 from lmod_train.core.types import Cut, Dropped, ImageFile, Page, Sample
 from lmod_train.data.sources.clutter import files_below
+from lmod_train.data.sources.objects import begins_as_image, from_base64
 from lmod_train.data.sources.spelling import composed
 
 if TYPE_CHECKING:
@@ -33,9 +28,6 @@ ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".gif", "
 """Endings of image files, in lower case."""
 
 How = Literal["as written", "another case", "without its ending", "as a number"]
-
-HELD = "table_images.parquet"
-"""File of the images that a table holds, until they are curated: they have all their metadata."""
 
 _LONGEST = 4096
 """Characters of a path; a longer cell names no file."""
@@ -213,17 +205,7 @@ def listed_in(cell: str) -> int:
 def is_embedded(cells: Iterable[str]) -> bool:
     """Return whether cells are images in base64, by how the first long ones begin; a long path can be base64 too."""
     long = list(islice((cell for cell in cells if len(cell) > _SHORT and not listed_in(cell)), 20))
-    return sum(map(_begins_as_image, long)) * 2 > len(long)
-
-
-_BEGINNINGS = (b"\xff\xd8\xff", b"\x89PNG", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"\0\0\0\x0cjP", b"P5", b"P6")
-"""Of JPEG, PNG, GIF, BMP, TIFF, WebP, JPEG 2000 and PPM."""
-
-
-def _begins_as_image(cell: str) -> bool:
-    text = cell[: 2 * _SHORT].partition("base64,")[2] or cell
-    begin = _decoded(text[:_SHORT])
-    return isinstance(begin, bytes) and begin.startswith(_BEGINNINGS)
+    return sum(map(begins_as_image, long)) * 2 > len(long)
 
 
 def embedded(cells: Sequence[str], index: Sequence[str]) -> list[bytes | str] | None:
@@ -241,18 +223,11 @@ def embedded(cells: Sequence[str], index: Sequence[str]) -> list[bytes | str] | 
         if several := listed_in(cell):
             read.append(f"a list of {several} images, expected one")
         elif len(cell) > _SHORT:
-            read.append(_decoded(cell))
+            read.append(from_base64(cell))
         else:
             read.append("no image" if not cell else f"of row {cell}")
     rows = dict(zip(index, read, strict=True))
     return [_pointed(rows, one) for one in read]
-
-
-def _decoded(cell: str) -> bytes | str:
-    try:
-        return base64.b64decode(cell.partition("base64,")[2] or cell, altchars=None, validate=True)
-    except (binascii.Error, ValueError) as error:
-        return f"not base64 ({error})"
 
 
 def _pointed(rows: Mapping[str, bytes | str], one: bytes | str) -> bytes | str:
@@ -261,21 +236,3 @@ def _pointed(rows: Mapping[str, bytes | str], one: bytes | str) -> bytes | str:
         target = rows.get(row, "")
         return target if isinstance(target, bytes) else f"row {row} has no image"
     return one
-
-
-def write_images(out: Path, held: Sequence[bytes | str]) -> tuple[Path, list[int | str]]:
-    """Write the images that a table holds in base64 to a Parquet file, each once.
-
-    Args:
-        out: Curated folder; the file is `HELD` there.
-        held: As `embedded` returns them.
-
-    Returns:
-        The file, and for each row the row of its image in it, or why it has none.
-    """
-    different = list(dict.fromkeys(one for one in held if isinstance(one, bytes)))
-    places = {data: place for place, data in enumerate(different)}
-    file = out / HELD
-    with write_beside(file) as part:
-        pq.write_table(pa.table({"image": pa.array(different, pa.binary())}), part, row_group_size=16)
-    return file, [places[one] if isinstance(one, bytes) else one for one in held]

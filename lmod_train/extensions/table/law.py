@@ -78,19 +78,21 @@ class Share:
 
 
 class Loss(LmodError):
-    """A table loses values that it should not lose."""
+    """A table loses values, or a file of conversations items, that it should not lose."""
 
-    def __init__(self, lines: Sequence[str], listing: Path) -> None:
-        self._listing = listing
+    def __init__(self, lines: Sequence[str], listing: Path, of: str = "values of the table") -> None:
+        self._listing, self._of = listing, of
         told = "\n".join(f"  {line}" for line in lines)
-        super().__init__(f"values of the table would be lost, so nothing was curated:\n{told}")
+        super().__init__(f"{of} would be lost, so nothing was curated:\n{told}")
 
     def typed(self, arguments: Sequence[str]) -> str:
         """Return the message with the complete command that accepts the losses."""
         words = [*without_option([w for w in arguments if w != "--plan"], "--accept"), "--accept", str(self._listing)]
         again = join(["python", "-m", "lmod_train", *words])
-        mended = "mend the table, or say what a column means (`--column MEANING=NAME`)"
-        listed = f"{self._listing} lists each with its line, {self._listing.with_name('understood.html')} shows them"
+        listed, mended = f"{self._listing} lists each", "mend the file"
+        if "table" in self._of:
+            listed += f" with its line, {self._listing.with_name('understood.html')} shows them"
+            mended = "mend the table, or say what a column means (`--column MEANING=NAME`)"
         return f"{self}\n{listed}: {mended}.\nNext: run `{again}` to go on without them"
 
 

@@ -159,7 +159,7 @@ def test_the_same_file_and_seed_give_the_same_bytes(tmp_path: Path, images: Path
     talk = [item(f"{n}", f"deep/{n}.png") for n in range(20)]
     a, b = (run(tmp_path, images, talk, out=name, seed=3) for name in "ab")
     files = sorted(p.relative_to(a) for p in a.rglob("*") if p.is_file())
-    assert len(files) == 25  # 20 images, records of two tasks, manifest, dropped.csv, files.csv
+    assert len(files) == 26  # 20 images, records of three tasks, manifest, dropped.csv, files.csv
     assert all((a / f).read_bytes() == (b / f).read_bytes() for f in files)
     other = run(tmp_path, images, talk, out="c", seed=4)
     assert [r.split for r in read_records(other / "records")] != [r.split for r in read_records(a / "records")]

@@ -72,7 +72,7 @@ def test_conversations_find_their_images(tmp_path, stored, named):
     file = tmp_path / "talk.json"
     file.write_text(json.dumps([{"id": "a", "image": image, "conversatons": turns}]), encoding="utf-16")
     (found,) = read_dialogues(file, tmp_path, "talk")
-    assert isinstance(found, Dialogue) and found.images[0].is_file() and len(found.turns) == 2
+    assert isinstance(found, Dialogue) and found.images[0].path.is_file() and len(found.turns) == 2
 
 
 def test_names_that_do_not_exist_stay_as_they_are(tmp_path):

@@ -2,8 +2,9 @@
 
 import pytest
 
+from lmod_train.core.option_letters import divided
 from lmod_train.data.sources.row_ids import BadRow
-from lmod_train.extensions.ophthalwechat.questions import Row, divided, read_question
+from lmod_train.extensions.ophthalwechat.questions import Row, read_question
 from lmod_train.extensions.ophthalwechat.words import words
 from tests.tabled import stored, tabled
 
@@ -31,15 +32,15 @@ def test_a_false_statement(false):
     stored(__file__, "questions.options_in_every_form"),
 )
 def test_options_in_every_form(text):
-    assert divided(text) == ("哪个？", FOUR)
+    assert divided(text) == ("哪个？", tuple(FOUR), "")
     for answer in ("B", "Ｂ", "b", "B.", "(B)", "选B", "答案：B", "B：黄斑", "B. 黄斑", "黄斑", "黄斑。"):
         assert read_question(row(text, answer, "单选题", language="中文"), WORDS).answer == "黄斑", answer
 
 
 def test_words_of_options_are_not_their_marks():
     text = "Which vitamin? A: vitamin A B: vitamin C C: OCT-A: none D: D-dimer"
-    assert divided(text)[1] == ["vitamin A", "vitamin C", "OCT-A: none", "D-dimer"]
-    assert divided("No options: A. alone") == ("No options: A. alone", [])
+    assert divided(text)[1] == ("vitamin A", "vitamin C", "OCT-A: none", "D-dimer")
+    assert divided("No options: A. alone") == ("No options: A. alone", (), "")
 
 
 def test_options_in_columns_of_their_own_follow_the_question():
