@@ -9,6 +9,7 @@ import numpy as np
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.chain_steps import is_right
+from lmod_train.scoring.confidence import likelihood_scores
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio, share_measure
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
@@ -21,6 +22,8 @@ BY_LANGUAGE: Keys = {"language": lambda item: item.language}
 def closed_scores(task: str, items: Sequence[Item]) -> list[Score]:
     """Return the metrics of `answer_scores` over all items and each subset; ``language`` is always a subset.
 
+    If replies have likelihoods of all their options, those of `likelihood_scores` follow.
+
     Args:
         task: Name of the task.
         items: One per record id, truths and answers among the choices of the item; an empty sequence gives no scores.
@@ -31,7 +34,7 @@ def closed_scores(task: str, items: Sequence[Item]) -> list[Score]:
     return [
         score
         for subset, members in subsets_of(items, BY_LANGUAGE).items()
-        for score in answer_scores(task, subset, members)
+        for score in [*answer_scores(task, subset, members), *likelihood_scores(task, subset, members)]
     ]
 
 

@@ -51,9 +51,17 @@ def confidence_scores(task: str, subset: str, items: Sequence[Item]) -> list[Sco
     columns = {"items": np.ones(len(items)), "without": without}
     scores = compute_scores(task, subset, columns, [item.group for item in items], [SHARE_WITHOUT])
     scores += _scores_by(task, subset, items, stated_confidence, "", "confidence")
-    if any(likelihood_of_answer(item) is not None for item in items):
-        scores += _scores_by(task, subset, items, likelihood_of_answer, "_likelihood", "likelihood")
-    return scores
+    return scores + likelihood_scores(task, subset, items)
+
+
+def likelihood_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
+    """Return the metrics of `confidence_scores` of the likelihoods of the answers; none where none was stored.
+
+    Options may differ from item to item: the likelihood of an answer is its probability among its own.
+    """
+    if all(likelihood_of_answer(item) is None for item in items):
+        return []
+    return _scores_by(task, subset, items, likelihood_of_answer, "_likelihood", "likelihood")
 
 
 def stated_confidence(item: Item) -> float | None:

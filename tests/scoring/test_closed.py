@@ -1,6 +1,11 @@
 """Questions with options of their own: planted counts, constant answers in two languages."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
@@ -57,3 +62,29 @@ def test_one_language_is_a_subset_too():
 def test_a_question_without_options_is_an_error():
     with pytest.raises(BadArgument, match="at least one option"):
         answer_scores("q", "all", [item("a", "x", "x", ())])
+
+
+def test_likelihoods_of_options_that_differ_are_scored_as_scikit_learn_does():
+    """Areas, Brier score and share are those of the probability of each answer among the item's own options."""
+    rng = np.random.default_rng(0)
+    items, probabilities, right = [], [], []
+    for n in range(200):
+        choices = tuple(f"option {n}-{k}" for k in range(rng.integers(2, 6)))
+        logs = rng.normal(size=len(choices))
+        weights = np.exp(logs) / np.exp(logs).sum()
+        answer, truth = choices[int(weights.argmax())], choices[rng.choice(len(choices), p=weights)]
+        given = dict(zip(choices, logs - 3.0, strict=True))
+        items.append(replace(item(f"{n}", answer, truth, choices), likelihoods=given))
+        probabilities.append(weights.max())
+        right.append(answer == truth)
+    found = values(closed_scores("question", items))
+    assert found["auroc_likelihood"] == pytest.approx(roc_auc_score(right, probabilities))
+    assert found["brier_likelihood"] == pytest.approx(brier_score_loss(right, probabilities))
+    share, mean = calibration_curve(right, probabilities, n_bins=10)
+    counts = np.histogram(probabilities, np.linspace(0, 1, 11))[0]
+    apart = np.abs(share - mean) @ counts[counts > 0] / len(items)
+    assert found["ece_10_likelihood"] == pytest.approx(apart)
+    partly = [replace(one, likelihoods={}) if n % 2 else one for n, one in enumerate(items)]
+    (area,) = (s for s in closed_scores("q", partly) if (s.subset, s.metric) == ("all", "auroc_likelihood"))
+    assert area.n == 100
+    assert not any("likelihood" in s.metric for s in closed_scores("q", [replace(i, likelihoods={}) for i in items]))

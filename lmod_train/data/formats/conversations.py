@@ -219,16 +219,6 @@ def held_images(values: Iterable[Any]) -> Iterator[bytes]:
         yield from (one for one in (*named, *map(_inside, parts)) if isinstance(one, bytes))
 
 
-def is_conversation(value: Any) -> bool:
-    """Return whether an object is a conversation: it has a list of turns.
-
-    Example:
-        >>> is_conversation({"messages": [{"role": "user", "content": "Which?"}]}), is_conversation({"question": ""})
-        (True, False)
-    """
-    return isinstance(value, Mapping) and any(isinstance(value.get(key), list) for key in KEYS)
-
-
 def _values(file: Path) -> Iterator[Any]:
     expected = (
         "a JSON list of items with conversations or messages, .jsonl with one a line, Parquet, or a saved data set"

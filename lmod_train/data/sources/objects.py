@@ -81,7 +81,7 @@ def objects_of(text: str) -> Iterator[tuple[int, Any]]:
         lists = [one for one in value.values() if isinstance(one, list) and one and isinstance(one[0], dict)]
         if value and all(isinstance(one, dict) for one in value.values()):
             value = [{"id": name, **one} for name, one in value.items()]
-        elif len(lists) == 1 and len(lists[0]) > 1 and not _is_item(value):
+        elif len(lists) == 1 and len(lists[0]) > 1 and not is_conversation(value):
             value = lists[0]
         else:
             value = [value]
@@ -94,8 +94,14 @@ KEYS = ("conversations", "conversatons", "messages")
 """Keys of the turns of a conversation; the second as LLaVA-Med's instruction files spell it."""
 
 
-def _is_item(value: Mapping[str, Any]) -> bool:
-    return any(key in value for key in KEYS)
+def is_conversation(value: Any) -> bool:
+    """Return whether an object is a conversation: it has a list of turns.
+
+    Example:
+        >>> is_conversation({"messages": [{"role": "user", "content": "Which?"}]}), is_conversation({"question": ""})
+        (True, False)
+    """
+    return isinstance(value, Mapping) and any(isinstance(value.get(key), list) for key in KEYS)
 
 
 def _line(line: str) -> Any:

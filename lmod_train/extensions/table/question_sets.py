@@ -121,8 +121,7 @@ _TURNS = re.compile(r'"(?:conversations|conversatons|messages)"\s*:\s*\[')
 def holds_conversations(file: Path) -> bool:
     """Return whether a file holds conversations, by the keys of its objects; False for one that cannot be read."""
     from lmod_train.core.raw import decoded, read_bytes
-    from lmod_train.data.formats.conversations import is_conversation
-    from lmod_train.data.sources.objects import MOST_BYTES, is_parquet, objects_in
+    from lmod_train.data.sources.objects import MOST_BYTES, is_conversation, is_parquet, objects_in
 
     try:
         if file.is_dir() or is_parquet(file):
