@@ -249,7 +249,7 @@ def _dialogue(key: str, value: Any, images: Path, held: Mapping[str, ImageFile])
         message, inside = _message(role, content)
         turns.append(message)
         shown += inside
-    if named and not shown and any("role" in turn for turn in spoken):  # as ms-swift shows what no word places
+    if named and not shown:  # as ms-swift and MM-Retinal-Reason show what no word places
         first = roles.index("user")
         turns[first] = Message("user", (*[Part("image")] * len(named), *turns[first].parts))
         shown = [None] * len(named)

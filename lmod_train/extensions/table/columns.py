@@ -18,6 +18,7 @@ from lmod_train.extensions.table.doubts import asked_long, ids_in_doubt, with_do
 from lmod_train.extensions.table.image_names import Folder
 from lmod_train.extensions.table.looks import levels_of, look_at, own_words, pieces_of
 from lmod_train.extensions.table.meanings import (
+    OPTIONS,
     Answers,
     Column,
     Seen,
@@ -128,6 +129,7 @@ def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
 def _of_questions(column: Column) -> Column:
     """Return a column of a table of questions, in which a category and a hint are of the question."""
     meaning = next((m for m in ("category", "hint") if _bare(column.name) in HEADERS[m]), None)
+    meaning = "option" if column.name in OPTIONS else meaning  # its cells may all be "None"
     return Column(column.name, meaning, "by its name") if meaning and not column.stated else column
 
 

@@ -98,7 +98,6 @@ def test_what_gpt_says_is_kept_letter_by_letter(images: Path):
         (GOOD | {"image": "/etc/passwd"}, "image_outside"),
         (GOOD | {"image": {"width": 3}}, "not_an_item"),
         (GOOD | {"image": [3]}, "not_an_item"),
-        (GOOD | {"conversations": said("Which eye?", "Left.")}, "image_places"),
         (GOOD | {"conversations": said("<image><image>Which eye?", "Left.")}, "image_places"),
         ({"id": "x", "conversations": said("<image>\nWhich eye?", "Left.")}, "image_places"),
     ],
@@ -152,6 +151,7 @@ LAYOUTS: list[tuple[dict[str, Any], list[str], list[str]]] = [
     (chat([{"type": "input_image", "image_url": URL}, WHICH[0]], "Left"), ["user image Which eye?"], ["held.parquet"]),
     (GOOD | {"image": URL}, ["user image Which eye?"], ["held.parquet"]),
     (GOOD | {"image": {"bytes": b"\x89PNG", "path": "eye.jpg"}}, ["user image Which eye?"], ["held.parquet"]),
+    (GOOD | {"conversations": said("Which eye?", "Left.")}, ["user image Which eye?"], ["eye.jpg"]),
     (GOOD | {"system": "Be brief."}, ["system Be brief.", "user image Which eye?", "assistant Left."], ["eye.jpg"]),
     (GOOD | {"image": "file://eye.jpg"}, ["user image Which eye?"], ["eye.jpg"]),
     (

@@ -190,6 +190,42 @@ def test_options_of_tables_are_refused_for_conversations(tmp_path: Path, drawn: 
     assert len({record.group for record in read_records(tmp_path / "OUT" / "records")}) == N
 
 
+def test_mm_retinal_reason_as_its_page_shows_it(tmp_path: Path, drawn: Path):
+    """Images in base64 in a list, no place of an image in the words, one letter as the answer."""
+    kept = {"reason": "as the rim is thin", "pmcid": "PMC1", "title": "A case", "caption": "Figure 1"}
+    made = [{"image": [f"<base64 {n}>", f"<base64 {(n + 1) % N}>"], "conversations": talk(n), **kept} for n in range(N)]
+    for one in made:
+        one["conversations"][0]["value"] = one["conversations"][0]["value"].removeprefix("<image>\n")
+    file = written(tmp_path, drawn, "complex_reasoning.json", made)
+    assert cli.main(["import", str(file), "--out", str(tmp_path / "OUT"), "--workers", "1"]) == 0
+    assert [(len(record.image), right) for record, right in asked(tmp_path / "OUT")] == [
+        (2, truth(int(number_in(record)))) for record, _ in asked(tmp_path / "OUT")
+    ]
+    reported(tmp_path, tmp_path / "OUT")
+
+
+FUNDUS_MMBENCH = ("index", "question", *"ABCDE", "answer", "category", "clinical VQA task", "department",
+                  "perceptual granularity", "modality", "original task", "image_path")  # fmt: skip
+
+
+@pytest.mark.parametrize("image", ["i{:02}.png", "<base64 {}>"])
+def test_fundus_mmbench_as_its_page_shows_it(tmp_path: Path, drawn: Path, image: str):
+    texts = dict(zip("ABCDE", ["left", "right", "both", "None", ""], strict=True))
+    made = [
+        dict.fromkeys(FUNDUS_MMBENCH, "a word")
+        | texts
+        | {"index": n, "question": f"Which eye is at {n}?", "answer": "ABCD"[n % 4], "image_path": image.format(n)}
+        for n in range(N)
+    ]
+    file, out = written(tmp_path, drawn, "Fundus-MMBench.tsv", made), tmp_path / "OUT"
+    assert curated(["curate", "--table"], file, drawn, out, "--modality", "CFP") == 0
+    assert len(asked(out)) == N
+    assert {record.choices[int(n)] == right for record, right in asked(out) for n in [int(record.key[5:]) % 4 - 2]} == {
+        True
+    }
+    reported(tmp_path, out)
+
+
 def items(bad: int, patient: Callable[[int], Any] = str) -> list[Row]:
     talks = [{"id": f"t{n}", "image": f"i{n:02}.png", "pid": patient(n), "conversations": talk(n)} for n in range(N)]
     return [one | ({"image": "gone.png"} if n < bad else {}) for n, one in enumerate(talks)]
