@@ -49,7 +49,7 @@ def test_blind_prints_and_writes_the_account(folder, tmp_path, capsys):
     assert cli.main(["blind", str(folder)]) == 0
     assert "glaucoma: words alone 0.500 [0.3" in (printed := capsys.readouterr().out) and "no leak found" in printed
     assert "n 40: no leak found; keys and paths alone 0." in printed and "(not shown to models)" in printed
-    with (folder / "audit.csv").open(newline="", encoding="utf-8") as file:
+    with (folder / "audit.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = {(r["shortcut"], r["split"], r["metric"]): r for r in csv.DictReader(file)}
     assert all(r["task"] == "glaucoma" for r in rows.values())
     words = rows["words", "val+test", "accuracy"]

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lmod_train.core.batches import batches
 from lmod_train.core.files import sha256_of, write_beside
-from lmod_train.core.raw import decoded, read_bytes, whole_number
+from lmod_train.core.raw import decoded, open_file, read_bytes, whole_number
 from lmod_train.core.types import Cut, ImageFile
 
 MOST_BYTES = 1_200_000_000
@@ -45,29 +45,33 @@ def objects_in(path: Path) -> Iterator[Any]:
     elif is_parquet(path):
         with pq.ParquetFile(path) as file:
             for part in batches(file, MOST_IN_PARTS):
-                yield from part.to_pylist()
+                yield from _rows(part)
     else:
         text = decoded(read_bytes(path, MOST_BYTES))
         yield from (value for _, value in objects_of(text))
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file begins as Parquet does."""
-    with path.open("rb") as file:
+    """Return whether a file begins as Parquet does.
+
+    Raises:
+        OSError: See `lmod_train.core.raw.read_bytes`.
+    """
+    with open_file(path, MOST_IN_PARTS) as file:
         return file.read(4) == b"PAR1"
 
 
 def objects_of(text: str) -> Iterator[tuple[int, Any]]:
     """Yield number and value of the objects of a text in JSON, or of its lines.
 
-    An object of objects has their names as ``id``; of one with a single list, the members of that list are the objects.
+    An object of objects has their names as ``id``; of one with a single list of several, its members are the objects.
 
     Raises:
         ValueError: The text is a list or object that cannot be read, or its lines are no JSON.
 
     Example:
-        >>> list(objects_of('{"a": {"x": 1}}')), list(objects_of('{"data": [{"x": 1}]}'))
-        ([(1, {'id': 'a', 'x': 1})], [(1, {'x': 1})])
+        >>> list(objects_of('{"a": {"x": 1}}')), list(objects_of('{"data": [{"x": 1}, {"x": 2}]}'))
+        ([(1, {'id': 'a', 'x': 1})], [(1, {'x': 1}), (2, {'x': 2})])
     """
     try:
         value = json.loads(text, parse_int=whole_number)
@@ -116,8 +120,15 @@ def _saved(folder: Path) -> Iterator[Any]:
     for split, file in _parts(folder):
         with pa.memory_map(str(file)) as source:
             for part in pa.ipc.open_stream(source):
-                for row in part.to_pylist():
+                for row in _rows(part):
                     yield row if not split or "split" in row else {**row, "split": split}
+
+
+def _rows(part: pa.RecordBatch) -> list[dict[str, Any]]:
+    try:
+        return part.to_pylist()
+    except (OverflowError, pa.ArrowException) as error:  # e.g. a time beyond the years of Python
+        raise ValueError(f"its rows cannot be read ({error})") from error
 
 
 def _parts(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -120,13 +120,13 @@ _TURNS = re.compile(r'"(?:conversations|conversatons|messages)"\s*:\s*\[')
 
 def holds_conversations(file: Path) -> bool:
     """Return whether a file holds conversations, by the keys of its objects; False for one that cannot be read."""
-    from lmod_train.core.raw import decoded, read_bytes
+    from lmod_train.core.raw import decoded, open_file, read_bytes
     from lmod_train.data.sources.objects import MOST_BYTES, is_conversation, is_parquet, objects_in
 
     try:
         if file.is_dir() or is_parquet(file):
             return is_conversation(next(objects_in(file), None))
-        with file.open("rb") as opened:
+        with open_file(file, MOST_BYTES) as opened:
             begins = opened.read(64).lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1]
         return begins in (b"[", b"{") and _TURNS.search(decoded(read_bytes(file, MOST_BYTES))) is not None
     except (OSError, ValueError):

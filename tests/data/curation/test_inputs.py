@@ -56,7 +56,7 @@ def test_it_is_listed_and_strict_refuses(sources, tmp_path):
     out = tmp_path / "out"
     manifest = curate(sources, [Regions()], out, workers=1, progress=False)
     assert manifest["dropped"]["failing"] == {"read": {"source_failed": 1}}
-    with (out / "dropped.csv").open(newline="") as file:
+    with (out / "dropped.csv").open(newline="", encoding="utf-8-sig") as file:
         assert [(r["source"], r["reason"]) for r in csv.DictReader(file)] == [("failing", "source_failed")]
     assert len({(r.source, r.key) for r in read_records(out / "records")}) == 12 + 5
     with pytest.raises(StrictDrops, match="source_failed: 1"):
