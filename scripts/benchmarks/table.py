@@ -67,9 +67,9 @@ def baseline(table: Path) -> None:
 
 def understand(table: Path) -> None:
     """Read the table, understand it and list its samples, without decoding images."""
+    from lmod_train.data.cells.image_names import folder_of
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.extensions.table.columns import understand as understood
-    from lmod_train.extensions.table.image_names import folder_of
     from lmod_train.extensions.table.meanings import Answers
     from lmod_train.extensions.table.plan import Plan, tasks_of
     from lmod_train.extensions.table.source import OwnTable

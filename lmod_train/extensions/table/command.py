@@ -19,8 +19,8 @@ from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.extension import joined, loaded
 
 if TYPE_CHECKING:
+    from lmod_train.data.cells.image_names import Folder
     from lmod_train.data.sources.grid import Grid
-    from lmod_train.extensions.table.image_names import Folder
     from lmod_train.extensions.table.law import Law
     from lmod_train.extensions.table.meanings import Column
     from lmod_train.extensions.table.plan import Plan
@@ -100,12 +100,13 @@ def curate_table(
         workers: Number of processes that read and write images.
     """
     from lmod_train.core.lock import locked
+    from lmod_train.data.cells.devices import read_devices, remove_held
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.accepted import read_accepted
     from lmod_train.data.curation.inputs import read_sources
     from lmod_train.data.curation.journal import NAME
-    from lmod_train.extensions.table.devices import named_in, read_devices, remove_held
     from lmod_train.extensions.table.law import Law
+    from lmod_train.extensions.table.places import device_files
     from lmod_train.extensions.table.question_sets import is_conversed
     from lmod_train.extensions.table.source import OwnTable
     from lmod_train.extensions.table.understood import print_understood, write_page
@@ -122,7 +123,7 @@ def curate_table(
         is_curated = (out / "manifest.json").exists() or (out / NAME).exists()
         _write_plan(out, grid, columns, whole, is_curated)
         tasks = _tasks(grid, columns, whole)
-        folder = read_devices(out, folder, named_in(grid, columns, folder), whole.page, workers)
+        folder = read_devices(out, folder, device_files(grid, columns, folder), whole.page, workers)
         source = OwnTable(whole, grid, columns, folder, tasks, rows)
         show = partial(write_page, out, grid, columns, whole, source)
         law = Law(accepted=read_accepted(accept) if accept else Counter(), source=source, show=show)
@@ -290,11 +291,10 @@ def _understood(
     plan: Plan, column: Sequence[str], value: Sequence[str], ask: Sequence[str]
 ) -> tuple[Grid, Folder, list[Column], Plan]:
     """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
+    from lmod_train.data.cells.image_names import Folder, folder_of
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
-    from lmod_train.extensions.table.columns import understand, with_images
-    from lmod_train.extensions.table.doubts import turned
-    from lmod_train.extensions.table.image_names import Folder, folder_of
+    from lmod_train.extensions.table.columns import turned, understand, with_images
     from lmod_train.extensions.table.meanings import check_typed, option_of, typed
     from lmod_train.extensions.table.places import check_images, meant
     from lmod_train.extensions.table.plan import answering, asked_of, identifier, typed_words, with_options
@@ -340,8 +340,8 @@ def _understood(
 def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place | str] | None:
     """Return where the image of each row is, if the table holds the images; base64 is decoded into a file of `out`."""
     from lmod_train.core.types import Cut
+    from lmod_train.data.cells.image_names import embedded
     from lmod_train.data.sources.objects import HELD, name_of, unpack
-    from lmod_train.extensions.table.image_names import embedded
     from lmod_train.extensions.table.source import Place
 
     lines = [row.line for row in grid.rows]

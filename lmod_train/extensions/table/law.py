@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lmod_train.core.errors import LmodError, without_option
 from lmod_train.core.types import Dropped, Patient, Sample
+from lmod_train.data.cells.values import condition_of, is_error, is_missing, kind_named
+from lmod_train.data.cells.vocabulary import plain
 from lmod_train.data.curation.accepted import Named, Refusal, named, refused
 from lmod_train.data.curation.manifest_files import write_dropped
 from lmod_train.extensions.table.meanings import AS_YOU_SAY, FACTS, SCALE_NAMES, Column
-from lmod_train.extensions.table.values import condition_of, is_error, is_missing, kind_named
-from lmod_train.extensions.table.vocabulary import plain
 
 if TYPE_CHECKING:
     from lmod_train.extensions.table.source import Entry, OwnTable

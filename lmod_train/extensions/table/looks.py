@@ -10,23 +10,25 @@ from itertools import pairwise
 
 from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.extensions.table.image_names import is_embedded
-from lmod_train.extensions.table.meanings import OPTIONS, Column, Seen, option_of, typed, value_of
-from lmod_train.extensions.table.ordered import acuities_in, icdr_in, in_order
-from lmod_train.extensions.table.values import (
+from lmod_train.data.cells.image_names import is_embedded
+from lmod_train.data.cells.ordered import acuities_in, icdr_in, in_order
+from lmod_train.data.cells.values import (
     Values,
     age_of,
     condition_of,
     findings_of,
     flag_of,
     in_one_spelling,
+    listed,
     number_of,
     numbers_of,
     sex_of,
+    shown,
     side_of,
     split_of,
 )
-from lmod_train.extensions.table.vocabulary import HEADERS, WEAK, plain
+from lmod_train.data.cells.vocabulary import HEADERS, WEAK, plain
+from lmod_train.extensions.table.meanings import OPTIONS, Column, Seen, option_of, typed, value_of
 
 _AGREED = 0.9
 """Share of the rows whose cells must be of a meaning that the name of the column states."""
@@ -395,18 +397,6 @@ def _unnamed_side(seen: Seen) -> Column | None:
         return None
     doubt = f"whether {listed(sorted(seen.values.count))} are sides of the eye"
     return _asked(seen, doubt, "laterality", [option_of("laterality", seen.name)], words)
-
-
-def listed(cells: Iterable[str]) -> str:
-    """Return the first cells, and how many more there are."""
-    named = [shown(cell) for cell in cells]
-    return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
-
-
-def shown(text: str, most: int = 24) -> str:
-    """Return the beginning of a cell in one line."""
-    line = " ".join(text[: 4 * most].split())
-    return line if len(text) <= most else f"{line[: most - 3]}..."
 
 
 def _kind_in_words(values: Values) -> str:

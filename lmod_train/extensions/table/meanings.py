@@ -14,10 +14,9 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Patient
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.image_names import Folder
-from lmod_train.extensions.table.ordered import is_none
-from lmod_train.extensions.table.values import (
+from lmod_train.data.cells.image_names import Folder
+from lmod_train.data.cells.ordered import is_none
+from lmod_train.data.cells.values import (
     Values,
     age_of,
     condition_of,
@@ -30,7 +29,8 @@ from lmod_train.extensions.table.values import (
     split_of,
     values_of,
 )
-from lmod_train.extensions.table.vocabulary import WORDS
+from lmod_train.data.cells.vocabulary import WORDS
+from lmod_train.data.sources.grid import Grid
 
 if TYPE_CHECKING:
     from lmod_train.extensions.table.source import Entry

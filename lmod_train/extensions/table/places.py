@@ -18,14 +18,14 @@ from pathlib import Path
 from lmod_train.core.errors import LmodError, without_option
 from lmod_train.core.types import Outline
 from lmod_train.core.vocabulary.structures import STRUCTURES, TYPE_SLOT
+from lmod_train.data.cells.image_names import DEVICES, ENDINGS, Folder, folder_of, is_embedded
+from lmod_train.data.cells.values import is_missing, number_of, values_of
+from lmod_train.data.cells.vocabulary import BOXED, HEADERS, plain
 from lmod_train.data.curation.boxes import box_of
 from lmod_train.data.sources.clutter import entries, is_folder
 from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.image_names import ENDINGS, Folder, folder_of, is_embedded
 from lmod_train.extensions.table.looks import has_endings, pieces_of
 from lmod_train.extensions.table.meanings import Column, option_of
-from lmod_train.extensions.table.values import is_missing, number_of, values_of
-from lmod_train.extensions.table.vocabulary import BOXED, HEADERS, plain
 
 _MOST_FILES = 20_000
 """Files of a likely folder that are looked at."""
@@ -175,6 +175,15 @@ def _quoted(names: Sequence[str]) -> str:
 
 _LONGEST = 120
 """Characters of a name in an error."""
+
+
+def device_files(grid: Grid, columns: Sequence[Column], folder: Folder) -> list[Path]:
+    """Return the device files that the cells of a table name."""
+    if not any(file.suffix.casefold() in DEVICES for file in folder.files):
+        return []
+    named = ((c, cell) for c in columns if c.meaning == "image" for cell in set(grid.column(c.name)))
+    found = (folder.find(cell, numbers=column.stated)[0] for column, cell in named)
+    return sorted({files[0] for files in found if len(files) == 1 and files[0].suffix.casefold() in DEVICES})
 
 
 def meant(option: str, missing: Path, endings: frozenset[str] | None, otherwise: str) -> str:

@@ -26,12 +26,8 @@ from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.modalities import MODALITIES
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.looks import kind_of, pieces_of
-from lmod_train.extensions.table.meanings import AS_YOU_SAY, MEANINGS, Answers, Column
-from lmod_train.extensions.table.ordered import in_order
-from lmod_train.extensions.table.places import structures_in
-from lmod_train.extensions.table.values import (
+from lmod_train.data.cells.ordered import in_order
+from lmod_train.data.cells.values import (
     condition_of,
     findings_of,
     flag_of,
@@ -40,7 +36,11 @@ from lmod_train.extensions.table.values import (
     side_of,
     values_of,
 )
-from lmod_train.extensions.table.vocabulary import WORDS
+from lmod_train.data.cells.vocabulary import WORDS
+from lmod_train.data.sources.grid import Grid
+from lmod_train.extensions.table.looks import kind_of, pieces_of
+from lmod_train.extensions.table.meanings import AS_YOU_SAY, MEANINGS, Answers, Column
+from lmod_train.extensions.table.places import structures_in
 from lmod_train.scoring.language_pairs import LANGUAGES
 from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import IMAGE_TYPES, LESIONS, OPTIONS, Anatomy, term_name

@@ -19,9 +19,9 @@ from jsonargparse.typing import NonNegativeInt
 from lmod_train.cli.curation import print_copies, print_drops
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped
+from lmod_train.data.cells.values import ids_in_doubt
 from lmod_train.data.curation.accepted import Refusal, refused
 from lmod_train.data.curation.manifest_files import write_dropped
-from lmod_train.extensions.table.doubts import ids_in_doubt
 from lmod_train.extensions.table.law import LISTING, TENTH, Loss
 from lmod_train.extensions.table.meanings import option_of, typed
 

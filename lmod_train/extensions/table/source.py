@@ -16,10 +16,13 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
+from lmod_train.data.cells.image_names import Folder, listed_in, paged
+from lmod_train.data.cells.ordered import visits_of
+from lmod_train.data.cells.values import condition_of, findings_of, is_error, is_missing, same_person
+from lmod_train.data.cells.vocabulary import plain
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import AGAIN, Grid, Row
 from lmod_train.data.sources.picture import size_of
-from lmod_train.extensions.table.image_names import Folder, listed_in, paged
 from lmod_train.extensions.table.law import line_key, unlisted
 from lmod_train.extensions.table.meanings import (
     FACTS,
@@ -30,11 +33,8 @@ from lmod_train.extensions.table.meanings import (
     merged_of,
     of_patients,
 )
-from lmod_train.extensions.table.ordered import visits_of
 from lmod_train.extensions.table.places import boxes_in, is_filled
 from lmod_train.extensions.table.plan import Plan, answering, compared, is_choice, own_word
-from lmod_train.extensions.table.values import condition_of, findings_of, is_error, is_missing, same_person
-from lmod_train.extensions.table.vocabulary import plain
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.change import changes
 from lmod_train.tasks.prompt import prompt

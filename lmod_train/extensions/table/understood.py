@@ -17,16 +17,15 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.pixels import UNREADABLE, jpeg_bytes, open_picture, upright
 from lmod_train.core.types import Dropped, Patient, Sample
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.cells.image_names import paged
+from lmod_train.data.cells.values import listed, shown, values_of
 from lmod_train.data.curation.guard import guarded
 from lmod_train.data.curation.image_files import open_image, to_rgb
 from lmod_train.data.curation.prepare import image_path
 from lmod_train.data.sources.grid import Grid
-from lmod_train.extensions.table.image_names import paged
 from lmod_train.extensions.table.law import LISTING, Share
-from lmod_train.extensions.table.looks import listed, shown
 from lmod_train.extensions.table.meanings import MEANINGS, Column
 from lmod_train.extensions.table.plan import FILE, Plan, curating_by
-from lmod_train.extensions.table.values import values_of
 
 if TYPE_CHECKING:
     from lmod_train.extensions.table.source import Entry, OwnTable

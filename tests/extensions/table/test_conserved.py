@@ -12,15 +12,14 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped, Sample
+from lmod_train.data.cells.image_names import Folder, folder_of
+from lmod_train.data.cells.values import findings_of, ids_in_doubt, is_error, is_missing, malformed_ids
+from lmod_train.data.cells.vocabulary import WORDS
 from lmod_train.data.sources.grid import Grid, Row
-from lmod_train.extensions.table.columns import understand
-from lmod_train.extensions.table.doubts import ids_in_doubt, turned
-from lmod_train.extensions.table.image_names import Folder, folder_of
+from lmod_train.extensions.table.columns import turned, understand
 from lmod_train.extensions.table.meanings import Answers, Column
 from lmod_train.extensions.table.plan import Plan, asked_of, tasks_of, typed_words
 from lmod_train.extensions.table.source import OwnTable
-from lmod_train.extensions.table.values import findings_of, is_error, is_missing, malformed_ids
-from lmod_train.extensions.table.vocabulary import WORDS
 from tests.tabled import tabled
 
 Table = tuple[list[Column], list[Sample], list[Dropped]]

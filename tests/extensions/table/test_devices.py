@@ -17,8 +17,8 @@ from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.csv_files import read_csv
 from lmod_train.core.types import Record
+from lmod_train.data.cells import devices
 from lmod_train.data.curation.manifest_files import read_dropped
-from lmod_train.extensions.table import devices
 
 SECRET = ("Lovelace", "SECRET77", "18151210")
 

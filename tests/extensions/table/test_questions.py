@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.data.cells.image_names import Folder
 from lmod_train.data.sources.grid import Grid, read_grid
 from lmod_train.extensions.table.columns import understand
-from lmod_train.extensions.table.image_names import Folder
 from lmod_train.extensions.table.meanings import Answers, Column
 from lmod_train.extensions.table.plan import asked_of, tasks_of
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmod_train.core.types import Dropped, Sample
+from lmod_train.data.cells.image_names import folder_of
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.extensions.table.columns import understand
-from lmod_train.extensions.table.image_names import folder_of
 from lmod_train.extensions.table.meanings import Answers
 from lmod_train.extensions.table.plan import Plan, asked_of, tasks_of
 from lmod_train.extensions.table.source import OwnTable

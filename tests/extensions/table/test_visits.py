@@ -10,7 +10,7 @@ from PIL import Image
 
 from lmod_train.cli import main
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.extensions.table.ordered import visits_of
+from lmod_train.data.cells.ordered import visits_of
 
 DATES = ("10.01.2019", "17.02.2020", "25.03.2021")
 
@@ -132,22 +132,3 @@ def test_numbers_with_signs_and_decimals_keep_their_order(dates: Sequence[str]):
     assert main([*CURATE, "--visits", "--out", "out"]) == 0
     pairs = [r for r in read_records(Path("out/records")) if r.task == "icdr_change"]
     assert {r.key: r.answer.removeprefix("Answer: ") for r in pairs} == truth
-
-
-@pytest.mark.parametrize(
-    ("cells", "order"),
-    [
-        (["31/01/2020", "01/02/2020"], [0, 1]), (["01/31/2020", "02/01/2020"], [0, 1]),
-        (["2020-02-01", "2020-01-31"], [1, 0]), (["20200201", "20200131"], [1, 0]),
-        (["2020年12月1日", "2020年2月3日"], [1, 0]), (["V2", "V10"], [0, 1]), (["visit 3", "visit 1"], [1, 0]),
-        (["2020-01-31T08:00", "2020-02-01 07:00"], [0, 1]), (["29.02.2020", "01.03.2020"], [0, 1]),
-    ],
-)  # fmt: skip
-def test_dates_and_numbers_are_in_order(cells: list[str], order: list[int]):
-    found = visits_of(cells)
-    assert sorted(range(len(cells)), key=lambda n: found[cells[n]]) == order
-
-
-@pytest.mark.parametrize("cell", ["30.02.2020", "2020-13-01", "soon", "2020113", "", "1e5"])
-def test_what_is_no_date_has_no_time(cell: str):
-    assert visits_of([cell, *10 * ["2020-01-01"]]) == {"2020-01-01": 737425.0}

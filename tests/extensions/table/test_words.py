@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.data.cells.image_names import Folder
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.extensions.table.columns import understand
-from lmod_train.extensions.table.image_names import Folder
 from lmod_train.extensions.table.meanings import Answers, Column, check_typed
 from lmod_train.extensions.table.plan import asked_of, typed_words
 

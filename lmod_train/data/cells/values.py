@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
-from lmod_train.extensions.table.vocabulary import (
+from lmod_train.data.cells.vocabulary import (
     DIAGNOSES,
     DOUBTS,
     ERRORS,
@@ -143,6 +143,29 @@ def same_person(cell: str) -> str:
     """
     code = plain(re.sub(r"\.0$", "", cell.strip()))
     return (code.lstrip("0") or code) if code.isdecimal() else code or cell.strip()
+
+
+def ids_in_doubt(cells: Sequence[str]) -> str:
+    """Return what is wrong with numbers of patients; empty for good ones.
+
+    Example:
+        >>> ids_in_doubt(["1", "0"] * 30), ids_in_doubt(["1.23457E+17"] * 42)[:29], ids_in_doubt(["P1", "P2"] * 30)
+        ('60 images would be of 2 patients', '42 numbers end as 1.23457E+17', '')
+    """
+    wrong = malformed_ids(cells)
+    ids = [cell for cell in cells if not is_missing(cell)]
+    people = Counter(map(same_person, ids)).most_common()
+    if wrong:
+        cell, why = next(iter(wrong.items()))
+        return (
+            f"{sum(c in wrong for c in cells)} numbers end as {shown(cell)}{', ...' if len(wrong) > 1 else ''}, {why}"
+        )
+    if len(ids) > 2 and {flag_of(cell) for cell in ids} == {"yes", "no"}:
+        return f"{len(ids)} images would be of {len(people)} patients"
+    others = len(ids) - people[0][1] if people else 0
+    if len(ids) >= 10 and people[0][1] > others and people[0][1] * (len(people) - 1) >= 5 * others:
+        return f"{people[0][1]} of {len(ids)} images would be of one patient"
+    return ""
 
 
 def split_of(text: str) -> str | None:
@@ -451,3 +474,15 @@ def in_one_spelling(words: Mapping[str, str], values: Values) -> dict[str, str]:
         if cell in words:
             spelled.setdefault(plain(words[cell]) or words[cell], words[cell])
     return {cell: spelled.get(plain(word) or word, word) for cell, word in words.items()}
+
+
+def listed(cells: Iterable[str]) -> str:
+    """Return the first cells, and how many more there are."""
+    named = [shown(cell) for cell in cells]
+    return ", ".join(named[:6]) + (f" and {len(named) - 6} more" if len(named) > 6 else "")
+
+
+def shown(text: str, most: int = 24) -> str:
+    """Return the beginning of a cell in one line."""
+    line = " ".join(text[: 4 * most].split())
+    return line if len(text) <= most else f"{line[: most - 3]}..."

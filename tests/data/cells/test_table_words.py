@@ -8,7 +8,7 @@ import pytest
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.structures import STRUCTURES
-from lmod_train.extensions.table import vocabulary as words
+from lmod_train.data.cells import vocabulary as words
 
 
 @pytest.mark.parametrize("name", ["HEADERS", "WEAK", "SIDES", "SEX_WORDS", "SPLITS", "DIAGNOSES", "BOXED"])

@@ -29,13 +29,11 @@ from lmod_train.core.links import rooted
 from lmod_train.core.pixels import MOST_PIXELS, png_bytes
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import Dropped, Sample
+from lmod_train.data.cells.image_names import DEVICES, Folder
 from lmod_train.data.curation.guard import guarded
 from lmod_train.data.curation.image_files import used_bits
 from lmod_train.data.curation.workers import local_crew, run
-from lmod_train.data.sources.grid import Grid
 from lmod_train.data.sources.objects import HELD
-from lmod_train.extensions.table.image_names import DEVICES, Folder
-from lmod_train.extensions.table.meanings import Column
 
 FOLDER = "device_images"
 """Folder of a curated folder for the pictures of device files, until they are curated."""
@@ -89,7 +87,7 @@ def read_devices(out: Path, folder: Folder, files: Sequence[Path], page: str, wo
         out: Curated folder, which holds the pictures until they are curated.
         folder: The images.
         files: The device files that the table names.
-        page: See `lmod_train.extensions.table.plan.Plan`.
+        page: See `lmod_train.data.cells.image_names.paged`.
         workers: Number of processes that read them.
     """
     if not files:
@@ -116,15 +114,6 @@ def _rounded(numbers: Sequence[float], n: int) -> list[object]:
 
 def _below(file: Path, folder: Folder) -> str:
     return file.relative_to(folder.root).as_posix()
-
-
-def named_in(grid: Grid, columns: Sequence[Column], folder: Folder) -> list[Path]:
-    """Return the device files that the cells of a table name."""
-    if not any(file.suffix.casefold() in DEVICES for file in folder.files):
-        return []
-    named = ((c, cell) for c in columns if c.meaning == "image" for cell in set(grid.column(c.name)))
-    found = (folder.find(cell, numbers=column.stated)[0] for column, cell in named)
-    return sorted({files[0] for files in found if len(files) == 1 and files[0].suffix.casefold() in DEVICES})
 
 
 def remove_held(out: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
-from lmod_train.extensions.table.values import (
+from lmod_train.data.cells.values import (
     age_of,
     findings_of,
     flag_of,
@@ -15,7 +15,7 @@ from lmod_train.extensions.table.values import (
     side_of,
     split_of,
 )
-from lmod_train.extensions.table.vocabulary import DIAGNOSES, DOUBTS, NEGATIONS, PASTS, SEX_WORDS, SIDES
+from lmod_train.data.cells.vocabulary import DIAGNOSES, DOUBTS, NEGATIONS, PASTS, SEX_WORDS, SIDES
 
 NAMES = [(term.name, word) for term in CONDITIONS for word in (term.name, *term.english, *term.chinese)]
 NAMES += [(name, word) for name, words in DIAGNOSES.items() for word in sorted(words)]

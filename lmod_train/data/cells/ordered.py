@@ -11,8 +11,8 @@ from contextlib import suppress
 from datetime import date
 from functools import lru_cache
 
-from lmod_train.extensions.table.values import Values, is_missing, number_of
-from lmod_train.extensions.table.vocabulary import WORDS, plain
+from lmod_train.data.cells.values import Values, is_missing, number_of
+from lmod_train.data.cells.vocabulary import WORDS, plain
 
 _ICDR, _ACUITY = WORDS["icdr"], WORDS["acuity"]
 

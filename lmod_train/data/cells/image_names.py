@@ -19,9 +19,9 @@ from lmod_train.data.sources.objects import begins_as_image, from_base64
 from lmod_train.data.sources.spelling import composed
 
 if TYPE_CHECKING:
-    from lmod_train.extensions.table.devices import Held
+    from lmod_train.data.cells.devices import Held
 
-DEVICES: Mapping[str, Sequence[str]] = package_data(__file__, "words.yaml")["devices"]
+DEVICES: Mapping[str, Sequence[str]] = package_data(__file__, "devices.yaml")
 """Ending of a file that a device writes -> what the file is, and the module that reads it."""
 
 ENDINGS = frozenset({".jpg", ".jpeg", ".png", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2", ".ppm", *DEVICES})
@@ -123,7 +123,7 @@ def paged(sample: Sample | Dropped, page: str, held: Mapping[Path, Held | str]) 
 
     Args:
         sample: Of an image file as a whole; a line for a loss stays as it is.
-        page: See `lmod_train.extensions.table.plan.Plan`.
+        page: Number of the picture, ``middle`` or ``all``; empty for the only one.
         held: Device file -> its pictures, or why there are none.
     """
     if isinstance(sample, Dropped):

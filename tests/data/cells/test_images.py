@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lmod_train.extensions.table.image_names import embedded, folder_of, is_embedded
+from lmod_train.data.cells.image_names import embedded, folder_of, is_embedded
 
 FILES = (
     "a/1.jpg",
