@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from lmod_train.core.cells import image_bytes
 from lmod_train.core.package_data import package_data
@@ -63,7 +64,8 @@ class Folder:
         """
         if len(cell) > _LONGEST:
             return (), "as written"
-        name = composed(re.sub(r"[\\/]+", "/", cell.strip())).removeprefix("./").lstrip("/")
+        path = urlsplit(cell).path if "://" in cell[:12] else cell  # of an address, whose query names no file
+        name = composed(re.sub(r"[\\/]+", "/", path.strip())).removeprefix("./").lstrip("/")
         for how, key in _ways(name):
             whole, ends = self._whole.get(how, {}), self._ends.get(how, {})
             found = whole.get(key) or ends.get(key) or next(filter(None, map(whole.get, _shorter(key))), ())

@@ -6,28 +6,17 @@ Every function returns None for a cell that it cannot read without guessing; the
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.data.cells.vocabulary import (
-    DIAGNOSES,
-    DOUBTS,
     ERRORS,
-    ICD_10,
-    KINDS,
     MISSING,
-    NEGATIONS,
     NO,
-    PASTS,
-    SEVERITIES,
     SEX_WORDS,
     SIDES,
     SPLITS,
-    WORDS,
     YES,
     plain,
 )
@@ -39,20 +28,8 @@ _AGE = re.compile(
 
 _MONTHS = re.compile(r"(\d{1,2})\s*(?:mo|mos|months?|monate?|mois|meses|mes|个月|月|か月)\.?", re.IGNORECASE)
 
-_SEPARATORS = re.compile(
-    r"[;,|、，；•·\\\n]|(?<=[\w)])\s*[+/&]\s*(?=\w)|(?<=\w)(?:和|合并|伴有|伴|及|以及|与|並びに)(?=\w)"
-    r"|\s(?:and|und|sowie|et|y|e|mit|with|plus|w/|con|com|avec|mais)\s"
-)
-
-_CODE = re.compile(r"([A-Z]\d{2})(?:\.?(\d{1,4}))?(?:X\d|X\d{3}|[*†]|G?[RLB]?|[RLB]G)", re.IGNORECASE)
-"""With the German letters of a certain diagnosis (G) and of sides; V, A and Z are a suspicion, excluded, and past.
-Further signs are the seventh of ICD-10-CM, a Chinese extension, and those of a disease and its cause."""
-
-_SIGNS = re.compile(r"[^\w\s.'’·(),/&;-]|(?<!\w)-|-(?!\w)|\([\W_]*\)")
+SIGNS = re.compile(r"[^\w\s.'’·(),/&;-]|(?<!\w)-|-(?!\w)|\([\W_]*\)")
 """Signs by which a disease is denied, doubted or stated: ``DR -``, ``AMD (-)``, ``DR ±``; a hyphen joins words."""
-
-_LONGEST = 2000
-"""Characters of a list of diagnoses; a longer cell is free text."""
 
 OLDEST = 120
 """Years; an age at or above it is an error of typing."""
@@ -105,14 +82,23 @@ def malformed_ids(cells: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def side_of(text: str) -> str | None:
+def side_of(text: str, words: frozenset[str] = frozenset()) -> str | None:
     """Return left or right.
+
+    Args:
+        text: The cell.
+        words: All words of the column, which tell a D beside G, E, I or S as the right of Romance languages.
 
     Example:
         >>> [side_of(cell) for cell in ("OD", "links", "右眼", "OU", "1")]
         ['right', 'left', 'right', None, None]
+        >>> side_of("D", frozenset("dg")), side_of("G", frozenset("dg")), side_of("E", frozenset("eg"))
+        ('right', 'left', None)
     """
-    return _one_of(plain(text), SIDES)
+    word = plain(text) if "?" not in text else ""
+    if word in words and "d" in words and len(words & {"g", "e", "i", "s"}) == 1:
+        return "right" if word == "d" else "left" if word in ("g", "e", "i", "s") else _one_of(word, SIDES)
+    return _one_of(word, SIDES)
 
 
 def sex_of(text: str, words: frozenset[str] = frozenset()) -> str | None:
@@ -126,7 +112,7 @@ def sex_of(text: str, words: frozenset[str] = frozenset()) -> str | None:
         >>> sex_of("w"), sex_of("M"), sex_of("M", frozenset({"h", "m"})), sex_of("\u2640"), sex_of("1")
         ('female', 'male', 'female', 'female', None)
     """
-    word = plain(text) or text.strip()
+    word = (plain(text) if "?" not in text else "") or text.strip()
     if "h" in words and "m" in words and "f" not in words and word in ("h", "m"):
         return "male" if word == "h" else "female"
     if "v" in words and "m" in words and "f" not in words and word in ("v", "m"):  # mujer and varon
@@ -138,11 +124,16 @@ def same_person(cell: str) -> str:
     """Return the number or code of a patient without case, signs and leading zeros, in which one person's may differ.
 
     Example:
-        >>> [same_person(cell) for cell in ("A-1", "a 1", "0012", "12.0", "Nr. 12")]
-        ['a1', 'a1', '12', '12', 'nr12']
+        >>> [same_person(cell) for cell in ("A-1", "a 1", "0012", "12.0", "Nr. 12", "1-23", "000")]
+        ['a1', 'a1', '12', '12', 'nr12', '1-23', '0']
     """
-    code = plain(re.sub(r"\.0$", "", cell.strip()))
-    return (code.lstrip("0") or code) if code.isdecimal() else code or cell.strip()
+    parts = map(plain, re.split(r"(?<=\d)\W+(?=\d)", re.sub(r"\.0$", "", cell.strip())))  # 1-23 is not 12-3
+    code = "-".join(parts)
+    return (code.lstrip("0") or "0") if code.isdecimal() else code or cell.strip()
+
+
+_PART = re.compile(r"(?<=\w)[\W_](?:O[DSIEG]|[LR]E?|left|right|(?:V|visit|t)\W?\d{1,2})$", re.IGNORECASE)
+"""End of a number that names an eye or a visit of a patient."""
 
 
 def ids_in_doubt(cells: Sequence[str]) -> str:
@@ -160,6 +151,9 @@ def ids_in_doubt(cells: Sequence[str]) -> str:
         return (
             f"{sum(c in wrong for c in cells)} numbers end as {shown(cell)}{', ...' if len(wrong) > 1 else ''}, {why}"
         )
+    parts = [_PART.sub("", cell) for cell in ids]
+    if len(set(ids)) == len(ids) > len(set(parts)) * 1.5 and all(map(_PART.search, ids)):
+        return f"the {len(ids)} numbers, such as {ids[0]}, may be eyes or visits of {len(set(parts))} patients"
     if len(ids) > 2 and {flag_of(cell) for cell in ids} == {"yes", "no"}:
         return f"{len(ids)} images would be of {len(people)} patients"
     others = len(ids) - people[0][1] if people else 0
@@ -177,10 +171,13 @@ def flag_of(text: str) -> str | None:
     """Return yes or no.
 
     Example:
-        >>> flag_of("ja"), flag_of("0"), flag_of("无"), flag_of("2")
-        ('yes', 'no', 'no', None)
+        >>> [flag_of(cell) for cell in ("ja", "0", "1,0", "无", "2", "-1", "yes?")]
+        ['yes', 'no', 'yes', 'no', None, None, None]
     """
-    word = plain(text) or text.strip()
+    word = re.sub(r"(?<=^[01])[.,]0+$", "", text.strip())
+    if plain(word) and SIGNS.search(word):
+        return None
+    word = plain(word) or word
     return "yes" if word in YES else "no" if word in NO else None
 
 
@@ -241,180 +238,6 @@ def _decimal_signs(text: str) -> set[str]:
     return {plain_number[1]} if plain_number else set()
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What a cell states of diseases.
-
-    Attributes:
-        present: Names of the vocabulary that the cell states to be there.
-        absent: Those that it denies.
-        others: Its other words, as they stand there: what the vocabulary lacks, suspicions, what is past.
-    """
-
-    present: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-
-    @property
-    def words(self) -> str:
-        """All of it in words, for the column's own question and the screen; empty for an empty cell."""
-        return "; ".join((*self.present, *(f"no {name}" for name in self.absent), *self.others))
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Labels of the vocabulary: each disease with yes or no, and ``diagnosis`` where there is exactly one."""
-        found = dict.fromkeys(self.absent, "no") | dict.fromkeys(self.present, "yes")
-        if self.present == ("normal",) and not self.others:
-            return {"diagnosis": "normal"}
-        found.pop("normal", None)
-        single = len(self.present) == 1 and not self.others and self.present != ("normal",)
-        return found | ({"diagnosis": self.present[0]} if single else {})
-
-
-@lru_cache(maxsize=10_000)
-def findings_of(text: str) -> Findings:
-    """Return the diseases in a cell.
-
-    A suspicion, a disease of the past and a denied one are none: ``suspect glaucoma`` stays a word of the table, and
-    ``no DR`` denies retinopathy, which is not ``normal``.
-
-    Example:
-        >>> findings_of("DR; AMD").present, findings_of("no DR").absent, findings_of("Glaukomverdacht").others
-        (('diabetic retinopathy', 'age-related macular degeneration'), ('diabetic retinopathy',), ('Glaukomverdacht',))
-    """
-    if is_missing(text):
-        return Findings()
-    if len(text) > _LONGEST:
-        return Findings(others=(text.strip(),))
-    parts = [part.strip() for part in _SEPARATORS.split(text) if part and part.strip()]
-    spans = any(word in text.casefold() for word in (*DOUBTS, *PASTS) if "/" in word)  # ``s/p DR`` is one phrase
-    apart = len(parts) > 1 and all(map(_disease, parts))  # ``DR y AMD`` is not dry AMD
-    whole = _finding(text) if len(parts) < 2 or spans or (_disease(text) and not apart) else None
-    if spans and whole is None:
-        whole = Findings(others=(text.strip(),))
-    if whole is not None:
-        return whole
-    read = [_finding(part) or Findings(others=(part,)) for part in parts] if len(parts) > 1 else []
-    if not any(one.present or one.absent for one in read) or any(_qualifies(part) for part in parts):
-        return Findings(others=(text.strip(),))
-    together = Findings(*(tuple(dict.fromkeys(w for one in read for w in getattr(one, f))) for f in _FIELDS))
-    return Findings(others=(text.strip(),)) if set(together.present) & set(together.absent) else together
-
-
-_FIELDS = ("present", "absent", "others")
-
-
-def _qualifies(part: str) -> bool:
-    """Return whether a part makes the disease beside it a suspicion, or one of the past: ``glaucoma, suspected``."""
-    low = part.casefold()
-    if not any(word in low for word in (*DOUBTS, *PASTS)):
-        return False
-    return not any(len(name) > 3 and name in plain(part) for name in _names())
-
-
-def _finding(text: str) -> Findings | None:
-    """Return what a phrase of one disease states; None for one that is not understood as a whole."""
-    text = unicodedata.normalize("NFKC", text)
-    low = text.strip().casefold()
-    if (_SIGNS.search(low) and not code_of(text)) or any(
-        word in low for word in (*DOUBTS, *PASTS)
-    ):  # first, as the names are compared without signs: ``cataract?``
-        return Findings(others=(text.strip(),))
-    name = _disease(text)
-    if name is not None:
-        return Findings(present=(name,))
-    for negation in NEGATIONS:
-        denied = _disease(low.removeprefix(negation)) if low.startswith(negation) else None
-        if denied is not None:
-            return Findings(absent=(denied,)) if denied != "normal" else Findings(others=(text.strip(),))
-    return None
-
-
-def code_of(text: str) -> str:
-    """Return a cell that is a code of ICD-10, as it is published; empty for any other.
-
-    Example:
-        >>> [code_of(cell) for cell in ("E11.3291", "H401131", "h36.0*", "H40.1 G", "glaucoma")]
-        ['E11.3291', 'H40.1131', 'H36.0', '', '']
-    """
-    code = _CODE.fullmatch(text.strip())
-    return "" if code is None else code[1].upper() + (f".{code[2]}" if code[2] else "")
-
-
-def _disease(text: str) -> str | None:
-    """Return the disease that a phrase names as a whole, in words or as a code of ICD-10."""
-    if stated := code_of(text):
-        known = [begin for begin in ICD_10 if stated.startswith(begin)]
-        return ICD_10[max(known, key=len)] or None if known else None
-    names = _names()
-    rest = [piece for piece in re.split(r"[\s,]+", text) if plain(piece) not in SEVERITIES]
-    return names.get(plain(text)) or names.get(plain(" ".join(rest)))
-
-
-@lru_cache(maxsize=1)
-def _names() -> Mapping[str, str]:
-    found: dict[str, str] = {}
-    for term in CONDITIONS:
-        for word in (term.name, *term.english, *term.chinese, *term.kinds):
-            found.setdefault(plain(word), term.name)
-    for name, words in DIAGNOSES.items():
-        for word in words:
-            found.setdefault(word, name)
-    return found
-
-
-def words_of(disease: str) -> list[str]:
-    """Return the names of a disease and its kinds, as they are written."""
-    terms = (
-        word for term in CONDITIONS if term.name == disease for word in (*term.english, *term.chinese, *term.kinds)
-    )
-    return [disease, *terms, *WORDS["diagnoses"].get(disease, ())]
-
-
-def is_qualified(text: str) -> bool:
-    """Return whether a text denies a disease, doubts it, or says that it is of the past.
-
-    Example:
-        >>> [is_qualified(text) for text in ("glaucoma - ruled out", "non-glaucoma", "RD proliferativa", "PDR, no DME")]
-        [True, True, False, True]
-    """
-    low = f" {text.casefold()}"
-    for word in (*WORDS["icdr"]["non_proliferative"], *WORDS["undenied"]):  # which deny no disease
-        low = low.replace(word.casefold(), "")
-    denied = re.search(rf"[\W_](?:{'|'.join(map(re.escape, (*NEGATIONS, *WORDS['denials'])))})", low)
-    return bool(denied or _SIGNS.search(low[1:])) or any(word in low for word in (*DOUBTS, *PASTS))
-
-
-@lru_cache(maxsize=10_000)
-def condition_of(header: str) -> str | None:
-    """Return the disease whose flag a column is, by its name alone.
-
-    Example:
-        >>> condition_of("Glaucoma"), condition_of("ARMD"), condition_of("age")
-        ('glaucoma', 'age-related macular degeneration', None)
-    """
-    name = _disease(header.replace("_", " "))
-    return name if name != "normal" else None
-
-
-@lru_cache(maxsize=1)
-def _kinds() -> Mapping[str, str]:
-    found = {plain(word): plain(word) for term in CONDITIONS for word in term.kinds}
-    return found | {word: kind for kind, words in KINDS.items() for word in words}
-
-
-def kind_named(header: str) -> str:
-    """Return the kind of a disease that the name of a column states; empty for the disease itself.
-
-    Example:
-        >>> kind_named("CRVO"), kind_named("Zentralvenenverschluss"), kind_named("DR")
-        ('central retinal vein occlusion', 'central retinal vein occlusion', '')
-    """
-    pieces = re.split(r"[\W_]+", header)
-    graded = plain(header) if any(plain(piece) in SEVERITIES for piece in pieces) else ""
-    return _kinds().get(plain(header), graded)
-
-
 def _one_of(word: str, words: Mapping[str, frozenset[str]]) -> str | None:
     return next((name for name, own in words.items() if word in own), None)
 
@@ -463,17 +286,24 @@ def values_of(cells: list[str]) -> Values:
 
 
 def in_one_spelling(words: Mapping[str, str], values: Values) -> dict[str, str]:
-    """Return cell -> word with one spelling of words that differ in case, accents, blanks and signs only.
+    """Return cell -> word with one spelling of words that differ in case, accents, blanks and hyphens only.
 
     Example:
+        >>> in_one_spelling({"DR?": "DR?", "DR": "DR"}, Values({"DR?": 9, "DR": 1}, 10))
+        {'DR?': 'DR?', 'DR': 'DR'}
         >>> in_one_spelling({"Gut": "Gut", "gut": "gut", "k.A": "k.A"}, Values({"gut": 9, "Gut": 1, "k.A": 1}, 11))
         {'Gut': 'gut', 'gut': 'gut', 'k.A': 'k.A'}
     """
-    spelled: dict[str, str] = {}
+    spelled: dict[tuple[str, ...], str] = {}
     for cell in values.count:  # the most frequent first
         if cell in words:
-            spelled.setdefault(plain(words[cell]) or words[cell], words[cell])
-    return {cell: spelled.get(plain(word) or word, word) for cell, word in words.items()}
+            spelled.setdefault(_spelling(words[cell]), words[cell])
+    return {cell: spelled.get(_spelling(word), word) for cell, word in words.items()}
+
+
+def _spelling(word: str) -> tuple[str, ...]:
+    """Return what two spellings of a word share: letters, digits, what parts numbers, and signs such as ``?``."""
+    return plain(word) or word, *SIGNS.findall(word), *re.findall(r"(?<=\d)[^\w\s]+(?=\d)", word)
 
 
 def listed(cells: Iterable[str]) -> str:

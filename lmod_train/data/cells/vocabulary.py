@@ -31,7 +31,7 @@ _SHORT = 80
 
 @lru_cache(maxsize=65_536)
 def _plain(text: str) -> str:
-    ligatures = text.replace("\u0153", "oe").replace("\u0152", "oe").replace("\u00b0", "o")
+    ligatures = text.replace("\u0153", "oe").replace("\u0152", "oe").replace("\u00b0", "o").replace("\u0131", "i")
     parts = unicodedata.normalize("NFKD", ligatures.casefold())
     return "".join(c for c in parts if c.isalnum() and not unicodedata.combining(c))
 

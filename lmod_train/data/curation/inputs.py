@@ -84,8 +84,7 @@ def read_sources(sources: Sequence[Source]) -> Inputs:
         first = {d.reason: f"{d.source}: {d.detail}"[:300] for d in reversed(dropped)}
         lost = Counter(d.reason for d in dropped)
         reasons = "; ".join(f"{reason} {n}, e.g. {first[reason]}" for reason, n in sorted(lost.items()))
-        cure = "look into the folders named by their roots"
-        raise BadArgument("sources", names, f"at least one readable sample (left out: {reasons})", cure)
+        raise BadArgument("sources", names, f"at least one readable sample (left out: {reasons})", sources[0].mend)
     return Inputs([samples[place] for place in sorted(samples)], dropped, listing)
 
 

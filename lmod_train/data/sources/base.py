@@ -43,6 +43,9 @@ class Source(ABC):
     states_patients: bool | None = None
     """Whether it states which images are of one patient, None if that differs; if not, intervals are over images."""
 
+    mend: str = "look into the folders named by their roots"
+    """What to do where it yields no sample."""
+
     def __init__(self, root: Path = UNPLACED) -> None:
         self.root = Path(root)
 

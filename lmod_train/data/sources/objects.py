@@ -126,9 +126,10 @@ def _saved(folder: Path) -> Iterator[Any]:
 
 def _rows(part: pa.RecordBatch) -> list[dict[str, Any]]:
     try:
-        return part.to_pylist()
+        rows: list[dict[str, Any]] = part.to_pylist()
     except (OverflowError, pa.ArrowException) as error:  # e.g. a time beyond the years of Python
         raise ValueError(f"its rows cannot be read ({error})") from error
+    return rows
 
 
 def _parts(folder: Path) -> Iterator[tuple[str, Path]]:

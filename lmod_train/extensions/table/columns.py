@@ -8,33 +8,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import pairwise
 
 from lmod_train.core.connected_components import join
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.cells.diagnoses import code_of, condition_of, disease_in, diseases_in, findings_of
 from lmod_train.data.cells.image_names import Folder
-from lmod_train.data.cells.ordered import in_order, is_none, spaced
+from lmod_train.data.cells.ordered import in_order, is_none
 from lmod_train.data.cells.values import (
     Values,
-    code_of,
-    condition_of,
-    findings_of,
     ids_in_doubt,
     is_error,
     is_missing,
-    is_qualified,
     listed,
     malformed_ids,
     same_person,
+    shown,
     side_of,
     values_of,
-    words_of,
 )
-from lmod_train.data.cells.vocabulary import HEADERS, ICD_10, plain
+from lmod_train.data.cells.vocabulary import HEADERS, plain
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.extensions.table.looks import kind_of, levels_of, look_at, own_words, pieces_of
 from lmod_train.extensions.table.meanings import (
@@ -52,7 +48,6 @@ from lmod_train.extensions.table.meanings import (
     with_words,
 )
 from lmod_train.extensions.table.places import structure_of, with_boxes
-from lmod_train.tasks.parsing.own_choice import SEPARATOR
 
 
 def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
@@ -94,10 +89,25 @@ def _understood(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
             stated = with_words(_as_stated(seen, answers.columns[name]), cells, answers)
             found.append(with_doubts(stated, seen.values, answers.given(stated), answers.asked))
         else:
-            column = with_words(look_at(seen), cells, answers)
+            column = look_at(seen)
+            if name in answers.asked and column.meaning == "own":
+                column = replace(column, about="")
+            column = with_words(column, cells, answers)
             column = with_doubts(column, seen.values, answers.given(column), answers.asked)
-            found.append(replace(with_ids(column, cells), eye=eye))
-    return _settled(grid, found)
+            found.append(replace(_unread(with_ids(column, cells), seen.values, answers.asked), eye=eye))
+    return _settled(grid, found, {name for name, meaning in answers.columns.items() if meaning == "diagnosis"})
+
+
+def _unread(column: Column, values: Values, asked: Collection[str]) -> Column:
+    """Return a column of the table's own that seems to be about a disease or a grade with a doubt about it."""
+    if column.meaning != "own" or not column.about or column.stated or "own" in asked:
+        return column
+    option, no = f"--ask {column.name}", typed(option_of("ignore", column.name))
+    doubt = f"what {listed(values.count)} state of {column.about}: the option asks in these words; `{no}` does not"
+    if column.about == "diagnosis":
+        option, no = option_of("diagnosis", column.name), typed(option_of("own", column.name))
+        doubt = f"whether it is the diagnosis; `{no}` if it is not"
+    return replace(column, meaning="ignore", why="", doubt=doubt, options=(option,))
 
 
 def _bare(name: str) -> str:
@@ -134,7 +144,7 @@ def _as_stated(seen: Seen, meaning: str) -> Column:
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
 
 
-def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
+def _settled(grid: Grid, columns: list[Column], meant: Collection[str]) -> list[Column]:
     """Return the columns after looking at them together: one image a row and eye, one patient, one diagnosis."""
     if any(c.meaning == "question" for c in columns):
         columns = [_of_questions(c) for c in columns]
@@ -145,7 +155,7 @@ def _settled(grid: Grid, columns: list[Column]) -> list[Column]:
         columns = with_boxes(grid, columns)
     has_patient = any("patient" in (c.meaning, c.about) for c in columns)
     columns = asked_long(grid, columns)
-    return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns))), has_patient)
+    return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns, meant))), has_patient)
 
 
 def _of_questions(column: Column) -> Column:
@@ -174,21 +184,26 @@ def _one_image(grid: Grid, columns: list[Column]) -> list[Column]:
     return [asked if c is images[0] else rest.get(c.name, c) for c in columns]
 
 
-def _one_diagnosis(grid: Grid, columns: list[Column]) -> list[Column]:
+def _one_diagnosis(grid: Grid, columns: list[Column], meant: Collection[str]) -> list[Column]:
     """Return the columns with a doubt in place of several diagnoses that differ, as of two readers or two dates."""
     found = [c for c in columns if c.meaning == "diagnosis"]
-    changed: dict[str, Column] = {}
+    others = [c for c in columns if c.doubt and c.options == (option_of("diagnosis", c.name),)]
+    asked = (found or others)[:1]  # of those not named so the first is asked about, if there is no other
+    changed = {c.name: replace(c, meaning="own", doubt="", options=()) for c in others if c not in asked}
     for eye in {c.eye for c in found}:
         own = [c for c in found if c.eye == eye]
-        best = [c for c in own if c.stated] or [c for c in own if _is_plain(c)] or own
-        best = [c for c in best if c.stated or not _is_coded(c)] or best
+        best = [c for c in own if c.name in meant] or [c for c in own if not _is_coded(c)] or own
+        best.sort(key=lambda c: not _is_plain(c))
         first, *others = best
         apart = max((_apart(grid, first, other) for other in others), default=0)
-        if apart and not first.stated:
+        if apart and first.name not in meant:
             named = ", ".join(c.name for c in best)
             doubt = f"which of {named} counts; they differ in {apart} rows"
             first = replace(first, meaning="ignore", doubt=doubt, options=(option_of("diagnosis", first.name),))
-        changed |= {c.name: replace(c, meaning="own", why=f"{first.name} is the diagnosis") for c in own}
+        for other in own:
+            rows = _apart(grid, first, other)
+            why = f"{first.name} is the diagnosis" + (f", and differs in {rows} rows" if rows else "")
+            changed[other.name] = replace(other, meaning="own", why=why, differs=rows)
         changed[first.name] = first
     return [changed.get(c.name, c) for c in columns]
 
@@ -301,9 +316,6 @@ def _is_shared_id(cells: Sequence[str]) -> bool:
 _ENOUGH = 0.1
 """Share of the rows from which a word is asked about that may be missing."""
 
-_LONG = 6
-"""Letters of a name that is one also inside another word: ``Pigmentglaukom``."""
-
 Doubt = tuple[str, list[str]]
 """What is asked, and the options of one answer."""
 
@@ -324,7 +336,7 @@ def with_doubts(column: Column, values: Values, given: Collection[str], asked: C
         return replace(column, words={**{cell: cell for cell in (*values.count, *none)}, **column.words})
     if column.doubt or (column.meaning == "own" and not {column.name, "own"} & {*asked}):
         return column
-    doubts = [*_missing(column, values, given), *_same(column, given)]
+    doubts = [*_missing(column, values, given), *_of_eyes(column, given), *_same(column, given)]
     if not doubts:
         return column
     options = tuple(option for _, own in doubts for option in own)
@@ -343,10 +355,30 @@ def _missing(column: Column, values: Values, given: Collection[str]) -> Iterator
     if not cells or rows < _ENOUGH * (values.rows + values.empty):
         return
     least = "none" if not closed else "no" if scale is None else scale.levels[0]
+    least = "unknown" if "normal" in column.words.values() else least  # which is the lowest class already
     options = [value_of(column.name, cell, least if is_none(cell) else "unknown") for cell in cells]
     cell = next(iter(cells))
     other = typed(value_of(column.name, cell, "unknown" if is_none(cell) else "none"))
     yield f"whether {listed(cells)} ({rows} rows) is a missing value or one of its own (`{other}`)", options
+
+
+def _of_eyes(column: Column, given: Collection[str]) -> Iterator[Doubt]:
+    """Yield a doubt about cells that state the diseases of each eye, as an image is of one."""
+    if column.meaning != "diagnosis":
+        return
+    found = [cell for cell in column.words if cell not in given and _names_an_eye(cell) and diseases_in(cell)]
+    if found:
+        yield (
+            f"what {listed(found)} state of one eye: put each eye into a column or row of its own",
+            [value_of(column.name, cell, "unknown") for cell in found],
+        )
+
+
+def _names_an_eye(cell: str) -> bool:
+    parts = re.findall(r"\w+", cell)
+    return any(part in ("OD", "OS", "OU", "OI", "OE", "OG", "RE", "LE", "RA", "LA") for part in parts) or any(
+        side_of(" ".join(pair)) for pair in pairwise(parts)
+    )
 
 
 def _same(column: Column, given: Collection[str]) -> Iterator[Doubt]:
@@ -354,32 +386,17 @@ def _same(column: Column, given: Collection[str]) -> Iterator[Doubt]:
     if column.meaning != "diagnosis":
         return
     stated = {cell: findings_of(word) for cell, word in column.words.items()}
-    known = {name for one in stated.values() for name in one.present} - {"normal"}
+    known = {name for one in stated.values() for name in one.present}
     own = {cell: one.others[0] for cell, one in stated.items() if one.others and not (one.present or one.absent)}
-    found = {cell: name for cell, word in own.items() if cell not in given and (name := _named_in(word, known))}
+    found = {cell: name for cell, word in own.items() if cell not in given and (name := disease_in(word, known))}
     if found:
         cell, name = next(iter(found.items()))
         kept = typed(value_of(column.name, cell, cell))
-        doubt = (
-            f"whether {listed(found)} {'is' if len(found) == 1 else 'are'} {name}, as other cells are; `{kept}` if not"
+        pairs = ", ".join(f"{shown(cell)} is {known}" for cell, known in [*found.items()][:6])
+        yield (
+            f"whether {pairs}, as other cells are; `{kept}` if not",
+            [value_of(column.name, *one) for one in found.items()],
         )
-        yield doubt, [value_of(column.name, *one) for one in found.items()]
-
-
-def _named_in(word: str, known: Iterable[str]) -> str:
-    """Return the diseases whose names, abbreviations or chapter a word contains; none that is denied or uncertain."""
-    if code := code_of(word):
-        return next((name for begin, name in ICD_10.items() if name in known and begin.startswith(code)), "")
-    low = f" {spaced(word)} "
-    inside = sorted(disease for disease in known if any(name in low for name in _names_of(disease)))
-    return "" if not inside or is_qualified(word) else SEPARATOR.join(inside)
-
-
-@lru_cache(maxsize=64)
-def _names_of(disease: str) -> tuple[str, ...]:
-    """Return the names of a disease, the short ones between blanks."""
-    names = map(spaced, words_of(disease))
-    return tuple(name if len(name) >= _LONG or not name.isascii() else f" {name} " for name in names)
 
 
 def with_ids(column: Column, cells: Sequence[str]) -> Column:
@@ -393,8 +410,23 @@ def with_ids(column: Column, cells: Sequence[str]) -> Column:
 
 
 # A long table has a row for each finding: it is recognised by images in several rows, and turned.
-_NEVER = FACTS | {"image", "patient", "date", "birth", "index", "region", "structure", "box", "question", "answer"}
+_NEVER = FACTS | {
+    "image",
+    "patient",
+    "name",
+    "date",
+    "birth",
+    "index",
+    "region",
+    "structure",
+    "box",
+    "question",
+    "answer",
+}
 """Meanings of columns that name no findings."""
+
+_ALMOST = 0.9
+"""Share of the rows of which each states another finding of its image, as few are there twice."""
 
 _MOST = 40
 """Names of findings above which a column has no names of findings."""
@@ -430,7 +462,7 @@ def _finding_and_value(grid: Grid, columns: Sequence[Column]) -> tuple[Column, C
     findings = [
         c
         for c in varied
-        if len(set(pairs[c.name])) == len(names)
+        if len(set(pairs[c.name])) >= _ALMOST * len(names)
         and len({cell for _, cell in pairs[c.name]}) <= min(_MOST, len(names) / 4)
     ]
     values = [c for c in varied if findings and c is not findings[0] and c.meaning not in UNUSED - {"ignore"}]
@@ -471,12 +503,20 @@ def turned(grid: Grid, columns: Sequence[Column], long: str) -> Grid:
         if is_missing(row.cells[at[finding]]):
             lost.append((row.line, f"{value}: {row.cells[at[value]]!r} has no name in {finding}"))
     for same in groups.values():
-        first: dict[str, str] = {}
+        first, stated = dict[str, str](), defaultdict[str, dict[str, int]](dict)
         for row in same:
-            stated = {titles[name]: row.cells[at[value]] for name in (row.cells[at[finding]],) if name in titles}
-            for name, cell in (*((name, row.cells[at[name]]) for name in kept), *stated.items()):
-                if first.setdefault(name, cell) != cell and (name in used or name in stated):
+            for name, cell in ((name, row.cells[at[name]]) for name in kept):
+                if first.setdefault(name, cell) != cell and name in used:
                     lost.append((row.line, f"{name}: {cell!r} beside {first[name]!r} of the same image"))
+            if (name := row.cells[at[finding]]) in titles:
+                stated[titles[name]].setdefault(row.cells[at[value]], row.line)
+        for name, cells in stated.items():
+            several = len(cells) > 1  # neither counts, as nothing says which is wrong
+            first[name] = "" if several else next(iter(cells))
+            others = {cell: ", ".join(map(repr, cells.keys() - {cell})) for cell in cells if several}
+            lost += [
+                (cells[cell], f"{name}: {cell!r} beside {found} of the same image") for cell, found in others.items()
+            ]
         rows.append(Row(same[0].line, tuple(first.get(name, "") for name in (*kept, *titles.values()))))
     note = f"{len(grid.rows)} rows are turned into {len(rows)}, one an image, by {finding} and {value}"
     header = (*kept, *titles.values())

@@ -213,7 +213,7 @@ class InDoubt(LmodError):
             return told
         held = f"{self._plan} holds what was understood, and can be edited and used in place of the table"
         page = f"{self._plan.with_name('understood.html')} shows it"
-        return f"{told}\n{held}: `--table {self._plan}`; {page}"
+        return f"{told}\n{held}: `--table {self._plan} --follow_links`; {page}"
 
 
 def _plan(
@@ -291,7 +291,7 @@ def _understood(
     plan: Plan, column: Sequence[str], value: Sequence[str], ask: Sequence[str]
 ) -> tuple[Grid, Folder, list[Column], Plan]:
     """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
-    from lmod_train.data.cells.image_names import Folder, folder_of
+    from lmod_train.data.cells.image_names import ENDINGS, Folder, folder_of
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.extensions.table.columns import turned, understand, with_images
@@ -309,6 +309,9 @@ def _understood(
         lost = "".join(f"; {note}" for note in (*grid.notes, *(f"line {n}: {why}" for n, why in grid.lost[:3])))
         found = f"rows below its header ({', '.join(grid.header)}), and it has no rows{lost}"
         raise BadArgument("--table", str(plan.table), found, "name a table with a row for each image")
+    if any(Path(name).suffix.casefold() in ENDINGS for name in grid.header):
+        found = f"a line of names of columns; line {grid.header_line} has {', '.join(grid.header)[:120]}"
+        raise BadArgument("--table", str(plan.table), found, "add a line of names above it, such as: image,diagnosis")
     if plan.images is not None and not plan.images.is_dir():
         cure = meant("--images", plan.images, None, "name the folder of the photographs")
         raise BadArgument("--images", str(plan.images), "an existing folder", cure)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lmod_train.core.errors import LmodError, without_option
 from lmod_train.core.types import Dropped, Patient, Sample
-from lmod_train.data.cells.values import condition_of, is_error, is_missing, kind_named
-from lmod_train.data.cells.vocabulary import plain
+from lmod_train.data.cells.diagnoses import condition_of, kind_named
+from lmod_train.data.cells.values import is_error, is_missing
 from lmod_train.data.curation.accepted import Named, Refusal, named, refused
 from lmod_train.data.curation.manifest_files import write_dropped
 from lmod_train.extensions.table.meanings import AS_YOU_SAY, FACTS, SCALE_NAMES, Column
@@ -67,14 +67,12 @@ class Share:
     @property
     def is_missing(self) -> bool:
         """Whether the value is a word such as ``unknown``, or one that the user said to state nothing."""
-        return UNKNOWN in self.lost
+        return UNKNOWN in self.lost and not self.new
 
     @property
     def is_broken(self) -> bool:
         """Whether a loss that nobody accepted takes the value, or more than a tenth of its rows, out of the records."""
-        if not self.new or self.is_missing:
-            return False
-        return self.after == 0 or (self.before >= FEW and self.new > TENTH * self.before)
+        return self.new > 0 and (self.after == 0 or (self.before >= FEW and self.new > TENTH * self.before))
 
 
 class Loss(LmodError):
@@ -236,7 +234,7 @@ def _share(key: tuple[str, str], cells: Sequence[tuple[_Cell, Dropped | None]], 
         if drop is not None:
             lines[drop.reason].append(one.line)
     lost = {reason: len(at) for reason, at in lines.items()}
-    unaccepted = sum(drop is not None and new.get(named(drop), 0) > 0 for _, drop in cells)
+    unaccepted = sum(drop is not None and drop.reason != UNKNOWN and new.get(named(drop), 0) > 0 for _, drop in cells)
     first = cells[0][0]
     images = dict.fromkeys(one.entry.place.key for one, drop in cells if one.entry and drop is None)
     after = len(cells) - sum(lost.values())
@@ -248,7 +246,7 @@ def unlisted(source: OwnTable, dropped: Sequence[Dropped]) -> Iterator[Dropped]:
     """Yield a line for each value that no record is asked about and no line lists."""
     reason, kept = _Reasons(source, dropped), _kept_by(source)
     for one in _cells(source):
-        if not kept(one) and reason.of(one).reason == NOT_ASKED:
+        if not kept(one) and reason.listed(one) is None:
             yield reason.of(one)
 
 
@@ -265,7 +263,7 @@ def _cells(source: OwnTable) -> Iterator[_Cell]:
             side = image.eye or source.side(row)
             for column in used:
                 cell = row.cells[at[column.name]]
-                is_blank = is_missing(cell) and cell not in column.words and not plain(cell)
+                is_blank = not cell.strip() and cell not in column.words
                 of_another = column.eye and side and column.eye != side
                 unboxed = column.meaning == "structure" and not (entry and entry.boxed)
                 if not (is_blank or of_another or unboxed):
@@ -338,14 +336,18 @@ class _Reasons:
         drops = (drop for key in keys for drop in self._by_key[key])
         return next((drop for drop in drops if drop.extent == "gone" and drop.reason != _TWICE), None)
 
-    def of(self, one: _Cell) -> Dropped:
-        """Return the drop that took a value away; one of a value that is not asked about if none is listed."""
-        name, cell = one.column.name, one.cell
+    def listed(self, one: _Cell) -> Dropped | None:
+        """Return the drop that is listed of a value, its row or its image."""
         own = self._by_key[line_key(one.line, one.eye)]
-        found = next((drop for drop in own if drop.detail.startswith(f"{name}: ")), None) or self.gone(one)
+        found = next((drop for drop in own if drop.detail.startswith(f"{one.column.name}: ")), None) or self.gone(one)
         if found is None and one.entry is not None:
             first = self._by_key[line_key(*self._source.first_of(one.entry))]
             found = next((drop for drop in first if drop.reason == _APART), None)
+        return found
+
+    def of(self, one: _Cell) -> Dropped:
+        """Return the drop that took a value away; one of a value that is not asked about if none is listed."""
+        name, cell, found = one.column.name, one.cell, self.listed(one)
         if found is not None:
             is_none = one.column.bad.get(cell) == AS_YOU_SAY or is_error(cell)
             return replace(found, reason=UNKNOWN) if is_none else found

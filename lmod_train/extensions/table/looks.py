@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from lmod_train.core.vocabulary.modalities import unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.cells.diagnoses import condition_of, findings_of, is_earlier, suspected
 from lmod_train.data.cells.image_names import is_embedded
 from lmod_train.data.cells.ordered import acuities_in, icdr_in, in_order
 from lmod_train.data.cells.values import (
     Values,
     age_of,
-    condition_of,
-    findings_of,
     flag_of,
     in_one_spelling,
     listed,
     number_of,
     numbers_of,
     sex_of,
-    shown,
     side_of,
     split_of,
 )
 from lmod_train.data.cells.vocabulary import HEADERS, WEAK, plain
-from lmod_train.extensions.table.meanings import OPTIONS, Column, Seen, option_of, typed, value_of
+from lmod_train.extensions.table.meanings import OPTIONS, Column, Seen, graded_in, option_of, reader_of, typed, value_of
 
 _AGREED = 0.9
 """Share of the rows whose cells must be of a meaning that the name of the column states."""
@@ -116,7 +114,7 @@ def has_endings(values: Values) -> bool:
 
 def _unused(seen: Seen) -> Column | None:
     for meaning in ("name", "birth", "notes", "licence", "box", "date", "index"):
-        if _named(seen, meaning):
+        if _named(seen, meaning) and (meaning != "index" or len(seen.values.count) > 2):  # ``N``, with 0 and 1
             return Column(seen.name, meaning, "by its name")
     if not seen.values.rows:
         return Column(seen.name, "ignore", "it is empty")
@@ -151,10 +149,11 @@ def _of_words(
         return Column(seen.name, meaning, "by its name and its cells", words, bad=bad)
     if not words and seen.values.rows and len(seen.values.count) <= 4:
         codes = sorted(seen.values.count)
-        said = f"`--value {meaning}:{codes[0]}={expected.partition(' ')[0]}` says so of {codes[0]}"
+        said = " or ".join(f"`--value {meaning}:{codes[0]}={word}`" for word in expected.split(" or "))
+        said += f" says so of {codes[0]}"
         doubt = f"which words {listed(codes)} stand for ({expected}); {said}"
-        options = _sexes(codes) if meaning == "sex" else (option_of("ignore", seen.name),)
-        return replace(_asked(seen, doubt, meaning), options=options)
+        iso_5218 = ("--value sex:1=male", "--value sex:2=female")  # of other codes nothing is known
+        return _asked(seen, doubt, meaning, iso_5218 if meaning == "sex" and {*codes} <= {"1", "2"} else ())
     return None
 
 
@@ -174,17 +173,8 @@ def _codes_in_doubt(seen: Seen, meaning: str, words: Mapping[str, str], codes: S
     stated = {cell: named[found[1]] for cell in codes if (found := _CODED.fullmatch(cell)) and found[1] in named}
     said = typed(value_of(seen.name, codes[0], stated.get(codes[0], "WORD")))
     doubt = f"which words the codes {listed(sorted(codes))} stand for, beside words; `{said}` says so"
-    options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(codes) else []
+    options = [value_of(seen.name, cell, stated.get(cell, "unknown")) for cell in codes]
     return _asked(seen, doubt, meaning, options, words)
-
-
-def _sexes(codes: Sequence[str]) -> tuple[str, ...]:
-    """Return options that read 1 and 2 as ISO/IEC 5218 does; of other codes nothing is known."""
-    if any(shown(code) != code for code in codes):
-        return ()
-    if set(codes) <= {"1", "2"}:
-        return ("--value sex:1=male", "--value sex:2=female")
-    return (f"--value sex:{codes[0]}=male", *(f"--value sex:{code}=female" for code in codes[1:2]))
 
 
 def _age(seen: Seen) -> Column | None:
@@ -214,8 +204,9 @@ def _flag(seen: Seen) -> Column | None:
         return _coded_flag(seen, condition)
     if seen.values.share(words) >= 0.5:
         other = sorted(bad)
-        doubt = f"whether {listed(other)} are yes or no; `{typed(value_of(seen.name, other[0], 'yes'))}` says so"
-        return _asked(seen, doubt, condition, words=words)
+        said = typed(value_of(seen.name, other[0], "yes"))
+        doubt = f"whether {listed(other)} are yes, no or without a value; `{said}` says that it is yes"
+        return _asked(seen, doubt, condition, [value_of(seen.name, cell, "unknown") for cell in other], words)
     return replace(_own(seen), about=condition)
 
 
@@ -243,33 +234,40 @@ def _coded_flag(seen: Seen, condition: str) -> Column:
     """Return a doubt about numbers in a column of a disease: yes and no, of which one reading is shown, or grades."""
     codes = sorted(seen.values.count)
     named = condition if ":" in seen.name else seen.name
-    first = flag_of(codes[0]) or {"yes": "no", "no": "yes"}.get(flag_of(codes[-1]) or "", "yes")
-    words = (first, "no" if first == "yes" else "yes")
+    first = flag_of(codes[0]) or {"yes": "no", "no": "yes"}.get(flag_of(codes[-1]) or "", "")
+    words = (first or "yes", "no" if first == "yes" else "yes" if first else "no")
     values = tuple(f"--value {named}:{code}={word}" for code, word in zip(codes, words, strict=False))
     graded = option_of("grade", seen.name)
     said = " ".join(shlex.join(option.split(" ", 1)) for option in values)
     doubt = f"whether {listed(codes)} are yes and no of {condition} (`{said}`{', ...' if len(codes) > 2 else ''})"
     can_be_grades = not levels_of(seen.values)[1]
     doubt += f", or grades of it (`{shlex.join(graded.split(' ', 1))}`)" if can_be_grades else ""
-    options = (graded,) if can_be_grades and len(codes) > 2 else values
+    options = (graded,) if can_be_grades and len(codes) > 2 else values if first else ()  # else nothing says which
     known = {code: word for code in codes if (word := flag_of(code))}
     return _asked(seen, doubt, condition, options, known)
 
 
 def _retinopathy(seen: Seen) -> Column | None:
     """Return a column of grades of retinopathy in words, which are levels of ICDR; ``severe`` beside ``PDR``."""
-    graded = _named(seen, "grade") or seen.bare in WEAK["grade"] or "icdr" in seen.bare
+    graded = _is_graded(seen) or seen.bare in WEAK["grade"] or "icdr" in seen.bare
     if not graded and condition_of(seen.bare) != "diabetic retinopathy":
         return None
     words = icdr_in([*seen.values.count, *seen.values.missing])
+    if any(words.get(cell) == "0" for cell in seen.values.count):  # then another word for none may be a missing value
+        words = {cell: level for cell, level in words.items() if cell in seen.values.count}
     if seen.values.share(words) < _AGREED:
         return None
     bad = {cell: "expected a grade of retinopathy" for cell in seen.values.count if cell not in words}
     return Column(seen.name, "icdr", "grades of retinopathy in words", words, bad=bad)
 
 
+def _is_graded(seen: Seen) -> bool:
+    """Return whether the name of a column states grades, alone or of a disease: ``Grado de RD``."""
+    return _named(seen, "grade") or bool(graded_in(seen.name))
+
+
 def _grade(seen: Seen) -> Column | None:
-    strong, weak = _named(seen, "grade"), seen.bare in WEAK["grade"]
+    strong, weak = _is_graded(seen), seen.bare in WEAK["grade"]
     scale = next((scale for scale in SCALES if plain(scale.name) in seen.bare), None)
     numbers = {cell: cell for cell in seen.values.count if re.fullmatch(r"\d(?:\.0)?", cell)}
     share = seen.values.share(numbers)
@@ -287,16 +285,18 @@ def _grade(seen: Seen) -> Column | None:
     if strong and in_order(seen.name, seen.values.count):
         return Column(seen.name, "grade", "words of degree", {cell: cell for cell in seen.values.count})
     is_coded = plain(seen.name) in HEADERS["diagnosis"] and share >= _AGREED
-    if seen.classes or not (strong or weak or is_coded) or share < 0.5 or not seen.values.rows:
+    steps = levels_of(seen.values)[0]
+    if strong and seen.values.rows and seen.values.share(steps) < 0.5 and not seen.classes:
+        return replace(_own(seen), about="grade")
+    if seen.classes or not (strong or weak or is_coded) or max(share, seen.values.share(steps)) < 0.5:
         return None
-    few = {cell[0] for cell in numbers} <= {"0", "1"}
+    few = set(steps.values()) <= {"0", "1"}
     if not strong or few:
         kind = "yes or no, or a grade" if few else "a grade, or a class"
         doubt = f"whether {listed(sorted(seen.values.count))} are {kind}"
         about = "diagnosis" if _named(seen, "diagnosis") or seen.bare in WEAK["diagnosis"] else "grade"
         return _asked(seen, doubt, about, [option_of("grade", seen.name)])
-    words, bad = levels_of(seen.values)
-    return Column(seen.name, "grade", "by its name and its cells", words, bad=bad)
+    return Column(seen.name, "grade", "by its name and its cells", steps, bad=levels_of(seen.values)[1])
 
 
 def _levels_in_doubt(seen: Seen, meaning: str, numbers: Mapping[str, str]) -> Column:
@@ -305,13 +305,15 @@ def _levels_in_doubt(seen: Seen, meaning: str, numbers: Mapping[str, str]) -> Co
     stated = {cell: found[1] for cell in others if (found := _CODED.fullmatch(cell))}
     said = typed(value_of(seen.name, others[0], stated.get(others[0], "1")))
     doubt = f"which levels {listed(others)} are, beside numbers; `{said}` says so"
-    options = [value_of(seen.name, *one) for one in stated.items()] if len(stated) == len(others) else []
+    options = [value_of(seen.name, cell, stated.get(cell, "unknown")) for cell in others]
     return _asked(seen, doubt, meaning, options, {cell: level[0] for cell, level in numbers.items()})
 
 
 def levels_of(values: Values) -> tuple[dict[str, str], dict[str, str]]:
     """Return the levels of a grade, and cells far from the others, such as a 7 among 0 to 3."""
-    numbers = {cell: float(cell) for cell in values.count if number_of(cell) is not None and "," not in cell}
+    read = {cell: re.fullmatch(r"([^\W\d_]*)\s*(\d+(?:\.\d+)?)", cell.strip()) for cell in values.count}
+    begins = Counter(found[1].casefold() for found in read.values() if found).most_common(1)  # ``Stage 2``, ``R0``
+    numbers = {c: float(f[2]) for c, f in read.items() if f and f[1].casefold() == begins[0][0]}
     steps = sorted(numbers.values())
     last = next((low for low, high in pairwise(steps) if high - low > 1), steps[-1] if steps else 0)
     words = {cell: f"{number:g}" for cell, number in numbers.items() if number <= last}
@@ -326,6 +328,8 @@ def _diagnosis(seen: Seen) -> Column | None:
     partly = any(p in HEADERS["diagnosis"] or p.startswith("diagn") for p in pieces)
     if not (strong or weak or partly) or not seen.values.rows:
         return None
+    if is_earlier(seen.name):
+        return replace(_own(seen), about="diagnosis")
     if seen.classes:
         names = {str(n): name for n, name in enumerate(seen.classes)}
         wrong = f"expected 0 to {len(names) - 1}, which the file names"
@@ -342,7 +346,7 @@ def _diagnosis(seen: Seen) -> Column | None:
         return _asked(seen, f"{doubt} ({own})", "diagnosis")
     if strong or share >= 0.3:
         bad = {cell: "a code among words" for cell in seen.values.count if _CODED.fullmatch(cell)}
-        stated = {cell: findings_of(cell).words for cell in seen.values.count if cell not in bad}
+        stated = {cell: suspected(cell) or findings_of(cell).words for cell in seen.values.count if cell not in bad}
         words = in_one_spelling(stated, seen.values)
         if codes := _mixed_codes(bad, seen):
             return _codes_in_doubt(seen, "diagnosis", words, codes)
@@ -372,10 +376,17 @@ def _plain_text(meaning: str) -> Callable[[Seen], Column | None]:
 
 
 def _modality(seen: Seen) -> Column | None:
+    """Return a column of modalities, or a doubt about words that name none, unless all images have the same."""
     if not _named(seen, "modality"):
         return None
-    words, bad = seen.values.read(lambda cell: None if unknown_words(cell) else cell, "no modality")
-    return None if bad else Column(seen.name, "modality", "by its name and its cells", words)
+    words, bad = seen.values.read(reader_of("modality"), "no modality")  # type: ignore[arg-type]  # there is one
+    if not bad:
+        return Column(seen.name, "modality", "by its name and its cells", words)
+    if len(seen.values.count) < 2:
+        return None
+    cell = sorted(bad)[0]
+    doubt = f"which modality {listed(sorted(bad))} is; `{typed(value_of(seen.name, cell, 'CFP'))}` says so of {cell}"
+    return _asked(seen, doubt, "modality", words=words)
 
 
 def _option_of_question(seen: Seen) -> Column | None:
@@ -386,10 +397,6 @@ def _weak_patient(seen: Seen) -> Column | None:
     return Column(seen.name, "id", "an id") if seen.bare in WEAK["patient"] else None
 
 
-def _side(cell: str, _: frozenset[str]) -> str | None:
-    return side_of(cell)
-
-
 def _unnamed_side(seen: Seen) -> Column | None:
     """Return a doubt about a column whose cells all are sides, and whose name does not say so."""
     words, bad = seen.values.read(side_of, "no side")
@@ -397,6 +404,14 @@ def _unnamed_side(seen: Seen) -> Column | None:
         return None
     doubt = f"whether {listed(sorted(seen.values.count))} are sides of the eye"
     return _asked(seen, doubt, "laterality", [option_of("laterality", seen.name)], words)
+
+
+def _unnamed_diagnosis(seen: Seen) -> Column | None:
+    """Return a column of the table's own about diagnoses, if most cells are some and its name does not say so."""
+    words = {cell: findings_of(cell).words for cell in seen.values.count if findings_of(cell).present}
+    if len(words) < 2 or seen.values.share(words) < 0.5 or condition_of(seen.bare):
+        return None
+    return replace(_own(seen), about="diagnosis")
 
 
 def _kind_in_words(values: Values) -> str:
@@ -418,8 +433,9 @@ def kind_of(values: Values) -> str:
 
 
 _LOOKS: tuple[Callable[[Seen], Column | None], ...] = (
-    _image, _patient, _finite("laterality", _side, "left or right"), _finite("sex", sex_of, "male or female"), _age,
+    _image, _patient, _finite("laterality", side_of, "left or right"), _finite("sex", sex_of, "male or female"), _age,
     _split, _retinopathy, _grade, _flag, _diagnosis, _modality, _unused,
     *map(_plain_text, ("camera", "quality", "question", "answer")), _option_of_question, _weak_patient, _unnamed_side,
+    _unnamed_diagnosis,
 )  # fmt: skip
 """From what cells show to what only a name suggests."""

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lmod_train.core.connected_components import join
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Patient
+from lmod_train.core.vocabulary.modalities import MODALITIES, unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.cells.diagnoses import condition_of, findings_of, kind_named
 from lmod_train.data.cells.image_names import Folder
 from lmod_train.data.cells.ordered import is_none
-from lmod_train.data.cells.values import (
-    Values,
-    age_of,
-    condition_of,
-    findings_of,
-    flag_of,
-    is_missing,
-    kind_named,
-    sex_of,
-    side_of,
-    split_of,
-    values_of,
-)
-from lmod_train.data.cells.vocabulary import WORDS
+from lmod_train.data.cells.values import Values, age_of, flag_of, is_missing, sex_of, side_of, split_of, values_of
+from lmod_train.data.cells.vocabulary import HEADERS, WORDS, plain
 from lmod_train.data.sources.grid import Grid
 
 if TYPE_CHECKING:
@@ -59,6 +51,7 @@ class Column:
         options: Options that would answer the doubt, of which one reading is shown.
         bad: Cell -> why it has no value.
         stated: Whether the user says so.
+        differs: Rows in which a diagnosis that does not count differs from the one that does.
     """
 
     name: str
@@ -71,6 +64,7 @@ class Column:
     options: tuple[str, ...] = ()
     bad: Mapping[str, str] = field(default_factory=dict)
     stated: bool = False
+    differs: int = 0
 
     @property
     def is_used(self) -> bool:
@@ -146,6 +140,9 @@ def typed(option: str) -> str:
 # Words that the user gives to cells with ``--value``: each is a word of the column's meaning, or is refused.
 _CLOSED: Mapping[str, list[str]] = package_data(__file__, "words.yaml")["meanings"]["closed"]
 
+_SAID: Mapping[str, list[str]] = package_data(__file__, "words.yaml")["meanings"]["modalities"]
+"""Modality -> other words for it."""
+
 AS_YOU_SAY = "it has no value, as you say"
 """Why a cell is bad whose word is ``unknown``."""
 
@@ -169,12 +166,22 @@ def reader_of(meaning: str, cells: frozenset[str] = frozenset()) -> Callable[[st
     if scale is not None:
         return lambda cell: cell if cell in scale.levels else None
     read: dict[str, Callable[[str], str | None]] = {
-        "laterality": side_of,
+        "laterality": lambda cell: side_of(cell, cells),
+        "modality": _modality_of,
         "sex": lambda cell: sex_of(cell, cells),
         "split": split_of,
         "age": lambda cell: f"{age:g}" if (age := age_of(cell)) is not None else None,
     }
     return read.get(meaning, flag_of if condition_of(meaning) else None)
+
+
+def _modality_of(cell: str) -> str | None:
+    """Return the abbreviation of a modality, or that of its full name: ``Fundus photograph``."""
+    if cell and not unknown_words(cell):
+        return cell
+    return next(
+        (m.name for m in MODALITIES if plain(cell) in map(plain, (m.name, m.meaning, *_SAID.get(m.name, ())))), None
+    )
 
 
 def with_words(column: Column, cells: Iterable[str], answers: Answers) -> Column:
@@ -188,6 +195,9 @@ def with_words(column: Column, cells: Iterable[str], answers: Answers) -> Column
     """
     meaning = column.about or column.meaning
     given = answers.words(column.name, meaning)
+    flags = all(flag_of(word) or word == "unknown" for word in given.values())
+    if column.meaning == "own" and condition_of(meaning) and not flags:
+        meaning = "own"  # a word that a column of yes and no of the disease would not take
     here = {cell for cell in cells if cell in given} if given and takes_words(meaning) else set()
     if not here:
         return column
@@ -284,12 +294,31 @@ def claims_of(column: Column, word: str) -> dict[str, str]:
     if column.meaning == "diagnosis":
         found = findings_of(word)
         return dict.fromkeys(found.absent, "no") | dict.fromkeys(found.present, "yes")
-    if column.meaning in _DISEASES:
-        return {_DISEASES[column.meaning]: "no" if word == "0" else "yes"}
+    graded = _DISEASES.get(column.meaning) or (graded_in(column.name) if column.meaning == "grade" else None)
+    if graded:
+        return {graded: "no" if word == "0" else "yes"} if word.isdecimal() else {}
+    if column.meaning == "own" and findings_of(column.name).present == ("normal",) and flag_of(word):
+        return {"normal": str(flag_of(word))}
     kind = kind_named(column.name)
     if kind and condition_of(column.meaning):  # of another kind nothing is denied
         return {column.meaning: word, kind: word} if word == "yes" else {kind: word}
     return {column.meaning: word} if condition_of(column.meaning) else {}
+
+
+@lru_cache(maxsize=256)
+def graded_in(name: str) -> str | None:
+    """Return the disease whose grades a column has by its name; None for another column.
+
+    Example:
+        >>> graded_in("DR_grade"), graded_in("Grado de RD"), graded_in("DR"), graded_in("grade")
+        ('diabetic retinopathy', 'diabetic retinopathy', None, None)
+    """
+    parts = [part for part in re.split(r"[\W_]+", name) if part.casefold() not in _BETWEEN]
+    rest = [part for part in parts if plain(part) not in HEADERS["grade"]]
+    return condition_of(" ".join(rest)) if 0 < len(rest) < len(parts) else None
+
+
+_BETWEEN = frozenset(("de", "der", "des", "of", "du", "la", "le", "da", "do", "del", "di"))
 
 
 def in_a_row(stated: Stated) -> dict[str, str]:

@@ -62,6 +62,7 @@ class NoImages(LmodError):
 
     def __init__(self, search: Search, header: Sequence[str], better: tuple[Path, int] | None) -> None:
         self._better = better
+        self._has_files = bool(search.named and search.folder.files and not search.column)
         self._column = search.column if search.found * 2 >= len(search.cells) > 0 else ""
         where = f"below {search.folder.root}" if search.named else "(no `--images` was given)"
         told = f"no column is like that {where}; columns: {', '.join(header)}"
@@ -82,6 +83,11 @@ class NoImages(LmodError):
         elif self._better:
             words = [*without_option(arguments, "--images"), "--images", str(self._better[0])]
             hint = f"{self._better[1]} of them are there."
+        elif self._has_files:
+            words, hint = (
+                [*arguments, "--column", "image=NAME"],
+                "with the column that names the files as NAME; add one.",
+            )
         else:
             words = [*without_option(arguments, "--images"), "--images", "DIR"]
             hint = "with the folder of these files as DIR; `--column image=NAME` names another column."

@@ -26,16 +26,9 @@ from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.modalities import MODALITIES
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.cells.diagnoses import condition_of, findings_of
 from lmod_train.data.cells.ordered import in_order
-from lmod_train.data.cells.values import (
-    condition_of,
-    findings_of,
-    flag_of,
-    is_missing,
-    number_of,
-    side_of,
-    values_of,
-)
+from lmod_train.data.cells.values import flag_of, is_missing, number_of, side_of, values_of
 from lmod_train.data.cells.vocabulary import WORDS
 from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.looks import kind_of, pieces_of
@@ -348,6 +341,8 @@ def asked_of(
         BadArgument: There is no such column, or it has no values to ask about.
     """
     named = [c for name in names for c in _of_both_eyes(columns, _named(columns, name))]
+    stated = {word for c in columns if c.meaning == "modality" for word in c.words.values()} or {modality}
+    modality = modality if stated == {modality} else ""
     chosen = [*named, *(c for c in columns if c not in named and (c.meaning == "grade" or _is_wider(c, modality)))]
     merged: dict[str, dict[str, Any]] = {}
     for column in chosen:
@@ -481,7 +476,9 @@ def _order(level: str) -> tuple[float, str]:
 
 
 def _words(column: Column, language: str) -> str:
-    name = re.sub(r"[_\s]+", " ", column.name).strip()
+    kept = pieces_of(column.name)
+    kept = [p for p in kept if not side_of(p)] if column.eye else [column.name]
+    name = re.sub(r"[_\s]+", " ", " ".join(kept)).strip()
     return QUESTIONS[language]["diagnosis" if column.meaning == "diagnosis" else "column"].format(name=name)
 
 

@@ -20,6 +20,7 @@ from lmod_train.cli.curation import print_copies, print_drops
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped
 from lmod_train.data.cells.values import ids_in_doubt
+from lmod_train.data.cells.vocabulary import HEADERS, plain
 from lmod_train.data.curation.accepted import Refusal, refused
 from lmod_train.data.curation.manifest_files import write_dropped
 from lmod_train.extensions.table.law import LISTING, TENTH, Loss
@@ -149,6 +150,7 @@ def converse(given: Mapping[str, Any], patient: str, believed: bool) -> None:
     from lmod_train.data.sources.objects import HELD, objects_in, unpack
 
     file, out, accept = given["table"], given["out"], given["accept"]
+    patient = patient or _patient_in(next(objects_in(file), None))
     source = given["name"] or re.sub(r"\W|^(?=\d)", "_", file.stem)
     folder = given["images"] or (file if file.is_dir() else file.parent)
     origin = (given["licence"] or "not stated", given["redistributable"], given["modality"], given["language"] or "en")
@@ -169,6 +171,15 @@ def converse(given: Mapping[str, Any], patient: str, believed: bool) -> None:
         print(f"{task}: {sum(c['records'] for c in counts.values())} records ({parts}){_RULES.get(task, '')}")
     print_drops(out)
     print(f"wrote {out / 'manifest.json'}")
+
+
+def _patient_in(item: Any) -> str:
+    """Return the field of an item that is named like a patient, as that of a table; empty without one."""
+    fields = item if isinstance(item, Mapping) else {}
+    found = next((name for name in fields if plain(name) in HEADERS["patient"] and name != "id"), "")
+    if found:
+        print(f"patients by {found}; `--patient NAME` names another field")
+    return found
 
 
 _RULES = {

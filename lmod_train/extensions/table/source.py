@@ -16,9 +16,10 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
+from lmod_train.data.cells.diagnoses import condition_of, findings_of
 from lmod_train.data.cells.image_names import Folder, listed_in, paged
 from lmod_train.data.cells.ordered import visits_of
-from lmod_train.data.cells.values import condition_of, findings_of, is_error, is_missing, same_person
+from lmod_train.data.cells.values import is_error, is_missing, same_person
 from lmod_train.data.cells.vocabulary import plain
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import AGAIN, Grid, Row
@@ -107,6 +108,7 @@ class OwnTable(Source):
     licence = "not stated"
     redistributable = False
     reference = ""
+    mend = "mend the cells that are named, or say what a column means: `--column MEANING=NAME`"
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.pixels import UNREADABLE, jpeg_bytes, open_picture, upright
 from lmod_train.core.types import Dropped, Patient, Sample
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.cells.diagnoses import only_denies
 from lmod_train.data.cells.image_names import paged
 from lmod_train.data.cells.values import listed, shown, values_of
 from lmod_train.data.curation.guard import guarded
@@ -24,7 +25,7 @@ from lmod_train.data.curation.image_files import open_image, to_rgb
 from lmod_train.data.curation.prepare import image_path
 from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.law import LISTING, Share
-from lmod_train.extensions.table.meanings import MEANINGS, Column
+from lmod_train.extensions.table.meanings import MEANINGS, Column, typed, value_of
 from lmod_train.extensions.table.plan import FILE, Plan, curating_by
 
 if TYPE_CHECKING:
@@ -229,10 +230,21 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
         print(f"  {shown(column.name, named):<{named}}  {meaning:<{meant}}  {cells_of(grid, column)}".rstrip())
     for question in plan.questions:
         print(f"  asks {question['name']}: {_kind(question)}: {question['words']}")
+        if told := _beside_others(question):
+            print(f"    {told}")
     if plan.visits:
         print("  asks how grades have changed since the visit before, by patient, eye and date")
     passed_on = "may be passed on" if plan.redistributable else "nothing of it leaves this machine"
     print(f"licence: {plan.licence}; {passed_on}")
+
+
+def _beside_others(question: Mapping[str, Any]) -> str:
+    """Return a line about choices that deny a disease, and so may be true beside another one; empty without any."""
+    denied = [choice for choice in question.get("choices") or () if only_denies(choice)]
+    if not denied or question["kind"] != "choice" or len(question["choices"]) < 3:
+        return ""
+    option = typed(value_of(question["column"], denied[0], "unknown"))
+    return f"{listed(denied)} may be true beside another choice; `{option}` leaves a cell out"
 
 
 def _kind(question: Mapping[str, Any]) -> str:
@@ -266,4 +278,5 @@ def cells_of(grid: Grid, column: Column) -> str:
     more = ", ..." if len(values.count) > len(examples) else ""
     bad = list(column.bad)
     lost = f"; without a value: {', '.join(shown(cell, 16) for cell in bad[:3])}" if bad else ""
-    return f"{', '.join(examples)}{more}{f' ({column.why})' if column.meaning == 'image' else ''}{lost}"
+    why = f" ({column.why})" if column.meaning == "image" or column.differs else ""
+    return f"{', '.join(examples)}{more}{why}{lost}"

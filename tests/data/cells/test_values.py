@@ -5,16 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
-from lmod_train.data.cells.values import (
-    age_of,
-    findings_of,
-    flag_of,
-    number_of,
-    numbers_of,
-    sex_of,
-    side_of,
-    split_of,
-)
+from lmod_train.data.cells.diagnoses import findings_of
+from lmod_train.data.cells.values import age_of, flag_of, number_of, numbers_of, sex_of, side_of, split_of
 from lmod_train.data.cells.vocabulary import DIAGNOSES, DOUBTS, NEGATIONS, PASTS, SEX_WORDS, SIDES
 
 NAMES = [(term.name, word) for term in CONDITIONS for word in (term.name, *term.english, *term.chinese)]

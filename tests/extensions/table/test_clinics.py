@@ -21,8 +21,8 @@ from lmod_train import cli
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.data.cells.diagnoses import condition_of, findings_of
 from lmod_train.data.cells.image_names import Folder, folder_of
-from lmod_train.data.cells.values import condition_of, findings_of
 from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.data.sources.grid import read_grid
 from lmod_train.extensions.table.columns import understand

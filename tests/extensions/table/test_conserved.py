@@ -12,8 +12,9 @@ from PIL import Image
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped, Sample
+from lmod_train.data.cells.diagnoses import findings_of
 from lmod_train.data.cells.image_names import Folder, folder_of
-from lmod_train.data.cells.values import findings_of, ids_in_doubt, is_error, is_missing, malformed_ids
+from lmod_train.data.cells.values import ids_in_doubt, is_error, is_missing, malformed_ids
 from lmod_train.data.cells.vocabulary import WORDS
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.extensions.table.columns import turned, understand
@@ -404,7 +405,7 @@ def test_several_images_in_a_cell_are_listed_by_value(photographs: Folder, cell:
 LONG = {"glaucoma": "01", "DR": "01", "Katarakt": "01", "图像质量": "好差", "icdr": "0123", "AMD": ["yes", "no"]}
 
 
-NAMED = [("finding", "value"), ("Befund", "Wert"), ("hallazgo", "valor"), ("项目", "结果"), ("reader", "dx")]
+NAMED = [("finding", "value"), ("Befund", "Wert"), ("hallazgo", "valor"), ("项目", "结果")]
 
 
 @tabled("finding, value", NAMED)
@@ -422,9 +423,8 @@ def test_a_long_table_is_asked_about_and_turned(photographs: Folder, finding: st
     assert option == f"--long {finding}={value}"
     assert not any("--long" in o for c in understand(grid, photographs, Answers({finding: "own"})) for o in c.options)
     made = turned(grid, columns, f"{finding}={value}")
-    titles = {name: f"dx {name}" if finding == "reader" else name for name in names}
     found = {row.cells[0]: dict(zip(made.header, row.cells, strict=True)) for row in made.rows}
-    assert {image: {name: found[image][titles[name]] for name in names} for image in found} == wide and not made.lost
+    assert {image: {name: found[image][name] for name in names} for image in found} == wide and not made.lost
     assert not any("--long" in o for c in understand(made, photographs, Answers()) for o in c.options)
 
 
@@ -438,7 +438,7 @@ def test_what_rows_of_an_image_state_twice_is_listed(photographs: Folder):
     grid = Grid(photographs.root / "t.csv", ("file", "patient", "finding", "value"), tuple(
         Row(n, row) for n, row in enumerate(cells, 2)), "text", 1)  # fmt: skip
     made = turned(grid, understand(grid, photographs, Answers()), "finding=value")
-    assert [line for line, _ in made.lost] == [5, 3, 4] and "'P2' beside 'P1'" in made.lost[1][1]
+    assert [line for line, _ in made.lost] == [5, 3, 2, 4] and "'P2' beside 'P1'" in made.lost[1][1]
     with pytest.raises(BadArgument, match="two columns of the table"):
         turned(grid, [], "finding=value")
 
