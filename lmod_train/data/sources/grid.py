@@ -1,6 +1,7 @@
-"""Any table file as a header and rows of text: CSV, TSV, XLSX, XLS, ODS, Parquet and JSONL, recognised by content.
+"""Any table file as a header and rows of text: CSV, TSV, XLSX, XLS, ODS, Parquet, JSON and folders of `datasets`.
 
-What is no row of the table is left out and noted: titles above the header, empty rows, a row of totals, broken lines.
+The kind is recognised by content. What is no row of the table is left out and noted: titles above the header, empty
+rows, a row of totals, broken lines.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lmod_train.core.batches import AT_ONCE, batches
-from lmod_train.core.raw import MOST_CONTAINERS, read_bytes, text_of, whole_number
+from lmod_train.core.raw import MOST_CONTAINERS, read_bytes, text_of
+from lmod_train.data.sources.objects import (
+    MOST_IN_PARTS,
+    begins_as_image,
+    image_in,
+    is_parquet,
+    name_of,
+    objects_in,
+    objects_of,
+    schema_of,
+)
 from lmod_train.data.sources.sheets import (
     MOST_CELLS,
     MOST_COLUMNS,
@@ -54,10 +65,13 @@ DELIMITERS = ",;\t|"
 SAMPLED = 200_000
 """Characters of a text by which its delimiter is chosen."""
 
-_ZIP, _OLD_EXCEL, _PARQUET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1"
+_ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _TOTAL = re.compile(
     r"(?i)(?:sum|total|totals|summe|gesamt|insgesamt|somme|suma|soma|合计|总计|总数|mean|mittelwert)\b.*"
 )
+
+
+Listed = Sequence[Any] | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +92,13 @@ class Grid:
             ``[column 3]``, one below a merged name ``OD / Image``.
         rows: As many cells in each as there are columns, without blanks around them.
         kind: What the file is, in words, with its encoding and delimiter if it is text.
-        header_line: Line of the header, the lower one of two; 0 for Parquet and JSONL.
+        header_line: Line of the header, the lower one of two; 0 for Parquet and objects.
         notes: What was left out and why, one line each.
         lost: Line and reason of each row that cannot be read.
-        images: Column of a Parquet file whose cells are image files; empty for none.
+        images: Column whose images are inside the file; empty for none. Its cells are paths or rows of a Parquet file
+            of images, or names by `lmod_train.data.sources.objects.name_of`.
         classes: Column -> names of its whole numbers from 0, where the file states them (``ClassLabel`` of the Hub).
+        lists: Column and line -> the list of several values, or the object, that a cell is.
     """
 
     path: Path
@@ -94,6 +110,7 @@ class Grid:
     lost: tuple[tuple[int, str], ...] = ()
     images: str = ""
     classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    lists: Mapping[tuple[str, int], Listed] = field(default_factory=dict, repr=False)
 
     def column(self, name: str) -> list[str]:
         """Return the cells of a column, from the first row to the last."""
@@ -105,18 +122,21 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
     """Return a table.
 
     Args:
-        path: The file.
+        path: The file, or a folder that `datasets.save_to_disk` wrote.
         sheet: Name of the sheet of a workbook; empty for the one with the most filled rows.
 
     Raises:
         UnreadableSheet: The file is missing, damaged, too large, of none of these kinds, or holds no table.
     """
     try:
-        content = read_bytes(path, MOST_BYTES)
-        if content.startswith(_PARQUET):
-            return _checked(_parquet(path, content))
-        if len(content) > MOST_TEXT_BYTES:
-            raise UnreadableSheet(f"{len(content):,} bytes, expected at most {MOST_TEXT_BYTES:,}")
+        if path.is_dir():
+            return _checked(_objects(path, enumerate(objects_in(path), 1), "a saved data set", schema_of(path)))
+        if is_parquet(path):
+            return _checked(_parquet(path, read_bytes(path, MOST_BYTES)))
+        if path.stat().st_size > MOST_TEXT_BYTES:
+            found = f"{path.stat().st_size:,} bytes, expected at most {MOST_TEXT_BYTES:,} of a text or workbook"
+            raise UnreadableSheet(f"{found}; split it by lines into several files, each with the header")
+        content = read_bytes(path, MOST_TEXT_BYTES)
         if content.startswith(_OLD_EXCEL) or (content.startswith(_ZIP) and b"opendocument" in content[:300]):
             kind = "ODS" if content.startswith(_ZIP) else "XLS"
             return _checked(_sheet(path, sheets_by_calamine(content), kind, sheet))
@@ -127,12 +147,12 @@ def read_grid(path: Path, sheet: str = "") -> Grid:
         text, encoding = text_of(content)
     except UnicodeError as error:
         raise UnreadableSheet(f"the encoding of the text is not known ({error})") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise UnreadableSheet(f"cannot be read ({error})") from error
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     nuls, text = text.count("\0"), text.replace("\0", "")
-    is_json = re.match(r"\s*\{", text) is not None
-    grid = _checked(_jsonl(path, text, encoding) if is_json else _delimited(path, text, encoding))
+    is_json = re.match(r"\s*(?:\{|\[\s*[\[{\]])", text) is not None
+    grid = _checked(_json(path, text, encoding) if is_json else _delimited(path, text, encoding))
     return replace(grid, notes=(*grid.notes, f"{nuls} zero bytes are left out")) if nuls else grid
 
 
@@ -392,30 +412,33 @@ def _sheet(path: Path, sheets: Iterable[Sheet], kind: str, wanted: str) -> Grid:
     return replace(grid, notes=(*grid.notes, *(f"{name[:60]}: {n} {why}" for name, n in unstored.items() if n)))
 
 
-def _jsonl(path: Path, text: str, encoding: str) -> Grid:
-    """Return the grid of a file with a JSON object a line; keys are columns in the order of their first occurrence."""
+def _json(path: Path, text: str, encoding: str) -> Grid:
+    """Return the grid of a JSON list of objects, or of a file with an object a line."""
     if text.count("[") + text.count("{") > MOST_CONTAINERS:
         raise UnreadableSheet(f"more than {MOST_CONTAINERS:,} lists and objects")
-    objects, lost = [], []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                value = json.loads(line, parse_int=whole_number)
-            except (ValueError, RecursionError) as error:
-                lost.append((number, f"not JSON ({error})"))
-                continue
-            if isinstance(value, dict):
-                objects.append((number, value))
-            else:
-                lost.append((number, "not a JSON object"))
-    refused: Counter[str] = Counter()
-    keys = list(dict.fromkeys(key for _, value in objects for key in value))
+    try:
+        return _objects(path, objects_of(text), f"JSON, {encoding}")
+    except ValueError as error:
+        raise UnreadableSheet(f"cannot be read ({error})") from error
+
+
+def _objects(path: Path, objects: Iterable[tuple[int, Any]], kind: str, schema: pa.Schema | None = None) -> Grid:
+    """Return the grid of numbered objects; keys are columns in the order of their first occurrence."""
+    read, keys = _Cells(), dict[str, None]()
+    found, lost = [], []
+    for number, value in objects:
+        if isinstance(value, dict):
+            found.append((number, {key: read.text(key, number, one) for key, one in value.items()}))
+            keys |= dict.fromkeys(value)
+            _check_size(len(found), len(keys))
+        else:
+            lost.append((number, "not a JSON object"))
     if not keys:
         raise UnreadableSheet("no JSON object was found")
-    _check_size(len(objects), len(keys))
-    rows = tuple(Row(n, tuple(_cell(key, value.get(key), refused) for key in keys)) for n, value in objects)
-    kind = f"JSON lines, {encoding}"
-    return Grid(path, _names(keys), rows, kind, notes=_refusals(refused), lost=tuple(lost))
+    rows = tuple(Row(n, tuple(cells.get(key, "") for key in keys)) for n, cells in found)
+    names = dict(zip(keys, _names([*keys]), strict=True))
+    classes = _class_labels(schema, names) if schema else {}
+    return read.noted(Grid(path, tuple(names.values()), rows, kind, lost=tuple(lost), classes=classes), names)
 
 
 def _names(keys: Sequence[str]) -> tuple[str, ...]:
@@ -423,14 +446,45 @@ def _names(keys: Sequence[str]) -> tuple[str, ...]:
     return tuple(_unique([_whole(key) or f"[column {place}]" for place, key in enumerate(keys, 1)]))
 
 
-def _cell(name: str, value: Any, refused: Counter[str]) -> str:
-    """Return a value as the text of a cell: of a list its values with ``; ``; of an object or nested list none."""
-    if isinstance(value, list) and not any(isinstance(one, dict | list) for one in value):
-        return _whole("; ".join(filter(None, map(cell_text, value))))
-    if isinstance(value, dict | list):
-        refused[name] += bool(value)
+class _Cells:
+    """Values of objects as texts of cells: a list with ``; ``, an image as its name, an object as the empty text."""
+
+    def __init__(self) -> None:
+        self._refused: Counter[str] = Counter()
+        self._lists: dict[tuple[str, int], Listed] = {}
+        self._held: dict[str, None] = {}
+
+    def text(self, key: str, line: int, value: Any) -> str:
+        """Return a value as the text of a cell."""
+        if not isinstance(value, list | dict | bytes):
+            return _whole(cell_text(value))
+        parts = value if isinstance(value, list) else [value]
+        images = [image_in(one) if _is_image_of(one, len(parts)) else None for one in parts]
+        if named := [name_of(image) for image in images if image]:
+            if any(
+                isinstance(image, bytes) and not isinstance(one, str) for image, one in zip(images, parts, strict=True)
+            ):
+                self._held[key] = None
+            return named[0] if len(parts) == 1 else json.dumps(named)
+        if not any(isinstance(one, dict | list) for one in parts):
+            self._lists |= {(key, line): parts} if len(parts) > 1 else {}
+            return _whole("; ".join(filter(None, map(cell_text, parts))))
+        self._lists[key, line] = value
+        self._refused[key] += bool(value)
         return ""
-    return _whole(cell_text(value))
+
+    def noted(self, grid: Grid, names: Mapping[str, str]) -> Grid:
+        """Return a grid with the lists and images of its cells, and notes of values that are none; key -> column."""
+        lists = {(names[key], line): value for (key, line), value in self._lists.items()}
+        held = grid.images or next((names[key] for key in self._held), "")
+        return replace(grid, notes=_refusals(self._refused), lists=lists, images=held)
+
+
+def _is_image_of(value: Any, several: int) -> bool:
+    """Return whether a value is an image: bytes, an object with them as of `datasets`, or one of several in base64."""
+    if isinstance(value, str):
+        return several > 1 and begins_as_image(value)
+    return isinstance(value, bytes) or (isinstance(value, dict) and "bytes" in value)
 
 
 def _refusals(refused: Mapping[str, int]) -> tuple[str, ...]:
@@ -451,15 +505,17 @@ def _parquet(path: Path, content: bytes) -> Grid:
         schema = file.schema_arrow
         _check_size(file.metadata.num_rows, len(schema))
         images = next((f.name for f in schema if _is_image(f.type)), "")
+        inside = next((f.name for f in schema if not images and _holds_bytes(f.type)), "")
         plain = [f.name for f in schema if f.name != images and not _holds_bytes(f.type)]
         names = dict(zip(schema.names, _names(schema.names), strict=True))
         if len(names) < len(schema) or names.get(images, images) != images:
             raise UnreadableSheet("two columns of one name, or a line break in the name of that with images")
         paths = [f"{images}.path"] if images else []
         parts = list(batches(file, AT_ONCE, [*plain, *paths]))
-        refused: Counter[str] = Counter()
-        values = {name: [value for part in parts for value in part[name].to_pylist()] for name in plain}
-        columns = {name: [_cell(name, value, refused) for value in column] for name, column in values.items()}
+        read = _Cells()
+        columns = {name: _column(read, name, parts) for name in plain}
+        if inside:
+            columns[inside] = _column(read, inside, batches(file, MOST_IN_PARTS, [inside]))
         held = [part[images].to_pylist() for part in parts if images in part.schema.names]
     except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
         raise UnreadableSheet(f"not a readable Parquet file ({error})") from error
@@ -467,11 +523,25 @@ def _parquet(path: Path, content: bytes) -> Grid:
         numbered = [f"row {n}" for n in range(1, file.metadata.num_rows + 1)]
         named = [(value or {}).get("path") for part in held for value in part] or numbered
         columns[images] = [str(path) if path else row for path, row in zip(named, numbered, strict=True)]
+        images = "" if _is_empty(file, f"{images}.bytes") else images  # paths alone
     header = tuple(names[name] for name in schema.names if name in columns)
     cells = zip(*(columns[name] for name in schema.names if name in columns), strict=True)
     rows = tuple(Row(n, row) for n, row in enumerate(cells, 1))
-    classes = _class_labels(schema, names)
-    return Grid(path, header, rows, "Parquet", notes=_refusals(refused), images=images, classes=classes)
+    return read.noted(Grid(path, header, rows, "Parquet", images=images, classes=_class_labels(schema, names)), names)
+
+
+def _is_empty(file: pq.ParquetFile, path: str) -> bool:
+    """Return whether the file states that a column has no value."""
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    parts = [group.column(i) for group in groups for i in range(group.num_columns)]
+    stated = [part.statistics for part in parts if part.path_in_schema == path]
+    return bool(stated) and all(one is not None and one.has_null_count and one.num_values == 0 for one in stated)
+
+
+def _column(read: _Cells, name: str, parts: Iterable[pa.RecordBatch]) -> list[str]:
+    """Return the cells of a column of a Parquet file, read a few rows at a time."""
+    values = chain.from_iterable(part[name].to_pylist() for part in parts)
+    return [read.text(name, line, value) for line, value in enumerate(values, 1)]
 
 
 def _is_image(kind: pa.DataType) -> bool:

@@ -124,6 +124,27 @@ def _saved(folder: Path) -> Iterator[Any]:
                     yield row if not split or "split" in row else {**row, "split": split}
 
 
+def schema_of(folder: Path) -> pa.Schema | None:
+    """Return the schema of a folder that `datasets` wrote; None without a part.
+
+    Raises:
+        OSError: A file of it is missing.
+        ValueError: See `objects_in`.
+    """
+    for _, file in _parts(folder):
+        with pa.memory_map(str(file)) as source:
+            return pa.ipc.open_stream(source).schema
+    return None
+
+
+def images_in(path: Path) -> Iterator[bytes]:
+    """Yield the images that the objects of a file hold as bytes, each a value or one of a list of them."""
+    for value in objects_in(path):
+        for one in value.values() if isinstance(value, dict) else ():
+            images = (image_in(part) for part in (one if isinstance(one, list) else [one]) if not isinstance(part, str))
+            yield from (image for image in images if isinstance(image, bytes))
+
+
 def _rows(part: pa.RecordBatch) -> list[dict[str, Any]]:
     try:
         rows: list[dict[str, Any]] = part.to_pylist()

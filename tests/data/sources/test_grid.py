@@ -52,6 +52,10 @@ def json_lines(path: Path, rows: Rows) -> None:
     path.write_text("\n".join(json.dumps(dict(zip(rows[0], row, strict=True))) for row in rows[1:]))
 
 
+def json_list(path: Path, rows: Rows) -> None:
+    path.write_text(json.dumps([dict(zip(rows[0], row, strict=True)) for row in rows[1:]], indent=1))
+
+
 KINDS: dict[str, Callable[[Path, Rows], None]] = {
     **{f"{ord(d)}-utf-8": delimited(d, "utf-8") for d in DELIMITERS},
     "mark": delimited(";", "utf-8", mark=codecs.BOM_UTF8),
@@ -61,6 +65,7 @@ KINDS: dict[str, Callable[[Path, Rows], None]] = {
     "xlsx": workbook,
     "parquet": parquet,
     "jsonl": json_lines,
+    "json": json_list,
 }
 
 
