@@ -64,6 +64,7 @@ class Folder:
         """
         if len(cell) > _LONGEST:
             return (), "as written"
+        cell = cell.strip("[]'\", ") if listed_in(cell) == 1 else cell
         path = urlsplit(cell).path if "://" in cell[:12] else cell  # of an address, whose query names no file
         name = composed(re.sub(r"[\\/]+", "/", path.strip())).removeprefix("./").lstrip("/")
         for how, key in _ways(name):

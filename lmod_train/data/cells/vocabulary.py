@@ -8,6 +8,7 @@ structures are also those of `lmod_train.core.vocabulary`.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -34,6 +35,11 @@ def _plain(text: str) -> str:
     ligatures = text.replace("\u0153", "oe").replace("\u0152", "oe").replace("\u00b0", "o").replace("\u0131", "i")
     parts = unicodedata.normalize("NFKD", ligatures.casefold())
     return "".join(c for c in parts if c.isalnum() and not unicodedata.combining(c))
+
+
+def bare(name: str) -> str:
+    """Return the name of a column by `plain`, without what stands in brackets."""
+    return plain(re.sub(r"[\[(（].*?[\])）]", "", name)) or plain(name)
 
 
 WORDS: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))

@@ -30,12 +30,11 @@ from lmod_train.data.cells.values import (
     side_of,
     values_of,
 )
-from lmod_train.data.cells.vocabulary import HEADERS, plain
+from lmod_train.data.cells.vocabulary import HEADERS, bare, plain
 from lmod_train.data.sources.grid import Grid, Row
 from lmod_train.extensions.table.looks import kind_of, levels_of, look_at, own_words, pieces_of
 from lmod_train.extensions.table.meanings import (
     FACTS,
-    OPTIONS,
     UNUSED,
     Answers,
     Column,
@@ -48,6 +47,7 @@ from lmod_train.extensions.table.meanings import (
     with_words,
 )
 from lmod_train.extensions.table.places import structure_of, with_boxes
+from lmod_train.extensions.table.question_sets import asking_columns, numbered, without_labels
 
 
 def understand(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
@@ -78,18 +78,19 @@ def with_images(grid: Grid, columns: Sequence[Column], folder: Folder) -> Grid:
 
 def _understood(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
     eyes = _eyes(grid.header)
+    asking = asking_columns(grid, answers.columns)
     found = []
     for name in grid.header:
-        bare, eye = eyes.get(name, (_bare(name), ""))
+        rest, eye = eyes.get(name, (bare(name), ""))
         cells = grid.column(name)
-        seen = Seen(name, bare, eye, values_of(cells), folder, tuple(grid.classes.get(name, ())))
+        seen = Seen(name, rest, eye, values_of(cells), folder, tuple(grid.classes.get(name, ())))
         if name == grid.images:
             found.append(Column(name, "image", "the files are inside the table", eye=eye))
         elif name in answers.columns:
             stated = with_words(_as_stated(seen, answers.columns[name]), cells, answers)
             found.append(with_doubts(stated, seen.values, answers.given(stated), answers.asked))
         else:
-            column = look_at(seen)
+            column = asking.get(name) or look_at(seen)
             if name in answers.asked and column.meaning == "own":
                 column = replace(column, about="")
             column = with_words(column, cells, answers)
@@ -108,11 +109,6 @@ def _unread(column: Column, values: Values, asked: Collection[str]) -> Column:
         option, no = option_of("diagnosis", column.name), typed(option_of("own", column.name))
         doubt = f"whether it is the diagnosis; `{no}` if it is not"
     return replace(column, meaning="ignore", why="", doubt=doubt, options=(option,))
-
-
-def _bare(name: str) -> str:
-    """Return the name of a column without what stands in brackets."""
-    return plain(re.sub(r"[\[(（].*?[\])）]", "", name)) or plain(name)
 
 
 def _eyes(header: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -147,22 +143,13 @@ def _as_stated(seen: Seen, meaning: str) -> Column:
 def _settled(grid: Grid, columns: list[Column], meant: Collection[str]) -> list[Column]:
     """Return the columns after looking at them together: one image a row and eye, one patient, one diagnosis."""
     if any(c.meaning == "question" for c in columns):
-        columns = [_of_questions(c) for c in columns]
-    else:
-        columns = [replace(c, meaning="own", why="a letter") if c.meaning == "option" else c for c in columns]
+        columns = [without_labels(c) if c.meaning != "answer" else numbered(grid, c, columns) for c in columns]
     columns = _one_image(grid, columns)
     if sum(c.meaning == "image" for c in columns) == 1 and not any(c.meaning == "question" for c in columns):
         columns = with_boxes(grid, columns)
     has_patient = any("patient" in (c.meaning, c.about) for c in columns)
     columns = asked_long(grid, columns)
     return _ids(grid, _without_eyes(_one_patient(grid, _one_diagnosis(grid, columns, meant))), has_patient)
-
-
-def _of_questions(column: Column) -> Column:
-    """Return a column of a table of questions, in which a category and a hint are of the question."""
-    meaning = next((m for m in ("category", "hint") if _bare(column.name) in HEADERS[m]), None)
-    meaning = "option" if column.name in OPTIONS else meaning  # its cells may all be "None"
-    return Column(column.name, meaning, "by its name") if meaning and not column.stated else column
 
 
 def _one_image(grid: Grid, columns: list[Column]) -> list[Column]:
@@ -210,7 +197,7 @@ def _one_diagnosis(grid: Grid, columns: list[Column], meant: Collection[str]) ->
 
 def _is_plain(column: Column) -> bool:
     """Return whether a column is named like a diagnosis and nothing else, unlike ``referral diagnosis``."""
-    return _bare(re.sub(r" \[\d+\]$", "", column.name)) in HEADERS["diagnosis"]
+    return bare(re.sub(r" \[\d+\]$", "", column.name)) in HEADERS["diagnosis"]
 
 
 def _is_coded(column: Column) -> bool:

@@ -69,7 +69,8 @@ def curate_table(
     the command is printed that answers it. Images without a stated licence never leave the machine.
 
     Args:
-        table: CSV, TSV, XLSX, XLS, ODS, Parquet or JSONL with one row an image, or the table.yaml of a command before.
+        table: CSV, TSV, XLSX, XLS, ODS, Parquet, JSON, JSONL or a folder of `datasets` with a row for each image or
+            question; or the table.yaml of a command before.
         out: Curated folder to write; new, empty, or from the same command.
         images: Folder of the images, at any depth; leave it out if the table holds them.
         modality: Modality of the images, an abbreviation such as CFP (fundus photograph) or OCT, or a combination.
@@ -292,6 +293,7 @@ def _understood(
 ) -> tuple[Grid, Folder, list[Column], Plan]:
     """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
     from lmod_train.data.cells.image_names import ENDINGS, Folder, folder_of
+    from lmod_train.data.cells.options import with_listed
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
     from lmod_train.extensions.table.columns import turned, understand, with_images
@@ -305,9 +307,11 @@ def _understood(
     except UnreadableSheet as error:
         cure = "name a table with a header and rows; if it is one, save it as xlsx, or as CSV in UTF-8"
         raise BadArgument("--table", str(plan.table), f"a table with a header ({error})", cure) from error
+    stated = with_options(plan, column, ()).answers
+    grid = with_listed(grid, stated.columns)
     if not grid.rows:
         lost = "".join(f"; {note}" for note in (*grid.notes, *(f"line {n}: {why}" for n, why in grid.lost[:3])))
-        found = f"rows below its header ({', '.join(grid.header)}), and it has no rows{lost}"
+        found = f"rows below its header ({', '.join(grid.header)[:200]}), and it has no rows{lost}"
         raise BadArgument("--table", str(plan.table), found, "name a table with a row for each image")
     if any(Path(name).suffix.casefold() in ENDINGS for name in grid.header):
         found = f"a line of names of columns; line {grid.header_line} has {', '.join(grid.header)[:120]}"
@@ -317,7 +321,7 @@ def _understood(
         raise BadArgument("--images", str(plan.images), "an existing folder", cure)
     folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
     if plan.long:
-        grid = turned(grid, understand(grid, folder, with_options(plan, column, ()).answers), plan.long)
+        grid = turned(grid, understand(grid, folder, stated), plan.long)
     whole = with_options(plan, column, value, grid.header)
     for name in whole.answers.columns:
         if name not in grid.header:
@@ -342,21 +346,28 @@ def _understood(
 
 def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place | str] | None:
     """Return where the image of each row is, if the table holds the images; base64 is decoded into a file of `out`."""
-    from lmod_train.core.types import Cut
-    from lmod_train.data.cells.image_names import embedded
-    from lmod_train.data.sources.objects import HELD, name_of, unpack
+    from lmod_train.core.types import Cut, ImageFile
+    from lmod_train.data.cells.image_names import embedded, listed_in
+    from lmod_train.data.sources.objects import HASHED, HELD, images_in, name_of, unpack
     from lmod_train.extensions.table.source import Place
 
     lines = [row.line for row in grid.rows]
-    if grid.images:
+    cells = grid.column(grid.images) if grid.images else []
+    if grid.images and not any(HASHED in cell for cell in cells):
         cuts = [Cut(column=grid.images, row=line - 1) for line in lines]
         return {n: Place(grid.path, f"row-{n:06d}", cut) for n, cut in zip(lines, cuts, strict=True)}
-    index = grid.column("index") if "index" in grid.header else list(map(str, range(len(lines))))
-    held = [h for c in columns if c.meaning == "image" and (h := embedded(grid.column(c.name), index)) is not None]
-    if not held:
-        return None
-    files = unpack(out / HELD, (one for one in held[0] if isinstance(one, bytes)))
-    placed = zip(lines, (one if isinstance(one, str) else files[name_of(one)] for one in held[0]), strict=True)
+    found: list[ImageFile | str]
+    if grid.images:
+        files = unpack(out / HELD, images_in(grid.path))
+        found = [files.get(cell) or f"{listed_in(cell) or 'no'} images in the cell, expected one" for cell in cells]
+    else:
+        index = grid.column("index") if "index" in grid.header else list(map(str, range(len(lines))))
+        held = [h for c in columns if c.meaning == "image" and (h := embedded(grid.column(c.name), index)) is not None]
+        if not held:
+            return None
+        files = unpack(out / HELD, (one for one in held[0] if isinstance(one, bytes)))
+        found = [one if isinstance(one, str) else files[name_of(one)] for one in held[0]]
+    placed = zip(lines, found, strict=True)
     return {n: one if isinstance(one, str) else Place(one.path, one.key, one.cut) for n, one in placed}
 
 

@@ -26,9 +26,9 @@ from lmod_train.data.cells.values import (
     split_of,
 )
 from lmod_train.data.cells.vocabulary import HEADERS, WEAK, plain
-from lmod_train.extensions.table.meanings import OPTIONS, Column, Seen, graded_in, option_of, reader_of, typed, value_of
+from lmod_train.extensions.table.meanings import Column, Seen, graded_in, option_of, reader_of, typed, value_of
 
-_AGREED = 0.9
+AGREED = 0.9
 """Share of the rows whose cells must be of a meaning that the name of the column states."""
 
 
@@ -164,7 +164,7 @@ _CODED = re.compile(r"(\d{1,2})(?:\.0)?(?:\s*[=:]\s*(\S.*))?")
 def _mixed_codes(cells: Iterable[str], seen: Seen) -> list[str]:
     """Return the codes among cells if they are too many to be errors of typing, so that their words must be asked."""
     codes = [cell for cell in cells if _CODED.fullmatch(cell)]
-    return codes if seen.values.share(dict.fromkeys(codes)) > 1 - _AGREED else []
+    return codes if seen.values.share(dict.fromkeys(codes)) > 1 - AGREED else []
 
 
 def _codes_in_doubt(seen: Seen, meaning: str, words: Mapping[str, str], codes: Sequence[str]) -> Column:
@@ -198,7 +198,7 @@ def _flag(seen: Seen) -> Column | None:
     words, bad = seen.values.read(flag_of, "expected yes or no")
     if _is_ticked(seen, words):
         return _ticks(seen, condition, words)
-    if seen.values.share(words) >= _AGREED:
+    if seen.values.share(words) >= AGREED:
         return Column(seen.name, condition, "named like a disease, with yes or no", words, bad=bad)
     if all(number_of(cell) is not None for cell in seen.values.count) and len(seen.values.count) <= 8:
         return _coded_flag(seen, condition)
@@ -255,7 +255,7 @@ def _retinopathy(seen: Seen) -> Column | None:
     words = icdr_in([*seen.values.count, *seen.values.missing])
     if any(words.get(cell) == "0" for cell in seen.values.count):  # then another word for none may be a missing value
         words = {cell: level for cell, level in words.items() if cell in seen.values.count}
-    if seen.values.share(words) < _AGREED:
+    if seen.values.share(words) < AGREED:
         return None
     bad = {cell: "expected a grade of retinopathy" for cell in seen.values.count if cell not in words}
     return Column(seen.name, "icdr", "grades of retinopathy in words", words, bad=bad)
@@ -272,9 +272,9 @@ def _grade(seen: Seen) -> Column | None:
     numbers = {cell: cell for cell in seen.values.count if re.fullmatch(r"\d(?:\.0)?", cell)}
     share = seen.values.share(numbers)
     coded = seen.values.share(dict.fromkeys(filter(_CODED.fullmatch, seen.values.count)))
-    if (scale is not None or strong) and coded > 1 - _AGREED and share < _AGREED and not seen.classes:
+    if (scale is not None or strong) and coded > 1 - AGREED and share < AGREED and not seen.classes:
         return _levels_in_doubt(seen, scale.name if scale is not None else "grade", numbers)
-    if scale is not None and share >= _AGREED:
+    if scale is not None and share >= AGREED:
         words = {cell: level for cell in numbers if (level := cell[0]) in scale.levels}
         if len(words) < len(numbers) or set(words.values()) <= {"0", "1"}:
             levels = ", ".join(scale.levels)
@@ -284,7 +284,7 @@ def _grade(seen: Seen) -> Column | None:
         return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
     if strong and in_order(seen.name, seen.values.count):
         return Column(seen.name, "grade", "words of degree", {cell: cell for cell in seen.values.count})
-    is_coded = plain(seen.name) in HEADERS["diagnosis"] and share >= _AGREED
+    is_coded = plain(seen.name) in HEADERS["diagnosis"] and share >= AGREED
     steps = levels_of(seen.values)[0]
     if strong and seen.values.rows and seen.values.share(steps) < 0.5 and not seen.classes:
         return replace(_own(seen), about="grade")
@@ -389,10 +389,6 @@ def _modality(seen: Seen) -> Column | None:
     return _asked(seen, doubt, "modality", words=words)
 
 
-def _option_of_question(seen: Seen) -> Column | None:
-    return Column(seen.name, "option", "by its name") if seen.name in OPTIONS else None
-
-
 def _weak_patient(seen: Seen) -> Column | None:
     return Column(seen.name, "id", "an id") if seen.bare in WEAK["patient"] else None
 
@@ -426,7 +422,7 @@ def kind_of(values: Values) -> str:
         return "yes_no"
     if (
         values.rows
-        and sum(n for c, n in values.count.items() if c in numbers or number_of(c) is not None) >= _AGREED * values.rows
+        and sum(n for c, n in values.count.items() if c in numbers or number_of(c) is not None) >= AGREED * values.rows
     ):
         return "number"
     return "choice" if len(values.count) <= 12 and values.rows >= 2 * len(values.count) else "open"
@@ -435,7 +431,7 @@ def kind_of(values: Values) -> str:
 _LOOKS: tuple[Callable[[Seen], Column | None], ...] = (
     _image, _patient, _finite("laterality", side_of, "left or right"), _finite("sex", sex_of, "male or female"), _age,
     _split, _retinopathy, _grade, _flag, _diagnosis, _modality, _unused,
-    *map(_plain_text, ("camera", "quality", "question", "answer")), _option_of_question, _weak_patient, _unnamed_side,
+    *map(_plain_text, ("camera", "quality", "question", "answer")), _weak_patient, _unnamed_side,
     _unnamed_diagnosis,
 )  # fmt: skip
 """From what cells show to what only a name suggests."""

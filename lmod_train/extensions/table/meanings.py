@@ -27,13 +27,10 @@ from lmod_train.data.sources.grid import Grid
 if TYPE_CHECKING:
     from lmod_train.extensions.table.source import Entry
 
-OPTIONS = tuple("ABCDEFGHIJ")
-"""Columns of the options of a question, as in tables of VLMEvalKit."""
-
 MEANINGS: Mapping[str, str] = WORDS["meanings"]
 """Meaning -> what it is, in words; further ones are the names of conditions and of scales."""
 
-UNUSED = frozenset({"date", "birth", "name", "notes", "index", "licence", "box", "ignore"})
+UNUSED = frozenset({"date", "birth", "name", "notes", "index", "licence", "box", "options", "ignore"})
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,7 @@ _SAID: Mapping[str, list[str]] = package_data(__file__, "words.yaml")["meanings"
 AS_YOU_SAY = "it has no value, as you say"
 """Why a cell is bad whose word is ``unknown``."""
 
-_FREE = frozenset({"diagnosis", "grade", "camera", "quality", "own", "structure"})
+_FREE = frozenset({"diagnosis", "grade", "camera", "quality", "own", "structure", "answer"})
 """Meanings whose cells may stand for any word."""
 
 

@@ -34,7 +34,9 @@ _MOST_CELLS = 500
 """Cells that are looked for in a likely folder."""
 
 
-TABLES = frozenset({".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".xls", ".ods", ".parquet", ".jsonl", ".yaml", ".yml"})
+TABLES = frozenset(
+    {".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".xls", ".ods", ".parquet", ".json", ".jsonl", ".yaml", ".yml"}
+)
 """Endings of tables, and of plans."""
 
 

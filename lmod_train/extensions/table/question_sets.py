@@ -10,7 +10,7 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,25 @@ from jsonargparse.typing import NonNegativeInt
 from lmod_train.cli.curation import print_copies, print_drops
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Dropped
+from lmod_train.data.cells.options import (
+    OPTIONS,
+    answer_in,
+    cells_of,
+    counted,
+    letters_in,
+    listed_options,
+    meant,
+    naming,
+    options_of,
+)
 from lmod_train.data.cells.values import ids_in_doubt
-from lmod_train.data.cells.vocabulary import HEADERS, plain
+from lmod_train.data.cells.vocabulary import HEADERS, WEAK, bare, plain
 from lmod_train.data.curation.accepted import Refusal, refused
 from lmod_train.data.curation.manifest_files import write_dropped
+from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.law import LISTING, TENTH, Loss
-from lmod_train.extensions.table.meanings import option_of, typed
+from lmod_train.extensions.table.looks import AGREED
+from lmod_train.extensions.table.meanings import FACTS, Column, option_of, typed, value_of
 
 if TYPE_CHECKING:
     from lmod_train.data.formats.conversations import Conversations
@@ -56,8 +69,8 @@ def import_(
     files are read as by `curate --table`. What cannot be used is left out and listed in dropped.csv.
 
     Args:
-        file: JSON, .jsonl, Parquet or a folder of `datasets` with conversations of LLaVA, ShareGPT, OpenAI or ms-swift;
-            or a table of questions, e.g. VLMEvalKit's TSV.
+        file: JSON, .jsonl, Parquet or a folder of `datasets` with conversations of LLaVA, ShareGPT, OpenAI or ms-swift,
+            or with questions; or a table of questions, e.g. VLMEvalKit's TSV.
         out: Curated folder to write; new, empty, or from the same command.
         images: Folder of the images; those inside the file need none. The paths in conversations are relative to it;
             default for these: the folder of the file.
@@ -68,7 +81,7 @@ def import_(
             a combination such as CFP+OCT. Leave it out for other or mixed modalities.
         language: Language of the text, an ISO 639-1 code.
         patient: Field of an item with the patient, e.g. `patient_id`; a patient's conversations are in one split.
-        column: Meaning of a column of a table, e.g. `--column answer_from_0=label`. Repeatable.
+        column: Meaning of a column of a table, e.g. `--column answer=label`. Repeatable.
         value: Word that a cell of a table stands for, e.g. `--value split:0=test`. Repeatable.
         accept: File of losses that may be: a checked OUT/losses.csv, or rows of source, key and reason.
         ratios: Shares of train, val and test. Conversations about the same image are in the same split.
@@ -226,3 +239,141 @@ class MostItems(Refusal):
             write_dropped(file, dropped, {self.source.name: self.source.root})
             lines.append(f"the first: {new[0].key}: {new[0].detail}")
             raise Loss(lines, file, "conversations of the file")
+
+
+# Rows that are questions: which column is the question, which its options, and which its answer.
+def asking_columns(grid: Grid, stated: Mapping[str, str]) -> dict[str, Column]:
+    """Return the columns of a table of questions by name; none of another table, nor those that the user states.
+
+    Raises:
+        BadArgument: No column can be the answer, or none the options that answers name by their letters.
+    """
+    questions = [n for n in grid.header if meant(n, "question", stated) and any(grid.column(n))]
+    if not questions:
+        _check_unasked(grid, stated)
+        return {}
+    questions.sort(key=lambda n: n not in stated)
+    rows = options_of(grid, _letters(grid, stated))
+    found = {n: Column(n, m, "by its name") for m in _BESIDE for n in grid.header if meant(n, m, stated)}
+    found |= {n: Column(n, "own", f"{questions[0]} is the question") for n in questions}
+    found[questions[0]] = Column(questions[0], "question", "by its name")
+    found |= {n: Column(n, "option", "by its name") for n in _letters(grid, stated)}
+    free = [n for n in grid.header if n not in found and n not in stated and n != grid.images]
+    if not any(rows) and (listing := _listing(grid, free)):
+        doubt = "whether its cells list the options of each question"
+        return found | {listing: Column(listing, "ignore", "", doubt=doubt, options=(option_of("options", listing),))}
+    told = [n for n in grid.header if stated.get(n) == "answer"]
+    others = {n: Column(n, "own", f"{told[0]} is the answer") for n in free if told and meant(n, "answer", {})}
+    found |= others if told else _answer(grid, rows, free)
+    answers = told or [n for n, c in found.items() if c.meaning == "answer"]
+    named = {cell.strip().upper() for n in answers for cell in grid.column(n)} - {""}
+    if not any(rows) and len(named) > 1 and named <= {*OPTIONS}:
+        expected = f"columns of options ({', '.join(grid.header)[:200]}), as the answers in {answers[0]} are letters"
+        raise BadArgument(
+            "--table", str(grid.path), expected, "`--column options=NAME` if one of them lists the options"
+        )
+    return found
+
+
+def _check_unasked(grid: Grid, stated: Mapping[str, str]) -> None:
+    """Refuse a table with options and answers of which no column is called a question.
+
+    Raises:
+        BadArgument: It is one, and the user has not said to read it without its questions.
+    """
+    letters = _letters(grid, stated)
+    called = [name for name in grid.header if bare(name) in HEADERS["answer"] and name not in stated]
+    if len(letters) < 2 or any(bare(name) in HEADERS["question"] for name in grid.header):
+        return
+    if any(naming(grid.column(name), options_of(grid, letters)) >= AGREED for name in called):
+        expected = f"a column with the questions of its options and answers: {', '.join(grid.header)[:200]}"
+        cure = f"`--column question=NAME`, or `--column ignore={called[0]}` to read it without them"
+        raise BadArgument("--table", str(grid.path), expected, cure)
+
+
+_SAMPLED = 1000
+"""Rows by which a column of options is recognised."""
+
+_BESIDE = ("category", "hint", "options")
+
+
+def _letters(grid: Grid, stated: Mapping[str, str]) -> dict[str, str]:
+    """Return column -> letter of the columns of options; of one that the user states without a letter, its name."""
+    named = letters_in(grid.header)
+    default = dict.fromkeys(named, "option")
+    return {n: named.get(n, n) for n in grid.header if (default | {**stated}).get(n) == "option"}
+
+
+def _listing(grid: Grid, free: Sequence[str]) -> str:
+    """Return the column whose cells list options of which another column names one; empty for none."""
+    grid = replace(grid, rows=grid.rows[:_SAMPLED])
+    for name in free:
+        listed = [one if isinstance(one, dict) else {} for one in map(listed_options, cells_of(grid, name))]
+        full = sum(map(bool, listed)) >= AGREED * max(sum(map(bool, grid.column(name))), 1)
+        if full and any(_is_answer(grid, n, listed) for n in free if n != name):
+            return name
+    return ""
+
+
+def _answer(grid: Grid, rows: Sequence[Mapping[str, str]], free: Sequence[str]) -> dict[str, Column]:
+    """Return the column of the answers, in doubt if it is not called so, and others that are called so.
+
+    Raises:
+        BadArgument: There is none.
+    """
+    shares = {n: naming(grid.column(n), rows) for n in free}
+    known = [n for n in free if bare(n) in HEADERS["answer"] and any(grid.column(n))]
+    weak = [n for n in free if bare(n) in WEAK["answer"] and n not in known]
+    known += [n for n in weak if _is_answer(grid, n, rows)]
+    known.sort(key=lambda n: -shares[n])
+    if not known and (best := max(free, key=lambda n: shares[n], default="")) and shares[best] >= AGREED:
+        doubt = "whether it is the answer, as its cells name an option of each question"
+        return {best: Column(best, "ignore", "", doubt=doubt, options=(option_of("answer", best),))}
+    if not known:
+        expected = f"a column with answers: none of {', '.join(grid.header)[:200]} has any"
+        cure = "`--column answer=NAME` if one has, or `--column ignore=NAME` with that of the questions; sets whose "
+        raise BadArgument("--table", str(grid.path), expected, f"{cure}answers are not published cannot be scored")
+    first, *others = known
+    apart = [n for n in others if shares[n] >= AGREED and _differ(grid, rows, first, n)]
+    found = {n: Column(n, "own", f"{first} is the answer") for n in others}
+    if not apart:
+        return found | {first: Column(first, "answer", "by its name")}
+    doubt = f"whether it is the answer, or {apart[0]}, which names other options"
+    return found | {first: Column(first, "ignore", "", doubt=doubt, options=(option_of("answer", first),))}
+
+
+def _is_answer(grid: Grid, name: str, rows: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether the cells of a column name options, as numbers only if it is called so."""
+    cells, is_called = grid.column(name), bare(name) in HEADERS["answer"] | WEAK["answer"]
+    return naming(cells, rows) >= AGREED or (is_called and bool(counted(cells, rows)[0]))
+
+
+def _differ(grid: Grid, rows: Sequence[Mapping[str, str]], first: str, second: str) -> bool:
+    """Return whether two columns name different options of a row."""
+    cells = zip(grid.column(first), grid.column(second), rows, strict=True)
+    named = [(answer_in(a, one)[0], answer_in(b, one)[0]) for a, b, one in cells if one]
+    return any(a and b and a != b for a, b in named)
+
+
+def numbered(grid: Grid, column: Column, columns: Sequence[Column]) -> Column:
+    """Return a column of answers with the letters of those that are numbers, in doubt unless they show their start."""
+    if column.words:
+        return column
+    if names := grid.classes.get(column.name):
+        return replace(column, words={str(n): name for n, name in enumerate(names)}, why="classes that the file names")
+    stated = {c.name: c.meaning for c in columns}
+    words, certain = counted(grid.column(column.name), options_of(grid, _letters(grid, stated)))
+    if certain:
+        return replace(column, words=words)
+    cell = min(words, key=len)
+    other = typed(value_of(column.name, cell, OPTIONS[max(OPTIONS.index(words[cell]) - 1, 0)]))
+    doubt = f"whether its numbers count the options from 0 (or from 1: `{other}` and so on)"
+    options = tuple(value_of(column.name, *one) for one in words.items())
+    return replace(column, meaning="ignore", why="", doubt=doubt, options=options, about="answer")
+
+
+def without_labels(column: Column) -> Column:
+    """Return a column of a table of questions without a doubt about labels, which are not asked about."""
+    if column.stated or column.about in ("", "patient", *FACTS):
+        return column
+    return Column(column.name, "own", "not asked about beside questions")

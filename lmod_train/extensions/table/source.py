@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,16 +12,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Cut, Dropped, ImageFile, Outline, Patient, Question, Sample, SampleStream
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.data.cells.diagnoses import condition_of, findings_of
 from lmod_train.data.cells.image_names import Folder, listed_in, paged
+from lmod_train.data.cells.options import answer_in, letters_in
 from lmod_train.data.cells.ordered import visits_of
 from lmod_train.data.cells.values import is_error, is_missing, same_person
 from lmod_train.data.cells.vocabulary import plain
 from lmod_train.data.sources.base import Source
 from lmod_train.data.sources.grid import AGAIN, Grid, Row
+from lmod_train.data.sources.objects import hash_of
 from lmod_train.data.sources.picture import size_of
 from lmod_train.extensions.table.law import line_key, unlisted
 from lmod_train.extensions.table.meanings import (
@@ -164,7 +164,7 @@ class OwnTable(Source):
         words = {c.name: _few(c.words) for c in self.columns if c.words and _is_finite(c.meaning)}
         return {
             "table": self.grid.path.name,
-            "sha256": sha256_of(self.grid.path),
+            "sha256": hash_of(self.grid.path),
             "columns": {c.name: c.meaning for c in self.columns},
             "words": words,
             "modality": self.modality,
@@ -445,8 +445,6 @@ def _is_drawn(folder: Path, root: Path) -> bool:
 COPIES = 1_000_000
 """Numbers of a row and of its copies with the options in another order differ by multiples of it, as in MMBench."""
 
-_LETTERED = re.compile(r"[(\[]?\s*([A-Ja-j])\s*[)\]]?\s*[.:,、]?(?:\s+(.*)|)", re.DOTALL)
-
 
 def question_in(row: Mapping[str, str], columns: Sequence[Column], language: str) -> Question | str:
     """Return the question of a row, or why it has none.
@@ -456,15 +454,17 @@ def question_in(row: Mapping[str, str], columns: Sequence[Column], language: str
         columns: What the columns mean.
         language: Of the questions.
     """
-    named = {c.meaning: row[c.name] for c in columns if c.meaning in ("question", "answer")}
-    options = {c.name: row[c.name] for c in columns if c.meaning == "option" and row[c.name]}
+    letters = letters_in([*row])
+    named = {c.meaning: c.words.get(row[c.name], row[c.name]) for c in columns if c.meaning in ("question", "answer")}
+    texts = {letters.get(c.name, c.name): " ".join(row[c.name].split()) for c in columns if c.meaning == "option"}
+    options = {letter: texts[letter] for letter in sorted(texts) if texts[letter]}
     answer, problem = answer_in(named.get("answer", ""), options)
     if not named.get("question"):
         problem = "the question is empty"
     if problem:
         return problem
     hints = [row[c.name] for c in columns if c.meaning == "hint" and not is_missing(row[c.name])]
-    words = "\n".join([*hints, named["question"]])
+    words = "\n".join([*hints, named["question"].removeprefix("<image>").strip()])  # the image stands before the words
     tags = {
         re.sub(r"\W+", "_", c.name.casefold()).strip("_"): row[c.name]
         for c in columns
@@ -472,46 +472,6 @@ def question_in(row: Mapping[str, str], columns: Sequence[Column], language: str
     }
     task = "question" if options else "open_question"
     return Question(task, prompt(words), tuple(options.values()), answer, language, tags=tags)
-
-
-def answer_in(cell: str, options: Mapping[str, str]) -> tuple[str, str]:
-    """Return the option that a cell names by its letter or its text, and what is wrong; one of them is empty.
-
-    A number may be counted from 0 or from 1, and is no answer unless it can only be the text of an option.
-
-    Args:
-        cell: Of the column of answers.
-        options: Letter -> text; without any, the cell is the answer itself.
-
-    Example:
-        >>> [answer_in(cell, {"A": "disc", "B": "cup"})[0] for cell in ("B", "(b)", "B. cup", "Cup", "B. disc")]
-        ['cup', 'cup', 'cup', 'cup', '']
-        >>> answer_in("1", {"A": "disc", "B": "cup"})[1]
-        "the answer '1' may be counted from 0 or from 1"
-    """
-    text = unicodedata.normalize("NFKC", cell).strip()
-    if not text:
-        return "", "the answer is empty"
-    if not options:
-        return cell, ""
-    if len({_same(option) for option in options.values()}) < len(options):
-        return "", "two options are the same"
-    if text.isdecimal() and int(text) <= len(options):
-        return "", f"the answer {cell[:60]!r} may be counted from 0 or from 1"
-    found = {letter for letter, option in options.items() if _same(option) == _same(text)}
-    lettered = _LETTERED.fullmatch(text)
-    letter = lettered[1].upper() if lettered else ""
-    if lettered and letter in options and (not lettered[2] or _same(lettered[2]) == _same(options[letter])):
-        found.add(letter)
-    if len(found) == 1:
-        return options[found.pop()], ""
-    if found:
-        return "", f"the answer {cell[:60]!r} may be the letter of one option or the text of another"
-    return "", f"the answer {cell[:60]!r} is none of the options {', '.join(options)}"
-
-
-def _same(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def copies_in(grid: Grid, columns: Sequence[Column]) -> dict[int, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmod_train.extensions.table.source import answer_in
+from lmod_train.data.cells.options import answer_in
 
 OPTIONS = {"A": "disc", "B": "cup", "C": "B cells", "D": "all of A"}
 SPELLINGS = ("{}", "{}.", "({})", "[{}]", "{})", "{}:", " {} ", "（{}）", "{}. {text}", "({}) {text}", "{}: {text}")

@@ -7,6 +7,7 @@ import csv
 import json
 import shlex
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,16 @@ from PIL import Image
 
 from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
+from lmod_train.core.errors import LmodError
 from lmod_train.core.option_letters import options_in
 from lmod_train.core.types import Record, Reply
+from lmod_train.data.cells.image_names import folder_of
+from lmod_train.data.cells.options import with_listed
+from lmod_train.data.curation.manifest_files import read_dropped
+from lmod_train.data.sources.grid import read_grid
+from lmod_train.extensions.table.columns import understand
+from lmod_train.extensions.table.plan import Plan, with_options
+from lmod_train.extensions.table.source import question_in
 from lmod_train.tasks.building import tasks_asked
 from tests.tabled import tabled
 
@@ -75,7 +84,7 @@ def written(folder: Path, drawn: Path, name: str, made: Sequence[Row]) -> Path:
         table = datasets.Dataset.from_list(made)
         datasets.DatasetDict(test=table).save_to_disk(path)
     else:
-        path.write_text(json.dumps(made))
+        path.write_text(json.dumps({"version": 1, "data": made} if path.stem == "data" else made))
     return path
 
 
@@ -262,3 +271,267 @@ def test_numbers_of_patients_that_are_malformed_stop_until_they_are_said_to_be_r
     assert curated(["import"], file, drawn, tmp_path / "OUT", "--column", "patient=pid") == 0
     good = written(tmp_path, drawn, "t.json", items(0))
     assert curated(["import"], good, drawn, tmp_path / "GOOD", "--patient", "pid") == 0
+
+
+# Tables of questions: options and answers in every layout and file.
+LETTERED = dict(zip("ABCD", OPTIONS, strict=True))
+
+LAYOUTS: dict[str, Row] = {
+    "a list": {"options": OPTIONS},
+    "choices": {"choices": OPTIONS},
+    "a list with letters": {"options": [f"{letter}. {text}" for letter, text in LETTERED.items()]},
+    "a list with brackets": {"Options": [f"({letter}) {text}" for letter, text in LETTERED.items()]},
+    "an object": {"options": LETTERED},
+    "a list of Python": {"options": str(OPTIONS)},
+    "an object of Python": {"options": str(LETTERED)},
+    "a list of JSON": {"choices": json.dumps(OPTIONS)},
+    "lines": {"options": "\n".join(OPTIONS)},
+    "lines with letters": {"options": "\n".join(f"{letter}: {text}" for letter, text in LETTERED.items())},
+    "option_A": {f"option_{letter}": text for letter, text in LETTERED.items()},
+    "option A": {f"option {letter}": text for letter, text in LETTERED.items()},
+    "optionA": {f"option{letter}": text for letter, text in LETTERED.items()},
+    "VLMEvalKit": LETTERED,
+}
+
+ANSWERS: dict[str, tuple[str, Callable[[int], Any]]] = {
+    "letter": ("answer", lambda n: "ABCD"[n]),
+    "small letter": ("gt_answer", lambda n: "abcd"[n]),
+    "text": ("correct_answer", lambda n: OPTIONS[n]),
+    "letter and text": ("ground_truth", lambda n: f"{'ABCD'[n]}. {OPTIONS[n]}"),
+    "from 0": ("label", lambda n: n),
+    "from 1": ("target", lambda n: n + 1),
+    "correct": ("correct", lambda n: f"({'ABCD'[n]})"),
+}
+
+IMAGES: dict[str, Row] = {
+    "image": {"image": "i{:02}.png"},
+    "path": {"image_path": "Images/below/i{:02}.png"},
+    "images": {"images": ["i{:02}.png"]},
+    "paths": {"image_paths": ["i{:02}.png"]},
+    "base64": {"image": "<base64 {}>"},
+    "a list of base64": {"images": ["<data {}>"]},
+    "struct": {"image": "<bytes {}>"},
+    "a list of structs": {"images": ["<bytes {}>"]},
+}
+
+
+def placed(value: Any, n: int) -> Any:
+    return [one.format(n) for one in value] if isinstance(value, list) else value.format(n)
+
+
+def table(layout: str, answer: str = "letter", image: str = "image") -> list[Row]:
+    """Return rows whose questions name their numbers, and whose answers are by turns each option."""
+    name, of = ANSWERS[answer]
+    return [
+        {"question": f"Which part is at {n}?", **LAYOUTS[layout], name: of(n % 4)}
+        | {key: placed(value, n) for key, value in IMAGES[image].items()}
+        for n in range(N)
+    ]
+
+
+FILES = ("t.json", "data.json", "t.jsonl", "t.parquet", "t.csv", "t.saved")
+
+
+def read(file: Path, images: Path, *column: str) -> dict[int, tuple[tuple[str, ...], str]]:
+    """Return number of a question -> its options and the right one, as far as they are understood without asking."""
+    plan = with_options(Plan(file, None, "set", "CFP"), column, ())
+    grid = with_listed(read_grid(file), plan.answers.columns)
+    columns = understand(grid, folder_of(images), plan.answers)
+    assert not [c for c in columns if c.doubt], [(c.name, c.doubt) for c in columns if c.doubt]
+    rows = [question_in(dict(zip(grid.header, row.cells, strict=True)), columns, "en") for row in grid.rows]
+    return {int(q.messages[-1].parts[-1].text.split()[-1][:-1]): (q.choices, q.answer) for q in rows}
+
+
+RIGHT = {n: (tuple(OPTIONS), truth(n)) for n in range(N)}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_options_and_answers_are_read_in_every_layout_from_every_file(tmp_path: Path, drawn: Path, name: str):
+    wrong = []
+    for layout, answer in product(LAYOUTS, ANSWERS):
+        if name == "t.csv" and not all(isinstance(value, str) for value in LAYOUTS[layout].values()):
+            continue  # such a cell of a CSV is that of Python
+        folder = tmp_path / f"{layout}-{answer}"
+        folder.mkdir()
+        try:
+            assert read(written(folder, drawn, name, table(layout, answer)), drawn) == RIGHT
+        except (AssertionError, LmodError) as error:
+            wrong.append(f"{layout}, {answer}: {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("image", IMAGES)
+@pytest.mark.parametrize("name", ["t.json", "t.parquet", "t.csv", "t.saved"])
+def test_images_of_questions_are_read_in_every_layout(tmp_path: Path, drawn: Path, name: str, image: str):
+    if (name == "t.csv" and "list" in image) or ("struct" in image and name not in ("t.parquet", "t.saved")):
+        pytest.skip("such a file has no such cells")
+    file = written(tmp_path, drawn, name, table("a list", "text", image))
+    command = ["import"] if image in ("base64", "a list of structs") else ["curate", "--table"]
+    assert curated(command, file, drawn, tmp_path / "OUT", "--modality", "CFP") == 0
+    check_questions(tmp_path / "OUT", drawn)
+    assert not (tmp_path / "OUT" / "table_images.parquet").exists()
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.parquet", "t.saved"])
+def test_several_images_of_a_question_are_listed(tmp_path: Path, drawn: Path, name: str):
+    made = table("a list", "text", "a list of structs" if name != "t.json" else "a list of base64")
+    made[3]["images"] = made[3]["images"] * 2
+    file = written(tmp_path, drawn, name, made)
+    assert curated(["curate", "--table"], file, drawn, tmp_path / "OUT", "--modality", "CFP") == 0
+    assert len(asked(tmp_path / "OUT")) == N - 1
+    (lost,) = read_dropped(tmp_path / "OUT" / "dropped.csv")
+    assert (lost.key, lost.reason) == ("line 4", "no image") and "2 images" in lost.detail
+
+
+def asks(file: Path, drawn: Path, out: Path, capsys, *more: str) -> str:
+    """Check that a file stops, and that the printed command answers it; return what is asked."""
+    assert curated(["curate", "--table"], file, drawn, out, "--modality", "CFP", *more) == 2
+    printed = capsys.readouterr().err
+    assert cli.main(shlex.split(printed.split("Next: run `")[1].split("`")[0])[3:]) == 0, capsys.readouterr().err
+    check_questions(out, drawn)
+    return printed
+
+
+@pytest.mark.parametrize(
+    ("changed", "cure"),
+    [
+        ({"answer": "Lösung"}, "--column answer=Lösung"),
+        ({"options": "Auswahl"}, "--column options=Auswahl"),
+        ({"options": "可能的答案", "answer": "gt_answer"}, "--column options=可能的答案"),
+    ],
+)
+@pytest.mark.parametrize("answer", ["letter", "text"])
+@pytest.mark.parametrize("name", ["t.json", "t.csv"])
+def test_what_looks_like_options_or_an_answer_is_asked(
+    tmp_path: Path, drawn: Path, capsys, changed: Row, cure: str, answer: str, name: str
+):
+    made = table("a list of Python", answer)
+    renamed = {"correct_answer": "answer"}
+    rows = [{changed.get(key := renamed.get(k, k), key): value for k, value in row.items()} for row in made]
+    assert cure.partition(" ")[2] in asks(written(tmp_path, drawn, name, rows), drawn, tmp_path / "OUT", capsys)
+
+
+def test_numbers_that_may_count_from_0_or_1_are_asked(tmp_path: Path, drawn: Path, capsys):
+    made = [row | {"label": n % 2 + 1} for n, row in enumerate(table("choices", "from 0"))]
+    file = written(tmp_path, drawn, "t.json", made)
+    assert curated(["curate", "--table"], file, drawn, tmp_path / "OUT", "--modality", "CFP") == 2
+    printed = capsys.readouterr().err
+    assert "--value label:1=B --value label:2=C" in printed and "`--value label:1=A`" in printed
+    one = ["--modality", "CFP", "--value", "label:1=A", "--value", "label:2=B"]
+    assert curated(["curate", "--table"], file, drawn, tmp_path / "OUT", *one) == 0
+    assert {int(number_in(record)): right for record, right in asked(tmp_path / "OUT")} == {
+        n: OPTIONS[n % 2] for n in range(N)
+    }
+
+
+def test_two_columns_of_answers_that_differ_are_asked(tmp_path: Path, drawn: Path, capsys):
+    made = [row | {"ground_truth": "ABCD"[n % 3]} for n, row in enumerate(table("a list"))]
+    assert "--column answer=answer" in asks(written(tmp_path, drawn, "t.json", made), drawn, tmp_path / "OUT", capsys)
+    same = [row | {"ground_truth": truth(n)} for n, row in enumerate(table("a list"))]
+    assert read(written(tmp_path, drawn, "same.json", same), drawn) == RIGHT
+
+
+@pytest.mark.parametrize("gone", ["answer", "options"])
+def test_without_answers_or_options_nothing_is_curated(tmp_path: Path, drawn: Path, capsys, gone: str):
+    made = [row | {gone: ""} for row in table("a list of Python")]
+    file, out = written(tmp_path, drawn, "t.csv", made), tmp_path / "OUT"
+    assert curated(["curate", "--table"], file, drawn, out, "--modality", "CFP") == 2
+    printed = capsys.readouterr().err
+    assert f"column{'s' if gone == 'options' else ''} " in printed and "`--column" in printed and len(printed) < 900
+    other = [row | {"diagnosis": ["glaucoma", "normal"][n % 2]} for n, row in enumerate(made)]
+    file = written(tmp_path, drawn, "t.csv", other)
+    assert curated(["curate", "--table"], file, drawn, out, "--modality", "CFP", "--column", "ignore=question") == 0
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.csv"])
+def test_a_question_under_another_name_is_named(tmp_path: Path, drawn: Path, capsys, name: str):
+    made = [{"Stem" if key == "question" else key: cell for key, cell in row.items()} for row in table("option_A")]
+    file = written(tmp_path, drawn, name, made)
+    assert curated(["curate", "--table"], file, drawn, tmp_path / "OUT", "--modality", "CFP") == 2
+    assert "`--column question=NAME`" in capsys.readouterr().err
+    assert read(file, drawn, "question=Stem") == RIGHT
+
+
+def test_classes_and_a_plan_keep_what_answers_stand_for(tmp_path: Path, drawn: Path):
+    datasets = pytest.importorskip("datasets")
+    kinds = {"answer": datasets.ClassLabel(names=["D", "C", "B", "A"]), "question": datasets.Value("string")}
+    kinds |= {"choices": datasets.Sequence(datasets.Value("string")), "image": datasets.Value("string")}
+    made = [row | {"answer": 3 - n % 4} for n, row in enumerate(table("choices"))]
+    held = datasets.Dataset.from_list(made, features=datasets.Features(kinds))
+    held.save_to_disk(tmp_path / "t.saved")
+    held.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.saved", "t.parquet"):
+        assert read(tmp_path / name, drawn) == RIGHT
+    made = [{"Auswahl" if key == "choices" else key: cell for key, cell in row.items()} for row in made]
+    file, out = written(tmp_path, drawn, "t.json", made), tmp_path / "OUT"
+    letters = [word for n in range(4) for word in ("--value", f"answer:{n}={'DCBA'[n]}")]
+    more = ["--modality", "CFP", "--column", "options=Auswahl", *letters, "--plan"]
+    assert curated(["curate", "--table"], file, drawn, out, *more) == 0
+    command = ["curate", "--table", str(out / "table.yaml"), "--out", str(tmp_path / "NEW"), "--follow_links"]
+    assert cli.main([*command, "--workers", "1"]) == 0
+    check_questions(tmp_path / "NEW", drawn)
+
+
+def test_a_text_that_is_too_large_is_to_be_split(tmp_path: Path, drawn: Path, capsys, monkeypatch):
+    monkeypatch.setattr("lmod_train.data.sources.grid.MOST_TEXT_BYTES", 100)
+    file = written(tmp_path, drawn, "t.csv", table("lines"))
+    assert curated(["curate", "--table"], file, drawn, tmp_path / "OUT", "--modality", "CFP") == 2
+    printed = capsys.readouterr().err
+    assert "at most 100" in printed and "split it by lines" in printed
+
+
+OMNI: Row = {"dataset": "RIDER", "question_type": "Modality Recognition", "modality_type": "Fundus Photography"}
+
+
+@pytest.mark.parametrize("modality", ["modality_type", "modality"])
+def test_omnimedvqa_as_public_code_reads_it(tmp_path: Path, drawn: Path, modality: str):
+    """A list of objects with `option_A` to `option_D`, of which some have two, and the text as the answer."""
+    made = []
+    for n in range(N):
+        own = OPTIONS[: 2 if n % 3 == 0 else 4]
+        row = {**OMNI, "question_id": f"RIDER_{n:04}", "question": f"Which part is at {n}?"}
+        row |= {"gt_answer": own[n % len(own)], "image_path": f"Images/RIDER/i{n:02}.png"}
+        made.append(row | {f"option_{letter}": text for letter, text in zip("ABCD", own, strict=False)})
+    made[0][modality] = made[0].pop("modality_type")
+    file, out = written(tmp_path, drawn, "RIDER.json", made), tmp_path / "OUT"
+    assert curated(["curate", "--table"], file, drawn, out, "--modality", "CFP") == 0
+    found = {int(number_in(record)): (record.choices, right) for record, right in asked(out)}
+    owns = {n: tuple(OPTIONS[: 2 if n % 3 == 0 else 4]) for n in range(N)}
+    assert found == {n: (own, own[n % len(own)]) for n, own in owns.items()}
+    assert {record.tags["question_type"] for record, _ in asked(out)} == {"Modality Recognition"}
+    reported(tmp_path, out)
+
+
+def test_gmai_mmbench_as_public_code_reads_it(tmp_path: Path, drawn: Path):
+    """VLMEvalKit's layout, with images in base64 and four columns of kinds."""
+    kinds = {"category": "optic disc", "l2-category": "x", "original task": "y", "split": "val"}
+    kinds |= {
+        "clinical vqa task": "Disease Diagnosis",
+        "department": "Ophthalmology",
+        "perceptual granularity": "Image",
+    }
+    made = [
+        {"index": n, "image": f"<base64 {n}>", "question": f"Which part is at {n}?", **LETTERED, "E": ""}
+        | {"answer": "ABCD"[n % 4], **kinds}
+        for n in range(N)
+    ]
+    file, out = written(tmp_path, drawn, "GMAI_mm_bench_VAL.tsv", made), tmp_path / "OUT"
+    assert cli.main(["curate", "--table", str(file), "--out", str(out), "--modality", "CFP", "--workers", "1"]) == 0
+    check_questions(out, drawn)
+    assert {record.tags["department"] for record, _ in asked(out)} == {"Ophthalmology"}
+    reported(tmp_path, out)
+
+
+def test_volmo_as_its_repository_shows_it(tmp_path: Path, drawn: Path):
+    """Free answers to a prompt that holds the place of the image."""
+    made = [
+        {"image_paths": [f"data/i{n:02}.png"], "prompt": f"<image>\nAMD at {n}? TRUE or FALSE.", "GT": "TRUE."}
+        for n in range(N)
+    ]
+    file, out = written(tmp_path, drawn, "brset_amd.json", made), tmp_path / "OUT"
+    assert curated(["import"], file, drawn, out, "--modality", "CFP") == 0
+    records = read_records(out / "records")
+    assert len(records) == N and {record.answer for record in records} == {"TRUE."}
+    words = [record.messages[0].parts[-1].text for record in records]
+    assert all("AMD at " in one and "<image>" not in one for one in words)
+    reported(tmp_path, out)
