@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.data.cells.ordered import spaced
-from lmod_train.data.cells.values import SIGNS, is_missing
+from lmod_train.data.cells.values import SIGNS, is_missing, side_of
 from lmod_train.data.cells.vocabulary import (
     DIAGNOSES,
     DOUBTS,
@@ -84,24 +85,29 @@ def findings_of(text: str) -> Findings:
     if is_missing(text):
         return Findings()
     if len(text) > _LONGEST:
-        return Findings(others=(text.strip(),))
+        return _whole(text)
     parts = [part.strip() for part in _SEPARATORS.split(text) if part and part.strip()]
     spans = any(word in text.casefold() for word in (*DOUBTS, *PASTS) if "/" in word)  # ``s/p DR`` is one phrase
     apart = len(parts) > 1 and all(map(_disease, parts))  # ``DR y AMD`` is not dry AMD
     whole = _finding(text) if len(parts) < 2 or spans or (_disease(text) and not apart) else None
     if spans and whole is None:
-        whole = Findings(others=(text.strip(),))
+        whole = _whole(text)
     if whole is not None:
         return whole
     read = [_finding(part) or Findings(others=(part,)) for part in parts] if len(parts) > 1 else []
     if not any(one.present or one.absent for one in read) or any(_qualifies(part) for part in parts):
-        return Findings(others=(text.strip(),))
+        return _whole(text)
     if read and read[0].absent and any(one.present for one in read[1:]) and not re.search(r"[;\n|。]", text):
-        return Findings(others=(text.strip(),))  # ``no glaucoma/cataract`` may deny both
+        return _whole(text)  # ``no glaucoma/cataract`` may deny both
     together = Findings(*(tuple(dict.fromkeys(w for one in read for w in getattr(one, f))) for f in _FIELDS))
     both = set(together.present) & set(together.absent)
     healthy = "normal" in together.present and len(together.present) > 1
-    return Findings(others=(text.strip(),)) if both or healthy else together
+    return _whole(text) if both or healthy else together
+
+
+def _whole(text: str) -> Findings:
+    """Return a text as one word of the table; ``; `` would part it into answers."""
+    return Findings(others=(text.strip().replace(";", ","),))
 
 
 _FIELDS = ("present", "absent", "others")
@@ -284,10 +290,12 @@ def disease_in(word: str, known: Iterable[str]) -> str:
         return next((name for begin, name in ICD_10.items() if name in known and begin.startswith(code)), "")
     if is_qualified(word):
         return ""
-    inside = [disease for disease in diseases_in(word) if disease in known]
+    inside = diseases_in(word)
+    if len(inside) > 1 or not {*inside} - {"normal"} <= {*known}:
+        return ""  # ``glaucoma or AMD`` is neither
     low = spaced(word)
     near = [disease for disease in known if any(_is_misspelt(low, name.strip()) for name in _names_of(disease))]
-    return (inside or near)[0] if len(inside or near) == 1 else ""  # ``glaucoma or AMD`` is neither
+    return (inside or near)[0] if len(inside or near) == 1 else ""
 
 
 def _is_misspelt(word: str, name: str) -> bool:
@@ -310,6 +318,15 @@ def is_earlier(header: str) -> bool:
         (True, True, False)
     """
     return is_qualified(header) or any(word in header.casefold() for word in WORDS["earlier"])
+
+
+def names_an_eye(text: str) -> bool:
+    """Return whether a text says of which eye it is: ``OD: glaucoma; OS: normal``, ``cataract left eye``."""
+    parts = re.findall(r"\w+", text)
+    return any(part in _EYES for part in parts) or any(side_of(" ".join(pair)) for pair in pairwise(parts))
+
+
+_EYES = frozenset(("OD", "OS", "OU", "OI", "OE", "OG", "RE", "LE", "RA", "LA"))
 
 
 def only_denies(word: str) -> bool:

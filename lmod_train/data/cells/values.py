@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from lmod_train.data.cells.vocabulary import (
     ERRORS,
@@ -160,6 +161,18 @@ def ids_in_doubt(cells: Sequence[str]) -> str:
     if len(ids) >= 10 and people[0][1] > others and people[0][1] * (len(people) - 1) >= 5 * others:
         return f"{people[0][1]} of {len(ids)} images would be of one patient"
     return ""
+
+
+def is_shared_id(cells: Sequence[str]) -> bool:
+    """Return whether cells are like numbers of patients with several rows each: codes, or whole numbers in blocks."""
+    different = len(set(cells))
+    if different < 5 or different * 10 < len(cells) or different == len(cells):
+        return False
+    codes = sum(bool(re.fullmatch(r"(?=.*\d)(?=.*[^\W\d_])[\w-]+|\d{5,}", cell)) for cell in cells)
+    blocks = 1 + sum(one != other for one, other in pairwise(cells))
+    shared = len(cells) - sum(n == 1 for n in Counter(cells).values())
+    numbered = all(map(str.isdecimal, cells)) and blocks == different and shared * 2 > len(cells)
+    return codes >= 0.9 * len(cells) or numbered
 
 
 def split_of(text: str) -> str | None:

@@ -10,12 +10,19 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from lmod_train.core.connected_components import join
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.data.cells.diagnoses import code_of, condition_of, disease_in, diseases_in, findings_of
+from lmod_train.data.cells.diagnoses import (
+    code_of,
+    condition_of,
+    disease_in,
+    diseases_in,
+    findings_of,
+    is_earlier,
+    names_an_eye,
+)
 from lmod_train.data.cells.image_names import Folder
 from lmod_train.data.cells.ordered import in_order, is_none
 from lmod_train.data.cells.values import (
@@ -23,6 +30,7 @@ from lmod_train.data.cells.values import (
     ids_in_doubt,
     is_error,
     is_missing,
+    is_shared_id,
     listed,
     malformed_ids,
     same_person,
@@ -106,9 +114,14 @@ def _unread(column: Column, values: Values, asked: Collection[str]) -> Column:
     option, no = f"--ask {column.name}", typed(option_of("ignore", column.name))
     doubt = f"what {listed(values.count)} state of {column.about}: the option asks in these words; `{no}` does not"
     if column.about == "diagnosis":
-        option, no = option_of("diagnosis", column.name), typed(option_of("own", column.name))
-        doubt = f"whether it is the diagnosis; `{no}` if it is not"
+        option, other = option_of("diagnosis", column.name), option_of("own", column.name)
+        if is_earlier(column.name):
+            option, other = other, option
+        doubt = f"{_IS_IT} of the image; `{typed(other)}` if it is{' not' * (other[9] == 'o')}"
     return replace(column, meaning="ignore", why="", doubt=doubt, options=(option,))
+
+
+_IS_IT = "whether it is the diagnosis"
 
 
 def _eyes(header: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -174,8 +187,9 @@ def _one_image(grid: Grid, columns: list[Column]) -> list[Column]:
 def _one_diagnosis(grid: Grid, columns: list[Column], meant: Collection[str]) -> list[Column]:
     """Return the columns with a doubt in place of several diagnoses that differ, as of two readers or two dates."""
     found = [c for c in columns if c.meaning == "diagnosis"]
-    others = [c for c in columns if c.doubt and c.options == (option_of("diagnosis", c.name),)]
-    asked = (found or others)[:1]  # of those not named so the first is asked about, if there is no other
+    others = [c for c in columns if c.doubt.startswith(_IS_IT)]
+    is_asking = any(c.meaning == "question" for c in columns)
+    asked = () if is_asking else (found or others)[:1]  # of those not named so the first, if there is no other
     changed = {c.name: replace(c, meaning="own", doubt="", options=()) for c in others if c not in asked}
     for eye in {c.eye for c in found}:
         own = [c for c in found if c.eye == eye]
@@ -279,24 +293,12 @@ def _unnamed_patient(grid: Grid, columns: list[Column]) -> list[Column]:
     """Return the columns with a doubt about the first that holds numbers of something which several rows share."""
     for at, column in enumerate(columns):
         cells = [cell for cell in grid.column(column.name) if not is_missing(cell)]
-        if column.meaning == "own" and not (column.stated or column.eye or column.about) and _is_shared_id(cells):
+        if column.meaning == "own" and not (column.stated or column.eye or column.about) and is_shared_id(cells):
             options = (option_of("patient", column.name),)
             no = typed(option_of("ignore", column.name))
             doubt = f"whether it is the patient, whose images must stay in one split; `{no}` if it is not"
             return [*columns[:at], replace(column, meaning="ignore", doubt=doubt, options=options), *columns[at + 1 :]]
     return columns
-
-
-def _is_shared_id(cells: Sequence[str]) -> bool:
-    """Return whether cells are like numbers of patients with several rows each: codes, or whole numbers in blocks."""
-    different = len(set(cells))
-    if different < 5 or different * 10 < len(cells) or different == len(cells):
-        return False
-    codes = sum(bool(re.fullmatch(r"(?=.*\d)(?=.*[^\W\d_])[\w-]+|\d{5,}", cell)) for cell in cells)
-    blocks = 1 + sum(one != other for one, other in pairwise(cells))
-    shared = len(cells) - sum(n == 1 for n in Counter(cells).values())
-    numbered = all(map(str.isdecimal, cells)) and blocks == different and shared * 2 > len(cells)
-    return codes >= 0.9 * len(cells) or numbered
 
 
 # What is asked of values: words that may be missing, and those of a disease that other cells state.
@@ -353,19 +355,12 @@ def _of_eyes(column: Column, given: Collection[str]) -> Iterator[Doubt]:
     """Yield a doubt about cells that state the diseases of each eye, as an image is of one."""
     if column.meaning != "diagnosis":
         return
-    found = [cell for cell in column.words if cell not in given and _names_an_eye(cell) and diseases_in(cell)]
-    if found:
+    found = [cell for cell in column.words if cell not in given and names_an_eye(cell) and diseases_in(cell)]
+    if 0 < len(found) <= _MOST:  # more are free text
         yield (
             f"what {listed(found)} state of one eye: put each eye into a column or row of its own",
             [value_of(column.name, cell, "unknown") for cell in found],
         )
-
-
-def _names_an_eye(cell: str) -> bool:
-    parts = re.findall(r"\w+", cell)
-    return any(part in ("OD", "OS", "OU", "OI", "OE", "OG", "RE", "LE", "RA", "LA") for part in parts) or any(
-        side_of(" ".join(pair)) for pair in pairwise(parts)
-    )
 
 
 def _same(column: Column, given: Collection[str]) -> Iterator[Doubt]:
@@ -375,6 +370,7 @@ def _same(column: Column, given: Collection[str]) -> Iterator[Doubt]:
     stated = {cell: findings_of(word) for cell, word in column.words.items()}
     known = {name for one in stated.values() for name in one.present}
     own = {cell: one.others[0] for cell, one in stated.items() if one.others and not (one.present or one.absent)}
+    own = {cell: word for cell, word in own.items() if not names_an_eye(cell)}
     found = {cell: name for cell, word in own.items() if cell not in given and (name := disease_in(word, known))}
     if found:
         cell, name = next(iter(found.items()))

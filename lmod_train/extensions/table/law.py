@@ -246,8 +246,8 @@ def unlisted(source: OwnTable, dropped: Sequence[Dropped]) -> Iterator[Dropped]:
     """Yield a line for each value that no record is asked about and no line lists."""
     reason, kept = _Reasons(source, dropped), _kept_by(source)
     for one in _cells(source):
-        if not kept(one) and reason.listed(one) is None:
-            yield reason.of(one)
+        if not kept(one) and ((found := reason.listed(one)) is None or (_is_blank(one) and found.extent == "gone")):
+            yield reason.stating(one)
 
 
 def _cells(source: OwnTable) -> Iterator[_Cell]:
@@ -321,6 +321,11 @@ def _is_stated(sample: Sample, name: str, word: str) -> bool:
     return name in FACTS and getattr(sample.patient, name) == word
 
 
+def _is_blank(one: _Cell) -> bool:
+    """Return whether a cell is a word or sign for a missing value."""
+    return is_missing(one.cell) and one.cell not in one.column.words and one.cell not in one.column.bad
+
+
 class _Reasons:
     """Which drop took a value away."""
 
@@ -347,11 +352,15 @@ class _Reasons:
 
     def of(self, one: _Cell) -> Dropped:
         """Return the drop that took a value away; one of a value that is not asked about if none is listed."""
-        name, cell, found = one.column.name, one.cell, self.listed(one)
+        cell, found = one.cell, self.listed(one)
         if found is not None:
-            is_none = one.column.bad.get(cell) == AS_YOU_SAY or is_error(cell)
+            is_none = one.column.bad.get(cell) == AS_YOU_SAY or is_error(cell) or _is_blank(one)
             return replace(found, reason=UNKNOWN) if is_none else found
-        is_unknown = is_missing(cell) and cell not in one.column.words
+        return self.stating(one)
+
+    def stating(self, one: _Cell) -> Dropped:
+        """Return a line for a value that states nothing, or that no question asks about."""
+        name, cell, is_unknown = one.column.name, one.cell, _is_blank(one)
         reason = UNKNOWN if is_unknown else NOT_ASKED
         detail = f"{name}: {cell[:80]!r}: " + ("it states nothing" if is_unknown else "no question asks about it")
         return Dropped(

@@ -86,10 +86,7 @@ class NoImages(LmodError):
             words = [*without_option(arguments, "--images"), "--images", str(self._better[0])]
             hint = f"{self._better[1]} of them are there."
         elif self._has_files:
-            words, hint = (
-                [*arguments, "--column", "image=NAME"],
-                "with the column that names the files as NAME; add one.",
-            )
+            return f"{self}\nNext: add a column with the name of each file, or name it: `--column image=NAME`"
         else:
             words = [*without_option(arguments, "--images"), "--images", "DIR"]
             hint = "with the folder of these files as DIR; `--column image=NAME` names another column."

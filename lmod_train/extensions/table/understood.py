@@ -230,7 +230,7 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
         print(f"  {shown(column.name, named):<{named}}  {meaning:<{meant}}  {cells_of(grid, column)}".rstrip())
     for question in plan.questions:
         print(f"  asks {question['name']}: {_kind(question)}: {question['words']}")
-        if told := _beside_others(question):
+        if told := _beside_others(question, columns):
             print(f"    {told}")
     if plan.visits:
         print("  asks how grades have changed since the visit before, by patient, eye and date")
@@ -238,12 +238,14 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
     print(f"licence: {plan.licence}; {passed_on}")
 
 
-def _beside_others(question: Mapping[str, Any]) -> str:
+def _beside_others(question: Mapping[str, Any], columns: Sequence[Column]) -> str:
     """Return a line about choices that deny a disease, and so may be true beside another one; empty without any."""
     denied = [choice for choice in question.get("choices") or () if only_denies(choice)]
     if not denied or question["kind"] != "choice" or len(question["choices"]) < 3:
         return ""
-    option = typed(value_of(question["column"], denied[0], "unknown"))
+    words = next((c.words for c in columns if c.name == question["column"]), {})
+    cell = next((cell for cell, word in words.items() if word == denied[0]), denied[0])
+    option = typed(value_of(question["column"], cell, "unknown"))
     return f"{listed(denied)} may be true beside another choice; `{option}` leaves a cell out"
 
 
