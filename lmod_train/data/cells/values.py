@@ -282,7 +282,7 @@ class Values:
     def read(self, as_word: Callable[[str], str | None], wrong: str) -> tuple[dict[str, str], dict[str, str]]:
         """Return cell -> word of the cells that a function reads, and cell -> what is wrong of the others."""
         words = {cell: word for cell in self.count if (word := as_word(cell))}
-        return words, dict.fromkeys(self.count.keys() - words.keys(), wrong)
+        return words, {cell: wrong for cell in self.count if cell not in words}
 
 
 def values_of(cells: list[str]) -> Values:

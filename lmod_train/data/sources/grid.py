@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -82,6 +82,15 @@ class Row:
     cells: tuple[str, ...]
 
 
+class Apart(NamedTuple):
+    """A value that is left out: its line, the column and the cell, and why."""
+
+    line: int
+    column: str
+    cell: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Grid:
     """A table as it is shown.
@@ -97,6 +106,7 @@ class Grid:
         lost: Line and reason of each row that cannot be read.
         images: Column whose images are inside the file; empty for none. Its cells are paths or rows of a Parquet file
             of images, or names by `lmod_train.data.sources.objects.name_of`.
+        apart: Values that rows of one image state differently, once they are one row.
         classes: Column -> names of its whole numbers from 0, where the file states them (``ClassLabel`` of the Hub).
         lists: Column and line -> the list of several values, or the object, that a cell is.
     """
@@ -109,6 +119,7 @@ class Grid:
     notes: tuple[str, ...] = ()
     lost: tuple[tuple[int, str], ...] = ()
     images: str = ""
+    apart: tuple[Apart, ...] = ()
     classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     lists: Mapping[tuple[str, int], Listed] = field(default_factory=dict, repr=False)
 

@@ -7,12 +7,11 @@ reader could doubt is not assumed: sexes as 1 and 2, an id that might be the pat
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from lmod_train.core.connected_components import join
-from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.cells.diagnoses import (
     code_of,
@@ -24,7 +23,7 @@ from lmod_train.data.cells.diagnoses import (
     names_an_eye,
 )
 from lmod_train.data.cells.image_names import Folder
-from lmod_train.data.cells.ordered import in_order, is_none
+from lmod_train.data.cells.ordered import icdr_of, in_order, is_none
 from lmod_train.data.cells.values import (
     Values,
     ids_in_doubt,
@@ -39,7 +38,7 @@ from lmod_train.data.cells.values import (
     values_of,
 )
 from lmod_train.data.cells.vocabulary import HEADERS, bare, plain
-from lmod_train.data.sources.grid import Grid, Row
+from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.looks import kind_of, levels_of, look_at, own_words, pieces_of
 from lmod_train.extensions.table.meanings import (
     FACTS,
@@ -143,6 +142,7 @@ def _as_stated(seen: Seen, meaning: str) -> Column:
     free: dict[str, Callable[[str], str | None]] = {
         "diagnosis": lambda cell: findings_of(cell).words,
         "structure": structure_of,
+        "icdr": lambda cell: cell if cell in "01234" else icdr_of(cell)[0] or None,
         "grade": lambda cell: levels.get(cell, None if cell[:1].isdigit() else cell),
     }
     read = free.get(meaning) or reader_of(meaning, frozenset(map(plain, seen.values.count)))
@@ -150,6 +150,8 @@ def _as_stated(seen: Seen, meaning: str) -> Column:
         words, bad = own_words(seen.name, seen.values) if takes_words(meaning) else ({}, {})
         return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
     words, bad = seen.values.read(read, f"no {meaning}")
+    if meaning == "icdr" and "0" not in words.values():
+        words |= {cell: "0" for cell in seen.values.missing if is_none(cell)}
     return Column(seen.name, meaning, "as you say", words, seen.eye, bad=bad, stated=True)
 
 
@@ -189,7 +191,8 @@ def _one_diagnosis(grid: Grid, columns: list[Column], meant: Collection[str]) ->
     found = [c for c in columns if c.meaning == "diagnosis"]
     others = [c for c in columns if c.doubt.startswith(_IS_IT)]
     is_asking = any(c.meaning == "question" for c in columns)
-    asked = () if is_asking else (found or others)[:1]  # of those not named so the first, if there is no other
+    asked = [] if is_asking or not others else [others[0], *(c for c in others if c.eye and c.eye != others[0].eye)][:2]
+    asked = found or asked  # of those not named so the first, if there is no other
     changed = {c.name: replace(c, meaning="own", doubt="", options=()) for c in others if c not in asked}
     for eye in {c.eye for c in found}:
         own = [c for c in found if c.eye == eye]
@@ -222,8 +225,12 @@ def _is_coded(column: Column) -> bool:
 def _apart(grid: Grid, first: Column, second: Column) -> int:
     """Return the number of rows in which two columns state different diagnoses."""
     pairs = zip(grid.column(first.name), grid.column(second.name), strict=True)
-    stated = [(findings_of(a).present, findings_of(b).present) for a, b in pairs]
-    return sum(bool(a and b) and a != b for a, b in stated)
+    stated = [(findings_of(a), findings_of(b)) for a, b in pairs]
+    return sum(
+        bool(a.present and b.present and a.present != b.present)
+        or bool({*a.present} & {*b.absent} or {*a.absent} & {*b.present})
+        for a, b in stated
+    )
 
 
 def _one_patient(grid: Grid, columns: list[Column]) -> list[Column]:
@@ -440,67 +447,15 @@ def _finding_and_value(grid: Grid, columns: Sequence[Column]) -> tuple[Column, C
     if len(several) * 2 <= len(set(names)):
         return None
     free = [c for c in columns if c.meaning not in _NEVER and c.about not in _NEVER and not c.stated]
+    readers = [grid.column(c.name) for c in columns if c.meaning == "name"]
+    read = list(zip(names, *readers, strict=True))
     pairs = {c.name: list(zip(names, grid.column(c.name), strict=True)) for c in free}
     varied = [c for c in free if len(set(pairs[c.name])) > len(set(names))]
     findings = [
         c
         for c in varied
-        if len(set(pairs[c.name])) >= _ALMOST * len(names)
+        if len(set(zip(read, grid.column(c.name), strict=True))) >= _ALMOST * len(names)
         and len({cell for _, cell in pairs[c.name]}) <= min(_MOST, len(names) / 4)
     ]
     values = [c for c in varied if findings and c is not findings[0] and c.meaning not in UNUSED - {"ignore"}]
     return (findings[0], values[0]) if findings and values else None
-
-
-def turned(grid: Grid, columns: Sequence[Column], long: str) -> Grid:
-    """Return a table with one row an image, and a column for each finding.
-
-    What the rows of an image state differently, and a value without a finding, is lost and listed by line.
-
-    Args:
-        grid: With one row a finding.
-        columns: What its columns mean.
-        long: Its columns of names of findings, or of readers, and of values: ``FINDING=VALUE``.
-
-    Raises:
-        BadArgument: There are no such columns, or no column of images.
-    """
-    image = next((c.name for c in columns if c.meaning == "image"), "")
-    finding, value = next(
-        ((a, b) for a in grid.header for b in grid.header if long == f"{a}={b}"),
-        ("", ""),
-    )
-    if not finding or not image or grid.images:
-        expected = f"FINDING=VALUE, two columns of the table ({', '.join(grid.header)}), beside one of images"
-        raise BadArgument("--long", long, expected, "`--long finding=value`, with their names")
-    at = {name: n for n, name in enumerate(grid.header)}
-    of_readers = plain(finding) in HEADERS["name"]
-    kept = [name for name in grid.header if name not in (finding, value)]
-    named = dict.fromkeys(name for name in grid.column(finding) if not is_missing(name))
-    titles = {name: f"{value} {name}" if of_readers or name in kept else name for name in named}
-    used = {c.name for c in columns if c.meaning not in UNUSED}
-    lost, rows = list(grid.lost), []
-    groups: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in grid.rows:
-        groups[row.cells[at[image]] or f"line {row.line}"].append(row)
-        if is_missing(row.cells[at[finding]]):
-            lost.append((row.line, f"{value}: {row.cells[at[value]]!r} has no name in {finding}"))
-    for same in groups.values():
-        first, stated = dict[str, str](), defaultdict[str, dict[str, int]](dict)
-        for row in same:
-            for name, cell in ((name, row.cells[at[name]]) for name in kept):
-                if first.setdefault(name, cell) != cell and name in used:
-                    lost.append((row.line, f"{name}: {cell!r} beside {first[name]!r} of the same image"))
-            if (name := row.cells[at[finding]]) in titles:
-                stated[titles[name]].setdefault(row.cells[at[value]], row.line)
-        for name, cells in stated.items():
-            several = len(cells) > 1  # neither counts, as nothing says which is wrong
-            first[name] = "" if several else next(iter(cells))
-            others = {cell: ", ".join(map(repr, cells.keys() - {cell})) for cell in cells if several}
-            lost += [
-                (cells[cell], f"{name}: {cell!r} beside {found} of the same image") for cell, found in others.items()
-            ]
-        rows.append(Row(same[0].line, tuple(first.get(name, "") for name in (*kept, *titles.values()))))
-    note = f"{len(grid.rows)} rows are turned into {len(rows)}, one an image, by {finding} and {value}"
-    header = (*kept, *titles.values())
-    return replace(grid, header=header, rows=tuple(rows), lost=tuple(lost), notes=(*grid.notes, note))

@@ -292,11 +292,12 @@ def _understood(
     plan: Plan, column: Sequence[str], value: Sequence[str], ask: Sequence[str]
 ) -> tuple[Grid, Folder, list[Column], Plan]:
     """Return the table, its images, what its columns mean, and the plan with the options and questions in it."""
-    from lmod_train.data.cells.image_names import ENDINGS, Folder, folder_of
+    from lmod_train.data.cells.image_names import Folder, folder_of
+    from lmod_train.data.cells.long_tables import turned
     from lmod_train.data.cells.options import with_listed
     from lmod_train.data.sources.grid import read_grid
     from lmod_train.data.sources.sheets import UnreadableSheet
-    from lmod_train.extensions.table.columns import turned, understand, with_images
+    from lmod_train.extensions.table.columns import understand, with_images
     from lmod_train.extensions.table.meanings import check_typed, option_of, typed
     from lmod_train.extensions.table.places import check_images, meant
     from lmod_train.extensions.table.plan import answering, asked_of, identifier, typed_words, with_options
@@ -309,19 +310,15 @@ def _understood(
         raise BadArgument("--table", str(plan.table), f"a table with a header ({error})", cure) from error
     stated = with_options(plan, column, ()).answers
     grid = with_listed(grid, stated.columns)
-    if not grid.rows:
-        lost = "".join(f"; {note}" for note in (*grid.notes, *(f"line {n}: {why}" for n, why in grid.lost[:3])))
-        found = f"rows below its header ({', '.join(grid.header)[:200]}), and it has no rows{lost}"
-        raise BadArgument("--table", str(plan.table), found, "name a table with a row for each image")
-    if any(Path(name).suffix.casefold() in ENDINGS for name in grid.header):
-        found = f"a line of names of columns; line {grid.header_line} has {', '.join(grid.header)[:120]}"
-        raise BadArgument("--table", str(plan.table), found, "add a line of names above it, such as: image,diagnosis")
+    _check_grid(plan.table, grid)
     if plan.images is not None and not plan.images.is_dir():
         cure = meant("--images", plan.images, None, "name the folder of the photographs")
         raise BadArgument("--images", str(plan.images), "an existing folder", cure)
     folder = folder_of(plan.images) if plan.images else Folder(plan.table.parent, ())
     if plan.long:
-        grid = turned(grid, understand(grid, folder, stated), plan.long)
+        seen = understand(grid, folder, stated)
+        images = [c.name for c in seen if c.meaning == "image"]
+        grid = turned(grid, "".join(images[:1]), {c.name for c in seen if c.is_used}, plan.long)
     whole = with_options(plan, column, value, grid.header)
     for name in whole.answers.columns:
         if name not in grid.header:
@@ -342,6 +339,23 @@ def _understood(
     ask = [name for name in ask if not any(c.doubt and name in (c.name, identifier(c.name), c.about) for c in columns)]
     new = [q for q in asked_of(kept, columns, whole.modality, ask, whole.language) if q["column"] not in known]
     return grid, folder, columns, replace(whole, questions=(*whole.questions, *new))
+
+
+def _check_grid(table: Path, grid: Grid) -> None:
+    """Refuse a table without rows, and one without a header.
+
+    Raises:
+        BadArgument: It is one.
+    """
+    from lmod_train.data.cells.image_names import ENDINGS
+
+    if not grid.rows:
+        lost = "".join(f"; {note}" for note in (*grid.notes, *(f"line {n}: {why}" for n, why in grid.lost[:3])))
+        found = f"rows below its header ({', '.join(grid.header)[:200]}), and it has no rows{lost}"
+        raise BadArgument("--table", str(table), found, "name a table with a row for each image")
+    if any(Path(name).suffix.casefold() in ENDINGS for name in grid.header):
+        found = f"a line of names of columns; line {grid.header_line} has {', '.join(grid.header)[:120]}"
+        raise BadArgument("--table", str(table), found, "add a line of names above it, such as: image,diagnosis")
 
 
 def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place | str] | None:

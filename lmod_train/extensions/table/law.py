@@ -122,6 +122,8 @@ class Law(Refusal):
         """
         shares = account(self.source, dropped, self.accepted)
         lines = [*self._rows_lost(dropped), *_shares_lost(shares)]
+        if lines and any(one.reason == "several_pictures" for one in dropped):
+            lines.append("`--page middle`, `--page all` or `--page 1` says which picture of a file of several is read")
         if lines or listing.name != LISTING:
             self.show(shares, dropped, bool(lines))
         if lines:
@@ -142,8 +144,6 @@ class Law(Refusal):
             told = ", ".join(f"{reason} {n}" for reason, n in reasons.most_common(4))
             yield f"{len(unread)} of {rows} rows have no {'question' if self.source.is_asking else 'image'} ({told})"
             yield f"  the first: {unread[0].key}: {unread[0].detail}"
-            if "several_pictures" in reasons:
-                yield "  `--page middle`, `--page all` or `--page 1` says which picture of a file is read"
         apart = {one.key for one in new if one.reason == _APART}
         shared = (
             []
@@ -268,6 +268,10 @@ def _cells(source: OwnTable) -> Iterator[_Cell]:
                 unboxed = column.meaning == "structure" and not (entry and entry.boxed)
                 if not (is_blank or of_another or unboxed):
                     yield _Cell(column, cell, row.line, image.eye, entry)
+    named = {column.name: column for column in used}
+    for one in source.grid.apart:
+        if one.column in named:
+            yield _Cell(named[one.column], one.cell, one.line, "", None)
 
 
 def _is_counted(source: OwnTable, column: Column) -> bool:

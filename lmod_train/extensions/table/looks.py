@@ -118,7 +118,18 @@ def _unused(seen: Seen) -> Column | None:
             return Column(seen.name, meaning, "by its name")
     if not seen.values.rows:
         return Column(seen.name, "ignore", "it is empty")
-    return None
+    if any(seen.bare.startswith(word) for word in HEADERS["notes"] if len(word) >= _LONG):
+        return Column(seen.name, "notes", "by its name")
+    named = {cell: cell for cell in seen.values.count if _PERSON.search(cell)}
+    return Column(seen.name, "name", "its cells name persons") if seen.values.share(named) >= 0.3 else None
+
+
+_LONG = 6
+"""Letters of a word that names a column also with more words behind it."""
+
+_PERSON = re.compile(
+    r"\b(?:Dr|Prof|Mr|Mrs|Ms|Sra?|Mme)\.? [^\W\d_]{2}|\b(?:Herr|Frau|Praxis|Doctor|Doktor|Docteur) [^\W\d_]{2}"
+)
 
 
 def _patient(seen: Seen) -> Column | None:
@@ -280,7 +291,7 @@ def _grade(seen: Seen) -> Column | None:
             levels = ", ".join(scale.levels)
             doubt = f"whether {listed(sorted(seen.values.count))} are levels of {scale.name} ({levels})"
             return _asked(seen, doubt, scale.name, [option_of("grade", seen.name)], words)
-        bad = dict.fromkeys(seen.values.count.keys() - words.keys(), f"expected one of {', '.join(scale.levels)}")
+        bad = {cell: f"expected one of {', '.join(scale.levels)}" for cell in seen.values.count if cell not in words}
         return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
     if strong and in_order(seen.name, seen.values.count):
         return Column(seen.name, "grade", "words of degree", {cell: cell for cell in seen.values.count})

@@ -183,6 +183,8 @@ class OwnTable(Source):
     def _read(self) -> Iterator[Sample | Dropped]:
         for line, why in self.grid.lost:
             yield self._line(line, why if why == AGAIN else "unreadable row", why)
+        for one in self.grid.apart:
+            yield self._line(one.line, "contradictory values", f"{one.column}: {one.cell[:80]!r} {one.why}", "part")
         entries: list[Entry] = []
         copies = copies_in(self.grid, self.columns) if self.is_asking else {}
         for row in self.grid.rows:

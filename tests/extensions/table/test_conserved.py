@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmod_train.core.errors import BadArgument
+from lmod_train import cli
+from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.types import Dropped, Sample
 from lmod_train.data.cells.diagnoses import findings_of
 from lmod_train.data.cells.image_names import Folder, folder_of
+from lmod_train.data.cells.long_tables import turned
 from lmod_train.data.cells.values import ids_in_doubt, is_error, is_missing, malformed_ids
 from lmod_train.data.cells.vocabulary import WORDS
+from lmod_train.data.curation.manifest_files import read_dropped
 from lmod_train.data.sources.grid import Grid, Row
-from lmod_train.extensions.table.columns import turned, understand
+from lmod_train.extensions.table.columns import understand
 from lmod_train.extensions.table.meanings import Answers, Column
 from lmod_train.extensions.table.plan import Plan, asked_of, tasks_of, typed_words
 from lmod_train.extensions.table.source import OwnTable
@@ -422,25 +425,38 @@ def test_a_long_table_is_asked_about_and_turned(photographs: Folder, finding: st
     (option,) = [option for c in columns if c.doubt for option in c.options]
     assert option == f"--long {finding}={value}"
     assert not any("--long" in o for c in understand(grid, photographs, Answers({finding: "own"})) for o in c.options)
-    made = turned(grid, columns, f"{finding}={value}")
+    made = turned(grid, "file", {"patient"}, f"{finding}={value}")
     found = {row.cells[0]: dict(zip(made.header, row.cells, strict=True)) for row in made.rows}
-    assert {image: {name: found[image][name] for name in names} for image in found} == wide and not made.lost
+    assert {image: {name: found[image][name] for name in names} for image in found} == wide and not made.apart
     assert not any("--long" in o for c in understand(made, photographs, Answers()) for o in c.options)
 
 
-def test_what_rows_of_an_image_state_twice_is_listed(photographs: Folder):
-    cells = [
-        ("1.png", "P1", "DR", "1"),
-        ("1.png", "P2", "AMD", "0"),
-        ("1.png", "P1", "DR", "0"),
-        ("2.png", "P2", "", "1"),
-    ]
-    grid = Grid(photographs.root / "t.csv", ("file", "patient", "finding", "value"), tuple(
-        Row(n, row) for n, row in enumerate(cells, 2)), "text", 1)  # fmt: skip
-    made = turned(grid, understand(grid, photographs, Answers()), "finding=value")
-    assert [line for line, _ in made.lost] == [5, 3, 2, 4] and "'P2' beside 'P1'" in made.lost[1][1]
-    with pytest.raises(BadArgument, match="two columns of the table"):
-        turned(grid, [], "finding=value")
+@pytest.mark.parametrize("apart", [1, 9])
+def test_what_two_readers_state_differently_is_lost_by_value(tmp_path: Path, capsys, apart: int):
+    """Of 30 images, the readers differ about drusen in some; nothing else is lost, and a tenth is too much."""
+    (tmp_path / "photos").mkdir()
+    lines = ["image,patient,reader,finding,value"]
+    for n in range(30):
+        Image.effect_noise((16, 16), 20 + n).convert("RGB").save(tmp_path / "photos" / f"i{n:02}.png")
+        for reader in "AB":
+            drusen = "present" if (n % 2 == 0) != (reader == "B" and n % 3 == 0 and n < 3 * apart) else "absent"
+            glaucoma = "present" if n % 2 else "absent"
+            lines += [f"i{n:02}.png,P{n},{reader},drusen,{drusen}", f"i{n:02}.png,P{n},{reader},glaucoma,{glaucoma}"]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    command = ["curate", "--table", str(tmp_path / "t.csv"), "--images", str(tmp_path / "photos"), "--workers", "1"]
+    command += ["--modality", "CFP", "--out", str(tmp_path / "OUT")]
+    assert cli.main(command) == 2 and "--long finding=value" in capsys.readouterr().err
+    command += ["--long", "finding=value"]
+    if apart == 9:
+        assert cli.main(command) == 2
+        command += ["--accept", str(tmp_path / "OUT" / "losses.csv")]
+    assert cli.main(command) == 0
+    records = read_records(tmp_path / "OUT" / "records")
+    asked = Counter(r.task for r in records for name in ("DRUSEN", "GLAUCOMA") if name in r.answer)
+    assert asked == {"glaucoma": 30, "conditions": 30 - apart}
+    lost = [d for d in read_dropped(tmp_path / "OUT" / "dropped.csv") if d.reason == "contradictory values"]
+    assert len(lost) == 2 * apart and all(d.detail.startswith("drusen: ") and d.extent == "part" for d in lost)
+    assert "glaucoma  '" not in capsys.readouterr().out, "of which nothing is lost"
 
 
 def test_a_table_of_boxes_or_of_single_rows_is_not_long(photographs: Folder):

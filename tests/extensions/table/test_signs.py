@@ -225,3 +225,32 @@ def test_the_question_of_two_columns_names_no_eye(tmp_path: Path):
 
 def test_normal_and_a_disease_in_one_cell_are_neither():
     assert findings_of("Normal; Glaucoma").present == () and findings_of("DR; Glaucoma").present != ()
+
+
+@pytest.mark.parametrize("name", ["Bemerkung für Ärzte", "Zuweiser", "seen by"])
+def test_what_names_a_person_is_in_no_file(tmp_path: Path, name: str):
+    cells = ["Dr. Müller", "überwiesen an Dr. Maier", "Praxis Yilmaz"]
+    patients = [f"P{n}" for n in range(60)]
+    assert curate(tmp_path, {"patient": patients, "diagnosis": ["glaucoma", "normal"], name: cells}) == 0
+    for file in (tmp_path / "OUT").rglob("*"):
+        if file.suffix in (".html", ".yaml", ".csv", ".json", ".parquet"):
+            assert not any(cell.split()[-1].encode() in file.read_bytes() for cell in cells), file
+
+
+def test_grades_in_words_are_read_where_the_user_names_the_scale(tmp_path: Path):
+    columns = {"Hallazgo": ["None", "RDNP leve", "RDNP moderada", "RDNP grave", "RD proliferativa"]}
+    assert curate(tmp_path, columns, "--column", "icdr=Hallazgo") == 0
+    assert asked(tmp_path, "icdr") == {f"Stage: {n}": 12 for n in range(5)}
+
+
+def test_two_columns_of_diagnoses_of_the_eyes_are_one_question(tmp_path: Path, capsys):
+    columns = {"eye": ["OD", "OS"], "OD / Fondo": ["glaucoma", "normal"], "OI / Fondo": ["cataract", "glaucoma"]}
+    assert curate(tmp_path, columns) == 2
+    assert cli.main(cure(capsys.readouterr().err)) == 0
+    assert sum(asked(tmp_path, "four_way").values()) == 60
+
+
+def test_a_code_beside_a_denial_is_told(tmp_path: Path, capsys):
+    columns = {"diagnosis": ["kein Glaukom", "cataract", "normal"], "ICD-10": ["H40.1", "H25.1", ""]}
+    assert curate(tmp_path, columns) == 0
+    assert "differs in 20 rows" in capsys.readouterr().out
