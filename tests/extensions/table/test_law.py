@@ -54,7 +54,7 @@ def clean(draw: random.Random) -> Rows:
         row = {"image": f"a{n:02}.png", "patient_id": patients.format(person + offset), "eye": sides[n % 2]}
         row |= {"diagnosis": disease, "sex": sexes[person % 2], "age": str(40 + person % 40)}
         row |= {"DME": flags[not (sick and n // 3 % 2)], "drusen": flags[not (sick and n // 6 % 2)]}
-        row |= {"DR grade": "01234"[n // 3 % 5 if sick else 0]}
+        row |= {"DR grade": "1234"[n // 3 % 4] if sick else "0"}
         row |= {"clarity": ("good", "fair", "poor")[n // 4 % 3]}
         rows.append({name: row[name] for name in ("image", "patient_id", "eye", "diagnosis", *kept)})
     order = list(rows[0])
