@@ -205,7 +205,7 @@ def is_denial(text: str) -> bool:
         >>> [is_denial(text) for text in ("DR: ruled out", "DR (-)", "glaucoma?", "s/p cataract", "NPDR")]
         [True, True, False, False, False]
     """
-    low = f" {text.casefold()}"
+    low = f" {text.casefold()} "
     for word in (*WORDS["icdr"]["non_proliferative"], *WORDS["undenied"]):  # which deny no disease
         low = low.replace(word.casefold(), "")
     denied = re.search(rf"[\W_](?:{'|'.join(map(re.escape, (*NEGATIONS, *WORDS['denials'])))})", low)
@@ -290,8 +290,8 @@ def disease_in(word: str, known: Iterable[str]) -> str:
         return next((name for begin, name in ICD_10.items() if name in known and begin.startswith(code)), "")
     if is_qualified(word):
         return ""
-    inside = diseases_in(word)
-    if len(inside) > 1 or not {*inside} - {"normal"} <= {*known}:
+    inside = [disease for disease in diseases_in(word) if disease != "normal"]  # as in ``abnormal``
+    if len(inside) > 1 or not {*inside} <= {*known}:
         return ""  # ``glaucoma or AMD`` is neither
     low = spaced(word)
     near = [disease for disease in known if any(_is_misspelt(low, name.strip()) for name in _names_of(disease))]

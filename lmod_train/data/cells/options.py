@@ -86,7 +86,7 @@ def _marked(texts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _parsed(cell: str) -> Listed:
-    """Return the list or object that a text states: in JSON or Python, with letters, or one option a line."""
+    """Return the list or object that a text states: in JSON or Python, with letters, or an option a line or between bars."""
     text = cell.strip()
     if text[0] in "[{":
         for read in (json.loads, ast.literal_eval):
@@ -96,7 +96,7 @@ def _parsed(cell: str) -> Listed:
                 continue
             if isinstance(value, list | dict):
                 return value if not isinstance(value, dict) else {str(key): one for key, one in value.items()}
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in re.split(r"[\n\r|]", text) if line.strip()]
     front, options, behind = divided(text) if not _marked(lines) else (text, (), "")
     return options if options and not front and not behind else lines
 

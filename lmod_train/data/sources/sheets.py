@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from string import whitespace
 from typing import Any
 
 from openpyxl import load_workbook
@@ -236,7 +237,17 @@ def cell_text(value: Any) -> str:
     """Return a workbook's value as text; integers that Excel stores as 3.0 become 3, no value the empty text."""
     if value is None:
         return ""
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+    return stripped(str(int(value) if isinstance(value, float) and value.is_integer() else value))
+
+
+def stripped(text: str) -> str:
+    """Return a cell without blanks around it, those without width included.
+
+    Example:
+        >>> stripped("\u200b Normal\ufeff ")
+        'Normal'
+    """
+    return text.strip(f"{whitespace}\u00a0\u3000\u200b\u200c\u2060\ufeff").strip()
 
 
 def _text(content: bytes, wanted: str) -> list[list[str]]:
@@ -294,14 +305,14 @@ def _row_at(lines: Sequence[str], at: int, delimiter: str, width: int, most: int
     read = partial(csv.reader, delimiter=delimiter, skipinitialspace=True)
     several = read((lines[i] for i in range(at, min(at + most, len(lines)))), strict=True)
     try:
-        row = [cell.strip() for cell in next(several)]
+        row = [stripped(cell) for cell in next(several)]
         if several.line_num == 1 or not width or (len(row) >= width and not any(row[width:])):
             swallowed = len(row) < width and any(delimiter in cell for cell in row)
             return _spoiled(row, width, SWALLOWED) if swallowed else row, several.line_num
     except csv.Error:
         pass  # unpaired quotation marks: the line is read alone below
     alone = read(iter((lines[at], "")))
-    row = [cell.strip() for cell in next(alone)]
+    row = [stripped(cell) for cell in next(alone)]
     if alone.line_num > 1:  # the reader needed a further line: a quotation mark is not closed
         return _spoiled(row, width, OPEN), 1
     return _spoiled(row, width, SWALLOWED) if len(row) < width else row, 1

@@ -214,10 +214,7 @@ def _flag(seen: Seen) -> Column | None:
     if all(number_of(cell) is not None for cell in seen.values.count) and len(seen.values.count) <= 8:
         return _coded_flag(seen, condition)
     if seen.values.share(words) >= 0.5:
-        other = sorted(bad)
-        said = typed(value_of(seen.name, other[0], "yes"))
-        doubt = f"whether {listed(other)} are yes, no or without a value; `{said}` says that it is yes"
-        return _asked(seen, doubt, condition, [value_of(seen.name, cell, "unknown") for cell in other], words)
+        return _odd_flags(seen, condition, words)
     return replace(_own(seen), about=condition)
 
 
@@ -244,6 +241,10 @@ def _ticks(seen: Seen, condition: str, words: Mapping[str, str]) -> Column:
 def _coded_flag(seen: Seen, condition: str) -> Column:
     """Return a doubt about numbers in a column of a disease: yes and no, of which one reading is shown, or grades."""
     codes = sorted(seen.values.count)
+    known = {code: word for code in codes if (word := flag_of(code))}
+    can_be_grades = not levels_of(seen.values)[1]
+    if {*known.values()} == {"yes", "no"} and not can_be_grades:
+        return _odd_flags(seen, condition, known)
     named = condition if ":" in seen.name else seen.name
     first = flag_of(codes[0]) or {"yes": "no", "no": "yes"}.get(flag_of(codes[-1]) or "", "")
     words = (first or "yes", "no" if first == "yes" else "yes" if first else "no")
@@ -251,11 +252,17 @@ def _coded_flag(seen: Seen, condition: str) -> Column:
     graded = option_of("grade", seen.name)
     said = " ".join(shlex.join(option.split(" ", 1)) for option in values)
     doubt = f"whether {listed(codes)} are yes and no of {condition} (`{said}`{', ...' if len(codes) > 2 else ''})"
-    can_be_grades = not levels_of(seen.values)[1]
     doubt += f", or grades of it (`{shlex.join(graded.split(' ', 1))}`)" if can_be_grades else ""
     options = (graded,) if can_be_grades and len(codes) > 2 else values if first else ()  # else nothing says which
-    known = {code: word for code in codes if (word := flag_of(code))}
     return _asked(seen, doubt, condition, options, known)
+
+
+def _odd_flags(seen: Seen, condition: str, known: Mapping[str, str]) -> Column:
+    """Return a doubt about the cells of a column of yes and no that are neither."""
+    other = sorted(cell for cell in seen.values.count if cell not in known)
+    said = typed(value_of(seen.name, other[0], "yes"))
+    doubt = f"whether {listed(other)} are yes, no or without a value; `{said}` says that it is yes"
+    return _asked(seen, doubt, condition, [value_of(seen.name, cell, "unknown") for cell in other], known)
 
 
 def _retinopathy(seen: Seen) -> Column | None:

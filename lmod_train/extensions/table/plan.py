@@ -348,7 +348,7 @@ def asked_of(
     for column in chosen:
         question = _question_questions(grid, column, language)
         if len(question.get("choices", "ab")) < 2:
-            if column not in named:
+            if column not in named or column.eye:
                 continue
             found = ", ".join(question["choices"]) or "none"
             expected = f"a column with at least two different values; it has {found}"

@@ -139,7 +139,8 @@ def test_none_given_as_a_class_of_a_column_of_a_disease_is_one(tmp_path: Path, c
 
 @tabled("word, known", [("glaucomma", "glaucoma"), ("Catarcat", "cataract"), ("nomral", "normal"), ("uveitis", ""),
                         ("glaucoma negative", ""), ("glaucoma?", ""), ("neither glaucoma nor cataract", ""),
-                        ("diabetic papillopathy", ""), ("Ausschluss Glaukom", "")])  # fmt: skip
+                        ("diabetic papillopathy", ""), ("Ausschluss Glaukom", ""),
+                        ("abnormal", ""), ("glaucoma: no", ""), ("glaucoma or cataract", "")])  # fmt: skip
 def test_an_error_of_typing_is_a_name_and_a_denial_is_none(word: str, known: str):
     assert disease_in(word, ["glaucoma", "cataract", "normal", "diabetic retinopathy"]) == known
 
@@ -254,3 +255,10 @@ def test_a_code_beside_a_denial_is_told(tmp_path: Path, capsys):
     columns = {"diagnosis": ["kein Glaukom", "cataract", "normal"], "ICD-10": ["H40.1", "H25.1", ""]}
     assert curate(tmp_path, columns) == 0
     assert "differs in 20 rows" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("codes", [("-1", "0", "1"), ("0", "1", "9"), ("no", "yes", "?no")])
+def test_a_third_code_beside_yes_and_no_is_asked_about(tmp_path: Path, capsys, codes: tuple[str, ...]):
+    assert curate(tmp_path, {"glaucoma": codes}) == 2
+    assert cli.main(cure(capsys.readouterr().err)) == 0
+    assert asked(tmp_path, "glaucoma") == {"GLAUCOMA": 20, "NON-GLAUCOMA": 20}
