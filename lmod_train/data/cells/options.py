@@ -86,7 +86,7 @@ def _marked(texts: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _parsed(cell: str) -> Listed:
-    """Return the list or object that a text states: in JSON or Python, with letters, or an option a line or between bars."""
+    """Return the list or object that a text states: JSON, Python, or options with letters, in lines or between bars."""
     text = cell.strip()
     if text[0] in "[{":
         for read in (json.loads, ast.literal_eval):
