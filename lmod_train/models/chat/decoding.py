@@ -31,7 +31,7 @@ from lmod_train.models.chat.encoding import Encoded
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.image_cache import Kept
 from lmod_train.models.chat.masks import dense_attention, masks_of_last, unshareable
-from lmod_train.models.chat.prefixes import Asked, Prefix, alike, prefilled
+from lmod_train.models.chat.prefixes import CACHE, Asked, Prefix, alike, prefilled
 from lmod_train.models.chat.reply_text import StopWords, reply_text
 from lmod_train.models.chat.sequences import pack
 from lmod_train.models.chat.shared_prefix import share
@@ -473,7 +473,7 @@ class Running:
                 input_ids=ids,
                 attention_mask=masks_of_last(model, self, width) if self._masked else None,
                 position_ids=positions.expand(3, -1, -1) if family_of(model).three_axis else positions,
-                past_key_values=self._cache,
+                **{CACHE: self._cache},
                 use_cache=True,
                 logits_to_keep=last.bool(),
             ).logits

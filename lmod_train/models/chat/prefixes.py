@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import DynamicCache
+from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from lmod_train.models.chat.encoding import Encoded
 from lmod_train.models.chat.family import family_of
@@ -21,6 +22,9 @@ from lmod_train.models.chat.sequences import common
 
 ROOM = 4
 """Number of times its prefix that the questions of a sequence may be long; further ones are in another sequence."""
+
+CACHE = "cache" if "cache" in CausalLMOutputWithPast.__annotations__ else "past_key_values"
+"""What networks of transformers call the keys and values that they take and return; before 5.24 it is the second."""
 
 
 @dataclass(frozen=True)
@@ -132,12 +136,12 @@ def _computed(
     ids = torch.tensor([list(prefix)] * len(distinct), device=asked.model.device)
     given = asked.images.inputs(ids, shown)
     if whole:
-        given["past_key_values"] = DynamicCache()
+        given[CACHE] = DynamicCache()
     out = asked.model(input_ids=ids, use_cache=True, logits_to_keep=1, **given)
     lag = torch.zeros_like(ids[:, :1])
     if family_of(asked.model).three_axis and shown:  # the network leaves it after an image
         lag = asked.model.model.rope_deltas.to(lag)
-    return out.past_key_values, lag, out.logits[:, -1]
+    return out[CACHE], lag, out.logits[:, -1]
 
 
 def _sequences(asked: Asked, rows: Sequence[int], images: tuple[int, ...], shared: int) -> Iterator[list[int]]:

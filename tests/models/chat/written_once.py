@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
+import transformers
 
 from tests import families, other_classes
 
@@ -21,6 +23,8 @@ def write_tiny(folder: Path, model_type: str, seed: int = 0, **text: Any) -> Pat
 
 def write_other(folder: Path, model_type: str, seed: int = 0, **text: Any) -> Path:
     """Save a random checkpoint of a class that is no family, and return its folder."""
+    if model_type == "llama4" and transformers.__version__ == "5.24.0":
+        pytest.skip("Llama4ForConditionalGeneration of transformers 5.24.0 raises AttributeError: image_outputs")
     return _copied(folder, other_classes.write_other, model_type, seed, text)
 
 
