@@ -191,16 +191,24 @@ def classes_in(room: Path, package: str) -> Iterator[ClassText]:
         yield from _classes_of(file, ".".join((package, *file.relative_to(room).with_suffix("").parts)))
 
 
-def _classes_of(file: Path, module: str) -> Iterator[ClassText]:
-    text = file.read_text(encoding="utf-8")
+def _classes_of(file: Path, module: str) -> tuple[ClassText, ...]:
+    return _classes_in_text(file.read_text(encoding="utf-8"), module)
+
+
+@cache
+def _classes_in_text(text: str, module: str) -> tuple[ClassText, ...]:
+    """Return the top-level classes with bases; a mistyped name is looked up in the same files several times."""
     if not _DERIVED.search(text):  # parsing a file takes ten times as long
-        return
-    tree = ast.parse(text, filename=str(file))
+        return ()
+    tree = ast.parse(text)
+    private = {k: v for k, v in _constants(tree) if k.startswith("_")}
+    found = []
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
             bases = tuple(ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases)
-            constants = {k: v for k, v in _constants(tree) if k.startswith("_")} | dict(_constants(node))
-            yield ClassText(f"{module}.{node.name}", bases, ast.get_docstring(node) or "", constants)
+            constants = private | dict(_constants(node))
+            found.append(ClassText(f"{module}.{node.name}", bases, ast.get_docstring(node) or "", constants))
+    return tuple(found)
 
 
 def own_classes_in(folder: Path) -> Iterator[ClassText]:

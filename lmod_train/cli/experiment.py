@@ -238,12 +238,11 @@ class Experiment(LightningCLI):
 
     def resolved(self) -> dict[str, Any]:
         """Return the configuration of the command as plain values, with the path of the datamodule's class."""
-        values = plain(self._parser(self.subcommand), self.config[self.subcommand])
-        return (
-            values | {"data": {"class_path": path, **values.get("data", {})}}
-            if (path := Refusing.data_class)
-            else values
-        )
+        return self._with_path(plain(self._parser(self.subcommand), self.config[self.subcommand]))
+
+    def _with_path(self, values: dict[str, Any]) -> dict[str, Any]:
+        path = Refusing.data_class
+        return values | {"data": {"class_path": path, **values.get("data", {})}} if path else values
 
     def _parse_ckpt_path(self) -> None:
         """Do nothing: Lightning would take the class to build from the checkpoint, which may come from others."""
@@ -269,7 +268,9 @@ class Experiment(LightningCLI):
                 "run it on a machine with a GPU; to try the configuration here add `--trainer.accelerator cpu "
                 "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
             )
-        parser, resolved = self._parser(self.subcommand), self.resolved()
+        parser = self._parser(self.subcommand)
+        self.config_dump = plain(parser, config)  # or Lightning would write it to YAML again, and read it slowly
+        resolved = self._with_path(self.config_dump)
         self.defaults = plain(parser, parser.get_defaults())
         resolved = {key: value for key, value in resolved.items() if key not in WRITTEN}
         self.own = list(_modules(resolved["data"]))

@@ -22,6 +22,7 @@ from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.names import GROUPS
 from lmod_train.core.artifacts.model_facts import PAPERS, ModelFacts, known_models
 from lmod_train.core.errors import BadArgument, did_you_mean
+from lmod_train.core.package_data import values_of
 from lmod_train.core.shipped import config_files
 
 WIDTH = 110
@@ -162,7 +163,7 @@ def _known() -> dict[str, str]:
     for base in ("Task", "Source"):
         found = {str(c.constants["name"]): c.path for c in reversed(known_classes(base))} | found
     for file in config_files("model").values():
-        found.setdefault(file.stem, yaml.safe_load(file.read_text(encoding="utf-8"))["class_path"])
+        found.setdefault(file.stem, values_of(file.read_text(encoding="utf-8"))["class_path"])
     return found
 
 

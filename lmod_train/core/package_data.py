@@ -18,7 +18,17 @@ def package_data(module: str, name: str) -> Any:
         module: The ``__file__`` of a module in the same folder.
         name: Name of the file.
     """
-    text = Path(module).with_name(name).read_text(encoding="utf-8")
+    return values_of(Path(module).with_name(name).read_text(encoding="utf-8"))
+
+
+def values_of(text: str) -> Any:
+    """Return what a YAML text holds, as `yaml.safe_load` does, in a tenth of the time where it can.
+
+    For files of the package and for what was just written: in C, brackets without an end are no error but a crash.
+
+    Raises:
+        yaml.YAMLError: It is no YAML.
+    """
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
 
 

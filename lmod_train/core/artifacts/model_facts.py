@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from lmod_train.core.package_data import package_data
+from lmod_train.core.package_data import package_data, values_of
 from lmod_train.core.shipped import config_files, configs_folder
 
 STATES: dict[str, str] = package_data(__file__, "model_facts.yaml")["states"]
@@ -143,22 +144,28 @@ def known_models(folder: Path | None = None) -> Iterator[ModelFacts]:
         ValueError: A file's facts are incomplete, or contain unknown ones.
     """
     for file in sorted((folder or configs_folder() / "model").glob("*.yaml")):
-        text = file.read_text(encoding="utf-8")
-        if facts := "".join(re.findall(r"^#: ?(.*\n)", text, re.M)):
-            try:
-                yield _facts(file.stem, text, yaml.safe_load(facts))
-            except (TypeError, AttributeError, KeyError, yaml.YAMLError) as error:
-                raise ValueError(
-                    f"{file}: {type(error).__name__}: {error}; see lmod_train/core/artifacts/model_facts.py"
-                ) from error
+        try:
+            facts = _facts(file.stem, file.read_text(encoding="utf-8"))
+        except (TypeError, AttributeError, KeyError, yaml.YAMLError) as error:
+            raise ValueError(
+                f"{file}: {type(error).__name__}: {error}; see lmod_train/core/artifacts/model_facts.py"
+            ) from error
+        if facts is not None:
+            yield facts
 
 
-def _facts(name: str, text: str, facts: dict[str, Any]) -> ModelFacts:
+@cache
+def _facts(name: str, text: str) -> ModelFacts | None:
+    """Return the facts that the text of a config states; None if it states none."""
+    stated = "".join(re.findall(r"^#: ?(.*\n)", text, re.M))
+    if not stated:
+        return None
+    facts: dict[str, Any] = values_of(stated)
     about = " ".join(re.findall(r"^# (.*)$", text, re.M))
-    cache, rows = facts.pop("cache", None), facts.pop("published", {})
-    why = facts.pop("why", "") or yaml.safe_load(text)["init_args"].get("why", "")
+    entry, rows = facts.pop("cache", None), facts.pop("published", {})
+    why = facts.pop("why", "") or values_of(text)["init_args"].get("why", "")
     published = {paper: PublishedRow(**{**row, "rows": tuple(row["rows"])}) for paper, row in rows.items()}
-    return ModelFacts(name, about, why=why, cache=Cache(**cache) if cache else None, published=published, **facts)
+    return ModelFacts(name, about, why=why, cache=Cache(**entry) if entry else None, published=published, **facts)
 
 
 def download(checkpoint: str, small: bool = False) -> str:
