@@ -30,7 +30,7 @@ trap 'kill "${types:-}" 2>/dev/null || true; rm -f "$report"' EXIT # a trap that
 "$python" -m mypy >"$report" 2>&1 &
 types=$! # a minute of one core beside the tests, not before them
 passed=0
-"$python" -m pytest -q -n 2 --dist loadfile ${marked[@]+"${marked[@]}"} "$@" || passed=$?
+"$python" -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder ${marked[@]+"${marked[@]}"} "$@" || passed=$?
 echo "== mypy"
 wait "$types" || passed=1
 cat "$report"

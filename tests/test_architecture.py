@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 
 ARROWS: dict[str, set[str]] = {
@@ -124,9 +126,16 @@ NAMED = re.compile(r"lmod_train(\.\w+)+(:\w+)?")
 
 
 @cache
-def tree(text: str) -> ast.Module:
-    """Parse a file by its text: several checks read each of a thousand files."""
-    return ast.parse(text)
+def nodes(text: str) -> tuple[ast.AST, ...]:
+    """Return all nodes of a file's syntax tree, the module first: several checks read each of a thousand files."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nodes_are_left() -> Iterator[None]:
+    """Keep the trees, millions of objects, no longer than these tests."""
+    yield
+    nodes.cache_clear()
 
 
 def modules(root: Path) -> Iterator[tuple[str, Path]]:
@@ -139,7 +148,7 @@ def modules(root: Path) -> Iterator[tuple[str, Path]]:
 def imported(file: Path, module: str) -> Iterator[tuple[int, str]]:
     """Yield (line, full dotted name) of everything a file imports, inside functions too."""
     package = module if file.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+    for node in nodes(file.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, name.name) for name in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -150,7 +159,7 @@ def imported(file: Path, module: str) -> Iterator[tuple[int, str]]:
 
 def named(file: Path) -> Iterator[str]:
     """Yield the full dotted names of the package's modules and objects that the strings of a file hold."""
-    for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+    for node in nodes(file.read_text(encoding="utf-8")):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
             yield node.value.replace(":", ".")
 
@@ -222,7 +231,7 @@ def code_lines(file: Path) -> set[int]:
     with file.open("rb") as text:
         tokens = [t for t in tokenize.tokenize(text.readline) if t.type not in prose | {tokenize.ENCODING}]
     lines = {line for t in tokens for line in range(t.start[0], t.end[0] + 1)}
-    for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+    for node in nodes(file.read_text(encoding="utf-8")):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return lines
@@ -230,7 +239,7 @@ def code_lines(file: Path) -> set[int]:
 
 def may_be_long(text: str) -> bool:
     """Return whether a file or a function in it has more lines than allowed if all lines held code."""
-    functions = [n for n in ast.walk(tree(text)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [n for n in nodes(text) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     longest = max(((n.end_lineno or 0) - n.body[0].lineno + 1 for n in functions), default=0)
     return text.count("\n") > LINES_A_FILE or longest > LINES_A_FUNCTION
 
@@ -245,7 +254,7 @@ def too_long(root: Path) -> list[str]:
         table = file.parent.name == "vocabulary"  # clinical words, not code: as long as the clinic needs
         if len(lines) > LINES_A_FILE and not table:
             long.append(f"{file.relative_to(root)}: {len(lines)} lines of code, at most {LINES_A_FILE}")
-        for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+        for node in nodes(file.read_text(encoding="utf-8")):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 body = lines & set(range(node.body[0].lineno, (node.end_lineno or 0) + 1))
                 if len(body) > LINES_A_FUNCTION:
@@ -265,7 +274,7 @@ def words_not_used(root: Path) -> list[str]:
         where = file.relative_to(root)
         if words(module) & WORDS:
             named.append(f"{where}: file name")
-        for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+        for node in nodes(file.read_text(encoding="utf-8")):
             if isinstance(node, ast.ClassDef) and words(node.name) & WORDS:
                 named.append(f"{where}:{node.lineno}: class {node.name}")
     return named
@@ -313,7 +322,7 @@ def other_openers(root: Path) -> list[str]:
     for file in (f for room in OF_CURATED for f in sorted((root / "lmod_train" / room).rglob("*.py"))):
         if file.relative_to(root / "lmod_train").as_posix() in OPENS:
             continue
-        for node in ast.walk(tree(file.read_text(encoding="utf-8"))):
+        for node in nodes(file.read_text(encoding="utf-8")):
             names = {alias.name for alias in node.names} if isinstance(node, ast.ImportFrom) else set()
             is_open = isinstance(node, ast.Attribute) and ast.unparse(node) in ("Image.open", "PIL.Image.open")
             if names & OPENERS or is_open:
@@ -322,7 +331,8 @@ def other_openers(root: Path) -> list[str]:
 
 
 def holds_code(file: Path) -> bool:
-    return any(not isinstance(node, ast.Expr) for node in tree(file.read_text(encoding="utf-8")).body)
+    module = nodes(file.read_text(encoding="utf-8"))[0]
+    return any(not isinstance(node, ast.Expr) for node in ast.iter_child_nodes(module))
 
 
 def machine_paths(root: Path) -> list[str]:
@@ -379,7 +389,7 @@ def root_name(node: ast.expr) -> str:
 def new_names(text: str) -> set[str]:
     """Return the variables of a file that a writer of `core/files.py` yields, that are opened there, or in memory."""
     found: set[str] = set()
-    for node in ast.walk(tree(text)):
+    for node in nodes(text):
         items = node.items if isinstance(node, ast.With) else []
         pairs = [(one.context_expr, one.optional_vars) for one in items]
         if isinstance(node, ast.Assign):
@@ -418,7 +428,7 @@ def other_writers(root: Path) -> list[str]:
             continue
         text = file.read_text(encoding="utf-8")
         new = new_names(text)
-        for node in ast.walk(tree(text)):
+        for node in nodes(text):
             if isinstance(node, ast.Call) and writes(node):
                 paths = [node.func, *node.args]
                 if not new & {root_name(path) for path in paths}:

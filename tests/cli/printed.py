@@ -65,14 +65,12 @@ def _snippets() -> Iterator[tuple[str, str]]:
         text = file.read_text(encoding="utf-8")
         if "`" not in text:
             continue
-        tree = ast.parse(text)
-        skip = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Expr) and isinstance(
-                node.value, ast.Constant
-            ):  # docstrings, and those of constants
+        skip: set[int] = set()
+        for node in ast.walk(ast.parse(text)):  # a node comes before its parts
+            if isinstance(node, ast.JoinedStr):
+                skip.update(map(id, node.values))
+            elif isinstance(node, ast.Expr):  # docstrings, and those of constants
                 skip.add(id(node.value))
-        for node in ast.walk(tree):
             if id(node) not in skip and (words := _written(node)):
                 yield from ((f"{file.relative_to(ROOM)}:{node.lineno}", s) for s in re.findall(r"`([^`\n]+)`", words))
 

@@ -18,6 +18,7 @@ from lmod_train.cli import FOLLOWING, main
 from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.shipped import configs_folder
+from lmod_train.phantom.folders import eye_diseases, refuge
 from tests.cli.printed import OURS, whole
 
 PUT = {
@@ -303,7 +304,8 @@ def places(curated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         patched.chdir(folder)
         shutil.copytree(curated, "curated")
         Path("configs").symlink_to(configs_folder())
-        assert main(["phantom", "--out", "raw", "--n", "12"]) == 0
+        for drawn in (eye_diseases, refuge):
+            drawn.write(Path("raw"), 12, 0, size=128, workers=0)  # small: each command curates or copies them again
         ask = ["validate", "--model", "scripted", "--data.curated", "curated", "--run", "run", "--data.split", "all"]
         assert main(ask) == 0
         shutil.copy("run/config.yaml", "own.yaml")

@@ -18,6 +18,7 @@ from lmod_train.core.shipped import configs_folder
 from lmod_train.models.backends.huggingface import HuggingFace
 from lmod_train.models.chat.checkpoint_files import SHIPPED
 from lmod_train.models.modules.fine_tuning import FineTuning
+from lmod_train.models.vision.backbone import Backbone
 
 CHAT = "--model llava_1_5_7b"
 RETFOUND = "--model retfound_faithful"
@@ -110,7 +111,10 @@ def test_the_error_of_a_chat_model_is_that_of_its_class(missing: str):
         ),
     ],
 )
-def test_the_error_of_a_vision_model_is_that_of_its_class(typed: str, options: dict[str, str]):
+def test_the_error_of_a_vision_model_is_that_of_its_class(
+    typed: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Backbone, "build", lambda *_: None)  # no network, which takes seconds, is needed for an error
     if "package" in typed:
         typed += f" --model.architecture {options['architecture']}"
     assert said(lambda: check(typed)) == said(FineTuning(choices=("A", "B"), **options).configure_model)

@@ -11,6 +11,7 @@ from PIL import Image
 from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records, write_records
 from lmod_train.core.shipped import configs_folder
+from lmod_train.phantom.folders import eye_diseases, refuge
 
 SECRET = b"Li Wei, born 1961"
 
@@ -33,7 +34,8 @@ COMMANDS = {
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A curated folder of phantoms, and a run on it."""
     root = tmp_path_factory.mktemp("made")
-    assert cli.main(["phantom", "--out", str(root / "raw"), "--n", "16"]) == 0
+    for drawn in (eye_diseases, refuge):
+        drawn.write(root / "raw", 16, 0, size=128, workers=0)  # small: each command curates or copies them again
     curate = [
         "curate",
         "--raw",

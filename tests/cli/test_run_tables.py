@@ -1,8 +1,6 @@
 """A run of chains ends with tables of its stages, and the command of a run without earlier answers."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +8,7 @@ from lmod_train.cli.experiment import scored
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.scoring.chain_steps import STEPS
+from tests import forks
 from tests.extensions.xpcr.test_other_regimes import write_run
 from tests.report.chained import chain_run, planted
 from tests.report.make import run as make_run
@@ -57,5 +56,5 @@ scored(Path({str(run)!r}), [], [], ["validate"])
 of_options = {{"lmod_train.report.contents", "lmod_train.report.section"}}  # types of the options of `report`
 loaded = {{name for name in sys.modules if name.startswith("lmod_train.report.")}} - of_options
 print(json.dumps(sorted(loaded - {{path.partition(":")[0] for path in joined("rows")}})))"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == []
+    done = forks.run(["-c", code], tmp_path)  # what was imported before is no file of the report
+    assert (done.returncode, json.loads(done.stdout.splitlines()[-1])) == (0, [])
