@@ -306,7 +306,13 @@ WORDS = (
     "left",
     "right", "-", "not", "none", "grade", "stage", "normal", "abnormal", "sign", "œdème", "não",
 )  # fmt: skip
-CHOICE = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+CHOICE = (
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)
+    .map(" ".join)
+    .filter(
+        lambda text: not text.startswith("- -")  # two marks of a list before a word are no choice of anyone's
+    )
+)
 SETS = st.lists(CHOICE, min_size=2, max_size=6, unique_by=spelled)
 
 
