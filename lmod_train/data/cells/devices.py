@@ -11,7 +11,7 @@ import io
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,7 +29,7 @@ from lmod_train.core.links import rooted
 from lmod_train.core.pixels import MOST_PIXELS, png_bytes
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import Dropped, Sample
-from lmod_train.data.cells.image_names import DEVICES, Folder
+from lmod_train.data.cells.image_names import DEVICES, Folder, Held, Scan
 from lmod_train.data.curation.guard import guarded
 from lmod_train.data.curation.image_files import used_bits
 from lmod_train.data.curation.workers import local_crew, run
@@ -46,38 +46,6 @@ MOST_PICTURES = 2_000
 
 SECONDS = 120.0
 """That a file may take."""
-
-
-@dataclass(frozen=True)
-class Scan:
-    """A picture of a device file.
-
-    Attributes:
-        pixels: Grey or RGB.
-        side: ``left`` or ``right``; empty if it is not stated.
-        scale: Micrometres of a pixel, along x and y; empty if they are not stated.
-        position: x and y of the first and the last column on the eye, in millimetres; empty if it is not stated.
-    """
-
-    pixels: npt.NDArray[Any]
-    side: str = ""
-    scale: tuple[float, ...] = ()
-    position: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Held:
-    """The pictures of a device file that are asked about, in a Parquet file.
-
-    Attributes:
-        file: The Parquet file.
-        n: Pictures of the device file.
-        scans: Number of a picture, from 1, in the order of the rows -> what is known of it, without pixels.
-    """
-
-    file: Path
-    n: int
-    scans: Mapping[int, Scan] = field(default_factory=dict)
 
 
 def read_devices(out: Path, folder: Folder, files: Sequence[Path], page: str, workers: int) -> Folder:

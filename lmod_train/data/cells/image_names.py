@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
+
+import numpy.typing as npt
 
 from lmod_train.core.cells import image_bytes
 from lmod_train.core.package_data import package_data
@@ -18,9 +20,6 @@ from lmod_train.core.types import Cut, Dropped, ImageFile, Page, Sample
 from lmod_train.data.sources.clutter import files_below
 from lmod_train.data.sources.objects import begins_as_image, from_base64
 from lmod_train.data.sources.spelling import composed
-
-if TYPE_CHECKING:
-    from lmod_train.data.cells.devices import Held
 
 DEVICES: Mapping[str, Sequence[str]] = package_data(__file__, "devices.yaml")
 """Ending of a file that a device writes -> what the file is, and the module that reads it."""
@@ -35,6 +34,38 @@ _LONGEST = 4096
 
 _SHORT = 64
 """Characters below which a cell is the number of another row with the same image, as in tables of VLMEvalKit."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A picture of a device file.
+
+    Attributes:
+        pixels: Grey or RGB.
+        side: ``left`` or ``right``; empty if it is not stated.
+        scale: Micrometres of a pixel, along x and y; empty if they are not stated.
+        position: x and y of the first and the last column on the eye, in millimetres; empty if it is not stated.
+    """
+
+    pixels: npt.NDArray[Any]
+    side: str = ""
+    scale: tuple[float, ...] = ()
+    position: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Held:
+    """The pictures of a device file that are asked about, in a Parquet file.
+
+    Attributes:
+        file: The Parquet file.
+        n: Pictures of the device file.
+        scans: Number of a picture, from 1, in the order of the rows -> what is known of it, without pixels.
+    """
+
+    file: Path
+    n: int
+    scans: Mapping[int, Scan] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

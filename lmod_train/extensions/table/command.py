@@ -1,4 +1,4 @@
-"""The command `curate --table`: a user's own table and images become records, and how it was understood is printed."""
+"""The commands `curate --table` and `import`: tables and images become records, and what was understood is printed."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from lmod_train.data.cells.image_names import Folder
     from lmod_train.data.sources.grid import Grid
     from lmod_train.extensions.table.law import Law
-    from lmod_train.extensions.table.meanings import Column
+    from lmod_train.extensions.table.meanings import Column, Place
     from lmod_train.extensions.table.plan import Plan
-    from lmod_train.extensions.table.source import Place
     from lmod_train.tasks.base import Task
 
 SMALL = 50
@@ -151,6 +150,63 @@ def curate_table(
     print_written(manifest, out, accept, law.accepted)
     _print_lost(manifest, law, out)
     _print_next(manifest, tasks, columns, out)
+
+
+def import_(
+    file: Path,
+    *,
+    out: Path,
+    images: Path | None = None,
+    name: str = "",
+    licence: str = "",
+    redistributable: bool = False,
+    modality: str = "",
+    language: str = "en",
+    patient: str = "",
+    column: list[str] | None = None,
+    value: list[str] | None = None,
+    accept: Path | None = None,
+    ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
+    longest_side: int | None = 1024,
+    seed: NonNegativeInt = 0,
+    workers: int = 2,
+) -> None:
+    """Convert a file of questions or conversations to a curated folder for training and evaluation.
+
+    Of conversations, each turn of a person becomes a record of the task `conversation`; of `yes_no_conversation` if
+    its whole answer is yes or no, and of `choice_conversation` if it lists options: these two have accuracies. Other
+    files are read as by `curate --table`. What cannot be used is left out and listed in dropped.csv.
+
+    Args:
+        file: JSON, .jsonl, Parquet or a folder of `datasets` with conversations of LLaVA, ShareGPT, OpenAI or ms-swift,
+            or with questions; or a table of questions, e.g. VLMEvalKit's TSV.
+        out: Curated folder to write; new, empty, or from the same command.
+        images: Folder of the images; those inside the file need none. The paths in conversations are relative to it;
+            default for these: the folder of the file.
+        name: Name of the source in the records; default: the name of the file.
+        licence: Licence of images and text; default: not stated.
+        redistributable: Whether the licence permits redistribution; if not, `export` refuses it.
+        modality: Modality of the images, an abbreviation in lmod_train/core/vocabulary/modalities.toml such as CFP, or
+            a combination such as CFP+OCT. Leave it out for other or mixed modalities.
+        language: Language of the text, an ISO 639-1 code.
+        patient: Field of an item with the patient, e.g. `patient_id`; a patient's conversations are in one split.
+        column: Meaning of a column of a table, e.g. `--column answer=label`. Repeatable.
+        value: Word that a cell of a table stands for, e.g. `--value split:0=test`. Repeatable.
+        accept: File of losses that may be: a checked OUT/losses.csv, or rows of source, key and reason.
+        ratios: Shares of train, val and test. Conversations about the same image are in the same split.
+        longest_side: Maximum length of the longer side of curated images in pixels; smaller images keep their size, and
+            `null` keeps all sizes.
+        seed: Seed of the splits.
+        workers: Number of processes that read and write images.
+    """
+    from lmod_train.extensions.table.question_sets import ORIGIN, SETTINGS, is_conversed
+
+    given = {**locals(), "table": file}
+    if is_conversed(given):
+        return
+    told = [*(column or ()), *([f"patient={patient}"] if patient else ())]
+    same = {name: given[name] for name in ("table", "images", "out", "language", "value", *ORIGIN, *SETTINGS)}
+    curate_table(**same, column=told)
 
 
 def _write_plan(out: Path, grid: Grid, columns: Sequence[Column], plan: Plan, is_curated: bool) -> None:
@@ -363,7 +419,7 @@ def _rows(grid: Grid, columns: Sequence[Column], out: Path) -> dict[int, Place |
     from lmod_train.core.types import Cut, ImageFile
     from lmod_train.data.cells.image_names import embedded, listed_in
     from lmod_train.data.sources.objects import HASHED, HELD, images_in, name_of, unpack
-    from lmod_train.extensions.table.source import Place
+    from lmod_train.extensions.table.meanings import Place
 
     lines = [row.line for row in grid.rows]
     cells = grid.column(grid.images) if grid.images else []

@@ -20,10 +20,10 @@ from lmod_train.data.cells.diagnoses import condition_of, kind_named
 from lmod_train.data.cells.values import is_error, is_missing
 from lmod_train.data.curation.accepted import Named, Refusal, named, refused
 from lmod_train.data.curation.manifest_files import write_dropped
-from lmod_train.extensions.table.meanings import AS_YOU_SAY, FACTS, SCALE_NAMES, Column
+from lmod_train.extensions.table.meanings import AS_YOU_SAY, FACTS, SCALE_NAMES, Column, Entry
 
 if TYPE_CHECKING:
-    from lmod_train.extensions.table.source import Entry, OwnTable
+    from lmod_train.extensions.table.source import OwnTable
 
 LISTING = "losses.csv"
 """File of a curated folder with what made a curation stop; a later one does not change it."""

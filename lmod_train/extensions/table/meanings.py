@@ -9,12 +9,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Literal
 
 from lmod_train.core.connected_components import join
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.package_data import package_data
-from lmod_train.core.types import Patient
+from lmod_train.core.types import Cut, Outline, Patient
 from lmod_train.core.vocabulary.modalities import MODALITIES, unknown_words
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.cells.diagnoses import condition_of, findings_of, kind_named
@@ -22,10 +23,7 @@ from lmod_train.data.cells.image_names import Folder
 from lmod_train.data.cells.ordered import is_none
 from lmod_train.data.cells.values import Values, age_of, flag_of, is_missing, sex_of, side_of, split_of, values_of
 from lmod_train.data.cells.vocabulary import HEADERS, WORDS, plain
-from lmod_train.data.sources.grid import Grid
-
-if TYPE_CHECKING:
-    from lmod_train.extensions.table.source import Entry
+from lmod_train.data.sources.grid import Grid, Row
 
 MEANINGS: Mapping[str, str] = WORDS["meanings"]
 """Meaning -> what it is, in words; further ones are the names of conditions and of scales."""
@@ -269,6 +267,48 @@ def _cure(name: str, known: Sequence[str], before: str, after: str, otherwise: s
     by_case = {one.casefold(): one for one in reversed(known)}
     near = get_close_matches(name.casefold(), by_case, n=1)
     return f"did you mean `--value {shlex.quote(before + by_case[near[0]] + after)}`?" if near else otherwise
+
+
+Eye = Literal["", "left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an image is: a file below the folder, or a row of a Parquet file.
+
+    Attributes:
+        path: The file.
+        key: Key of the image in records.
+        cut: Column and row of a Parquet file.
+    """
+
+    path: Path
+    key: str
+    cut: Cut = field(default_factory=Cut)
+
+
+@dataclass
+class Entry:
+    """One image of a row, with what the row states of it, and the numbers of its patient.
+
+    Attributes:
+        given: Name of a column -> the labels and facts that its cell gives.
+    """
+
+    row: Row
+    eye: Eye
+    place: Place
+    stated: dict[str, tuple[Column, str, str]] = field(default_factory=dict)
+    given: dict[str, dict[str, str]] = field(default_factory=dict)
+    people: list[str] = field(default_factory=list)
+    date: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    patient: Patient = field(default_factory=Patient)
+    person: str = ""
+    split: Literal["", "train", "val", "test"] = ""
+    modality: str = ""
+    outlines: tuple[Outline, ...] = ()
+    boxed: bool = False
 
 
 # Values of a row, or of a patient, that cannot all be true: none of them is used, as nothing says which is wrong.

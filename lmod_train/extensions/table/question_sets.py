@@ -1,4 +1,4 @@
-"""Sets of questions, in the layouts that the field publishes: rows that are questions, and the command `import`.
+"""Sets of questions, in the layouts that the field publishes: rows that are questions, and conversations.
 
 `import` and `curate --table` take the same files; what a file holds decides who reads it.
 """
@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.curation import print_copies, print_drops
 from lmod_train.core.errors import BadArgument
@@ -43,66 +41,9 @@ if TYPE_CHECKING:
     from lmod_train.data.formats.conversations import Conversations
 
 
-def import_(
-    file: Path,
-    *,
-    out: Path,
-    images: Path | None = None,
-    name: str = "",
-    licence: str = "",
-    redistributable: bool = False,
-    modality: str = "",
-    language: str = "en",
-    patient: str = "",
-    column: list[str] | None = None,
-    value: list[str] | None = None,
-    accept: Path | None = None,
-    ratios: tuple[float, float, float] = (0.8, 0.15, 0.05),
-    longest_side: int | None = 1024,
-    seed: NonNegativeInt = 0,
-    workers: int = 2,
-) -> None:
-    """Convert a file of questions or conversations to a curated folder for training and evaluation.
+ORIGIN = ("name", "licence", "redistributable", "modality", "accept")
 
-    Of conversations, each turn of a person becomes a record of the task `conversation`; of `yes_no_conversation` if
-    its whole answer is yes or no, and of `choice_conversation` if it lists options: these two have accuracies. Other
-    files are read as by `curate --table`. What cannot be used is left out and listed in dropped.csv.
-
-    Args:
-        file: JSON, .jsonl, Parquet or a folder of `datasets` with conversations of LLaVA, ShareGPT, OpenAI or ms-swift,
-            or with questions; or a table of questions, e.g. VLMEvalKit's TSV.
-        out: Curated folder to write; new, empty, or from the same command.
-        images: Folder of the images; those inside the file need none. The paths in conversations are relative to it;
-            default for these: the folder of the file.
-        name: Name of the source in the records; default: the name of the file.
-        licence: Licence of images and text; default: not stated.
-        redistributable: Whether the licence permits redistribution; if not, `export` refuses it.
-        modality: Modality of the images, an abbreviation in lmod_train/core/vocabulary/modalities.toml such as CFP, or
-            a combination such as CFP+OCT. Leave it out for other or mixed modalities.
-        language: Language of the text, an ISO 639-1 code.
-        patient: Field of an item with the patient, e.g. `patient_id`; a patient's conversations are in one split.
-        column: Meaning of a column of a table, e.g. `--column answer=label`. Repeatable.
-        value: Word that a cell of a table stands for, e.g. `--value split:0=test`. Repeatable.
-        accept: File of losses that may be: a checked OUT/losses.csv, or rows of source, key and reason.
-        ratios: Shares of train, val and test. Conversations about the same image are in the same split.
-        longest_side: Maximum length of the longer side of curated images in pixels; smaller images keep their size, and
-            `null` keeps all sizes.
-        seed: Seed of the splits.
-        workers: Number of processes that read and write images.
-    """
-    given = {**locals(), "table": file}
-    if is_conversed(given):
-        return
-    from lmod_train.extensions.table.command import curate_table
-
-    told = [*(column or ()), *([f"patient={patient}"] if patient else ())]
-    same = {name: given[name] for name in ("table", "images", "out", "language", "value", *_ORIGIN, *_SETTINGS)}
-    curate_table(**same, column=told)
-
-
-_ORIGIN = ("name", "licence", "redistributable", "modality", "accept")
-
-_SETTINGS = ("ratios", "longest_side", "seed", "workers")
+SETTINGS = ("ratios", "longest_side", "seed", "workers")
 
 _OF_TABLES = ("value", "ask", "sheet", "visits", "page", "plan", "long", "balance", "grounding")
 
@@ -174,7 +115,7 @@ def converse(given: Mapping[str, Any], patient: str, believed: bool) -> None:
         check_out(out)
         talks.held = unpack(out / HELD, held_images(objects_in(file)))
         command = shlex.join(["python", "-m", "lmod_train", *sys.argv[1:]])
-        settings: dict[str, Any] = {name: given[name] for name in _SETTINGS}
+        settings: dict[str, Any] = {name: given[name] for name in SETTINGS}
         settings |= {"refusal": refusal, "command": command, "progress": sys.stderr.isatty()}
         manifest = import_conversations(talks, out, **settings)
     remove(out / HELD)

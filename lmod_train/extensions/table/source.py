@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -29,6 +29,9 @@ from lmod_train.extensions.table.meanings import (
     FACTS,
     SCALE_NAMES,
     Column,
+    Entry,
+    Eye,
+    Place,
     as_one_person,
     in_a_row,
     merged_of,
@@ -39,47 +42,6 @@ from lmod_train.extensions.table.plan import Plan, answering, compared, is_choic
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.change import changes
 from lmod_train.tasks.prompt import prompt
-
-Eye = Literal["", "left", "right"]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an image is: a file below the folder, or a row of a Parquet file.
-
-    Attributes:
-        path: The file.
-        key: Key of the image in records.
-        cut: Column and row of a Parquet file.
-    """
-
-    path: Path
-    key: str
-    cut: Cut = field(default_factory=Cut)
-
-
-@dataclass
-class Entry:
-    """One image of a row, with what the row states of it, and the numbers of its patient.
-
-    Attributes:
-        given: Name of a column -> the labels and facts that its cell gives.
-    """
-
-    row: Row
-    eye: Eye
-    place: Place
-    stated: dict[str, tuple[Column, str, str]] = field(default_factory=dict)
-    given: dict[str, dict[str, str]] = field(default_factory=dict)
-    people: list[str] = field(default_factory=list)
-    date: str = ""
-    labels: dict[str, str] = field(default_factory=dict)
-    patient: Patient = field(default_factory=Patient)
-    person: str = ""
-    split: Literal["", "train", "val", "test"] = ""
-    modality: str = ""
-    outlines: tuple[Outline, ...] = ()
-    boxed: bool = False
 
 
 class OwnTable(Source):

@@ -25,11 +25,11 @@ from lmod_train.data.curation.image_files import open_image, to_rgb
 from lmod_train.data.curation.prepare import image_path
 from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.law import LISTING, Share
-from lmod_train.extensions.table.meanings import MEANINGS, Column, typed, value_of
+from lmod_train.extensions.table.meanings import MEANINGS, Column, Entry, typed, value_of
 from lmod_train.extensions.table.plan import FILE, Plan, curating_by
 
 if TYPE_CHECKING:
-    from lmod_train.extensions.table.source import Entry, OwnTable
+    from lmod_train.extensions.table.source import OwnTable
 
 PAGE = "understood.html"
 """Name of the page in a curated folder."""
