@@ -143,12 +143,14 @@ def _values(
             left -= len(images)
             first = entries.get(share.images[0]) if share.images else None
             word = share.word if share.after or share.cell not in column.bad else column.bad[share.cell]
+            word = "no value" if share.is_missing and share.cell not in column.bad else word
             rows.append({
                 "cell": share.cell, "word": word, "before": share.before, "after": share.after,
                 "broken": share.is_broken, "images": images,
                 "lost": [(reason, n, _lines(share.lines[reason])) for reason, n in share.lost.items()],
                 "asked": _asking(source, column, first) if first else [],
-                "edit": _yaml({column.name: {"words": {share.cell: share.word}}}) if share.cell else "",
+                "edit": _yaml({column.name: {"words": {share.cell: "WORD" if share.is_missing else share.word}}})
+                if share.cell else "",
             })  # fmt: skip
         if rows:
             yield {"name": column.name, "rows": rows, "more": len(own) - len(rows)}
