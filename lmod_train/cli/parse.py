@@ -12,6 +12,7 @@ import docstring_parser
 from lmod_train.cli.names import check_classes, check_configs, check_trusted
 from lmod_train.cli.parser import Refusing
 from lmod_train.cli.typed import in_order, options
+from lmod_train.core.extension import joined
 from lmod_train.core.shipped import configs_folder
 
 HANDED_ON = ("--trainer", "--seed_everything", "--ckpt_path")
@@ -70,8 +71,10 @@ def values_of(function: Callable[..., Any], command: str, arguments: Sequence[st
 def parser_of(function: Callable[..., Any], command: str) -> Refusing:
     """Return the parser of one command."""
     defaults = configs_folder() / _settings_of(function, command) / "default.yaml"
+    forms = ", ".join(f"{form} --help" for form in joined("options") if form.startswith(f"{command} --"))
     parser = Refusing(
         prog=f"python -m lmod_train {command}",
+        epilog=f"Of extensions, each with its own help: {forms}" if forms else None,
         description=(inspect.getdoc(function) or "").partition("\nArgs:")[0],
         default_config_files=[str(defaults)] if defaults.exists() else [],
     )

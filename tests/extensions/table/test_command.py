@@ -789,3 +789,9 @@ def test_an_unknown_modality_is_refused_with_the_first_seven():
     with pytest.raises(BadArgument) as refused:
         _plan(Path("t.csv"), Path(), "XYZ", "", "", False, "", "en")
     assert f"such as {', '.join(m.name for m in MODALITIES[:7])}.\n" in str(refused.value)
+
+
+def test_the_help_of_the_command_without_a_table_names_the_one_with(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["curate", "--help"])
+    assert "curate --table --help" in " ".join(capsys.readouterr().out.split())
