@@ -113,10 +113,11 @@ def _unread(column: Column, values: Values, asked: Collection[str]) -> Column:
     option, no = f"--ask {column.name}", typed(option_of("ignore", column.name))
     doubt = f"what {listed(values.count)} state of {column.about}: the option asks in these words; `{no}` does not"
     if column.about == "diagnosis":
-        option, other = option_of("diagnosis", column.name), option_of("own", column.name)
+        is_it, is_not = option_of("diagnosis", column.name), option_of("own", column.name)
         if is_earlier(column.name):
-            option, other = other, option
-        doubt = f"{_IS_IT} of the image; `{typed(other)}` if it is{' not' * (other[9] == 'o')}"
+            option, doubt = is_not, f"{_IS_IT} of the image; `{typed(is_it)}` if it is"
+        else:
+            option, doubt = is_it, f"{_IS_IT} of the image; `{typed(is_not)}` if it is not"
     return replace(column, meaning="ignore", why="", doubt=doubt, options=(option,))
 
 
