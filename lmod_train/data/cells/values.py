@@ -133,8 +133,34 @@ def same_person(cell: str) -> str:
     return (code.lstrip("0") or "0") if code.isdecimal() else code or cell.strip()
 
 
-_PART = re.compile(r"(?<=\w)[\W_](?:O[DSIEG]|[LR]E?|left|right|(?:V|visit|t)\W?\d{1,2})$", re.IGNORECASE)
+_PART = re.compile(
+    r"(?:(?<=\w)[\W_]|(?<=\d))(?:O[DSIEG]|[LR]E?)$|(?<=\w)[\W_](?:left|right|(?:V|visit|t)\W?\d{1,2})$", re.IGNORECASE
+)
 """End of a number that names an eye or a visit of a patient."""
+
+
+def people_in(cells: Sequence[str]) -> dict[str, str]:
+    """Return cell -> patient of numbers that each end as an eye or a visit does; none for others.
+
+    Example:
+        >>> people_in(["P1_OD", "P1_OS", "P2_OD"]), people_in(["7L", "7R"]), people_in(["P1", "P2", "P3"])
+        ({'P1_OD': 'P1', 'P1_OS': 'P1', 'P2_OD': 'P2'}, {'7L': '7', '7R': '7'}, {})
+    """
+    ids = [cell for cell in cells if not is_missing(cell)]
+    found = {cell: _PART.sub("", cell) for cell in ids if _PART.search(cell)}
+    return found if found and len(found) == len(ids) > len({*found.values()}) else {}
+
+
+def legend_in(header: str) -> dict[str, str]:
+    """Return code -> word of a legend in the name of a column, in brackets; none without two codes.
+
+    Example:
+        >>> legend_in("glaucoma (0=yes, 1=no)"), legend_in("BCVA (logMAR)"), legend_in("sex [1: f; 2: m]")
+        ({'0': 'yes', '1': 'no'}, {}, {'1': 'f', '2': 'm'})
+    """
+    pairs = re.findall(r"[\[(,;/|]\s*([\w.+-]{1,4})\s*[=:]\s*([^\W\d_][^,;/|)\]=:]*)", header)
+    found = {code: word.strip() for code, word in pairs}
+    return found if len(found) > 1 else {}
 
 
 def ids_in_doubt(cells: Sequence[str]) -> str:
@@ -152,9 +178,6 @@ def ids_in_doubt(cells: Sequence[str]) -> str:
         return (
             f"{sum(c in wrong for c in cells)} numbers end as {shown(cell)}{', ...' if len(wrong) > 1 else ''}, {why}"
         )
-    parts = [_PART.sub("", cell) for cell in ids]
-    if len(set(ids)) == len(ids) > len(set(parts)) * 1.5 and all(map(_PART.search, ids)):
-        return f"the {len(ids)} numbers, such as {ids[0]}, may be eyes or visits of {len(set(parts))} patients"
     if len(ids) > 2 and {flag_of(cell) for cell in ids} == {"yes", "no"}:
         return f"{len(ids)} images would be of {len(people)} patients"
     others = len(ids) - people[0][1] if people else 0

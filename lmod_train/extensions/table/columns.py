@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from lmod_train.core.connected_components import join
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.cells.diagnoses import (
     code_of,
@@ -27,11 +28,12 @@ from lmod_train.data.cells.ordered import icdr_of, in_order, is_none
 from lmod_train.data.cells.values import (
     Values,
     ids_in_doubt,
-    is_error,
     is_missing,
     is_shared_id,
+    legend_in,
     listed,
     malformed_ids,
+    people_in,
     same_person,
     shown,
     side_of,
@@ -94,16 +96,30 @@ def _understood(grid: Grid, folder: Folder, answers: Answers) -> list[Column]:
         if name == grid.images:
             found.append(Column(name, "image", "the files are inside the table", eye=eye))
         elif name in answers.columns:
-            stated = with_words(_as_stated(seen, answers.columns[name]), cells, answers)
+            stated = _with_legend(_as_stated(seen, answers.columns[name]), seen, cells, answers)
+            stated = with_ids(stated, cells)
             found.append(with_doubts(stated, seen.values, answers.given(stated), answers.asked))
         else:
             column = asking.get(name) or look_at(seen)
             if name in answers.asked and column.meaning == "own":
                 column = replace(column, about="")
-            column = with_words(column, cells, answers)
+            column = _with_legend(column, seen, cells, answers)
             column = with_doubts(column, seen.values, answers.given(column), answers.asked)
             found.append(replace(_unread(with_ids(column, cells), seen.values, answers.asked), eye=eye))
     return _settled(grid, found, {name for name, meaning in answers.columns.items() if meaning == "diagnosis"})
+
+
+def _with_legend(column: Column, seen: Seen, cells: Sequence[str], answers: Answers) -> Column:
+    """Return a column with the words that the user, or else a legend in its name, gives to its cells."""
+    legend = {code: word for code, word in legend_in(seen.name).items() if code in seen.values.count}
+    typed_here = answers.values.get(seen.name, {})
+    both = replace(answers, values={**answers.values, seen.name: {**legend, **typed_here}}) if legend else answers
+    try:
+        return with_words(column, cells, both)
+    except BadArgument:
+        if not legend or typed_here:
+            raise
+        return Column(seen.name, "own", "its name has a legend", legend, seen.eye)
 
 
 def _unread(column: Column, values: Values, asked: Collection[str]) -> Column:
@@ -195,6 +211,10 @@ def _one_diagnosis(grid: Grid, columns: list[Column], meant: Collection[str]) ->
     asked = [] if is_asking or not others else [others[0], *(c for c in others if c.eye and c.eye != others[0].eye)][:2]
     asked = found or asked  # of those not named so the first, if there is no other
     changed = {c.name: replace(c, meaning="own", doubt="", options=()) for c in others if c not in asked}
+    for one in asked if not found else ():
+        apart_of = {c.name: _apart(grid, one, c) for c in others if c not in asked and c.eye == one.eye}
+        told = "".join(f"; {name} differs in {n} rows" for name, n in apart_of.items() if n)
+        changed[one.name] = replace(one, doubt=one.doubt + told)
     for eye in {c.eye for c in found}:
         own = [c for c in found if c.eye == eye]
         best = [c for c in own if c.name in meant] or [c for c in own if not _is_coded(c)] or own
@@ -393,8 +413,8 @@ def _same(column: Column, given: Collection[str]) -> Iterator[Doubt]:
 def with_ids(column: Column, cells: Sequence[str]) -> Column:
     """Return a column of patients with the doubt about its numbers."""
     if column.meaning != "patient" or column.stated or not (wrong := ids_in_doubt(cells)):
-        return column
-    few = 0 < sum(map(is_error, cells)) * 10 < len(cells) and all(map(is_error, malformed_ids(cells)))
+        return replace(column, words=people_in(cells)) if column.meaning == "patient" else column
+    few = 0 < sum(cell in malformed_ids(cells) for cell in cells) * 2 < len(cells)  # the others are of patients
     doubt = f"whether it is the patient: {wrong}; `{typed(option_of('patient', column.name))}` if it is"
     options = (option_of("patient" if few else "ignore", column.name),)
     return replace(column, meaning="ignore", why="", doubt=doubt, options=options, about="patient")

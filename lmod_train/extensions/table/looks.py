@@ -114,7 +114,7 @@ def has_endings(values: Values) -> bool:
 
 def _unused(seen: Seen) -> Column | None:
     for meaning in ("name", "birth", "notes", "licence", "box", "date", "index"):
-        if _named(seen, meaning) and (meaning != "index" or len(seen.values.count) > 2):  # ``N``, with 0 and 1
+        if _named(seen, meaning) and (meaning != "index" or len(seen.values.count) == seen.values.rows > 2):
             return Column(seen.name, meaning, "by its name")
     if not seen.values.rows:
         return Column(seen.name, "ignore", "it is empty")
@@ -202,7 +202,8 @@ def _age(seen: Seen) -> Column | None:
 
 
 def _flag(seen: Seen) -> Column | None:
-    pieces = [piece for piece in pieces_of(seen.name) if plain(piece) not in WEAK["diagnosis"]]
+    beside = WEAK["diagnosis"] | HEADERS["name"]  # ``glaucoma_grader2`` is of glaucoma
+    pieces = [piece for piece in pieces_of(seen.name) if plain(piece).rstrip("0123456789") not in beside]
     condition = condition_of(seen.name) or condition_of(seen.bare) or condition_of(" ".join(pieces))
     if condition is None or not seen.values.rows:
         return None
@@ -297,7 +298,8 @@ def _grade(seen: Seen) -> Column | None:
         if len(words) < len(numbers) or set(words.values()) <= {"0", "1"}:
             levels = ", ".join(scale.levels)
             doubt = f"whether {listed(sorted(seen.values.count))} are levels of {scale.name} ({levels})"
-            return _asked(seen, doubt, scale.name, [option_of("grade", seen.name)], words)
+            kept = scale.name if len(set(words.values())) > 2 else "grade"
+            return _asked(seen, doubt, scale.name, [option_of(kept, seen.name)], words)
         bad = {cell: f"expected one of {', '.join(scale.levels)}" for cell in seen.values.count if cell not in words}
         return Column(seen.name, scale.name, "by its name and its cells", words, bad=bad)
     if strong and in_order(seen.name, seen.values.count):
@@ -327,13 +329,18 @@ def _levels_in_doubt(seen: Seen, meaning: str, numbers: Mapping[str, str]) -> Co
     return _asked(seen, doubt, meaning, options, {cell: level[0] for cell, level in numbers.items()})
 
 
+_LEVEL = re.compile(r"([^\W\d_]*)\s*(\d+(?:\.\d+)?)(?:\s*[-=:.–]\s*[^\W\d].*)?")
+"""``2``, ``R2``, ``Stage 2``, ``2 - moderate``."""
+
+
 def levels_of(values: Values) -> tuple[dict[str, str], dict[str, str]]:
     """Return the levels of a grade, and cells far from the others, such as a 7 among 0 to 3."""
-    read = {cell: re.fullmatch(r"([^\W\d_]*)\s*(\d+(?:\.\d+)?)", cell.strip()) for cell in values.count}
+    read = {cell: _LEVEL.fullmatch(cell.strip()) for cell in values.count}
     begins = Counter(found[1].casefold() for found in read.values() if found).most_common(1)  # ``Stage 2``, ``R0``
     numbers = {c: float(f[2]) for c, f in read.items() if f and f[1].casefold() == begins[0][0]}
     steps = sorted(numbers.values())
-    last = next((low for low, high in pairwise(steps) if high - low > 1), steps[-1] if steps else 0)
+    most = 2 if len(set(steps)) > 2 else 1  # of several levels one may be absent
+    last = next((low for low, high in pairwise(steps) if high - low > most), steps[-1] if steps else 0)
     words = {cell: f"{number:g}" for cell, number in numbers.items() if number <= last}
     bad = {cell: "expected a level next to the others" for cell in values.count if cell not in words}
     return words, bad

@@ -207,8 +207,9 @@ def asking_columns(grid: Grid, stated: Mapping[str, str]) -> dict[str, Column]:
     others = {n: Column(n, "own", f"{told[0]} is the answer") for n in free if told and meant(n, "answer", {})}
     found |= others if told else _answer(grid, rows, free)
     answers = told or [n for n, c in found.items() if c.meaning == "answer"]
-    named = {cell.strip().upper() for n in answers for cell in grid.column(n)} - {""}
-    if not any(rows) and len(named) > 1 and named <= {*OPTIONS}:
+    named = [cell.strip().upper() for n in answers for cell in grid.column(n) if cell.strip()]
+    letters = [cell for cell in named if cell in OPTIONS]
+    if not any(rows) and len({*letters}) > 1 and len(letters) * 2 > len(named):
         expected = f"columns of options ({', '.join(grid.header)[:200]}), as the answers in {answers[0]} are letters"
         raise BadArgument(
             "--table", str(grid.path), expected, "`--column options=NAME` if one of them lists the options"

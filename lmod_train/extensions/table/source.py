@@ -231,7 +231,7 @@ class OwnTable(Source):
                 detail = f"{column.name}: {cell[:80]!r}: {column.bad[cell]}"
                 yield self._line(entry.row.line, "unreadable value", detail, "part", entry.eye)
             elif column.meaning == "patient":
-                entry.people.append(f"{self._patients[column.name]}{same_person(cell)}")
+                entry.people.append(f"{self._patients[column.name]}{same_person(column.words.get(cell, cell))}")
             elif not (both and not column.eye and column.meaning not in FACTS):  # one of both eyes is of neither
                 entry.stated[column.name] = (column, cell, column.words.get(cell, cell))
         if self._patients and not entry.people:

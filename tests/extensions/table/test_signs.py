@@ -14,7 +14,7 @@ from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.data.cells.diagnoses import disease_in, findings_of, is_denial, suspected
 from lmod_train.data.cells.image_names import folder_of
-from lmod_train.data.cells.values import flag_of, ids_in_doubt, in_one_spelling, same_person, sex_of, side_of, values_of
+from lmod_train.data.cells.values import flag_of, in_one_spelling, people_in, same_person, sex_of, side_of, values_of
 from lmod_train.data.curation.manifest_files import read_dropped
 from tests.tabled import tabled
 
@@ -210,11 +210,20 @@ def test_a_diagnosis_that_is_none_of_the_image_is_asked_about(tmp_path_factory: 
     assert curate(folder, {name: ["glaucoma", "normal", "cataract"], "sex": ["F", "M"]}) == 2
 
 
-@tabled("ends", [("_OD", "_OS"), ("-V1", "-V2"), (" L", " R"), ("_left", "_right")])
-def test_numbers_of_eyes_and_visits_are_no_patients(ends: tuple[str, str]):
-    numbers = [f"P{n:03}{end}" for n in range(20) for end in ends]
-    assert "of 20 patients" in ids_in_doubt(numbers)
-    assert not ids_in_doubt([f"P{n:03}" for n in range(40)]) and not ids_in_doubt([f"P{n}-{n % 7}" for n in range(40)])
+ENDS = [("_OD", "_OS"), ("-V1", "-V2"), (" L", " R"), ("_left", "_right"), ("L", "R"), ("OD", "OS")]
+
+
+@tabled("ends", ENDS)
+def test_numbers_of_eyes_and_visits_are_of_their_patients(
+    tmp_path_factory: pytest.TempPathFactory, ends: tuple[str, str]
+):
+    folder = tmp_path_factory.mktemp("ends")
+    numbers = [f"P{n:03}{end}" for n in range(30) for end in ends]
+    assert len({*people_in(numbers).values()}) == 30
+    for one in ([f"P{n:03}" for n in range(40)], [f"P{n}-{n % 7}" for n in range(40)], ["P1L", "P2", "P3R"]):
+        assert not people_in(one)
+    assert curate(folder, {"patient_id": numbers, "dx": ["glaucoma", "normal"]}) == 0
+    assert len({r.group for r in read_records(folder / "OUT" / "records")}) == 30
 
 
 def test_the_question_of_two_columns_names_no_eye(tmp_path: Path):
@@ -262,3 +271,34 @@ def test_a_third_code_beside_yes_and_no_is_asked_about(tmp_path: Path, capsys, c
     assert curate(tmp_path, {"glaucoma": codes}) == 2
     assert cli.main(cure(capsys.readouterr().err)) == 0
     assert asked(tmp_path, "glaucoma") == {"GLAUCOMA": 20, "NON-GLAUCOMA": 20}
+
+
+@pytest.mark.parametrize(("header", "one"), [("glaucoma (0=yes; 1=no)", "no"), ("glaucoma (0=no; 1=yes)", "yes"),
+                                              ("glaucoma [0: present; 1: absent]", "no")])  # fmt: skip
+def test_a_legend_in_the_name_of_a_column_counts(tmp_path: Path, header: str, one: str):
+    assert curate(tmp_path, {header: ["1", "1", "0"]}) == 0
+    more = {"yes": "GLAUCOMA", "no": "NON-GLAUCOMA"}[one]
+    assert asked(tmp_path, "glaucoma")[more] == 40
+
+
+def test_a_legend_of_other_words_is_the_table_s_own(tmp_path: Path):
+    name = "glaucoma (0=none; 1=suspect; 2=definite)"
+    assert curate(tmp_path, {name: ["0", "1", "2", "2"]}, "--ask", name) == 0
+    records = read_records(tmp_path / "OUT" / "records")
+    assert Counter(r.answer.removeprefix("Answer: ") for r in records) == {"none": 15, "suspect": 15, "definite": 30}
+
+
+@pytest.mark.parametrize("grades", [("0", "1", "2", "4"), ("0", "1", "3"), ("0 - No DR", "1 - mild", "2 - moderate")])
+def test_a_level_that_no_image_has_costs_no_other(tmp_path: Path, grades: tuple[str, ...]):
+    assert curate(tmp_path, {"cataract_grade": grades}) == 0
+    assert asked(tmp_path, "cataract_grade") == {grade[0]: 60 // len(grades) for grade in grades}
+
+
+def test_two_graders_of_a_disease_contradict_each_other(tmp_path: Path, capsys):
+    columns = {"glaucoma": ["yes", "no", "yes", "no"], "glaucoma_grader2": ["yes", "no", "no", "no"]}
+    assert curate(tmp_path, columns) == 2
+    assert "contradictory values" in capsys.readouterr().err
+
+
+def test_a_number_that_repeats_is_no_number_of_the_row(tmp_path: Path):
+    assert curate(tmp_path, {"No.": [f"{n // 2:03}" for n in range(60)], "dx": ["glaucoma", "normal"]}) == 2
