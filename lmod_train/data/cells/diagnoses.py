@@ -323,7 +323,8 @@ def is_earlier(header: str) -> bool:
 def names_an_eye(text: str) -> bool:
     """Return whether a text says of which eye it is: ``OD: glaucoma; OS: normal``, ``cataract left eye``."""
     parts = re.findall(r"\w+", text)
-    return any(part in _EYES for part in parts) or any(side_of(" ".join(pair)) for pair in pairwise(parts))
+    sides = (*(part for part in parts if len(part) > 3), *map(" ".join, pairwise(parts)))  # ``rechts``, ``left eye``
+    return any(part in _EYES for part in parts) or any(map(side_of, sides))
 
 
 _EYES = frozenset(("OD", "OS", "OU", "OI", "OE", "OG", "RE", "LE", "RA", "LA"))

@@ -17,7 +17,7 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.pixels import UNREADABLE, jpeg_bytes, open_picture, upright
 from lmod_train.core.types import Dropped, Patient, Sample
 from lmod_train.core.vocabulary.scales import SCALES
-from lmod_train.data.cells.diagnoses import only_denies
+from lmod_train.data.cells.diagnoses import kind_named, only_denies
 from lmod_train.data.cells.image_names import paged
 from lmod_train.data.cells.values import listed, shown, values_of
 from lmod_train.data.curation.guard import guarded
@@ -25,7 +25,7 @@ from lmod_train.data.curation.image_files import open_image, to_rgb
 from lmod_train.data.curation.prepare import image_path
 from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.law import LISTING, Share
-from lmod_train.extensions.table.meanings import MEANINGS, Column, Entry, typed, value_of
+from lmod_train.extensions.table.meanings import MEANINGS, Column, Entry, option_of, typed, value_of
 from lmod_train.extensions.table.plan import FILE, Plan, curating_by
 
 if TYPE_CHECKING:
@@ -230,6 +230,8 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
     named, meant = min(28, max(len(c.name) for c in columns)), max(map(len, meanings))
     for column, meaning in zip(columns, meanings, strict=True):
         print(f"  {shown(column.name, named):<{named}}  {meaning:<{meant}}  {cells_of(grid, column)}".rstrip())
+    for told in (line for column in columns if column.meaning == "diagnosis" for line in _merged(column)):
+        print(f"  {told}")
     for question in plan.questions:
         print(f"  asks {question['name']}: {_kind(question)}: {question['words']}")
         if told := _beside_others(question, columns):
@@ -238,6 +240,15 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
         print("  asks how grades have changed since the visit before, by patient, eye and date")
     passed_on = "may be passed on" if plan.redistributable else "nothing of it leaves this machine"
     print(f"licence: {plan.licence}; {passed_on}")
+
+
+def _merged(column: Column) -> Iterator[str]:
+    """Yield a line for each disease of which a column of diagnoses states several degrees or kinds, as one answer."""
+    for word in dict.fromkeys(column.words.values()):
+        cells = [cell for cell, one in column.words.items() if one == word and kind_named(cell)]
+        if len({kind_named(cell) for cell in cells}) > 1:
+            kept = typed(option_of("own", column.name))
+            yield f"{listed(cells)} are one answer, {word}; `{kept}` with `--ask` keeps them apart"
 
 
 def _beside_others(question: Mapping[str, Any], columns: Sequence[Column]) -> str:

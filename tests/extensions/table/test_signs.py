@@ -12,7 +12,7 @@ from PIL import Image
 
 from lmod_train import cli
 from lmod_train.core.artifacts.records import read_records
-from lmod_train.data.cells.diagnoses import disease_in, findings_of, is_denial, suspected
+from lmod_train.data.cells.diagnoses import disease_in, findings_of, is_denial, names_an_eye, suspected
 from lmod_train.data.cells.image_names import folder_of
 from lmod_train.data.cells.values import flag_of, in_one_spelling, people_in, same_person, sex_of, side_of, values_of
 from lmod_train.data.curation.manifest_files import read_dropped
@@ -302,3 +302,13 @@ def test_two_graders_of_a_disease_contradict_each_other(tmp_path: Path, capsys):
 
 def test_a_number_that_repeats_is_no_number_of_the_row(tmp_path: Path):
     assert curate(tmp_path, {"No.": [f"{n // 2:03}" for n in range(60)], "dx": ["glaucoma", "normal"]}) == 2
+
+
+def test_degrees_that_become_one_answer_are_told(tmp_path: Path, capsys):
+    assert curate(tmp_path, {"diagnosis": ["early AMD", "late AMD", "normal", "cataract"]}) == 0
+    assert "early AMD, late AMD are one answer, age-related macular degeneration" in capsys.readouterr().out
+
+
+@tabled("cell", ["Glaukom rechts", "cataract left eye", "glaucoma OD", "catarata izquierda"])
+def test_a_cell_that_names_an_eye(cell: str):
+    assert names_an_eye(cell) and not names_an_eye("glaucoma") and not names_an_eye("AMD beidseits")
