@@ -115,19 +115,15 @@ _FIELDS = ("present", "absent", "others")
 
 def _qualifies(part: str) -> bool:
     """Return whether a part makes the disease beside it a suspicion, or one of the past: ``glaucoma, suspected``."""
-    low = part.casefold()
-    if not any(word in low for word in (*DOUBTS, *PASTS)):
-        return False
-    return not any(len(name) > 3 and name in plain(part) for name in _names())
+    return _is_doubted(part) and not any(len(name) > 3 and name in plain(part) for name in _names())
 
 
 def _finding(text: str) -> Findings | None:
     """Return what a phrase of one disease states; None for one that is not understood as a whole."""
     text = unicodedata.normalize("NFKC", text)
     low = text.strip().casefold()
-    if (SIGNS.search(low) and not code_of(text)) or any(
-        word in low for word in (*DOUBTS, *PASTS)
-    ):  # first, as the names are compared without signs: ``cataract?``
+    # first, as the names are compared without signs: ``cataract?``
+    if (SIGNS.search(low) and not code_of(text)) or _is_doubted(low):
         return Findings(others=(text.strip(),))
     name = _disease(text)
     if name is not None:
@@ -198,6 +194,9 @@ _MINUS = re.compile(r"[-–−]\s*$|^\s*[-–−]\s*\w|\([-–−]\)|[-–−]ve
 """A sign that denies a disease, unlike one between words."""
 
 
+_DENIED = re.compile(rf"[\W_](?:{'|'.join(map(re.escape, (*NEGATIONS, *WORDS['denials'])))})")
+
+
 def is_denial(text: str) -> bool:
     """Return whether a text denies a disease, by words or by a sign.
 
@@ -208,8 +207,7 @@ def is_denial(text: str) -> bool:
     low = f" {text.casefold()} "
     for word in (*WORDS["icdr"]["non_proliferative"], *WORDS["undenied"]):  # which deny no disease
         low = low.replace(word.casefold(), "")
-    denied = re.search(rf"[\W_](?:{'|'.join(map(re.escape, (*NEGATIONS, *WORDS['denials'])))})", low)
-    return bool(denied or _MINUS.search(text.strip())) and not _is_doubted(text)
+    return bool(_DENIED.search(low) or _MINUS.search(text.strip())) and not _is_doubted(text)
 
 
 @lru_cache(maxsize=10_000)

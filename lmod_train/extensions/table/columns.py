@@ -414,7 +414,8 @@ def with_ids(column: Column, cells: Sequence[str]) -> Column:
     """Return a column of patients with the doubt about its numbers."""
     if column.meaning != "patient" or column.stated or not (wrong := ids_in_doubt(cells)):
         return replace(column, words=people_in(cells)) if column.meaning == "patient" else column
-    few = 0 < sum(cell in malformed_ids(cells) for cell in cells) * 2 < len(cells)  # the others are of patients
+    malformed = malformed_ids(cells)
+    few = 0 < sum(cell in malformed for cell in cells) * 2 < len(cells)  # the others are of patients
     doubt = f"whether it is the patient: {wrong}; `{typed(option_of('patient', column.name))}` if it is"
     options = (option_of("patient" if few else "ignore", column.name),)
     return replace(column, meaning="ignore", why="", doubt=doubt, options=options, about="patient")

@@ -305,7 +305,7 @@ def _grade(seen: Seen) -> Column | None:
     if strong and in_order(seen.name, seen.values.count):
         return Column(seen.name, "grade", "words of degree", {cell: cell for cell in seen.values.count})
     is_coded = plain(seen.name) in HEADERS["diagnosis"] and share >= AGREED
-    steps = levels_of(seen.values)[0]
+    steps, odd = levels_of(seen.values)
     if strong and seen.values.rows and seen.values.share(steps) < 0.5 and not seen.classes:
         return replace(_own(seen), about="grade")
     if seen.classes or not (strong or weak or is_coded) or max(share, seen.values.share(steps)) < 0.5:
@@ -316,7 +316,7 @@ def _grade(seen: Seen) -> Column | None:
         doubt = f"whether {listed(sorted(seen.values.count))} are {kind}"
         about = "diagnosis" if _named(seen, "diagnosis") or seen.bare in WEAK["diagnosis"] else "grade"
         return _asked(seen, doubt, about, [option_of("grade", seen.name)])
-    return Column(seen.name, "grade", "by its name and its cells", steps, bad=levels_of(seen.values)[1])
+    return Column(seen.name, "grade", "by its name and its cells", steps, bad=odd)
 
 
 def _levels_in_doubt(seen: Seen, meaning: str, numbers: Mapping[str, str]) -> Column:
@@ -429,8 +429,8 @@ def _unnamed_side(seen: Seen) -> Column | None:
 
 def _unnamed_diagnosis(seen: Seen) -> Column | None:
     """Return a column of the table's own about diagnoses, if most cells are some and its name does not say so."""
-    words = {cell: findings_of(cell).words for cell in seen.values.count if findings_of(cell).present}
-    if len(words) < 2 or seen.values.share(words) < 0.5 or condition_of(seen.bare):
+    stated = {cell: found for cell in seen.values.count if (found := findings_of(cell).present)}
+    if len(stated) < 2 or seen.values.share(stated) < 0.5 or condition_of(seen.bare):
         return None
     return replace(_own(seen), about="diagnosis")
 
