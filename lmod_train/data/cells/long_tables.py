@@ -52,9 +52,10 @@ def turned(grid: Grid, image: str, used: Collection[str], long: str) -> Grid:
                 cell = row.cells[at[name]]
                 if first.setdefault(name, cell) != cell and name in used:
                     apart.append(Apart(row.line, name, cell, f"is beside {first[name]!r} of the same image"))
-            if (name := row.cells[at[finding]]) in titles and not is_missing(row.cells[at[value]]):
+            if (name := row.cells[at[finding]]) in titles:
                 stated[titles[name]].setdefault(row.cells[at[value]], []).append(row.line)
-        for name, cells in stated.items():
+        for name, every in stated.items():  # a word for a missing value contradicts none, and stays where it is alone
+            cells = {cell: lines for cell, lines in every.items() if not is_missing(cell)} or dict([*every.items()][:1])
             first[name] = next(iter(cells)) if len(cells) == 1 else ""
             for cell, lines in cells.items() if len(cells) > 1 else ():
                 others = f"is beside {', '.join(repr(other) for other in cells if other != cell)} of the same image"

@@ -31,6 +31,15 @@ def test_of_two_rows_that_contradict_each_other_neither_counts() -> None:
     assert "patient" not in {one.column for one in unused}
 
 
+def test_a_word_for_a_missing_value_stays_where_no_row_states_one() -> None:
+    cells = [("1.png", "DR", "#REF!"), ("2.png", "DR", "NA"), ("2.png", "DR", "yes"), ("3.png", "DR", "NA")]
+    grid = Grid(
+        Path("t.csv"), ("file", "finding", "value"), tuple(Row(n, c) for n, c in enumerate(cells, 2)), "text", 1
+    )
+    made = turned(grid, "file", set(), "finding=value")
+    assert [row.cells[1] for row in made.rows] == ["#REF!", "yes", "NA"] and not made.apart
+
+
 def test_a_finding_named_like_a_column_keeps_both() -> None:
     made = turned(grid_of(("file", "AMD", "finding", "value")), "file", set(), "finding=value")
     assert made.header == ("file", "AMD", "DR", "value AMD")
