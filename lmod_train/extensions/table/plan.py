@@ -398,8 +398,13 @@ def label_of(column: Column) -> str:
     """Return the name of the label that holds a column's own words; the columns of the two eyes have one."""
     if column.meaning == "diagnosis":
         return "table/diagnosis"
-    name = " ".join(p for p in pieces_of(column.name) if not side_of(p)) if column.eye else column.name
+    name = _without_eye(column)
     return f"table/{identifier(name if any(map(str.isalnum, name)) else 'value')}"
+
+
+def _without_eye(column: Column) -> str:
+    """Return the name of a column, of one of an eye without the side."""
+    return " ".join(p for p in pieces_of(column.name) if not side_of(p)) if column.eye else column.name
 
 
 def answering(question: Mapping[str, Any], columns: Sequence[Column]) -> list[Column]:
@@ -476,9 +481,7 @@ def _order(level: str) -> tuple[float, str]:
 
 
 def _words(column: Column, language: str) -> str:
-    kept = pieces_of(column.name)
-    kept = [p for p in kept if not side_of(p)] if column.eye else [column.name]
-    name = re.sub(r"[_\s]+", " ", " ".join(kept)).strip()
+    name = re.sub(r"[_\s]+", " ", _without_eye(column)).strip()
     return QUESTIONS[language]["diagnosis" if column.meaning == "diagnosis" else "column"].format(name=name)
 
 
