@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import struct
 import zipfile
 import zlib
@@ -51,21 +52,46 @@ def damage(path: Path) -> str:
     Args:
         path: A file written by `torch.save`; any other is reported as truncated.
     """
-    if not zipfile.is_zipfile(path):
+    with path.open("rb") as stream:
+        return damage_in(stream)
+
+
+def damage_in(stream: IO[bytes]) -> str:
+    """Return `damage` of an open file."""
+    if not zipfile.is_zipfile(stream):
         return "truncated: its directory, at its end, is missing"
-    return _read(path, _Nothing())
+    return _check(stream, _Nothing())
+
+
+def frame(stream: IO[bytes]) -> bytes:
+    """Return all bytes of a zip file but the contents of its entries: its directory, which holds their checksums.
+
+    Of a file without checksums, or a damaged or another one, these are all bytes.
+    """
+    parts, at = [], 0
+    for entry in _entries(stream)[0]:
+        stream.seek(at)
+        parts.append(stream.read(entry.begin - at))
+        at = entry.end
+    stream.seek(at)
+    return b"".join([*parts, stream.read()])
 
 
 def _read(path: Path, digest: _Hash) -> str:
-    """Hash a whole file, and return the first damage found."""
     with path.open("rb") as stream:
-        entries, found = _entries(path, stream)
-        stream.seek(0)
-        for entry in entries:
-            _feed(stream, entry.begin - stream.tell(), digest)
-            if _feed(stream, entry.end - entry.begin, digest) != entry.crc:
-                found = found or f"{entry.name} has a wrong checksum"
-        _feed(stream, path.stat().st_size - stream.tell(), digest)
+        return _check(stream, digest)
+
+
+def _check(stream: IO[bytes], digest: _Hash) -> str:
+    """Hash a whole file, and return the first damage found."""
+    entries, found = _entries(stream)
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    for entry in entries:
+        _feed(stream, entry.begin - stream.tell(), digest)
+        if _feed(stream, entry.end - entry.begin, digest) != entry.crc:
+            found = found or f"{entry.name} has a wrong checksum"
+    _feed(stream, size - stream.tell(), digest)
     return found
 
 
@@ -79,19 +105,20 @@ def _feed(stream: IO[bytes], length: int, digest: _Hash) -> int:
     return crc
 
 
-def _entries(path: Path, stream: IO[bytes]) -> tuple[list[_Entry], str]:
+def _entries(stream: IO[bytes]) -> tuple[list[_Entry], str]:
     """Return the entries in the order of the file, and a description of a damaged structure."""
-    if not zipfile.is_zipfile(path):
+    if not zipfile.is_zipfile(stream):
         return [], ""
     try:
-        with zipfile.ZipFile(path) as opened:
+        with zipfile.ZipFile(stream) as opened:
             listed = sorted(opened.infolist(), key=lambda i: i.header_offset)
-        if any(i.compress_type != zipfile.ZIP_STORED for i in listed):
-            return [], _unpacked(path)
+            if any(i.compress_type != zipfile.ZIP_STORED for i in listed):  # `torch.save` does not compress
+                name = opened.testzip()
+                return [], f"{name} has a wrong checksum" if name else ""
         if not any(i.CRC for i in listed):  # written with torch.serialization.set_crc32_options(False)
             return [], ""
         return list(_placed(listed, stream)), ""
-    except (zipfile.BadZipFile, struct.error, zlib.error, ValueError, OSError, RuntimeError) as error:
+    except Exception as error:  # damaged bytes can make the reader raise anything
         return [], f"not a complete zip file ({error})"
 
 
@@ -101,14 +128,9 @@ def _placed(listed: list[zipfile.ZipInfo], stream: IO[bytes]) -> Iterator[_Entry
         stream.seek(info.header_offset)
         mark, name, extra = HEADER.unpack(stream.read(HEADER.size))
         begin = info.header_offset + HEADER.size + name + extra
-        if mark != b"PK\x03\x04" or begin < end:
+        code = "utf-8" if info.flag_bits & 0x800 else "cp437"
+        same = stream.read(name) == info.orig_filename.encode(code) and info.compress_size == info.file_size
+        if mark != b"PK\x03\x04" or begin < end or not same:
             raise zipfile.BadZipFile(f"no entry {info.filename} at its stated position")
         end = begin + info.file_size
         yield _Entry(info.filename, begin, end, info.CRC)
-
-
-def _unpacked(path: Path) -> str:
-    """Return the damage of a compressed zip file, which `torch.save` does not write."""
-    with zipfile.ZipFile(path) as opened:
-        name = opened.testzip()
-    return f"{name} has a wrong checksum" if name else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import flush, flush_names, make_folder, move, remove
+from lmod_train.models.strategies.checksums import write_sums
 
 LAST = "last.ckpt"
 """The checkpoint that a run resumes from. The previous one is kept beside it, as a disk may lose what it accepted."""
@@ -42,10 +43,12 @@ def make_room(ckpt: Path) -> None:
 
 
 def put_in_place(ckpt: Path) -> None:
-    """Flush the checkpoint at `partial(ckpt)` to disk and replace the last one by it.
+    """Flush the checkpoint at `partial(ckpt)` to disk and replace the last one by it; a folder gets its checksums.
 
     A kill between any two of these calls leaves a complete checkpoint at `ckpt` or at `set_aside(ckpt)`.
     """
+    if partial(ckpt).is_dir():
+        write_sums(partial(ckpt))
     flush(partial(ckpt))
     if ckpt.exists():
         move(ckpt, set_aside(ckpt))

@@ -6,7 +6,6 @@ Folders contain pickles, which can execute code when they are loaded: each is ve
 from __future__ import annotations
 
 import pickle
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,9 @@ from torch import Tensor, nn
 
 from lmod_train.core import zipped
 from lmod_train.core.errors import ArtifactError, LmodError
+from lmod_train.models.strategies.checksums import damage_of
 from lmod_train.models.strategies.keeping import FACTS, make_room, put_in_place, set_aside, writing
-from lmod_train.models.strategies.vetting import UntrustedCheckpoint, refused, storage, vet
+from lmod_train.models.strategies.vetting import refused, vet
 
 OURS = "name RUN/checkpoints/last.ckpt of a run of `fit`, a file or a folder"
 """What to do where a path is not a checkpoint."""
@@ -30,35 +30,41 @@ def is_deepspeed(path: Path) -> bool:
 
 
 def damage(path: Path) -> str:
-    """Return why a checkpoint cannot be read; empty for an undamaged one.
-
-    All bytes of a file are compared with their check sums; of a folder, presence and length of its files.
-    """
+    """Return why a checkpoint cannot be read, by the checksums of all its bytes; empty for an undamaged one."""
     if path.is_file():
-        return zipped.damage(path)
-    if not (path / FACTS).is_file():
-        return f"a folder without {FACTS}"
-    if cut := [file.name for file in sorted(path.rglob("*.pt")) if not zipfile.is_zipfile(file)]:
-        return f"{cut[0]} is truncated"
-    return "" if is_deepspeed(path) else _damage_of_fsdp(path)
+        return zipped.damage(path) or _unopened(path)
+    return damage_of(path) if (path / FACTS).is_file() else f"a folder without {FACTS}"
 
 
-def _damage_of_fsdp(path: Path) -> str:
-    if not any(path.glob("*.metadata")):
-        return "its .metadata is missing"
+def _unopened(path: Path) -> str:
+    """Return why PyTorch, which is stricter with a directory than Python, cannot open a file."""
     try:
-        pieces = storage(path)
-    except UntrustedCheckpoint:  # not damaged; loading raises this error
-        return ""
-    except ArtifactError as error:
-        return str(error).partition("\n")[0].removeprefix(f"{path}: ")
-    cut = [info.relative_path for _, info in pieces if _size(path, info) < info.offset + info.length]
-    return f"{cut[0]} is truncated" if cut else ""
+        torch._C.PyTorchFileReader(str(path))
+    except RuntimeError as error:
+        return str(error).partition(". ")[0]
+    return ""
 
 
-def _size(path: Path, info: Any) -> int:
-    file = path / info.relative_path
-    return file.stat().st_size if file.is_file() else -1
+def check(path: Path) -> None:
+    """Refuse a checkpoint that does not exist, is damaged, or is none; every reader calls this first.
+
+    Raises:
+        ArtifactError: See above; it names an undamaged checkpoint of the same run, if there is one.
+    """
+    if not path.exists():
+        raise ArtifactError(path, "no such checkpoint", OURS)
+    if path.is_dir() and not (path / FACTS).is_file():
+        raise ArtifactError(path, f"a folder without {FACTS}: not a checkpoint, or an incomplete one", _instead(path))
+    if lost := damage(path):
+        raise ArtifactError(path, f"cannot be read, it may be truncated or damaged ({lost})", _instead(path))
+
+
+def _instead(path: Path) -> str:
+    """Return what to do in the place of reading a damaged checkpoint."""
+    own, kept = path.with_name(path.name.removesuffix(".before")), sorted(path.parent.glob("*.ckpt"))
+    beside = [other for other in (set_aside(path), own, *kept) if other != path and other.exists()]
+    good = next((other for other in beside if not damage(other)), None)
+    return f"name an undamaged one, {good}" if good else f"copy it again from an undamaged copy, or {OURS}"
 
 
 def to_continue(last: Path) -> Path | None:
@@ -96,39 +102,45 @@ def read(path: Path, trusted: Sequence[Path] = ()) -> dict[str, Any]:
         tensors are the float32 copies of its optimiser.
 
     Raises:
-        ArtifactError: There is no checkpoint, file or folder are not a checkpoint of this package, or the file is
-            truncated or damaged.
+        ArtifactError: There is no checkpoint, file or folder are not a checkpoint of this package, or are damaged.
         UntrustedCheckpoint: A pickle asks for more than checkpoints need.
     """
-    if path.is_file():
-        if lost := zipped.damage(path):
-            raise ArtifactError(path, f"cannot be read, it may be truncated ({lost})", f"copy it again, or {OURS}")
-        return _of_file(path, "cpu", mmap=True)
     if not path.is_dir():
-        raise ArtifactError(path, "no such checkpoint", OURS)
-    if not (path / FACTS).is_file():
-        raise ArtifactError(path, f"a folder without {FACTS}: not a checkpoint, or an incomplete one", OURS)
-    vet(path, trusted)
-    facts: dict[str, Any] = torch.load(path / FACTS, map_location="cpu", weights_only=True)
+        return _of_file(path, "cpu", mmap=True)
+    facts = facts_of(path, trusted)
     tensors = _of_deepspeed(path) if is_deepspeed(path) else _of_fsdp(path)
     return {**facts, "state_dict": tensors, "of_shares": True}
 
 
+def facts_of(path: Path, trusted: Sequence[Path] = ()) -> dict[str, Any]:
+    """Return what a checkpoint holds beside tensors, once it is found to be undamaged; of a file also its tensors.
+
+    Arguments and errors are those of `read`.
+    """
+    if not path.is_dir():
+        return _of_file(path, "cpu", mmap=True)
+    check(path)
+    vet(path, trusted)
+    facts: dict[str, Any] = torch.load(path / FACTS, map_location="cpu", weights_only=True)
+    return facts
+
+
 def _of_file(path: Path, place: Any, mmap: bool = False) -> dict[str, Any]:
-    """Return the content of a file that Lightning wrote; only tensors and plain values are unpickled.
+    """Return the content of an undamaged file that Lightning wrote; only tensors and plain values are unpickled.
 
     Args:
         path: The file.
         place: Device of the tensors, see `torch.load`.
         mmap: Whether tensors are read when they are used.
     """
+    check(path)
     try:
         loaded: Any = torch.load(path, map_location=place, weights_only=True, mmap=mmap)
     except pickle.UnpicklingError as error:
         raise refused(path, path, error) from error
     except (OSError, EOFError, RuntimeError) as error:  # raised by torch for a truncated file
         problem = f"cannot be read, it may be truncated ({type(error).__name__}: {str(error).partition('. ')[0]})"
-        raise ArtifactError(path, problem, f"copy it again, or {OURS}") from error
+        raise ArtifactError(path, problem, _instead(path)) from error
     if not (isinstance(loaded, dict) and isinstance(loaded.get("state_dict"), dict)):
         keys = ", ".join(map(str, list(loaded)[:6])) if isinstance(loaded, dict) else type(loaded).__name__
         problem = f"is not a checkpoint of `fit`, which has a `state_dict`; it holds {keys}"
@@ -241,8 +253,4 @@ class AnyCheckpoint(TorchCheckpointIO):
             ArtifactError, UntrustedCheckpoint: See `read`.
         """
         place = Path(path)
-        if place.is_dir():
-            return read(place, self._trusted)
-        if not place.is_file():
-            raise ArtifactError(place, "no such checkpoint", OURS)
-        return _of_file(place, map_location)
+        return read(place, self._trusted) if place.is_dir() else _of_file(place, map_location)

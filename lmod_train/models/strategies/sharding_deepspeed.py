@@ -18,9 +18,8 @@ from torch.optim import Optimizer
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.models.strategies.keeping import FACTS
-from lmod_train.models.strategies.saved import is_deepspeed, take_weights
+from lmod_train.models.strategies.saved import facts_of, is_deepspeed, take_weights
 from lmod_train.models.strategies.sharding import Sharded, load_whole
-from lmod_train.models.strategies.vetting import vet
 
 AT_ONCE = 200_000_000
 """Largest number of elements gathered in one call; all at once would briefly need twice the model's memory."""
@@ -185,8 +184,7 @@ class DeepSpeed(Sharded, DeepSpeedStrategy):
         assert module is not None
         fitting = module.trainer.state.fn == "fit"
         if fitting and is_deepspeed(path):
-            vet(path, self.trusted)
-            module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
+            module.on_load_checkpoint(facts_of(path, self.trusted))
             return super().load_checkpoint(path, weights_only)
         return take_weights(module, path, load_whole, self.trusted)
 

@@ -6,17 +6,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
-import torch
 from lightning import Trainer
 from lightning.pytorch.strategies import ModelParallelStrategy
 from torch import nn
 from torch.distributed.constants import default_pg_timeout
 from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
 
-from lmod_train.models.strategies.keeping import FACTS
-from lmod_train.models.strategies.saved import by_number, is_deepspeed, read, refuse_to_continue, take_weights
+from lmod_train.models.strategies.saved import by_number, facts_of, is_deepspeed, read, refuse_to_continue, take_weights
 from lmod_train.models.strategies.sharding import Sharded
-from lmod_train.models.strategies.vetting import vet
 
 
 class FullyShard(Sharded, ModelParallelStrategy):
@@ -98,8 +95,7 @@ class FullyShard(Sharded, ModelParallelStrategy):
         if is_deepspeed(path):
             return take_weights(module, path, _load_whole, self.trusted)
         if path.is_dir():
-            vet(path, self.trusted)
-            module.on_load_checkpoint(torch.load(path / FACTS, map_location="cpu", weights_only=True))
+            module.on_load_checkpoint(facts_of(path, self.trusted))
         elif by_number(read(path)):
             refuse_to_continue(module, path)
         return super().load_checkpoint(path, weights_only=True)

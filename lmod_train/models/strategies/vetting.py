@@ -144,7 +144,7 @@ def refused(folder: Path, file: Path, error: pickle.UnpicklingError) -> Untruste
     return _refused(folder, file, next(filter(None, asked.groups())) if asked else "another kind of value")
 
 
-_AGAIN = "copy the folder again, or name the previous checkpoint (last.ckpt.before)"
+_AGAIN = "copy the folder again, or name another checkpoint of the run"
 
 
 def _refused(folder: Path, file: Path, asked: str) -> UntrustedCheckpoint:

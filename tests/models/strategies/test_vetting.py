@@ -11,6 +11,7 @@ import torch.distributed.checkpoint as shares
 
 from lmod_train.core.errors import LmodError
 from lmod_train.extensions.weights.commands import merge
+from lmod_train.models.strategies.checksums import write_sums
 from lmod_train.models.strategies.saved import AnyCheckpoint, read, to_continue
 from lmod_train.models.strategies.vetting import UntrustedCheckpoint, storage, vet
 
@@ -118,6 +119,7 @@ def test_folders_written_by_the_strategies_pass(tmp_path, kind):
 def test_code_in_a_pickle_does_not_run_where_checkpoints_are_read(tmp_path, sprung, kind, lay):
     folder = kind(tmp_path / "last.ckpt")
     lay(folder, Trap(sprung))
+    write_sums(folder)  # whoever lays a trap can compute them
     for reading in (read, AnyCheckpoint().load_checkpoint, vet, lambda path: merge(ckpt=path, out=tmp_path / "out")):
         with pytest.raises(LmodError, match=r"asks for|cannot be read") as refused:
             reading(folder)
