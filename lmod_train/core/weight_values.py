@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import IO, Any
 import numpy as np
 
 from lmod_train.core.errors import WeightsNotFound
-from lmod_train.core.files import content_sha256, remembered
+from lmod_train.core.files import content_sha256, remembered, sha256_of
 
 AT_ONCE = 1 << 22
 """Bytes per read, a multiple of the size of every type."""
+SUMS = "SHA256SUMS"
+"""File with the hashes of the files in its folder, as `sha256sum --check` reads it."""
 HUGE = 1e15
 """Absolute value above which a matrix is damaged: a product of two such values nearly leaves the range of float32."""
 MOST_HEADER = 100 * 2**20
@@ -37,13 +40,17 @@ def known_by(weights: Path | str) -> str:
     """Return the SHA-256 of a file's or folder's content; of a remote model, its name.
 
     Raises:
-        WeightsNotFound: A tensor of a safetensors file holds NaN or infinity, or a matrix values above `HUGE`.
+        WeightsNotFound: A tensor of a safetensors file holds NaN or infinity, or a matrix values above `HUGE`; or the
+            file was changed, see `refuse_changed`.
     """
     if not (isinstance(weights, Path) and weights.exists()):
         return str(weights)
     if weights.suffix != ".safetensors":
-        return content_sha256(weights)
+        digest = content_sha256(weights)
+        refuse_changed(weights, digest)
+        return digest
     found = _remembered(weights)
+    refuse_changed(weights, found["sha256"])
     if wrong := found["wrong"]:
         what = (
             f"{len(wrong)} of {found['tensors']} tensors hold NaN, infinity or values above {HUGE:g}, e.g. {wrong[0]}"
@@ -53,6 +60,31 @@ def known_by(weights: Path | str) -> str:
         )
         raise WeightsNotFound("weights", str(weights), what, cure + "diverged")
     return str(found["sha256"])
+
+
+def write_sha256sums(folder: Path) -> None:
+    """Write `SUMS` of the safetensors files of a folder, whose format has no checksums."""
+    lines = [f"{sha256_of(file)}  {file.name}\n" for file in sorted(folder.glob("*.safetensors"))]
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def refuse_changed(file: Path, sha256: str | None = None) -> None:
+    """Refuse a file for which `SUMS` in its folder states another hash.
+
+    Args:
+        file: The file; one that `SUMS` does not list is not refused.
+        sha256: Its SHA-256; None to compute it where it is needed.
+
+    Raises:
+        WeightsNotFound: The hashes differ.
+    """
+    listed = file.parent / SUMS
+    text = listed.read_text(encoding="utf-8", errors="replace") if listed.is_file() else ""
+    stated = re.search(rf"^([0-9a-fA-F]{{64}}) [ *]{re.escape(file.name)}$", text, re.M)
+    if stated and stated[1].lower() != (sha256 or sha256_of(file)):
+        what = f"damaged or changed: its SHA-256 is not the one that {listed} states"
+        cure = f"copy it from an undamaged copy, or make it again; remove {listed} if you changed the file yourself"
+        raise WeightsNotFound("weights", str(file), what, cure)
 
 
 def zero_matrices(weights: Path | str) -> list[str]:

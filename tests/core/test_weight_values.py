@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 
 from lmod_train.core import weight_values
 from lmod_train.core.errors import WeightsNotFound
-from lmod_train.core.weight_values import known_by, zero_matrices
+from lmod_train.core.weight_values import SUMS, known_by, refuse_changed, write_sha256sums, zero_matrices
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -54,3 +54,20 @@ def test_a_large_vector_and_a_file_that_cannot_be_read_have_a_hash(tmp_path):
     assert known_by(write(tmp_path / "mask.safetensors", mask=torch.full((3, 3), -1e30)))
     (tmp_path / "cut.safetensors").write_bytes(b"12345678{not json")
     assert known_by(tmp_path / "cut.safetensors") == sha256(b"12345678{not json").hexdigest()
+
+
+@pytest.mark.parametrize("change", ["flipped", "exchanged"])
+def test_a_file_with_another_hash_than_its_folder_states_is_refused_and_one_it_does_not_list_is_not(tmp_path, change):
+    files = [write(tmp_path / f"{name}.safetensors", c_weight=torch.ones(2, 2) * n) for n, name in enumerate("ab")]
+    write_sha256sums(tmp_path)
+    known = [known_by(file) for file in files]
+    assert (tmp_path / SUMS).read_text() == "".join(f"{k}  {f.name}\n" for k, f in zip(known, files, strict=True))
+    content = bytearray(files[1].read_bytes() if change == "exchanged" else files[0].read_bytes())
+    content[-1] ^= change == "flipped"
+    files[0].write_bytes(content)
+    for reading in (known_by, refuse_changed):
+        with pytest.raises(WeightsNotFound, match=r"SHA-256 is not the one that .*SHA256SUMS states.*\nNext: copy it"):
+            reading(files[0])
+        reading(files[1])
+    files[0].rename(tmp_path / "other.safetensors")
+    known_by(tmp_path / "other.safetensors")

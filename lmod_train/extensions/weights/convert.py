@@ -20,6 +20,7 @@ from lmod_train import __version__
 from lmod_train.core.errors import NotConvertible, WeightsNotFound
 from lmod_train.core.files import remembered_sha256, sha256_of
 from lmod_train.core.lock import new_folder, refuse_filled
+from lmod_train.core.weight_values import write_sha256sums
 from lmod_train.extensions.weights import internvl, llava, llava_next
 from lmod_train.extensions.weights.layout import EMBEDDING, HEAD, Layout, Rule, Words
 from lmod_train.extensions.weights.tokenizer import words_of
@@ -87,6 +88,7 @@ def convert(
     check(plan, layout, config)
     with new_folder(out, "--out") as part:
         write_shards(tensors_of(plan, layout), part, shard)
+        write_sha256sums(part)
         _write_config(config, part, plan.dtype)
         layout.processor(words, config, _begun(text, words)).save_pretrained(part)
         notes = [*layout.notes, *_write_generation(folder, words, part)]

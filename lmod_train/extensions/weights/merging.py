@@ -14,6 +14,7 @@ from lmod_train import __version__
 from lmod_train.core.errors import ArtifactError, WeightsMismatch
 from lmod_train.core.lock import new_folder, refuse_filled
 from lmod_train.core.package_data import package_data
+from lmod_train.core.weight_values import write_sha256sums
 from lmod_train.extensions.weights.server_names import Names, refuse_unread, rename_for_servers
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
@@ -73,6 +74,7 @@ def merge(
             rename_for_servers(part)
         write_processor_files(part, saved["files"])
         _stop_as_trained(part, merged)
+        write_sha256sums(part)
         (part / "README.md").write_text(_card(folder, facts, int(saved["global_step"])), encoding="utf-8")
     return dict(facts)
 

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmod_train.core.errors import WeightsMismatch
+from lmod_train.core.errors import LmodError, WeightsMismatch
 from lmod_train.core.links import check_folder
 from lmod_train.core.types import Identity
+from lmod_train.core.weight_values import known_by
 from lmod_train.models.chat.checkpoint import Attention
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
@@ -95,24 +96,42 @@ def write_processor_files(folder: Path, files: Mapping[str, bytes]) -> None:
         (folder / name).write_bytes(content)
 
 
+class OtherBase(WeightsMismatch):
+    """A checkpoint was tuned from another base, which its tensors fit alone."""
+
+    def __init__(self, folder: Path, difference: str) -> None:
+        LmodError.__init__(
+            self,
+            f"{folder}: the checkpoint was tuned from another base: {difference}. Nothing was loaded, as its tensors "
+            "fit no other base.\nNext: name the base that the checkpoint was tuned from (`--base PATH`, or "
+            "model.init_args.checkpoint)",
+        )
+
+
+def hashes_of(folder: Path) -> dict[str, str]:
+    """Return file name -> SHA-256 of the weights of a base."""
+    return {file.name: known_by(file) for file in sorted(folder.glob("*.safetensors"))}
+
+
 def check_base(folder: Path, ours: str, theirs: Mapping[str, Any]) -> None:
     """Refuse a base other than the one that a checkpoint was tuned from: its adapters do not fit any other.
 
     Args:
         folder: Folder of the base.
         ours: Fingerprint of that base.
-        theirs: `base` and `fingerprint` as stored in the checkpoint.
+        theirs: `base`, `fingerprint` and, since 0.2, `hashes` as stored in the checkpoint. Hashes are compared where
+            the weights are divided into the same files; they also find a byte that changed since the training.
 
     Raises:
-        WeightsMismatch: The fingerprints differ.
+        OtherBase: The fingerprints or hashes differ.
     """
     if ours != theirs["fingerprint"]:
-        raise WeightsMismatch(
-            str(folder),
-            [f"the base {theirs['base']!r}, fingerprint {theirs['fingerprint'][:12]}"],
-            [f"fingerprint {ours[:12]}"],
-            "name the base that the checkpoint was tuned from (`--base PATH`, or model.init_args.checkpoint)",
-        )
+        raise OtherBase(folder, f"{theirs['base']!r}, fingerprint {theirs['fingerprint'][:12]}, this is {ours[:12]}")
+    before, now = theirs.get("hashes", {}), hashes_of(folder)
+    changed = [name for name in now if now[name] != before[name]] if before.keys() == now.keys() else []
+    if changed:
+        was, found = before[changed[0]][:12], now[changed[0]][:12]
+        raise OtherBase(folder, f"{changed[0]} had the SHA-256 {was}, this has {found}, and may be damaged")
 
 
 def licence_of(folder: Path) -> str:

@@ -23,6 +23,7 @@ from torch import Tensor
 from lmod_train.core.errors import LmodError, WeightsMismatch
 from lmod_train.core.links import check_folder
 from lmod_train.core.lock import NAME, new_folder, refuse_filled
+from lmod_train.core.weight_values import write_sha256sums
 from lmod_train.models.chat.stored import stored_in, stored_in_file, weight_files
 
 LEAST_GAIN = 0.05
@@ -204,6 +205,7 @@ def _combine(left: Path, right: Path, out: Path, sign: int, check: Callable[[Pat
             kept = ((t.name, t.read) for t in stored_in_file(file) if not t.name.endswith(RECOMPUTED))
             made = {name: _sum(read(), theirs.get(language_name(name)), sign, name, right) for name, read in kept}
             save_file(made, part / f"{file.stem}.safetensors", metadata={"format": "pt"})
+        write_sha256sums(part)
         _mend_index(part)
         check(part)
 

@@ -16,6 +16,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from lmod_train.core.errors import WeightsNotFound
+from lmod_train.core.weight_values import refuse_changed
+from lmod_train.core.zipped import damage
 
 TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 """Names of types in safetensors files with those of torch."""
@@ -75,6 +77,7 @@ def stored_in_file(file: Path) -> Iterator[Stored]:
     Raises:
         WeightsNotFound: It is damaged, or a pickle that holds more than tensors.
     """
+    refuse_changed(file)
     try:
         yield from _pickled(file) if file.suffix == ".bin" else _safe(file)
     except (SafetensorError, pickle.UnpicklingError, BadZipFile, EOFError, OSError, RuntimeError) as error:
@@ -85,6 +88,8 @@ def stored_in_file(file: Path) -> Iterator[Stored]:
 
 
 def _pickled(file: Path) -> Iterator[Stored]:
+    if lost := damage(file):
+        raise BadZipFile(lost)
     loaded: dict[str, Tensor] = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
     for name, tensor in loaded.items():
         dtype = str(tensor.dtype).removeprefix("torch.")

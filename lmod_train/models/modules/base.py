@@ -151,6 +151,7 @@ class LmodModule(LightningModule, ABC):
                 [f"choices {choices}"],
                 "name a checkpoint of this task, or the task (data.tasks, data.variant) that it was trained on",
             )
+        self._refuse_other_input(checkpoint.get("input", {}))
         ours = self._trained_shapes()
         if "state_dict" in checkpoint:
             refuse_impossible(checkpoint["state_dict"])
@@ -164,7 +165,6 @@ class LmodModule(LightningModule, ABC):
                 sorted(theirs - ours),
                 "use the configuration the checkpoint was trained with (config.yaml in its run folder)",
             )
-        self._refuse_other_input(checkpoint.get("input", {}))
         if "of_shares" in checkpoint:
             refuse_to_continue(self, self.trainer.ckpt_path)
         self.checkpoint_step = int(checkpoint["global_step"])

@@ -21,9 +21,10 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import append_to, replace_folder, write_text
 from lmod_train.core.types import Batch, Constrain, Identity, Likelihoods, Reply
+from lmod_train.core.weight_values import write_sha256sums
 from lmod_train.models.chat.adapters import Lora, check_scale, trainable
 from lmod_train.models.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
-from lmod_train.models.chat.base_files import check_base, fingerprint, identity_of
+from lmod_train.models.chat.base_files import check_base, fingerprint, hashes_of, identity_of
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import Attention, find, load
 from lmod_train.models.chat.decoding import Decoding, respond
@@ -260,6 +261,7 @@ class VisionLanguageModel(LmodModule):
         checkpoint["conversation"] = {
             "base": self._name,
             "fingerprint": self._fingerprint,
+            "hashes": self._hashes,
             "lora": asdict(self.lora) if self.lora else None,
             "tune_tower": self.tune_tower,
             "tune_language_model": self.tune_language_model,
@@ -273,15 +275,19 @@ class VisionLanguageModel(LmodModule):
         Raises:
             WeightsMismatch: Trained tensors, base or the adapters' scale differ.
         """
-        super().on_load_checkpoint(checkpoint)
-        theirs = checkpoint.get("conversation")
-        if theirs is not None:
+        if (theirs := checkpoint.get("conversation")) is not None:
             check_base(self._folder, self._fingerprint, theirs)
+        super().on_load_checkpoint(checkpoint)
+        if theirs is not None:
             check_scale(self.lora, theirs["lora"])
 
     @cached_property
     def _fingerprint(self) -> str:
         return fingerprint(self._folder)
+
+    @cached_property
+    def _hashes(self) -> dict[str, str]:
+        return hashes_of(self._folder)
 
     def on_train_end(self) -> None:
         """Write adapter, projector, template and processor to ``checkpoints/adapter``, in peft's layout.
@@ -302,6 +308,7 @@ class VisionLanguageModel(LmodModule):
                 for name, tensor in tensors.items():
                     if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none
                         save_file({name: tensor.contiguous()}, part / f"{name.rpartition('.')[2]}.safetensors")
+                write_sha256sums(part)
 
 
 class LeftOut:

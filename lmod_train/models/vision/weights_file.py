@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from lmod_train.core.errors import WeightsNotFound
-from lmod_train.core.weight_values import HUGE
+from lmod_train.core.weight_values import HUGE, refuse_changed
 from lmod_train.core.zipped import sha256_and_damage
 from lmod_train.models.vision.published_weights import not_a_file
 
@@ -71,6 +71,7 @@ def read_weights(path: str | Path) -> WeightsFile:
     digest, damage = sha256_and_damage(path)
     if damage:
         raise WeightsNotFound("weights", str(path), f"damaged: {damage}", AGAIN)
+    refuse_changed(path, digest)
     payload = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
     arguments: object = payload.get("args") if isinstance(payload, dict) else None
     tensors, place = _unwrapped(path, payload)

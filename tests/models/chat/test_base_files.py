@@ -7,8 +7,10 @@ from transformers import AutoProcessor
 
 from lmod_train.core.errors import WeightsMismatch
 from lmod_train.models.chat.base_files import (
+    OtherBase,
     check_base,
     fingerprint,
+    hashes_of,
     licence_of,
     processor_files,
     write_processor_files,
@@ -56,6 +58,21 @@ def test_another_base_is_refused_by_name(tmp_path):
     check_base(tmp_path, "a" * 64, {"base": "llava", "fingerprint": "a" * 64})
     with pytest.raises(WeightsMismatch, match=r"(?s)'llava', fingerprint aaaaaaaaaaaa.*--base PATH"):
         check_base(tmp_path, "b" * 64, {"base": "llava", "fingerprint": "a" * 64})
+
+
+def test_a_byte_of_the_base_that_changed_since_the_training_is_found_where_the_files_are_the_same(tmp_path):
+    file = tmp_path / "model.safetensors"
+    save_file(tensors(), file)
+    facts = {"base": "tiny", "fingerprint": fingerprint(tmp_path), "hashes": hashes_of(tmp_path)}
+    check_base(tmp_path, fingerprint(tmp_path), facts)
+    content = bytearray(file.read_bytes())
+    content[-30] ^= 1  # the end of the larger tensor, of which only the first bytes enter the fingerprint
+    file.write_bytes(content)
+    assert fingerprint(tmp_path) == facts["fingerprint"]
+    with pytest.raises(OtherBase, match=r"model\.safetensors had the SHA-256 .*may be damaged.*\nNext: name the base"):
+        check_base(tmp_path, fingerprint(tmp_path), facts)
+    file.rename(tmp_path / "model-00001-of-00001.safetensors")
+    check_base(tmp_path, fingerprint(tmp_path), facts)
 
 
 def test_the_files_that_travel_are_all_that_the_processor_needs(tiny, tmp_path):

@@ -50,3 +50,14 @@ def test_a_truncated_pickle_says_so(tmp_path, kept):
     ) as told:
         [tensor.read() for tensor in stored_in(tmp_path)]
     assert "Errno" not in str(told.value)
+
+
+def test_a_flipped_bit_of_a_pickle_is_found(tmp_path):
+    file = tmp_path / "pytorch_model.bin"
+    torch.save({"a": torch.rand(100, 100)}, file)
+    content = bytearray(file.read_bytes())
+    content[20_000] ^= 1
+    file.write_bytes(content)
+    assert torch.load(file, weights_only=True, mmap=True), "PyTorch reads it as if it were whole"
+    with pytest.raises(WeightsNotFound, match="wrong checksum"):
+        [tensor.read() for tensor in stored_in(tmp_path)]

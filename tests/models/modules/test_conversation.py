@@ -422,13 +422,16 @@ def test_a_step_has_the_gradient_of_one_batch_that_holds_all_it_accumulates(tiny
                 torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-4, atol=1e-6)
 
 
-def test_a_checkpoint_of_another_base_is_refused_though_every_tensor_fits(tiny, tmp_path):
+@pytest.mark.parametrize("lora", [Lora(4, 8, 0.0), Lora(8, 8, 0.0)])
+def test_a_checkpoint_of_another_base_is_refused_by_that_name_whether_its_tensors_fit_or_not(tiny, tmp_path, lora):
     module = conversation(tiny)
     checkpoint = {"state_dict": module.state_dict(), "global_step": 3}
     module.on_save_checkpoint(checkpoint)
     conversation(tiny).on_load_checkpoint(dict(checkpoint))
-    other = conversation(write_tiny(tmp_path, seed=1))
-    with pytest.raises(WeightsMismatch, match=r"(?s)fingerprint.*fingerprint"):
+    other = conversation(write_tiny(tmp_path, seed=1), lora)
+    with pytest.raises(
+        WeightsMismatch, match=r"(?s)tuned from another base: .*, fingerprint .*, this is .*--base PATH"
+    ):
         other.on_load_checkpoint(dict(checkpoint))
 
 
