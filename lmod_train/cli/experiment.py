@@ -27,8 +27,8 @@ from lmod_train.cli.defaults import DEFAULTS, default_run
 from lmod_train.cli.ended import asked
 from lmod_train.cli.examination import cause_of, examined, plain
 from lmod_train.cli.parser import PROGRAM, Refusing
-from lmod_train.cli.run_config import settled
-from lmod_train.cli.run_provenance import built_again, network_of, note, write_provenance
+from lmod_train.cli.run_config import settled, training_settings
+from lmod_train.cli.run_provenance import built_again, compare_origin, network_of, note, origin_of, write_provenance
 from lmod_train.cli.short_help import WHOLE
 from lmod_train.cli.short_names import DATA, by_short_name, data_class
 from lmod_train.cli.tasks_used import use_tasks
@@ -48,7 +48,7 @@ from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.strategies.keeping import damaged, set_aside
-from lmod_train.models.strategies.saved import AnyCheckpoint, damage, to_continue
+from lmod_train.models.strategies.saved import AnyCheckpoint, damage, facts_of, to_continue
 from lmod_train.models.strategies.sharding import Sharded
 from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.tasks.statements import findings
@@ -324,12 +324,16 @@ class Experiment(LightningCLI):
         Only the first rank runs the checks; the others wait.
 
         Raises:
-            RunConflict: The continued run started from other weights.
+            RunConflict: The continued run started from other weights, or its checkpoint has other data or settings.
             Refused: A check failed.
         """
         config = self.config["fit"]
         weights = (*self.model.identity().weights, *self.loaded)
         write_provenance(config.run, weights, continues=self._continues)
+        self.model.origin = origin_of(config.run, training_settings(self.resolved()), self.datamodule)
+        if config.ckpt_path:
+            theirs = facts_of(Path(config.ckpt_path), [Path(name) for name in config.trust]).get("origin", {})
+            compare_origin(Path(config.ckpt_path), theirs, self.model.origin, self._continues)
         note(config.run, tasks=self._own_tasks(), tasks_not_asked=self.absent)
         if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
             examined(config, self.resolved(), Path(config.run), refuse=config.doctor.refuse)

@@ -138,6 +138,13 @@ def compare(
         raise RunConflict(run, [f"{k}: {was.get(k)!r} -> {now.get(k)!r}" for k in differing])
 
 
+def training_settings(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return dotted key -> value of the settings that change a training; folders of data are not among them."""
+    free = (*VOLATILE, "data.curated", "data.replay_from")
+    parts = {name: resolved.get(name) for name in ("data", "model", "seed_everything", "trainer")}
+    return {key: value for key, value in _flat(parts) if not _is_below(key, free)}
+
+
 @rank_zero_only
 def _compare_series(run: Path, resolved: Mapping[str, Any], command: str, defaults: Mapping[str, Any] | None) -> None:
     """Compare a configuration with those of the other runs of its series, whose scores become one mean.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
+import uuid
 import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train import __version__
 from lmod_train.core.artifacts.run import Run
@@ -25,7 +29,7 @@ KEY = "provenance"
 
 
 def write_provenance(
-    run: Path, weights: Iterable[Path | str], continues: bool = False, trained: Mapping[str, Any] | None = None
+    run: Path, weights: Iterable[Path | str], continues: bool | None = None, trained: Mapping[str, Any] | None = None
 ) -> None:
     """Write the versions of code and weights to the ``config.yaml`` of a run, replacing those of an earlier command.
 
@@ -34,7 +38,8 @@ def write_provenance(
     Args:
         run: Folder of the run.
         weights: Files and folders the model is loaded from; names of remote models.
-        continues: Whether a training is continued, which must use the weights it started from.
+        continues: Whether a training is continued, which must use the weights it started from; a new one gets an id
+            under ``run``, by which its checkpoints are known. None for an evaluation.
         trained: What an evaluated checkpoint was trained on (`lmod_train.core.artifacts.training_set.training_of`).
 
     Raises:
@@ -53,9 +58,11 @@ def write_provenance(
             stacklevel=2,
         )
     before = (config.get(KEY) or {}).get("weights")
+    identifier = (config.get(KEY) or {}).get("run") if continues else None if continues is None else uuid.uuid4().hex
     if continues and before is not None and before != known:
         raise RunConflict(run, differing({"weights": before}, {"weights": known}))
     config[KEY] = {"lmod_train": __version__, "git": revision(PACKAGE), "weights": known}
+    config[KEY] |= {"run": identifier} if identifier else {}
     config[KEY] |= {"trained_on": dict(trained)} if trained else {}
     config[KEY] |= {"zero_matrices": empty} if empty else {}
     Run(run).write_config(config)
@@ -76,6 +83,49 @@ def note(run: Path, **entries: Any) -> None:
     if known and is_first():
         config = Run(run).read_config()
         Run(run).write_config({**config, KEY: {**(config.get(KEY) or {}), **known}})
+
+
+def origin_of(run: Path, settings: Mapping[str, Any], data: Any) -> dict[str, Any]:
+    """Return which run, training records and settings the checkpoints of a training are of.
+
+    Args:
+        run: Folder of the run, whose provenance has been written.
+        settings: `lmod_train.cli.run_config.training_settings`.
+        data: The datamodule; the records of a user's own are not known.
+    """
+    digest = hashlib.sha256()
+    for r in data.training() if hasattr(data, "training") else ():
+        digest.update(repr((r.id, r.messages, r.choices, r.answer, r.regions, r.image_sha256)).encode())
+    identifier = (Run(run).read_config().get(KEY) or {}).get("run")
+    return {"run": identifier, "data": digest.hexdigest(), "settings": dict(settings)}
+
+
+def compare_origin(ckpt: Path, theirs: Mapping[str, Any], ours: Mapping[str, Any], continues: bool) -> None:
+    """Refuse to continue a run from a checkpoint of other data or settings; say what differs where one is named.
+
+    Args:
+        ckpt: The checkpoint.
+        theirs: Its `origin_of`; empty if it has none.
+        ours: That of the training.
+        continues: Whether the checkpoint is the run's own.
+
+    Raises:
+        RunConflict: They differ.
+    """
+    if not is_first():
+        return
+    if not theirs:
+        rank_zero_info(f"{ckpt} does not state its run: data and settings of its training are not compared")
+        return
+    differences = differing(
+        {"training records": theirs["data"][:12], **theirs["settings"]},
+        {"training records": ours["data"][:12], **ours["settings"]},
+    )
+    if continues and differences:
+        raise RunConflict(ckpt.parent.parent, differences)
+    if not continues:
+        listed = "".join(f"\n  {line}" for line in differences) or " nothing"
+        rank_zero_info(f"starting from {ckpt}, a checkpoint of another run; of its data and settings differ:{listed}")
 
 
 def network_of(module: Any) -> dict[str, Any]:

@@ -2,14 +2,20 @@
 
 import shutil
 import signal
+import subprocess
+from dataclasses import replace
 
 import pytest
 import torch
 
 from lmod_train.cli import experiment
 from lmod_train.cli import experiment as fit
-from lmod_train.core.errors import ArtifactError, BadArgument
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.training_set import TrainedImage, read_training_set, write_training_set
+from lmod_train.core.errors import ArtifactError, BadArgument, RunConflict
 from lmod_train.core.shipped import configs_folder
+from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.extensions.weights.merging import merge
 from lmod_train.models.modules.base import LmodModule
 from tests.cli.conftest import QUIET
 
@@ -114,6 +120,64 @@ def test_a_training_goes_on_from_the_checkpoint_before_the_last_as_if_nothing_ha
     ended, whole = (torch.load(tmp_path / run / "checkpoints" / "last.ckpt") for run in ("here", "whole"))
     assert ended["global_step"] == whole["global_step"] == 4
     assert all(torch.equal(ended["state_dict"][name], tensor) for name, tensor in whole["state_dict"].items())
+
+
+@pytest.mark.parametrize("name", ["fit", "validate", "test", "predict", "merge"])
+def test_another_runs_checkpoint_in_the_place_of_this_runs_is_refused_and_its_command_goes_on(
+    command, stopped, tmp_path, name
+):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
+    last = tmp_path / "here" / "checkpoints" / "last.ckpt"
+    shutil.copy(tmp_path / "whole" / "checkpoints" / "last.ckpt", last)
+    with pytest.raises(ArtifactError, match=r"last\.ckpt: is a checkpoint of another run \(id \w{32}\)") as refused:
+        if name == "fit":
+            command("fit", "cnn_glaucoma.yaml", *FOUR_STEPS, "--run", "here")
+        elif name == "merge":
+            merge(last, tmp_path / "merged")
+        else:
+            side = FOUR_STEPS[:2]
+            command(name, "cnn_glaucoma.yaml", *side, "--run", "there", "--ckpt_path", last)
+    assert "global_step" in torch.load(last)
+    subprocess.run(str(refused.value).split("`")[1], shell=True, check=True, cwd=tmp_path)
+    command("fit", "cnn_glaucoma.yaml", *FOUR_STEPS, "--run", "here")
+    assert torch.load(last)["global_step"] == 4
+
+
+@pytest.mark.parametrize("what", ["training records", "data.batch_size"])
+def test_a_run_is_not_continued_with_other_records_or_settings_than_its_checkpoint_has(
+    command, stopped, tmp_path, what, monkeypatch
+):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
+    last, steps = tmp_path / "here" / "checkpoints" / "last.ckpt", [*FOUR_STEPS]
+    if what == "training records":  # curated again, with other answers
+        read = RecordsDataModule._read
+        monkeypatch.setattr(RecordsDataModule, "_read", lambda self: [replace(r, answer="x") for r in read(self)])
+    else:  # the file that the settings are compared with was edited
+        config = tmp_path / "here" / "config.yaml"
+        config.write_text(config.read_text().replace("batch_size: 2\n", "batch_size: 4\n", 1))
+        steps[3] = "4"
+    before = last.read_bytes()
+    with pytest.raises(RunConflict, match=rf"{what}: .* -> "):
+        command("fit", "cnn_glaucoma.yaml", *steps, "--run", "here")
+    assert last.read_bytes() == before
+
+
+def test_a_training_started_from_another_runs_checkpoint_says_what_differs_and_keeps_what_that_was_trained_on(
+    command, stopped, tmp_path, caplog
+):
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
+    elsewhere = TrainedImage("train", "another", "family", "f" * 64)
+    own = read_training_set(tmp_path / "whole")
+    write_training_set(tmp_path / "whole", [*own, elsewhere])
+    six = ["6" if word == "4" else word for word in FOUR_STEPS]
+    chosen = ["--run", "new", "--ckpt_path", "whole/checkpoints/last.ckpt"]
+    for _ in range(2):  # the second continues the first
+        command("fit", "cnn_glaucoma.yaml", *six, *chosen)
+        assert read_training_set(tmp_path / "new") == sorted([*own, elsewhere])
+        (tmp_path / "new" / "checkpoints" / "last.ckpt").unlink()
+    told = caplog.text
+    assert "differ:\n  trainer.max_steps: 4 -> 6\n" in told and "training records" not in told
+    assert Run(tmp_path / "new").read_config()["provenance"]["trained_on"]["sources"]["another"] == 1
 
 
 def test_a_model_without_a_training_step_is_refused_before_a_folder_is_made(command, tmp_path):

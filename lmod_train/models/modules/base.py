@@ -43,6 +43,7 @@ class LmodModule(LightningModule, ABC):
         trained: Whether a classifier's head is trained: in `fit`, or by a loaded checkpoint or weights file. Outside
             `fit` a classifier with an untrained head is refused.
         learning_rate: Path of the option of the learning rate, which error messages name.
+        origin: Which run, data and settings its checkpoints are of (`lmod_train.cli.run_provenance.origin_of`).
     """
 
     collate: Collate
@@ -55,6 +56,7 @@ class LmodModule(LightningModule, ABC):
         self.strict_loading = False  # frozen tensors are not in our checkpoints; `on_load_checkpoint` checks the rest
         self.checkpoint_step = 0
         self.checkpoint_epochs = 0
+        self.origin: Mapping[str, Any] = {}
         self._finite = Finite()
 
     @abstractmethod
@@ -113,7 +115,7 @@ class LmodModule(LightningModule, ABC):
         return {k: v for k, v in super().state_dict(*args, **kwargs).items() if k in kept}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Add the names of the trained tensors, the package version, a classifier's choices and its input.
+        """Add names of the trained tensors, package version, origin, and a classifier's choices and input.
 
         Raises:
             LmodError: A tensor is NaN or infinite; nothing is then written.
@@ -122,6 +124,8 @@ class LmodModule(LightningModule, ABC):
             refuse_non_finite(self, checkpoint)
         checkpoint["lmod_version"] = __version__
         checkpoint["trained"] = sorted(self._trained_shapes())
+        if self.origin:
+            checkpoint["origin"] = dict(self.origin)
         if self.choices:
             checkpoint["choices"] = list(self.choices)
         if own := self._input():

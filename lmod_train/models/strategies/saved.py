@@ -6,7 +6,8 @@ Folders contain pickles, which can execute code when they are loaded: each is ve
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lightning.fabric.plugins.io.torch_io import TorchCheckpointIO
 from torch import Tensor, nn
 
 from lmod_train.core import zipped
+from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import ArtifactError, LmodError
 from lmod_train.models.strategies.checksums import damage_of
 from lmod_train.models.strategies.keeping import FACTS, make_room, put_in_place, set_aside, writing
@@ -57,6 +59,28 @@ def check(path: Path) -> None:
         raise ArtifactError(path, f"a folder without {FACTS}: not a checkpoint, or an incomplete one", _instead(path))
     if lost := damage(path):
         raise ArtifactError(path, f"cannot be read, it may be truncated or damaged ({lost})", _instead(path))
+
+
+def _refuse_strayed(path: Path, saved: Mapping[str, Any]) -> None:
+    """Refuse a checkpoint of another run than the one in whose folder it lies, as that says what it was trained on.
+
+    Raises:
+        ArtifactError: Its run is another one; it is not refused elsewhere.
+    """
+    run = path.absolute().parent.parent
+    own = (Run(run).known_config().get("provenance") or {}).get("run")
+    theirs = (saved.get("origin") or {}).get("run")
+    if own is None or own == theirs:
+        return
+    elsewhere = run.with_name(f"{run.name}-other.ckpt")
+    then = f"continues from {set_aside(path)}" if set_aside(path).exists() else "trains from the start"
+    raise ArtifactError(
+        path,
+        f"is a checkpoint of another run (id {theirs or 'none'}) than that of its folder {run} (id {own}), whose list "
+        "of training images would be false of it",
+        f"`mv {shlex.quote(str(path))} {shlex.quote(str(elsewhere))}`; `fit` then {then}, and that file can be named "
+        "by --ckpt_path",
+    )
 
 
 def _instead(path: Path) -> str:
@@ -122,6 +146,7 @@ def facts_of(path: Path, trusted: Sequence[Path] = ()) -> dict[str, Any]:
     check(path)
     vet(path, trusted)
     facts: dict[str, Any] = torch.load(path / FACTS, map_location="cpu", weights_only=True)
+    _refuse_strayed(path, facts)
     return facts
 
 
@@ -145,6 +170,7 @@ def _of_file(path: Path, place: Any, mmap: bool = False) -> dict[str, Any]:
         keys = ", ".join(map(str, list(loaded)[:6])) if isinstance(loaded, dict) else type(loaded).__name__
         problem = f"is not a checkpoint of `fit`, which has a `state_dict`; it holds {keys}"
         raise ArtifactError(path, problem, f"weights of other programs are options of the model; {OURS}")
+    _refuse_strayed(path, loaded)
     return loaded
 
 

@@ -55,11 +55,12 @@ class TrainingSet(Callback):
     """
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Record the images of the training and the validation split."""
+        """Record the images of the training and the validation split, and those of the checkpoint it starts from."""
         data = getattr(trainer, "datamodule", None)
         if isinstance(data, Divided) and trainer.is_global_zero:
             images = [image for split in ("train", "val") for image in _images(data, split)]
-            write_training_set(Path(trainer.default_root_dir), images)
+            earlier = read_training_set(run_of_checkpoint(Path(trainer.ckpt_path))) if trainer.ckpt_path else []
+            write_training_set(Path(trainer.default_root_dir), [*images, *earlier])
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Compare the records of `validate` with the training of its checkpoint, as `on_test_start`."""
