@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from lmod_train.core.errors import WeightsNotFound
-from lmod_train.core.files import content_sha256, remembered, sha256_of
+from lmod_train.core.files import content_sha256, remembered, sha256_of, write_text
 
 AT_ONCE = 1 << 22
 """Bytes per read, a multiple of the size of every type."""
@@ -65,7 +65,7 @@ def known_by(weights: Path | str) -> str:
 def write_sha256sums(folder: Path) -> None:
     """Write `SUMS` of the safetensors files of a folder, whose format has no checksums."""
     lines = [f"{sha256_of(file)}  {file.name}\n" for file in sorted(folder.glob("*.safetensors"))]
-    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+    write_text(folder / SUMS, "".join(lines))
 
 
 def refuse_changed(file: Path, sha256: str | None = None) -> None:

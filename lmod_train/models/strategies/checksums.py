@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from lmod_train.core.errors import ArtifactError
+from lmod_train.core.files import write_text
 from lmod_train.core.zipped import damage_in, frame
 from lmod_train.models.strategies.vetting import UntrustedCheckpoint, storage
 
@@ -28,7 +29,7 @@ SUMS = "sums.json"
 def write_sums(folder: Path) -> None:
     """Write `SUMS` of a complete folder."""
     sums = {name: _sum(parts()) for name, parts in _files(folder)}
-    (folder / SUMS).write_text(json.dumps(sums, indent=1), encoding="utf-8")
+    write_text(folder / SUMS, json.dumps(sums, indent=1))
 
 
 def damage_of(folder: Path) -> str:
