@@ -13,7 +13,7 @@ from lmod_train.core.artifacts.model_facts import of_service
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.backends.base import StreamBackend
-from lmod_train.models.backends.endpoint.address import check_encrypted, checked, is_own
+from lmod_train.models.backends.endpoint.address import check_encrypted, checked, route_to
 from lmod_train.models.backends.endpoint.background import Background
 from lmod_train.models.backends.endpoint.budget import BY_REQUESTS, UNMETERED, Budget, Spending
 from lmod_train.models.backends.endpoint.client import Client
@@ -66,6 +66,8 @@ class OpenAI(StreamBackend):
         send_sources: Names of sources whose images may be sent outside your network although their licence does not
             permit redistribution, because your agreement with their provider allows it.
         plain_key: Whether the key may be sent unencrypted (http) to another machine of your network.
+        proxy: URL of the proxy through which the servers are reached; that of the environment is not used. Behind it,
+            only numeric addresses can be in your network.
         pace: Concurrent requests, time-outs and attempts.
         budget: Maximum number of requests, tokens or costs per command and process.
 
@@ -89,18 +91,19 @@ class OpenAI(StreamBackend):
         replicas: list[str] | None = None,
         send_sources: list[str] | None = None,
         plain_key: bool = False,
+        proxy: str = "",
         pace: Pace = Pace(),
         budget: Budget = Budget(),
     ) -> None:
         self._key, self._ending_stated = Key(key_variable), ending_stated
-        for url in (base_url, *(replicas or ())):
+        for url in (base_url, *(replicas or ()), proxy):
             self._key.refuse_in("base_url", url)
-        self._urls = [checked(url) for url in (base_url, *(replicas or ()))]
+        between = checked(proxy, "proxy") if proxy else ""
+        self._routes = tuple(route_to(checked(url), between) for url in (base_url, *(replicas or ())))
         self._decoding = Decoding(model, max_new_tokens, temperature, rules, system_prompt, extra or {})
         self._images, self._pace, self._budget = images, pace, budget
         self._likelihoods = likelihoods
-        away = not all(map(is_own, self._urls))
-        self.collate = Writing(self._decoding, images, away, tuple(send_sources or ()))
+        self.collate = Writing(self._decoding, images, self._routes, tuple(send_sources or ()))
         self._plain_key = plain_key
         self._opened: _Open | None = None
         self._constrained = False
@@ -117,7 +120,7 @@ class OpenAI(StreamBackend):
 
     def identity(self) -> Identity:
         """Return the URL with the model's name, and the settings of the requests."""
-        return Identity((f"{self._urls[0]} {self._decoding.model}",), settings=self._settings())
+        return Identity((f"{self._routes[0].url} {self._decoding.model}",), settings=self._settings())
 
     def _settings(self) -> Mapping[str, Any]:
         wanted = {} if self._likelihoods == "none" else {"likelihoods": self._likelihoods}
@@ -128,7 +131,7 @@ class OpenAI(StreamBackend):
         if self._opened is None:
             return ""
         asking = self._opened.asking
-        lines = [f"{self._urls[0]}: {self._opened.spending.summary()}"]
+        lines = [f"{self._routes[0]}: {self._opened.spending.summary()}"]
         if asking.stopped:
             lines.append(f"stopped asking: {asking.stopped}")
         if asking.stopped == UNMETERED:
@@ -149,7 +152,7 @@ class OpenAI(StreamBackend):
         Args:
             today: Day from which the end is seen.
         """
-        facts = None if is_own(self._urls[0]) else of_service(self._decoding.model)
+        facts = of_service(self._decoding.model) if self._routes[0].place == "outside" else None
         said = facts.ending(today) if facts else ""
         return f"note: {said}. Replies name the model that wrote them" if said else ""
 
@@ -158,7 +161,7 @@ class OpenAI(StreamBackend):
 
         A reply counts as written when the next one is fetched; only then another request is sent in its place.
         """
-        places = self._pace.concurrency * len(self._urls)
+        places = self._pace.concurrency * len(self._routes)
         done: SimpleQueue[Future[Reply]] = SimpleQueue()
         waiting: dict[Future[Reply], str] = {}
         try:
@@ -200,26 +203,26 @@ class OpenAI(StreamBackend):
         """Connect to the server and test which features it supports, only once.
 
         Raises:
-            LmodError: There is no key, or the server does not reply.
+            LmodError: There is no key, the name of the server does not resolve, or it does not reply.
         """
         import lightning.pytorch  # noqa: F401  (imports torch; sets the rank that `rank_zero_info` asks for)
         from lightning_utilities.core.rank_zero import rank_zero_info
 
         if self._opened is None:
-            for url in self._urls:
-                if not is_own(url):
-                    self._key.required(url)
+            for route in self._routes:
+                if route.leaves():
+                    self._key.required(route.url)
                 if self._key.value() != NO_KEY:
-                    check_encrypted(url, self._plain_key)
+                    check_encrypted(route, self._plain_key)
             background, spending = Background(), Spending(self._budget)
-            clients = [Client(url, self._key, self._pace.timeout, self._ending_stated) for url in self._urls]
+            clients = [Client(route, self._key, self._pace.timeout, self._ending_stated) for route in self._routes]
             fleet = Fleet([Replica(client, self._pace.concurrency) for client in clients])
             asking = Asking(fleet, self._decoding, self._pace, spending, self._settings())
             if note := self.ending(date.today()):
                 rank_zero_info(note)
             wanted = self._likelihoods, self._constrained
             support = background.run(probe(asking, clients[0], self._decoding, self._key, *wanted))
-            rank_zero_info(support.summary(self._urls[0]))
+            rank_zero_info(support.summary(str(self._routes[0])))
             asking.form = support.form
             self._opened = _Open(background, asking, spending, support.method)
         return self._opened

@@ -25,7 +25,6 @@ from lmod_train.core.shipped import configs_folder
 from lmod_train.models.backends.endpoint.pace import Pace
 from lmod_train.models.backends.openai import OpenAI
 from lmod_train.models.chat.checkpoint import find
-from tests import forks
 from tests.models.backends.endpoint.server import FAULTS, STATUS, Plan, serving
 from tests.opened_script import opened
 from tests.tiny import hashed, record, write_curated
@@ -449,20 +448,6 @@ def test_an_endpoint_is_its_url_its_model_and_how_it_is_asked():
 def test_a_model_must_be_named():
     with pytest.raises(BadArgument, match=r"--model\.backend\.model"):
         OpenAI("http://localhost/v1", "")
-
-
-def test_the_client_is_imported_when_it_is_needed(tmp_path):
-    program = """
-import sys
-from lmod_train.models.backends.openai import OpenAI
-from tests.tiny import record
-backend = OpenAI("http://localhost/v1", "m")
-assert "openai" not in sys.modules
-sys.modules["openai"] = None
-backend.respond(backend.collate([record(image=())], "."))
-"""
-    done = forks.run(["-c", program], tmp_path)
-    assert "pip install 'lmod-train[openai]'" in done.stderr
 
 
 def test_what_was_spent_is_printed_at_the_end(world, capsys):

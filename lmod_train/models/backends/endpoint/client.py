@@ -1,55 +1,54 @@
-"""Single requests with the official client, without its retries."""
+"""Single requests: what is sent, by which way, and how much of a reply is read.
+
+The library beneath reads no environment: a request holds nothing that its arguments do not, see ``SECURITY.md``.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+import os
+import re
+import ssl
+import zlib
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from lmod_train.core.errors import LmodError
+from lmod_train.core.errors import BadArgument
+from lmod_train.models.backends.endpoint.address import Route
 from lmod_train.models.backends.endpoint.key import Key
 from lmod_train.models.backends.endpoint.outcome import Completion, Trouble, completion_of, refused_status
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from httpcore2 import AsyncConnectionPool, AsyncNetworkStream
 
-TRANSPORTS = ("httpcore", "httpcore2", "openai")
-"""Loggers that write the headers of replies at level DEBUG, in which a server may repeat the key."""
+MOST_BYTES = 2**23
+"""Maximum size of a reply, before and after it is unpacked: that of 4,096 tokens with 20 likelihoods each."""
 
-INSTALL = "pip install 'lmod-train[openai]'"
+CONNECTING, KEPT, LISTING = 10.0, 5.0, 10.0
+"""Seconds to connect to an address, to keep an unused connection, and for the list of models."""
+
+_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|$))|,(?=\s*[}\]])', re.DOTALL)
 
 
 class Client:
     """Sends requests to one server.
 
     Args:
-        url: Base URL, up to and including ``/v1``.
+        route: The way to it.
         key: API key, which is never shown.
         timeout: Seconds until a request is aborted.
         ending_stated: Whether the server returns a finish reason.
-
-    Raises:
-        LmodError: The package ``openai`` is not installed.
     """
 
-    def __init__(self, url: str, key: Key, timeout: float, ending_stated: bool = True) -> None:
-        try:
-            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-        except ImportError as error:
-            raise LmodError(
-                f"the backend needs the package `openai`, which is not installed.\nNext: `{INSTALL}`"
-            ) from error
-        for name in TRANSPORTS:
-            logging.getLogger(name).setLevel(logging.INFO)
-        self.url = url
+    def __init__(self, route: Route, key: Key, timeout: float, ending_stated: bool = True) -> None:
+        # which logs the headers of replies at level DEBUG, in which a server may repeat the key
+        logging.getLogger("httpcore2").setLevel(logging.INFO)
+        self.route = route
         self._key, self._timeout, self._stated = key, timeout, ending_stated
-        # a redirect would send key and images to an address that was not checked
-        direct = DefaultAsyncHttpxClient(base_url=url, timeout=timeout, follow_redirects=False)
-        self._client: AsyncOpenAI = AsyncOpenAI(
-            base_url=url, api_key=key.value(), timeout=timeout, max_retries=0, organization=None, http_client=direct
-        )
+        self._pool = _pool(route)
 
     async def attempt(self, body: Mapping[str, Any]) -> tuple[Completion | Trouble, Any]:
         """Send one chat-completions request.
@@ -60,61 +59,159 @@ class Client:
         Returns:
             The result, and the parsed body of the reply (None without one), with the key removed from both.
         """
-        import openai
-
         try:
             async with asyncio.timeout(self._timeout):
-                made = await self._client.chat.completions.with_raw_response.create(
-                    model=body["model"],
-                    messages=[],  # replaced by those in `extra_body`, which the client does not validate
-                    extra_body=dict(body),
-                )
-            text = made.http_response.text
-        except (TimeoutError, openai.APITimeoutError):
+                status, headers, text = await self._answer("POST", "/chat/completions", json.dumps(body).encode())
+        except TimeoutError:
             return Trouble(f"no reply within {self._timeout:g} s", again=True, slower=True), None
-        except openai.APIStatusError as error:
-            response = error.response
-            headers = {name.lower(): value for name, value in response.headers.items()}
-            return refused_status(response.status_code, headers, self._key.hide(_text(response))), None
-        except openai.APIConnectionError as error:
-            return self._broken(error), None
-        except Exception as error:  # raised by decoders and transports for malformed replies
-            return Trouble(f"no reply: {self._key.hide(_named(error))}", again=True), None
-        return self._read(text)
-
-    def _read(self, text: str) -> tuple[Completion | Trouble, Any]:
+        except _TooLarge:
+            return Trouble(f"the reply is larger than {MOST_BYTES // 2**20} MiB", own=True), None
+        except (_Undecodable, zlib.error) as error:
+            return Trouble(f"no reply: {self._key.hide(_named(error))}", again=True, unread=True), None
+        except Exception as error:  # of the connection, or raised for replies that are no HTTP
+            unreachable = type(error).__name__ in ("ConnectError", "ConnectTimeout", "ProxyError")
+            return Trouble(f"connection: {self._key.hide(_named(error))}", again=True, unreachable=unreachable), None
+        if status // 100 != 2:
+            return refused_status(status, headers, self._key.hide(text)), None
         try:
-            body = self._key.hide(json.loads(text))
+            received = self._key.hide(parsed(text))
         except (ValueError, RecursionError):
-            return Trouble(f"not JSON: {self._key.hide(text)[:80]!r}", again=True), None
-        return completion_of(body, self._stated), body
+            return Trouble(f"not JSON: {self._key.hide(text)[:80]!r}", again=True, unread=True), None
+        return completion_of(received, self._stated), received
 
-    def _broken(self, error: Exception) -> Trouble:
-        """Return the trouble of a connection that failed, or was lost during the reply."""
-        cause = error.__cause__ or error
-        unreachable = type(cause).__name__ in ("ConnectError", "ConnectTimeout", "UnsupportedProtocol")
-        return Trouble(f"connection: {self._key.hide(_named(cause))}", again=True, unreachable=unreachable)
+    async def _answer(self, method: str, path: str, content: bytes = b"") -> tuple[int, dict[str, str], str]:
+        """Return status, headers with names in lower case, and text of a response; redirects are not followed.
+
+        Raises:
+            TimeoutError: As of the surrounding block, which limits the whole of connecting, sending and reading.
+            Exception: Of a connection that cannot be made or is lost, or of a reply that cannot be read.
+        """
+        server = urlsplit(self.route.url)
+        sent: dict[str | bytes, str | bytes] = {
+            "Host": server.netloc,
+            "Authorization": f"Bearer {self._key.value()}",
+            "Content-Type": "application/json",
+            "Content-Length": str(len(content)),
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "lmod-train",
+        }
+        async with self._pool.stream(method, self.route.url + path, headers=sent, content=content) as response:
+            headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
+            try:
+                data = await _read(response.aiter_stream(), headers.get("content-encoding", ""))
+            except (_TooLarge, _Undecodable, zlib.error):
+                if response.status // 100 == 2:
+                    raise
+                data = b""  # of an error, the status is enough
+        return response.status, headers, data.decode(json.detect_encoding(data), "replace")
 
     async def models(self) -> list[str]:
         """Return the names of the models on the server; [] if it does not list them."""
         try:
-            async with asyncio.timeout(min(self._timeout, 10.0)):
-                made = await self._client.models.with_raw_response.list()
-            listed = self._key.hide(json.loads(made.http_response.text))["data"]
-            return [str(model["id"]) for model in listed]
+            async with asyncio.timeout(min(self._timeout, LISTING)):
+                _, _, text = await self._answer("GET", "/models")
+            return [str(model["id"]) for model in self._key.hide(parsed(text))["data"]]
         except Exception:
             return []  # `transformers serve` answers 500 without a hub cache; the list is only used in a message
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.close()
+        await self._pool.aclose()
 
 
-def _text(response: Any) -> str:
+class _TooLarge(Exception):
+    pass
+
+
+class _Undecodable(Exception):
+    pass
+
+
+async def _read(parts: Any, encoding: str) -> bytes:
+    """Return the body of a response, unpacked; packed though it was asked for as it is, it is at most packed once.
+
+    Raises:
+        _TooLarge: It is larger than `MOST_BYTES`.
+        _Undecodable: It is packed in another way, or ends too early.
+        zlib.error: It is damaged.
+    """
+    packing = encoding.strip().lower()
+    if packing not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise _Undecodable(f"content-encoding {packing[:40]!r}, which was not asked for")
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32) if packing not in ("", "identity") else None
+    data, came = bytearray(), 0
+    async for part in parts:
+        came += len(part)
+        data += unpacking.decompress(part, MOST_BYTES + 1 - len(data)) if unpacking else part
+        if max(came, len(data)) > MOST_BYTES:
+            raise _TooLarge
+    if unpacking and not unpacking.eof:
+        raise _Undecodable("the packed reply ends too early")
+    return bytes(data)
+
+
+def parsed(text: str) -> Any:
+    """Return the value of a JSON text, in which commas may stand before closing brackets.
+
+    Raises:
+        ValueError: It is not JSON.
+
+    Example:
+        >>> parsed('{"content": "a,]", "n": [1, NaN,],}')
+        {'content': 'a,]', 'n': [1, nan]}
+    """
     try:
-        return str(response.text)
-    except Exception:  # the body is incomplete or cannot be decoded
-        return ""
+        return json.loads(text)
+    except ValueError:
+        return json.loads(_STRING_OR_COMMA.sub(lambda found: found[1] or "", text))
+
+
+def _pool(route: Route) -> AsyncConnectionPool:
+    """Return connections to a server, or to its proxy, by the addresses that were judged."""
+    import httpcore2
+
+    class Judged(httpcore2.AnyIOBackend):
+        async def connect_tcp(
+            self,
+            host: str,
+            port: int,
+            timeout: float | None = None,
+            local_address: str | None = None,
+            socket_options: Iterable[Any] | None = None,
+        ) -> AsyncNetworkStream:
+            *others, last = route.addresses or (host,)
+            for address in others:
+                try:
+                    return await super().connect_tcp(address, port, CONNECTING)
+                except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                    continue
+            return await super().connect_tcp(last, port, CONNECTING)
+
+    secure = _certified() if "https:" in f"{route.url} {route.proxy}" else None
+    proxy = (
+        httpcore2.Proxy(route.proxy, ssl_context=secure if "https:" in route.proxy else None) if route.proxy else None
+    )
+    return httpcore2.AsyncConnectionPool(secure, proxy, None, keepalive_expiry=KEPT, network_backend=Judged())
+
+
+def _certified() -> ssl.SSLContext:
+    """Return what a server's certificate must be signed by: the system's authorities, or those of ``SSL_CERT_FILE``.
+
+    `ssl.create_default_context` would also write the secrets of connections to the file that ``SSLKEYLOGFILE`` names.
+    """
+    import httpcore2
+
+    file, folder = (os.environ.get(name) or None for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+    if not file and not folder:
+        return httpcore2.default_ssl_context()
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.load_verify_locations(file, folder)
+    except OSError as error:
+        wanted = "a file, or folder, of certificates that can be read"
+        raise BadArgument("SSL_CERT_FILE or SSL_CERT_DIR", file or folder, wanted, "`unset` it") from error
+    return context
 
 
 def _named(error: BaseException) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lmod_train.core.errors import LmodError
 from lmod_train.core.types import Likelihoods
+from lmod_train.models.backends.endpoint.address import START_IT, Route
 from lmod_train.models.backends.endpoint.budget import BY_REQUESTS, UNMETERED
 from lmod_train.models.backends.endpoint.client import Client
 from lmod_train.models.backends.endpoint.constraint import FORMS, disobeyed, obeys
@@ -94,11 +96,11 @@ async def probe(
     ended, _, _ = await asking.completed(body)
     if isinstance(ended, Trouble):
         raise LmodError(
-            f"base_url={client.url!r}, model={decoding.model!r}: the test question failed: "
+            f"base_url={str(client.route)!r}, model={decoding.model!r}: the test question failed: "
             f"{ended.text}. No record was sent.\nNext: {await _cure(ended, client, decoding, key)}"
         )
     if asking.stopped == UNMETERED:
-        raise LmodError(f"base_url={client.url!r}: {UNMETERED}. No record was sent.\nNext: {BY_REQUESTS}")
+        raise LmodError(f"base_url={str(client.route)!r}: {UNMETERED}. No record was sent.\nNext: {BY_REQUESTS}")
     found = {name: received for name in FEATURES if (received := await _supported(asking, body, name)) is not None}
     method = NO_LIKELIHOODS if likelihoods == "none" else await _method(asking, body, likelihoods, found)
     form = await _form(asking, client, body) if constrained else ""
@@ -117,7 +119,7 @@ async def _form(asking: Asking, client: Client, body: Mapping[str, Any]) -> str:
         if isinstance(ended, Completion) and obeys(ended.text, OTHERS, form):
             return form
         came[form] = ended.text
-    raise LmodError(f"base_url={client.url!r}, model={body['model']!r}: {disobeyed(OTHERS, came)}")
+    raise LmodError(f"base_url={str(client.route)!r}, model={body['model']!r}: {disobeyed(OTHERS, came)}")
 
 
 async def _supported(asking: Asking, body: Mapping[str, Any], feature: str) -> Any:
@@ -157,7 +159,7 @@ async def _closing(asking: Asking, body: Mapping[str, Any], prompt: Sequence[Tok
 
 async def _cure(trouble: Trouble, client: Client, decoding: Decoding, key: Key) -> str:
     if trouble.unreachable:
-        return "start the server (launch lines: configs/server), or correct `--model.backend.base_url`"
+        return f"{START_IT}{_unused_proxy(client.route)}"
     if trouble.text.startswith(("HTTP 401", "HTTP 403")):
         return f"set a valid key in the environment: `export {key.variable or 'OPENAI_API_KEY'}=...`"
     if "too large" in trouble.text or "context length" in trouble.text:
@@ -179,3 +181,14 @@ async def _cure(trouble: Trouble, client: Client, decoding: Decoding, key: Key) 
     listed = await client.models()
     known = f" (the server lists: {', '.join(listed[:8])})" if listed else ""
     return f"correct `--model.backend.base_url` or `--model.backend.model`{known}"
+
+
+def _unused_proxy(route: Route) -> str:
+    """Return how a proxy that the environment names is used, as only one that is typed is; empty if there is none."""
+    names = [
+        name for scheme in (route.url.split(":")[0], "all") for name in (f"{scheme}_proxy", f"{scheme}_PROXY".upper())
+    ]
+    given = [name for name in names if os.environ.get(name)]
+    if route.proxy or not given:
+        return ""
+    return f'; or, as {given[0]} of the environment is not used, add `--model.backend.proxy "${given[0]}"`'

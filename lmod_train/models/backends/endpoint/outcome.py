@@ -84,6 +84,7 @@ class Trouble:
         own: Whether the request itself was refused (400, 413, 422), which others need not be.
         sent: Whether the request was sent at all; not after the command has stopped asking.
         usage: Tokens that the server states although it returned no reply.
+        unread: Whether the server replied, and may charge for it, but the reply cannot be read.
     """
 
     text: str
@@ -95,13 +96,15 @@ class Trouble:
     own: bool = False
     sent: bool = True
     usage: Usage | None = None
+    unread: bool = False
 
 
 def completion_of(body: Any, stated: bool = True) -> Completion | Trouble:
     """Return the result of a response with status 200.
 
     A reply without a finish reason is incomplete, e.g. as the stream broke off. An empty list of choices and an error
-    instead of a reply also occur with status 200. In these cases the request is repeated.
+    instead of a reply also occur with status 200. In these cases the request is repeated; after two replies that cannot
+    be read not in the same command, as both may have been paid for.
 
     A reply of no text (``""``) is one: the model said nothing. Where there is no text at all (``null``, or only
     reasoning) although the reply is said to be complete, the server has lost it, and the request has failed.
@@ -117,12 +120,12 @@ def completion_of(body: Any, stated: bool = True) -> Completion | Trouble:
         'incomplete reply: the server returned no finish reason'
     """
     if not isinstance(body, Mapping):
-        return Trouble(f"not a completion: {_quoted(body)}", again=True)
+        return Trouble(f"not a completion: {_quoted(body)}", again=True, unread=True)
     if body.get("error"):
         return Trouble(f"an error instead of a reply: {message_of(body)}", again=True)
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        return Trouble("no choices in the reply", again=True)
+        return Trouble("no choices in the reply", again=True, unread=True)
     return _of_choice(choices[0], body, stated)
 
 
@@ -130,13 +133,13 @@ def _of_choice(choice: Mapping[str, Any], body: Mapping[str, Any], stated: bool)
     message = choice.get("message")
     reason = choice.get("finish_reason") or ("" if stated else "stop")
     if not isinstance(reason, str) or not reason:
-        return Trouble("incomplete reply: the server returned no finish reason", again=True)
+        return Trouble("incomplete reply: the server returned no finish reason", again=True, unread=True)
     ending = _ENDINGS.get(reason.lower())
     if ending is None:
-        return Trouble(f"unexpected finish reason {_quoted(reason)}", again=True)
+        return Trouble(f"unexpected finish reason {_quoted(reason)}", again=True, unread=True)
     if not isinstance(message, Mapping):
         if ending != "content_filter":
-            return Trouble("a choice without a message", again=True)
+            return Trouble("a choice without a message", again=True, unread=True)
         message = {}  # Gemini: a reply that is withheld has none
     reasoning, content, usage = reasoning_of(message), message.get("content"), usage_of(body)
     text = f"<think>{reasoning}</think>{text_of(content)}" if reasoning else text_of(content)  # parsers remove the tags

@@ -9,7 +9,7 @@ from typing import Any
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.types import Batch, Record
-from lmod_train.models.backends.endpoint.address import check_sources
+from lmod_train.models.backends.endpoint.address import Route, check_sources
 from lmod_train.models.backends.endpoint.image_urls import ImagePolicy, urls_of
 from lmod_train.models.backends.endpoint.request import Decoding, messages_of, rendered
 
@@ -40,23 +40,23 @@ class Writing:
     Attributes:
         decoding: Fields of every request.
         images: Size and format of images.
-        sends_away: Whether the server is outside the user's network.
+        routes: Ways to the servers.
         allowed: Sources that may be sent there although they are not redistributable.
     """
 
     decoding: Decoding
     images: ImagePolicy
-    sends_away: bool = False
+    routes: tuple[Route, ...] = ()
     allowed: tuple[str, ...] = ()
 
     def __call__(self, records: Sequence[Record], root: Path | Curated) -> RequestBatch:
         """Return the batch; each image is only read and encoded once.
 
         Raises:
-            LmodError: An image cannot be read, or may not be sent.
+            LmodError: An image cannot be read, or may not be sent; the name of a server does not resolve.
         """
         images = Curated.of(root)
-        if self.sends_away:
+        if any(route.leaves() for route in self.routes):
             check_sources(records, images.root, self.allowed)
         urls = urls_of(images, records, self.images)
         messages = [messages_of(r, urls, self.decoding, self.images.detail) for r in records]

@@ -151,6 +151,8 @@ class Asking:
                     ended = before  # it was asked, and has failed
                 if isinstance(ended, Completion) or not ended.again or self.stopped:
                     break
+                if ended.unread and isinstance(before, Trouble) and before.unread:
+                    break  # a third reply would be as unreadable, and be paid for too
                 wait = self._wait(replica, ended, made, images)
             if made == most or wait > self._pace.longest_wait:
                 break

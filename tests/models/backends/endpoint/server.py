@@ -8,16 +8,19 @@ is ended and continued. It runs as a process of its own: ``python server.py PLAN
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import random
 import re
 import subprocess
 import sys
 import urllib.request
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +47,76 @@ FAULTS = (
     "silence", "error 200", "reset",
 )  # fmt: skip
 
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+
+
+def _body(body: bytes, more: bytes = b"") -> bytes:
+    return _HEAD + more + b"content-length: %d\r\n\r\n" % len(body) + body
+
+
+def _error(status: int, body: bytes = b"<html>no</html>", more: bytes = b"") -> bytes:
+    return b"HTTP/1.1 %d X\r\n%scontent-length: %d\r\n\r\n" % (status, more, len(body)) + body
+
+
+@cache
+def bomb(gib: float, nested: bool = False) -> bytes:
+    """Return gzip of so many GiB of zeros, about a thousandth of it; nested once more packed."""
+    packing = zlib.compressobj(9, wbits=31)
+    whole = packing.compress(bytes(2**20)) + packing.flush(zlib.Z_FULL_FLUSH)
+    block = packing.compress(bytes(2**20)) + packing.flush(zlib.Z_FULL_FLUSH)
+    return gzip.compress(whole + block * int(gib * 1024), 9) if nested else whole + block * int(gib * 1024)
+
+
+LISTED: dict[str, Callable[[], bytes]] = {
+    "gzip bomb": lambda: _body(bomb(2), b"content-encoding: gzip\r\n"),
+    "bomb in an error": lambda: _error(500, bomb(2), b"content-encoding: gzip\r\n"),
+    "gzip twice": lambda: _body(bomb(8, nested=True), b"content-encoding: gzip, gzip\r\n"),
+    "brotli": lambda: _body(b"\x0b\x02", b"content-encoding: br\r\n"),
+    "zstd": lambda: _body(b"(\xb5/\xfd", b"content-encoding: zstd\r\n"),
+    "cut gzip": lambda: _body(gzip.compress(b'{"choices": []}')[:-9], b"content-encoding: gzip\r\n"),
+    "damaged gzip": lambda: _body(b"\x1f\x8b\x08not gzip", b"content-encoding: gzip\r\n"),
+    "many headers": lambda: _HEAD + b"".join(b"x-%d: y\r\n" % i for i in range(40_000)),
+    "one long header": lambda: _HEAD + b"x: " + b"y" * 2**20,
+    "not HTTP": lambda: b"SSH-2.0-OpenSSH_9.6\r\n",
+    "TLS": lambda: b"\x15\x03\x01\x00\x02\x02\x46",
+    "negative length": lambda: _HEAD + b"content-length: -5\r\n\r\n{}",
+    "two lengths": lambda: _HEAD + b"content-length: 2\r\ncontent-length: 3\r\n\r\n{}",
+    "bad chunk": lambda: _HEAD + b"transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+    "deep": lambda: _body(b"[" * 200_000),
+    "a list": lambda: _body(b"[]"),
+    "null": lambda: _body(b"null"),
+    "a long number": lambda: _body(b"9" * 10_000),
+    "many objects": lambda: _body(b'[{"":0}' + b',{"":0}' * 1_190_000 + b"]"),
+    "no message": lambda: _body(b'{"choices": [{"finish_reason": "stop"}]}'),
+    "tool calls": lambda: _body(b'{"choices": [{"message": {}, "finish_reason": "tool_calls"}]}'),
+    "reasoning lost": lambda: _body(b'{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}'),
+    "204": lambda: b"HTTP/1.1 204 X\r\n\r\n",
+    "307": lambda: _error(307, more=b"location: http://127.0.0.1:9/\r\n"),
+    "404": lambda: _error(404),
+    "408": lambda: _error(408),
+    "504": lambda: _error(504),
+}  # fmt: skip
+"""Fault -> all that is sent before the connection is closed."""
+
+ENDLESS: dict[str, tuple[bytes, bytes, float]] = {
+    "endless body": (_HEAD + b"transfer-encoding: chunked\r\n\r\n", b"10000\r\n%s\r\n" % (b" " * 2**16), 0.0),
+    "endless hints": (b"", b"HTTP/1.1 103 X\r\nlink: x\r\n\r\n", 0.001),
+    "drip": (_HEAD + b"content-length: 99999\r\n\r\n", b" ", 0.02),
+}
+"""Fault -> what is sent at first, and then every so many seconds until the client goes."""
+
+STRANGE = (*(name for name in LISTED if name != "many objects"), *ENDLESS)
+
+FORMS: dict[str, Callable[[bytes], tuple[bytes, dict[str, str]]]] = {
+    "BOM": lambda body: (b"\xef\xbb\xbf" + body, {}),
+    "commas": lambda body: (body.replace(b"}", b",\n}").replace(b"]", b",]"), {}),
+    "NaN": lambda body: (body[:-1] + b', "score": NaN, "most": -Infinity}', {}),
+    "UTF-16": lambda body: (body.decode().encode("utf-16"), {}),
+    "gzip": lambda body: (gzip.compress(body), {"content-encoding": "gzip"}),
+    "deflate": lambda body: (zlib.compress(body), {"content-encoding": "deflate"}),
+}
+"""Form of a reply that can be read though it is not the usual one -> function of the usual body."""
+
 
 @dataclass
 class Plan:
@@ -63,7 +136,7 @@ class Plan:
     refused. `redirect`: address that every request is sent on to. `usage`: what is stated as the tokens of each reply,
     the last entry of all that follow; empty for 110. `obeyed`: the fields by which replies are constrained that the
     server obeys; it ignores others, or answers 400 to them if `strict`. `obedient_until`: number of such requests from
-    which on it ignores all of them; 0 for none.
+    which on it ignores all of them; 0 for none. `forms`: the `FORMS` of replies, drawn by number; empty for the usual.
     """
 
     answers: list[str] = field(default_factory=list)
@@ -91,6 +164,7 @@ class Plan:
     obeyed: list[str] = field(default_factory=list)
     strict: bool = False
     obedient_until: int = 0
+    forms: list[str] = field(default_factory=list)
 
     def fate(self, n: int) -> str:
         """Return what becomes of a question however often it is asked."""
@@ -325,7 +399,9 @@ class Server:
             reply["usage"]["prompt_tokens"] = len(tokens(self.plan, body))
             if "prompt_logprobs" in body:
                 reply["prompt_logprobs"] = prompt_logprobs(self.plan, body)
-        whole = await send(writer, 200, json.dumps(reply))
+        form = random.Random(f"{self.plan.seed}/{n}/form").choice(self.plan.forms or [""])
+        packed, more = FORMS[form](json.dumps(reply).encode()) if form else (json.dumps(reply), {})
+        whole = await send(writer, 200, packed, more)
         self.sent[n] += not rated
         return whole
 
@@ -365,11 +441,23 @@ async def fail(fault: str, writer: asyncio.StreamWriter, silence: float) -> bool
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
         writer.write(b"%x\r\n%s\r\n" % (len(begun), begun))
         await writer.drain()
+    if fault in LISTED:
+        writer.write(LISTED[fault]())
+        await writer.drain()
+    if fault in ENDLESS:
+        begun, more, pause = ENDLESS[fault]
+        writer.write(begun)
+        while True:
+            writer.write(more)
+            await writer.drain()
+            await asyncio.sleep(pause)
     return False  # the connection is closed
 
 
-async def send(writer: asyncio.StreamWriter, status: int, body: str, headers: dict[str, str] | None = None) -> bool:
-    data = body.encode()
+async def send(
+    writer: asyncio.StreamWriter, status: int, body: str | bytes, headers: dict[str, str] | None = None
+) -> bool:
+    data = body.encode() if isinstance(body, str) else body
     said = {"content-type": "application/json", "content-length": str(len(data)), **(headers or {})}
     lines = "".join(f"{k}: {v}\r\n" for k, v in said.items())
     writer.write(f"HTTP/1.1 {status} X\r\n{lines}\r\n".encode() + data)

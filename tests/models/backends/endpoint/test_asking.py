@@ -3,12 +3,16 @@
 import asyncio
 import json
 import random
+import subprocess
+import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import LmodError
+from lmod_train.models.backends.endpoint.address import route_to
 from lmod_train.models.backends.endpoint.background import Background
 from lmod_train.models.backends.endpoint.budget import Budget, Spending
 from lmod_train.models.backends.endpoint.client import Client
@@ -22,15 +26,20 @@ from lmod_train.models.backends.endpoint.pace import Pace
 from lmod_train.models.backends.endpoint.request import Decoding
 from lmod_train.models.backends.endpoint.request_batch import Writing
 from lmod_train.models.backends.endpoint.retries import Asking
-from tests.models.backends.endpoint.server import FAULTS, Plan, serving
+from tests.models.backends.endpoint.server import ENDLESS, FAULTS, FORMS, STRANGE, Plan, serving
 from tests.tiny import record, write_curated
 
 DECODING = Decoding("served")
+UNREAD = ("garbage", "empty body", "no choices", "half reply", "brotli", "zstd", "cut gzip", "damaged gzip", "deep",
+          "a list", "null", "a long number", "no message", "tool calls", "204", "gzip twice")  # fmt: skip
+"""Faults of replies that come, and may be paid for, but cannot be read."""
+FINAL = ("gzip bomb", "endless body", "reasoning lost", "307", "404")
+"""Faults after which a record is not asked again by the same command."""
 NOBODY = "http://127.0.0.1:9/v1"
 
 
 def asking(*urls, pace=Pace(), budget=Budget()):
-    clients = [Client(url, Key(""), pace.timeout) for url in urls]
+    clients = [Client(route_to(url), Key(""), pace.timeout) for url in urls]
     fleet = Fleet([Replica(client, pace.concurrency) for client in clients])
     return Asking(fleet, DECODING, pace, Spending(budget), {"model": "served"}), clients[0], fleet
 
@@ -51,17 +60,58 @@ def asked(numbers, *urls, images=1, **options):
     return asyncio.run(together())
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", [*FAULTS, *STRANGE])
 def test_every_fault_is_survived_and_its_last_one_is_named(fault):
-    pace = Pace(timeout=0.3, longest_wait=0.02)
+    pace = Pace(timeout=0.3 if fault in ("silence", *ENDLESS.keys() - {"endless body"}) else 9, longest_wait=0.02)
     plan = Plan(answers=["GLAUCOMA"] * 12, fault=0.5, faults={fault: 1.0})
+    met = [[bool(plan.fault_of(n, attempt)) for attempt in (1, 2)] for n in range(12)]
     with serving(plan) as server:
-        replies = asked(range(12), server.url, pace=Pace(timeout=0.3, longest_wait=0.02, attempts=30))
-    assert [r.reply[:8] for r in replies] == ["GLAUCOMA"] * 12 and not any(r.error for r in replies)
+        replies = asked(range(12), server.url, pace=replace(pace, attempts=30))
+    failed = [(fault in UNREAD and all(twice)) or (fault in FINAL and twice[0]) for twice in met]
+    assert [r.reply[:8] for r in replies] == ["" if twice else "GLAUCOMA" for twice in failed]
+    assert [bool(r.error) for r in replies] == failed
     with serving(Plan(answers=["GLAUCOMA"], fault=1.0, faults={fault: 1.0})) as server:
         (reply,) = asked([0], server.url, pace=pace)
-        assert server.stats()["asked"][0] == pace.attempts
+        assert server.stats()["asked"][0] == (2 if fault in UNREAD else 1 if fault in FINAL else pace.attempts)
     assert (reply.reply, reply.finish_reason) == ("", "error") and len(reply.error) > 5
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_reply_in_another_form_is_read_and_asked_for_once(form):
+    with serving(Plan(answers=["GLAUCOMA"] * 3, forms=[form])) as server:
+        replies = asked(range(3), server.url)
+        assert server.stats()["asked"] == dict.fromkeys(range(3), 1)
+    assert [(r.reply, r.tokens_in) for r in replies] == [("GLAUCOMA; Explanation: the cup is what it is.", 100)] * 3
+
+
+MEMORY = """
+import asyncio, json, resource, sys
+from lmod_train.models.backends.endpoint.address import route_to
+from lmod_train.models.backends.endpoint.client import Client
+from lmod_train.models.backends.endpoint.key import Key
+from lmod_train.models.backends.endpoint.outcome import Completion
+resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+body = {"model": "m", "messages": [{"role": "user", "content": "#0"}]}
+
+async def main(url, secret):
+    client = Client(route_to(url), Key(secret), 2.0)
+    both = await asyncio.gather(*[client.attempt(body) for _ in range(32)])
+    print(json.dumps([ended.text for ended, _ in both if not isinstance(ended, Completion)]))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("fault", ["gzip bomb", "bomb in an error", "gzip twice", "endless body", "many objects"])
+def test_as_many_replies_as_are_asked_for_at_once_fit_in_a_gibibyte(fault, monkeypatch):
+    """As of a process that may not use more; it ends by itself, with an error for each."""
+    monkeypatch.setenv("A_KEY", "sk-0123456789abcdef")
+    with serving(Plan(answers=["GLAUCOMA"], fault=1.0, faults={fault: 1.0})) as server:
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, server.url, "A_KEY"], capture_output=True, text=True, check=True, timeout=60
+        )
+    errors = json.loads(done.stdout)
+    assert len(errors) == 32 and not any("Memory" in error for error in errors), errors
 
 
 def test_what_never_succeeds_is_asked_once():
@@ -227,7 +277,7 @@ def test_a_server_that_is_not_there_ends_the_command_with_a_cure():
 
 def test_a_list_of_models_that_fails_is_no_matter():
     with serving(Plan()) as server:
-        assert asyncio.run(Client(server.url, Key(""), 1.0).models()) == []
+        assert asyncio.run(Client(route_to(server.url), Key(""), 1.0).models()) == []
 
 
 def test_a_batch_is_written_once_an_image_and_stays_where_it_is(tmp_path):
