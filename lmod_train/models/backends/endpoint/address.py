@@ -125,14 +125,16 @@ def checked(url: str, argument: str = "base_url") -> str:
     Raises:
         BadArgument: It is not an http or https URL, or contains a password or query, which would be stored.
     """
-    parts, option = urlsplit(url.strip()), f"--model.backend.{argument}"
+    parts = urlsplit(url.strip())
     try:
         known = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
     except ValueError:  # raised for ports
         known = False
     if not known or not url.strip().isascii() or any(c <= " " or c == "\\" for c in url.strip()):
-        example = "http://localhost:8000/v1" if argument == "base_url" else "http://proxy.example.org:3128"
-        raise BadArgument(argument, url, f"a URL such as {example}", f"add `{option} {example}`")
+        example, cure = "http://proxy.example.org:3128", "add `--model.backend.proxy U`"
+        if argument == "base_url":
+            example, cure = "http://localhost:8000/v1", "add `--model.backend.base_url U`"
+        raise BadArgument(argument, url, f"a URL such as {example}", cure)
     if parts.username or parts.password or parts.query or parts.fragment:
         expected = "a URL without user, password and query, as it is stored with the run"
         azure = (
