@@ -20,6 +20,7 @@ def report(
     against: str = "",
     one_file: bool = False,
     trust: list[str] | None = None,
+    keep_names: list[str] | None = None,
 ) -> None:
     """Write tables, figures and a web page of predictions from one or more runs.
 
@@ -37,11 +38,13 @@ def report(
             the best one of each task, or `all` for all pairs; default: all pairs of up to 6 runs, `best` for more.
         one_file: Write the page as one file with small images, for a few predictions, and not as a folder.
         trust: Module outside this package with task classes that a run names, which may be imported; can be repeated.
+        keep_names: Source whose licence does not permit redistribution, such as a public dataset, and whose records
+            keep the names of their files in the report; those of other such sources become pseudonyms; can be repeated.
     """
     if not runs:
         cure = "name them: `python -m lmod_train report RUN --out REPORT`"
         raise BadArgument("runs", [], "one or more run folders", cure)
-    draw(runs, sections, out, curated, against, one_file, trust or ())
+    draw(runs, sections, out, curated, against, one_file, trust or (), keep_names or ())
 
 
 def draw(
@@ -52,6 +55,7 @@ def draw(
     against: str,
     one_file: bool,
     trust: Sequence[str],
+    keep_names: Sequence[str] = (),
 ) -> None:
     """Write a report of runs, or of none, and print its lines; the arguments are those of `report`.
 
@@ -68,7 +72,7 @@ def draw(
         raise BadArgument("--out", None, "a folder to write the report to", "add `--out REPORT`")
     lines: list[str] = []
     shown = compare_against(list(sections), against) if against else sections
-    page = write(runs, out, curated, one_file, trust, shown, lines.append)
+    page = write(runs, out, curated, one_file, trust, shown, lines.append, keep_names)
     print("\n".join([*lines, f"wrote {page}"]))
 
 

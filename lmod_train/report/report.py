@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from lmod_train.core.artifacts.pseudonyms import NAMES, Pseudonyms
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import SCORE_COLUMNS
 from lmod_train.core.artifacts.series import runs_of
@@ -23,6 +24,7 @@ from lmod_train.core.tables import markdown
 from lmod_train.core.types import Prediction
 from lmod_train.core.vocabulary.error_types import TITLES
 from lmod_train.report.contents import Contents
+from lmod_train.report.passed_on import pseudonyms_of, shown_contents, shown_screen
 from lmod_train.report.results import Outcomes, Results, read_results
 from lmod_train.report.section import Section, completed, contents, shipped_sections
 from lmod_train.report.viewer.first_screen import FirstScreen, first_screen
@@ -53,6 +55,7 @@ def write_report(
     trust: Sequence[str] = (),
     sections: Sequence[Section] | None = None,
     log: Callable[[str], object] = str,
+    keep_names: Sequence[str] = (),
 ) -> Path:
     """Write ``scores.csv``, ``tables.md``, ``tables/``, ``figures/`` and ``index.html``; return the path of the latter.
 
@@ -69,6 +72,8 @@ def write_report(
         one_file: Write the page as one file with small images, not as a folder with data and images beside it.
         trust: Modules outside this package with task classes that a run names, which may be imported.
         sections: What the report shows, in this order; None: the sections of ``configs/report/default.yaml``.
+        keep_names: Sources that must not be redistributed and whose records keep their names, as those of a public
+            dataset may; those of others become pseudonyms (`lmod_train.core.artifacts.pseudonyms`).
         log: Called with the headline table, and each remark that readers of the scores must know.
 
     Raises:
@@ -91,18 +96,25 @@ def write_report(
         results, left_out=(*results.left_out, *(f"{Run(run).name} has no scores yet" for run in unscored))
     )
     found = contents(shipped_sections() if sections is None else completed(sections), results)
-    screen = first_screen(results) if results.runs else None
+    names = pseudonyms_of(results, keep_names)
+    found = shown_contents(found, names)
+    screen = shown_screen(first_screen(results, names.names), names) if results.runs else None
     with locked(out, "--out"):
-        _write(found, results, screen, out, one_file)
+        _write(found, results, screen, out, one_file, names)
+    names.keep()
     if screen:
         log("\n".join(finding.text for finding in screen.findings))
         log(markdown(headline_table(headline_rows(results.runs, warned(results)))))
     for line in (*found.remarks, *_overwritten(found)):
         log(line)
+    if names.names:
+        log(f"names of private records are pseudonyms; yours: {names.folder / NAMES if names.folder else 'not kept'}")
     return out / "index.html"
 
 
-def _write(found: Contents, results: Results, screen: FirstScreen | None, out: Path, one_file: bool) -> None:
+def _write(
+    found: Contents, results: Results, screen: FirstScreen | None, out: Path, one_file: bool, names: Pseudonyms
+) -> None:
     replace_files(out, _files(found))
     for folder in ("tables", "figures"):
         make_folder(out / folder)
@@ -114,7 +126,7 @@ def _write(found: Contents, results: Results, screen: FirstScreen | None, out: P
     for figure in found.figures():
         write_picture(figure, out / "figures")
     errors = {label: error_types(_not_right(outcomes)) for label, outcomes in results.outcomes.items()}
-    write_html(found, results, out, one_file, errors, screen)
+    write_html(found, results, out, one_file, errors, screen, names)
 
 
 def _overwritten(found: Contents) -> Iterator[str]:

@@ -14,5 +14,5 @@ def three(tmp_path_factory):
         run(root / "tuned", 0.95, seed=2, curated=curated),
         run(root / "cnn", 0.8, model="cnn", seed=3, curated=curated),
     ]
-    write_report(runs, root / "out")
+    write_report(runs, root / "out", keep_names=["phantoms"])
     return runs, root / "out", curated

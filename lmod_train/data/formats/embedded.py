@@ -77,17 +77,18 @@ def schema(images: bool) -> pa.Schema:
     return pa.schema(columns, metadata={"huggingface": json.dumps({"info": {"features": features}})})
 
 
-def row_of(record: Record, truth: str, images: Sequence[tuple[str, bytes]]) -> dict[str, Any]:
+def row_of(record: Record, truth: str, images: Sequence[tuple[str, bytes]], key: bytes = b"") -> dict[str, Any]:
     """Return a record as a row.
 
     Args:
         record: What was asked; its words are not changed.
         truth: The choice that is right, empty where the answer is none of the choices.
         images: Path and file bytes of each image.
+        key: Key of the hashes in its ids.
     """
     row = {name: getattr(record, name, None) for name, _ in COLUMNS}
-    row["id"], row["needs"] = exported_id(record.id), list(map(exported_id, record.needs))
-    row["chain"] = exported_chain(record.chain)
+    row["id"], row["needs"] = exported_id(record.id, key), [exported_id(id, key) for id in record.needs]
+    row["chain"] = exported_chain(record.chain, key)
     row["images"] = [{"bytes": data, "path": path} for path, data in images]
     row["image_path"], row["truth"] = [path for path, _ in images] or list(record.image), truth
     row["messages"] = [
@@ -126,7 +127,7 @@ class EmbeddedFiles:
     def append(self, record: Record, truth: str) -> None:
         """Add a record with its images."""
         place = record.task, record.split
-        row = row_of(record, truth, self._folder.pixels(record)) | {"group": self._number_of(record)}
+        row = row_of(record, truth, self._folder.pixels(record), self._folder.key) | {"group": self._number_of(record)}
         self._waiting.setdefault(place, []).append(row)
         if sum(map(len, self._waiting.values())) >= ROWS_A_GROUP:
             for waiting in list(self._waiting):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
 from lmod_train.core.artifacts.leaving import source_of
+from lmod_train.core.artifacts.pseudonyms import key_in
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_markdown
@@ -24,17 +26,21 @@ Images = Literal["copy", "link", "none"]
 NOTICE: str = package_data(__file__, "texts.yaml")["notice"]
 
 
-def exported_name(image: str) -> str:
+def exported_name(image: str, key: bytes = b"") -> str:
     """Return the path of an image in an export: below its source, under a hash of its path in the curated folder.
+
+    Args:
+        image: The path.
+        key: Key of the hash (`lmod_train.core.artifacts.pseudonyms`); empty for images that may be passed on.
 
     Example:
         >>> exported_name("images/eye_diseases/cataract/1_right.jpg")
         'images/eye_diseases/1f164a836c9a1af8.jpg'
     """
-    return str(PurePosixPath("images", source_of(image), _hash(image)).with_suffix(PurePosixPath(image).suffix))
+    return str(PurePosixPath("images", source_of(image), _hash(image, key)).with_suffix(PurePosixPath(image).suffix))
 
 
-def exported_id(id: str) -> str:
+def exported_id(id: str, key: bytes = b"") -> str:
     """Return the id of a record in an export: task and source, and a hash of the id, which holds the raw file name.
 
     `answers` knows a record by either.
@@ -43,16 +49,17 @@ def exported_id(id: str) -> str:
         >>> exported_id("four_way/eye_diseases/cataract/1_right")
         'four_way/eye_diseases/029e28dfd22dd91f'
     """
-    return "/".join((*id.split("/")[:2], _hash(id)))
+    return "/".join((*id.split("/")[:2], _hash(id, key)))
 
 
-def exported_chain(chain: str) -> str:
+def exported_chain(chain: str, key: bytes = b"") -> str:
     """Return the name of a chain in an export: its source and a hash; empty for none."""
-    return f"{chain.partition('/')[0]}/{_hash(chain)}" if chain else ""
+    return f"{chain.partition('/')[0]}/{_hash(chain, key)}" if chain else ""
 
 
-def _hash(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()[:16]
+def _hash(name: str, key: bytes) -> str:
+    made = hmac.new(key, name.encode(), "sha256") if key else hashlib.sha256(name.encode())
+    return made.hexdigest()[:16]
 
 
 class ExportFolder:
@@ -67,6 +74,7 @@ class ExportFolder:
     Attributes:
         path: Where to write while the block runs.
         written: Records written, counted by the format.
+        key: Key of the hashes in names and ids; empty if every source may be passed on.
 
     Raises:
         BadArgument: `out` holds something.
@@ -79,6 +87,7 @@ class ExportFolder:
         self._writing, self._curated = new_folder(out, "--out"), Curated(selection.curated)
         self.path = out
         self.written = 0
+        self.key = b"" if all(s.redistributable for s in selection.licences) else key_in([selection.curated])[0]
         self.left_out: list[Dropped] = []
         self._placed: set[str] = set()
 
@@ -103,11 +112,15 @@ class ExportFolder:
         Raises:
             ArtifactError: Some are not there.
         """
-        lost = [name for name in map(exported_name, sorted(self._placed)) if not (self.path / name).is_file()]
+        lost = [name for name in map(self.name, sorted(self._placed)) if not (self.path / name).is_file()]
         if lost:
             problem = f"{len(lost)} of {len(self._placed)} images are not there after they were written, e.g. {lost[0]}"
             cure = "find out what removes files there, and export again, or to another disk: `--out DIR`"
             raise ArtifactError(self._out, f"{problem}; nothing was exported", cure)
+
+    def name(self, image: str) -> str:
+        """Return the path of an image in this folder."""
+        return exported_name(image, self.key)
 
     def place(self, record: Record) -> list[str]:
         """Bring the images that a record shows into the folder, each once, and return their paths.
@@ -123,7 +136,7 @@ class ExportFolder:
         for name in record.image:
             if name in self._placed:
                 continue
-            target = self.path / exported_name(name)
+            target = self.path / self.name(name)
             make_folder(target.parent)
             bare, as_stored = self._curated.bare(name)
             if self.images == "link" and as_stored:
@@ -132,18 +145,18 @@ class ExportFolder:
             else:
                 target.write_bytes(bare)
             self._placed.add(name)
-        return [exported_name(name) for name in record.image]
+        return [self.name(name) for name in record.image]
 
     def pixels(self, record: Record) -> list[tuple[str, bytes]]:
         """Return path and file bytes of each image that a record shows; none where images are not exported."""
         if self.images == "none":
             return []
-        return [(exported_name(name), self._curated.bytes(name)) for name in record.image]
+        return [(self.name(name), self._curated.bytes(name)) for name in record.image]
 
     def leave_out(self, record: Record, reason: str, detail: str) -> None:
         """Count and list a record that the format cannot hold."""
-        images = ", ".join(map(exported_name, record.image))
-        self.left_out.append(Dropped(record.source, exported_id(record.id), images, "export", reason, detail))
+        images = ", ".join(map(self.name, record.image))
+        self.left_out.append(Dropped(record.source, exported_id(record.id, self.key), images, "export", reason, detail))
 
     def write_text(self, name: str, text: str) -> None:
         """Write a text file into the folder."""

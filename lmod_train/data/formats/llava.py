@@ -32,7 +32,11 @@ def write(selection: Selection, folder: ExportFolder) -> None:
         begun: set[str] = set()
         for conversation in written(selection, folder, system=False):
             split: str = conversation.record.split
-            _append(files[split], item_of(conversation, folder.place(conversation.record)), first=split not in begun)
+            _append(
+                files[split],
+                item_of(conversation, folder.place(conversation.record), folder.key),
+                first=split not in begun,
+            )
             begun.add(split)
         for split, file in files.items():
             file.write("\n]\n" if split in begun else "[]\n")
@@ -44,14 +48,15 @@ def _append(file: TextIO, item: dict[str, Any], *, first: bool) -> None:
     file.write(("[\n" if first else ",\n") + json.dumps(item, ensure_ascii=False))
 
 
-def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
+def item_of(conversation: Conversation, images: list[str], key: bytes = b"") -> dict[str, Any]:
     """Return one item; ``image`` is left out without one, a text for one and a list for several.
 
     Args:
         conversation: Without a `problem_of`.
         images: Paths as the reader shall find them.
+        key: Key of the hash in its id.
     """
-    item: dict[str, Any] = {"id": exported_id(conversation.record.id)}
+    item: dict[str, Any] = {"id": exported_id(conversation.record.id, key)}
     if images:
         item["image"] = images[0] if len(images) == 1 else images
     item["conversations"] = [{"from": SPEAKERS[t.role], "value": text_of(t)} for t in conversation.turns]

@@ -27,14 +27,14 @@ def write(selection: Selection, folder: ExportFolder) -> None:
             for split in selection.splits
         }
         for conversation in written(selection, folder, system=True):
-            item = item_of(conversation, folder.place(conversation.record))
+            item = item_of(conversation, folder.place(conversation.record), folder.key)
             files[conversation.record.split].write(json.dumps(item, ensure_ascii=False) + "\n")
     index = {f"lmod_{split}": entry(f"{split}.jsonl") for split in selection.splits}
     folder.write_text("dataset_info.json", json.dumps(index, indent=2) + "\n")
     folder.describe("Conversations for LLaMA-Factory and ms-swift", _how(selection, folder))
 
 
-def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
+def item_of(conversation: Conversation, images: list[str], key: bytes = b"") -> dict[str, Any]:
     """Return one line: ``messages`` with role and content, ``images``, and the record's id, which readers pass over.
 
     Nothing is put between an image and the words behind it.
@@ -42,9 +42,10 @@ def item_of(conversation: Conversation, images: list[str]) -> dict[str, Any]:
     Args:
         conversation: Without a `problem_of`.
         images: Paths as the reader shall find them.
+        key: Key of the hash in its id.
     """
     messages = [{"role": t.role, "content": text_of(t, after="")} for t in conversation.turns]
-    return {"messages": messages, "images": images, "id": exported_id(conversation.record.id)}
+    return {"messages": messages, "images": images, "id": exported_id(conversation.record.id, key)}
 
 
 def entry(file: str) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class _Table:
             "answer": letter[truth] if options else record.answer,
             "category": record.modality or record.source,
             "split": record.split,
-            "id": exported_id(record.id),
+            "id": exported_id(record.id, self._folder.key),
             "source": record.source,
             "licence": record.licence,
         }

@@ -79,7 +79,7 @@ def _reply(cells: Mapping[int, Cell]) -> str:
     return "\n".join(f"Region ID: {region}; Type: {text}" for region, text in named)
 
 
-def read_answers(path: Path, curated: Iterable[Record]) -> Answers:
+def read_answers(path: Path, curated: Iterable[Record], key: bytes = b"") -> Answers:
     """Return the answers in a sheet.
 
     Rows may be in any order and columns may be missing, except `Table.required`. An id is the code of a blank sheet, or
@@ -88,6 +88,7 @@ def read_answers(path: Path, curated: Iterable[Record]) -> Answers:
     Args:
         path: The file; see `Table.read`.
         curated: All records of the curated folder; only those of the sheet are kept.
+        key: Key of its pseudonyms, empty without one; ids of an export of private sources are hashes with it.
 
     Raises:
         BadArgument: The file cannot be read, or is empty; an id or region is unknown, an image is not that of its id,
@@ -95,7 +96,7 @@ def read_answers(path: Path, curated: Iterable[Record]) -> Answers:
     """
     found: dict[str, dict[int, Cell]] = {}
     records: dict[str, Record] = {}
-    for line, row, record in _identified(path, curated):
+    for line, row, record in _identified(path, curated, key):
         _check_image(path, line, row, record)
         region = _region(path, line, row, record)
         cells, new = found.setdefault(record.id, {}), Cell(from_csv(cell(row, "answer")).strip(), line)
@@ -109,19 +110,19 @@ def read_answers(path: Path, curated: Iterable[Record]) -> Answers:
     return answers
 
 
-def _identified(path: Path, curated: Iterable[Record]) -> list[tuple[int, dict[str, str], Record]]:
+def _identified(path: Path, curated: Iterable[Record], key: bytes) -> list[tuple[int, dict[str, str], Record]]:
     """Return line, cells and record of each row."""
     rows = TABLE.read(path)
     written = {name for _, row in rows for name in _names(row)}
-    known = {name: record for record in curated for name in _names_of(record) if name in written}
+    known = {name: record for record in curated for name in _names_of(record, key) if name in written}
     found = [(line, row, next((known[n] for n in _names(row) if n in known), None)) for line, row in rows]
     _refuse_unknown(path, [(line, cell(row, "id")) for line, row, record in found if record is None])
     return [(line, row, record) for line, row, record in found if record is not None]
 
 
-def _names_of(record: Record) -> tuple[str, ...]:
+def _names_of(record: Record, key: bytes) -> tuple[str, ...]:
     """Return by what a sheet may name a record: its id, its code on a reading sheet, its id in an export."""
-    return record.id, code_of(record), exported_id(record.id)
+    return record.id, code_of(record), exported_id(record.id), exported_id(record.id, key)
 
 
 def _names(row: Mapping[str, str]) -> tuple[str, str]:

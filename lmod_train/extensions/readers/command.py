@@ -88,6 +88,7 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
     from lmod_train.cli.names import check_run
     from lmod_train.cli.run_provenance import write_provenance
     from lmod_train.core.artifacts.manifest import read_manifest
+    from lmod_train.core.artifacts.pseudonyms import known_key
     from lmod_train.core.artifacts.records import record_of, rows_of
     from lmod_train.core.artifacts.run import Run
     from lmod_train.core.lock import locked
@@ -100,7 +101,7 @@ def _read(sheet: Path, curated: Path, folder: Path, reader: str, trust: Sequence
 
     check_run(folder)
     settings = read_manifest(curated).get("settings") or {}
-    found = read_answers(sheet, map(record_of, rows_of(curated / "records")))
+    found = read_answers(sheet, map(record_of, rows_of(curated / "records")), known_key(curated))
     tasks, others = all_rebuilt(_stated(settings, found), Trust(tuple(trust), curated))
     for path in others:
         print(f"{path}: scored with its default settings, as those of the curated folder are not its arguments")

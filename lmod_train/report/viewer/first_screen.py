@@ -74,8 +74,13 @@ class FirstScreen:
     lines: Mapping[str, Mapping[str, Row]]
 
 
-def first_screen(results: Results) -> FirstScreen:
-    """Return the first screen of the report of one or more runs."""
+def first_screen(results: Results, names: Mapping[str, str] | None = None) -> FirstScreen:
+    """Return the first screen of the report of one or more runs.
+
+    Args:
+        results: The runs.
+        names: Id of a record -> the one that is shown in its place; None shows their own.
+    """
     about = warned(results)
     scores: Mapping[str, Sequence[Row]] = {
         name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)
@@ -87,7 +92,7 @@ def first_screen(results: Results) -> FirstScreen:
         for one in findings(*_compared(results, scores))
     ]
     board = leaderboard(scores, [one.task for one in found])
-    return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found)), *board)
+    return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found, names or {})), *board)
 
 
 def _compared(
@@ -111,18 +116,20 @@ def _title(results: Results) -> str:
     return f"{who}: {len(questions):,} questions about {len(images):,} image{'s' * (len(images) != 1)}"
 
 
-def _examples(results: Results, found: Sequence[Finding]) -> Iterator[Example]:
+def _examples(results: Results, found: Sequence[Finding], ids: Mapping[str, str]) -> Iterator[Example]:
     """Yield wrong and right answers to the first task with images: those of its best model, then of the others."""
     for finding in found:
         names = sorted(results.names, key=lambda name: name != finding.best)
-        wrong, right = (_chosen(results, names, finding.task, one) for one in (False, True))
+        wrong, right = (_chosen(results, names, finding.task, one, ids) for one in (False, True))
         shown = [*islice(wrong, EACH), *islice(right, EACH)]
         if shown:
             yield from shown
             return
 
 
-def _chosen(results: Results, names: Sequence[str], task: str, right: bool) -> Iterator[Example]:
+def _chosen(
+    results: Results, names: Sequence[str], task: str, right: bool, ids: Mapping[str, str]
+) -> Iterator[Example]:
     """Yield examples that are right or not, of one model after the other, their truths in turn."""
     for name in names:
         outcomes, folder = results.outcomes[name], results.images[name]
@@ -131,7 +138,7 @@ def _chosen(results: Results, names: Sequence[str], task: str, right: bool) -> I
             continue
         by_id = {p.record.id: p for p in outcomes.predictions}
         for item in _in_turn(items):
-            if (example := _example(name, item, by_id[item.id], folder)) is not None:
+            if (example := _example(name, item, by_id[item.id], folder, ids)) is not None:
                 yield example
 
 
@@ -143,12 +150,12 @@ def _in_turn(items: Sequence[Item]) -> Iterator[Item]:
     yield from (item for turn in zip_longest(*truths.values()) for item in turn if item is not None)
 
 
-def _example(name: str, item: Item, prediction: Prediction, folder: Path) -> Example | None:
+def _example(name: str, item: Item, prediction: Prediction, folder: Path, ids: Mapping[str, str]) -> Example | None:
     """Return an example; None if its image is not there."""
     image = thumbnail(folder, prediction.record.image[0]) if prediction.record.image else ""
     if not image:
         return None
-    place = {"view": "predictions", "task": prediction.record.task, "item": f"{name}\n{item.id}"}
+    place = {"view": "predictions", "task": prediction.record.task, "item": f"{name}\n{ids.get(item.id, item.id)}"}
     texts = (_short(answer_text(item.truth)), _short(answer_text(item.answer)))
     return Example(image, outcome_of(item), *texts, name, f"#{urlencode(place, errors='replace')}")
 

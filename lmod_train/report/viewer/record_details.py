@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,16 @@ from lmod_train.report.viewer.texts import Numbered
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subset_names import age_group
 
+_OWN: Mapping[str, str] = {}
+
 
 def record_details(
-    item: Item, record: Record, curated: Path | None, store: Store, texts: Numbered[str]
+    item: Item,
+    record: Record,
+    curated: Path | None,
+    store: Store,
+    texts: Numbered[str],
+    names: Mapping[str, str] = _OWN,
 ) -> dict[str, Any]:
     """Return the values of a record as JSON holds them; texts of messages are numbers in `texts`.
 
@@ -26,6 +34,7 @@ def record_details(
         curated: Folder of its images; None if unknown.
         store: Keeps the images.
         texts: Numbers the texts of messages, which many records share.
+        names: Path of an image -> the one that is shown in its place.
     """
     return {
         "id": record.id,
@@ -41,7 +50,7 @@ def record_details(
         "reference": record.answer,
         "choices": list(record.choices),
         "regions": _regions(record),
-        "images": [_image(record, i, curated, store) for i in range(len(record.image))],
+        "images": [_image(record, i, curated, store, names) for i in range(len(record.image))],
         "chain": record.chain,
         "about": [[key, value] for key, value in groups_of(record)],
         "licence": record.licence,
@@ -79,14 +88,14 @@ def _regions(record: Record) -> list[list[Any]]:
     ]
 
 
-def _image(record: Record, place: int, curated: Path | None, store: Store) -> dict[str, Any]:
+def _image(record: Record, place: int, curated: Path | None, store: Store, names: Mapping[str, str]) -> dict[str, Any]:
     """Return an image as the model was shown it and, where it was marked, without marks; empty addresses if missing."""
     name = record.image[place]
     plain = record.image_plain[place] if place < len(record.image_plain) else name
     sent, bare = store.image(curated, name), store.image(curated, plain)
     size = bare or sent
     return {
-        "name": name,
+        "name": names.get(name, name),
         "sent": sent.address if sent else "",
         "plain": bare.address if bare else "",
         "width": size.width if size else 0,

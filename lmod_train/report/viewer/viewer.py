@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from lmod_train.core.artifacts.pseudonyms import Pseudonyms
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.report.results import Outcomes
@@ -35,6 +36,7 @@ def write_viewer(
     pages: StaticPages,
     errors: Errors | None = None,
     names: Sequence[Mapping[str, str]] = (),
+    pseudonyms: Pseudonyms | None = None,
 ) -> Index:
     """Write every prediction once to the data and once to the pages without script; return their index.
 
@@ -45,20 +47,24 @@ def write_viewer(
         pages: Pages without script.
         errors: Types of errors, from an analysis of errors; None for none.
         names: Further names of each run to show (``model``, ``run``), in the order of the runs.
+        pseudonyms: Names of the records that are shown; None shows their own.
     """
     known = [dict(own) for own in names] or [{} for _ in runs]
     index = Index([{"label": label, **own} for label, own in zip(runs, known, strict=True)])
-    records, replies = _Records(index, store), Blocks("replies", store)
+    shown = pseudonyms or Pseudonyms(())
+    records, replies = _Records(index, store, shown), Blocks("replies", store)
     for number, (label, outcomes) in enumerate(runs.items()):
         types = (errors or {}).get(label, {})
-        for prediction, item in in_order(outcomes):
+        for own, scored in in_order(outcomes):
+            prediction, id = shown.prediction(own), own.record.id
+            item = replace(scored, answer=prediction.answer) if isinstance(prediction.answer, Unparsed) else scored
             record = prediction.record
             place, about = records.add(item, record, curated[label])
             found = reply_details(
-                item, prediction, outcomes.tasks.get(record.task), verdicts_of(outcomes, record.id), replies.texts
+                item, prediction, outcomes.tasks.get(record.task), verdicts_of(outcomes, id), replies.texts
             )
-            index.add_reply(number, place, item, "; ".join(types.get(record.id, ())))
-            pages.add(Card(label, about, found, prediction, outcome_of(item), "; ".join(types.get(record.id, ()))))
+            index.add_reply(number, place, item, "; ".join(types.get(id, ())))
+            pages.add(Card(label, about, found, prediction, outcome_of(item), "; ".join(types.get(id, ()))))
             replies.add(found)
     records.close()
     replies.close()
@@ -95,6 +101,7 @@ class _Records:
 
     index: Index
     store: Store
+    pseudonyms: Pseudonyms
     _blocks: Blocks = field(init=False)
     _known: dict[str, list[tuple[Record, Path | None, int, dict[str, Any]]]] = field(default_factory=dict)
 
@@ -108,7 +115,7 @@ class _Records:
             if folder == curated and known == record:
                 return number, about
         texts = self._blocks.texts
-        about = record_details(item, record, curated, self.store, texts)
+        about = record_details(item, record, curated, self.store, texts, self.pseudonyms.names)
         number = self.index.add_record(item, record)
         same.append((record, curated, number, about))
         self._blocks.add(about)

@@ -10,6 +10,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from lmod_train.core.artifacts.pseudonyms import Pseudonyms
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_durably
 from lmod_train.core.package_data import package_data
@@ -39,6 +40,7 @@ def write_html(
     one_file: bool = False,
     errors: Errors | None = None,
     screen: FirstScreen | None = None,
+    pseudonyms: Pseudonyms | None = None,
 ) -> None:
     """Write ``index.html`` to a folder that has the figures, with ``data``, ``images`` and ``pages`` beside it.
 
@@ -49,6 +51,7 @@ def write_html(
         one_file: Write only ``index.html``, with all data and small images in it.
         errors: Types of errors, from an analysis of errors; None for none.
         screen: What stands above the chapters; None for a report without runs.
+        pseudonyms: Names of the records that are shown; None shows their own.
 
     Raises:
         BadArgument: One file is asked for, and there are too many predictions.
@@ -63,7 +66,7 @@ def write_html(
     pages: StaticPages = PagesInside() if one_file else PagesBeside(out, total, notes)
     names = [{"model": run.called, "run": run.run} for run in results.runs]
     if results.runs:
-        write_viewer(results.outcomes, results.images, store, pages, errors, names)
+        write_viewer(results.outcomes, results.images, store, pages, errors, names, pseudonyms)
     html = fill(
         "index.html",
         contents=contents,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.core.artifacts.pseudonyms import known_key
 from lmod_train.core.errors import BadArgument
 from lmod_train.data.formats.chosen_records import select
 from lmod_train.data.formats.folder import ExportFolder, Images, exported_id, exported_name
@@ -64,7 +65,7 @@ def test_notice_licences_and_drops_lie_in_the_folder(mixed: Path, tmp_path: Path
         assert "| open_eyes | licence of open_eyes | yes |" in text
     assert "How to read it." in readme and "- glaucoma: train 2 (unknown_eyes)" in readme and "see NOTICE" in readme
     (row,) = csv.DictReader((tmp_path / "out" / "dropped.csv").open())
-    assert row["key"] == exported_id("glaucoma/open_eyes/part/000")
+    assert row["key"] == exported_id("glaucoma/open_eyes/part/000", known_key(mixed))
     assert (row["reason"], row["detail"]) == ("image_word", "why")
 
 

@@ -190,7 +190,7 @@ def test_a_record_names_its_chain_and_is_filtered_by_its_stage(tmp_path):
     changed = [replace(p, record=replace(p.record, chain="phantoms/1", tags={"stage": "IQA"}))
                for p in read_predictions(made / "predictions.parquet")]  # fmt: skip
     write_predictions(made / "predictions.parquet", changed)
-    write_report([made], tmp_path / "out", sections=[Metrics()])
+    write_report([made], tmp_path / "out", sections=[Metrics()], keep_names=["phantoms"])
     data = read_data(tmp_path / "out")
     assert {row["chain"] for row in rows(data, "records")} == {"phantoms/1"}
     assert "stage=IQA" in data["index"]["groups"]

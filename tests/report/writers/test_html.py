@@ -165,7 +165,7 @@ def test_what_must_stay_is_said_and_what_may_go_is_not(three, tmp_path):
 
 def test_a_missing_image_is_said(tmp_path):
     one = run(tmp_path / "one", 0.9, n=4)
-    write_report([one], tmp_path / "out", sections=[Metrics()])
+    write_report([one], tmp_path / "out", sections=[Metrics()], keep_names=["phantoms"])
     assert "Image not found: images/phantoms/0.jpg" in (tmp_path / "out" / "pages" / "000001.html").read_text()
 
 
