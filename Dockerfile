@@ -32,8 +32,8 @@ FROM base AS cpu-packages
 RUN version() { sed -n "s/^$1==\\([^ ]*\\).*/\\1/p" requirements.txt; } \
     && pip install --no-deps --index-url https://download.pytorch.org/whl/cpu \
         "torch==$(version torch)+cpu" "torchvision==$(version torchvision)+cpu" \
-    && grep -vE "^(torch|torchvision|triton|nvidia-[a-z0-9-]+|cuda-[a-z]+)==" requirements.txt >/tmp/others.txt \
-    && pip install --no-deps --require-hashes -r /tmp/others.txt
+    && grep -vE "^(torch|torchvision|triton|nvidia-[a-z0-9-]+|cuda-[a-z]+)==" requirements.txt >others.txt \
+    && pip install --no-deps --require-hashes -r others.txt
 
 FROM base AS cuda-packages
 RUN pip install --no-deps --require-hashes -r requirements.txt
