@@ -40,12 +40,12 @@ RUN pip install --no-deps --require-hashes -r requirements.txt
 
 FROM cpu-packages AS cpu
 COPY . .
-RUN bash -c 'source scripts/venv.sh && install_into_venv "[deepspeed,openai]" && install_into_venv ""'
+RUN bash -c 'source scripts/venv.sh && install_into_venv "[deepspeed]" && install_into_venv ""'
 USER 1000
 CMD ["bash", "scripts/quickstart.sh"]
 
 FROM cuda-packages AS cuda
 COPY . .
-RUN bash -c 'source scripts/venv.sh && install_into_venv "[deepspeed,openai]" && install_into_venv ""'
+RUN bash -c 'source scripts/venv.sh && install_into_venv "[deepspeed]" && install_into_venv ""'
 USER 1000
 CMD ["bash", "scripts/quickstart.sh"]

@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/lock.py
 
-`constraints.txt` keeps lines of packages that are not installed here. `requirements.txt` has what `.[deepspeed,openai]`
+`constraints.txt` keeps lines of packages that are not installed here. `requirements.txt` has what `.[deepspeed]`
 needs, with the SHA-256 of every file of that version on the index, so that it holds on every platform:
 
     pip install --no-deps --require-hashes -r requirements.txt && pip install --no-deps -e .
@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = ("deepspeed", "openai")
+EXTRAS = ("deepspeed",)
 INDEX = "https://pypi.org/simple"
 OWN = ("lmod-train", "pip")
 
@@ -32,7 +32,9 @@ def main() -> None:
     """Write both files."""
     constraints = ROOT / "constraints.txt"
     head, *lines = constraints.read_text(encoding="utf-8").splitlines()
-    pins = {canonicalize_name(name): (name, version) for name, version in (line.split("==") for line in lines)}
+    pins: dict[str, tuple[str, str]] = {
+        canonicalize_name(name): (name, version) for name, version in (line.split("==") for line in lines)
+    }
     every = tuple(distribution("lmod-train").metadata.get_all("Provides-Extra") or ())
     for name in {*pins, *needs("lmod-train", every)} - {canonicalize_name(own) for own in OWN}:
         if installed := version_here(name):
