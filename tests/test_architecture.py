@@ -316,6 +316,10 @@ OPENS = {
 """Files of these rooms that decode an image themselves -> what they decode."""
 
 
+READS = ("core/raw.py", "models/chat/checkpoint.py", "models/chat/checkpoint_files.py")
+"""Files that read YAML or a file of JSON in their own way."""
+
+
 def other_openers(root: Path) -> list[str]:
     """Return where an image of a curated folder could be opened in another way than by `Curated`."""
     found = []
@@ -326,6 +330,27 @@ def other_openers(root: Path) -> list[str]:
             names = {alias.name for alias in node.names} if isinstance(node, ast.ImportFrom) else set()
             is_open = isinstance(node, ast.Attribute) and ast.unparse(node) in ("Image.open", "PIL.Image.open")
             if names & OPENERS or is_open:
+                found.append(f"{file.relative_to(root)}:{node.lineno}")
+    return found
+
+
+def other_readers(root: Path) -> list[str]:
+    """Return where YAML is read or written, or a file of JSON read, by something else than `lmod_train.core.raw`."""
+    found = []
+    for file in sorted((root / "lmod_train").rglob("*.py")):
+        if file.relative_to(root / "lmod_train").as_posix() in READS:
+            continue
+        for node in nodes(file.read_text(encoding="utf-8")):
+            own = isinstance(node, ast.ImportFrom) and node.module == "yaml"
+            own |= (
+                isinstance(node, ast.Attribute)
+                and re.fullmatch(r"yaml\.(?!YAMLError)\w+", ast.unparse(node)) is not None
+            )
+            if isinstance(node, ast.Call) and (called := ast.unparse(node.func)) in ("json.load", "json.loads"):
+                own |= (
+                    called == "json.load" or re.search(r"\.read(_text|_bytes|line)?\(", ast.unparse(node)) is not None
+                )
+            if own:
                 found.append(f"{file.relative_to(root)}:{node.lineno}")
     return found
 
@@ -483,6 +508,18 @@ def test_curated_images_are_opened_in_one_way(tmp_path: Path):
     plant(tmp_path, "lmod_train/data/formats/b.py", "from PIL import Image\nx = Image.open('eye.jpg')\n")
     plant(tmp_path, "lmod_train/data/sources/c.py", "from lmod_train.core.pixels import open_rgb\n")
     assert [line.rpartition("/")[2] for line in other_openers(tmp_path)] == ["a.py:1", "b.py:2"]
+
+
+def test_yaml_and_files_of_json_are_read_in_one_way(tmp_path: Path):
+    assert other_readers(ROOT) == []
+    assert all((ROOT / "lmod_train" / place).exists() for place in READS)
+    fine = "x = read_yaml(p)\ny = json.loads(text)\nz = json.loads(decoded(read_bytes(p)))\ne = yaml.YAMLError\n"
+    plant(tmp_path, "lmod_train/report/a.py", fine)
+    assert other_readers(tmp_path) == []
+    several = "yaml.safe_load(t)", "yaml.parse(t)", "from yaml import CLoader", "yaml.dump(x)", "json.load(f)"
+    several += "json.loads(p.read_text())", "json.loads((a / b).read_bytes())", "[json.loads(s.readline()) for s in t]"
+    plant(tmp_path, "lmod_train/report/b.py", "\n".join(several))
+    assert len(other_readers(tmp_path)) == len(several)
 
 
 def test_no_path_of_a_machine_is_left_in_the_project():

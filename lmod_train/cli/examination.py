@@ -19,7 +19,7 @@ from jsonargparse import ArgumentParser, Namespace
 from lmod_train import __version__
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import LmodError
-from lmod_train.core.package_data import values_of
+from lmod_train.core.raw import parse_yaml
 from lmod_train.core.types import class_path
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
@@ -126,7 +126,7 @@ def every_core(environment: Mapping[str, str]) -> Iterator[None]:
 
 def plain(parser: ArgumentParser, config: Namespace) -> dict[str, Any]:
     """Return a configuration as the plain values that are written to ``config.yaml``."""
-    values: dict[str, Any] = values_of(parser.dump(config, skip_validation=True, skip_unset=False))
+    values: dict[str, Any] = parse_yaml(parser.dump(config, skip_validation=True, skip_unset=False))
     return values
 
 

@@ -15,14 +15,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-import yaml
-
 from lmod_train.cli.catalogue import Option, class_in, class_names, datamodules, known_classes, options_of
 from lmod_train.cli.defaults import DEFAULTS
 from lmod_train.cli.names import GROUPS
 from lmod_train.core.artifacts.model_facts import PAPERS, ModelFacts, known_models
 from lmod_train.core.errors import BadArgument, did_you_mean
-from lmod_train.core.package_data import values_of
+from lmod_train.core.raw import parse_yaml, read_yaml
 from lmod_train.core.shipped import config_files
 
 WIDTH = 110
@@ -99,7 +97,7 @@ def models() -> str:
         described = re.sub("^#:? ?", "", comment[0].rstrip(), flags=re.M) if comment else ""
         if said := ends.get(file.stem):
             described += f"\n{said[0].upper()}{said[1:]}."
-        chosen = yaml.safe_load(text) or {}
+        chosen = parse_yaml(text) or {}
         paragraphs.append(f"{file.stem}  (--model {file})\n  {chosen.get('class_path', '?')}\n" + _indented(described))
     return "\n\n".join(paragraphs)
 
@@ -163,7 +161,7 @@ def _known() -> dict[str, str]:
     for base in ("Task", "Source"):
         found = {str(c.constants["name"]): c.path for c in reversed(known_classes(base))} | found
     for file in config_files("model").values():
-        found.setdefault(file.stem, values_of(file.read_text(encoding="utf-8"))["class_path"])
+        found.setdefault(file.stem, read_yaml(file)["class_path"])
     return found
 
 
@@ -302,9 +300,9 @@ def sweep_text(name: str) -> str:
     """
     file = _file_of(name)
     try:
-        sweep = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        _refuse(name, f"a valid YAML file ({' '.join(str(error).split())[:200]})", file)
+        sweep = read_yaml(file)
+    except (OSError, ValueError) as error:
+        _refuse(name, f"a valid YAML file ({error})", file)
     if not isinstance(sweep, Mapping) or sweep.get("method") != "grid":
         _refuse(name, "a sweep with `method: grid`", file)
     commands = [_command(name, file, sweep, chosen) for chosen in _grid(name, file, sweep)]

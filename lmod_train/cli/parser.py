@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import yaml
-from jsonargparse import ArgumentParser, DefaultHelpFormatter, get_loader, set_loader
+from jsonargparse import ArgumentParser, DefaultHelpFormatter, _loaders_dumpers, get_loader, set_dumper, set_loader
 
 from lmod_train.cli.catalogue import parameters_of
 from lmod_train.core.own_modules import unnamed_import
 from lmod_train.core.package_data import package_data
+from lmod_train.core.raw import LimitedLoader, dump_yaml
 from lmod_train.core.shipped import FOLDER, config_at
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (--[\w.-]+)|Option '([\w.-]+)' is not accepted")
@@ -42,12 +43,16 @@ _RANGE = re.compile(r'key "([^"]+)":\s+Not of type (\w+): (?:.* base 10: )?(.+?)
 
 _SINGLE = re.compile(r"([\w.]+)='([^'\[\]{}]+)': expected (?:.* )?list\b")
 
+_LONG = re.compile(r"(\S{80})\S{320,}")
+
 _NUMBERS = {"NonNegativeInt": "a whole number of at least 0", "PositiveInt": "a whole number of at least 1"}
 
 PROGRAM = "python -m lmod_train"
 
 YAML = get_loader("yaml")
-"""The parser's own reading of YAML."""
+"""The parser's own reading of YAML, with the limits of `lmod_train.core.raw`; numbers are read without it."""
+
+_loaders_dumpers.yaml_default_loader = LimitedLoader  # type: ignore[assignment]
 
 LONGEST = 400
 """Maximum characters of a parser's message of unknown form."""
@@ -63,6 +68,7 @@ class Refusing(ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         set_loader("yaml", lambda text: _unnested(_located(YAML(text)), Refusing.data_class), (yaml.YAMLError,))
+        set_dumper("yaml", dump_yaml)
         super().__init__(*args, **{"formatter_class": Help, **kwargs, "allow_abbrev": False})
 
     def format_help(self, *args: Any, **kwargs: Any) -> str:
@@ -134,6 +140,7 @@ def in_short(message: str, known: Sequence[str]) -> str:
         >>> in_short("unrecognized arguments: --portoins 3", ["--portions"])
         'unrecognized arguments: --portoins 3 (did you mean --portions?)'
     """
+    message = _LONG.sub(r"\1...", message)
     limited = _RANGE.search(message)
     if limited and limited[2] in _NUMBERS:
         return f"{limited[1]}={limited[3].strip(chr(39))!r}: expected {_NUMBERS[limited[2]]}"

@@ -11,12 +11,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from lmod_train.core.artifacts.run import MOST_VALUES, is_small
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.own_modules import VARIABLE, class_modules, importable
 from lmod_train.core.package_data import package_data
+from lmod_train.core.raw import parse_yaml, read_yaml
 from lmod_train.core.shipped import config_at, config_files, config_folders
 
 CONFIGS = ("config", "c")
@@ -155,8 +153,8 @@ def yaml_of(value: str) -> Any:
     """Return the content of a YAML file, or of a value; None for what cannot be read, which the parser refuses."""
     try:
         is_file = value.endswith((".yaml", ".yml"))
-        return yaml.safe_load(Path(value).read_text(encoding="utf-8") if is_file else value)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OSError):
+        return read_yaml(Path(value)) if is_file else parse_yaml(value)
+    except (OSError, ValueError):
         return None
 
 
@@ -188,13 +186,9 @@ def content_of(option: str, name: str, folder: Path = Path(), room: str = "") ->
     if file is None:
         raise BadArgument(option, name, "an existing YAML file", _closest_config(option, name, room))
     try:
-        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        where = " ".join(str(error).split())[:200]
-        raise BadArgument(option, str(file), f"a valid YAML file ({where})", f"correct {file}") from error
-    if not is_small(tree):
-        expected = f"at most {MOST_VALUES:,} values, with its aliases (*name) expanded"
-        raise BadArgument(option, str(file), expected, f"correct {file}")
+        tree = read_yaml(file)
+    except (OSError, ValueError) as error:
+        raise BadArgument(option, str(file), f"a valid YAML file ({error})", f"correct {file}") from error
     return _whole(tree, option, file.parent)
 
 
@@ -269,8 +263,6 @@ def _tree(option: Option) -> Any:
         except BadArgument:  # which its reader refuses
             return None
     tree = yaml_of(value) if value.lstrip()[:1] in ("{", "[") else value
-    if not is_small(tree):  # which the parser refuses
-        return None
     with suppress(BadArgument):
         return _whole(tree, option.key, Path())
     return tree

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from lmod_train.core.links import refuse_links, refuse_special
+from lmod_train.core.raw import read_json
 
 STALE = 24 * 3600.0
 """Seconds after which an unfinished file is considered to be of a killed process."""
@@ -324,7 +325,7 @@ def _memory() -> Path:
 
 def _known() -> dict[str, list[object]]:
     try:
-        known = json.loads(_memory().read_text(encoding="utf-8"))
+        known = read_json(_memory())
     except (OSError, ValueError, RuntimeError):  # no cache yet, damaged, or no home folder
         return {}
     return {k: v for k, v in known.items() if isinstance(v, list)} if isinstance(known, dict) else {}

@@ -19,6 +19,7 @@ from typing import Any
 from lmod_train.core.errors import BadArgument, FolderBusy
 from lmod_train.core.files import clear_parts, flush, make_folder, naming, open_own, part_of, remove
 from lmod_train.core.links import refuse_links, rooted
+from lmod_train.core.raw import read_json
 
 NAME = ".lock"
 """File in the folder that is locked and describes its holder. A killed process leaves the file, but not the lock."""
@@ -271,7 +272,7 @@ def _runs(process: object) -> bool:
 def _holder(path: Path) -> Mapping[str, Any]:
     """Return the holder of a lock from its file, empty if it has not been written yet."""
     try:
-        holder = json.loads(path.read_text(encoding="utf-8"))
+        holder = read_json(path)
     except (OSError, ValueError):
         return {}
     return holder if isinstance(holder, dict) else {}

@@ -7,10 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from lmod_train.core.raw import read_yaml
 
 
-@cache
 def package_data(module: str, name: str) -> Any:
     """Return the content of a YAML file of the package.
 
@@ -18,18 +17,12 @@ def package_data(module: str, name: str) -> Any:
         module: The ``__file__`` of a module in the same folder.
         name: Name of the file.
     """
-    return values_of(Path(module).with_name(name).read_text(encoding="utf-8"))
+    return _read(Path(module).with_name(name))
 
 
-def values_of(text: str) -> Any:
-    """Return what a YAML text holds, as `yaml.safe_load` does, in a tenth of the time where it can.
-
-    For files of the package and for what was just written: in C, brackets without an end are no error but a crash.
-
-    Raises:
-        yaml.YAMLError: It is no YAML.
-    """
-    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+@cache
+def _read(file: Path) -> Any:
+    return read_yaml(file)  # once for all modules of the folder
 
 
 @cache

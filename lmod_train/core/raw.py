@@ -12,10 +12,12 @@ import math
 import os
 import re
 import stat
+import sys
 import zipfile
+from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import yaml
 
@@ -25,11 +27,14 @@ MOST_IMAGE_BYTES = 200 * 2**20
 MOST_TABLE_BYTES = 64 * 2**20
 """Maximum bytes of a table or an annotation file."""
 
-MOST_YAML_BYTES = 100_000
-"""Maximum bytes of a YAML file, which is parsed at about 100 kB/s; class names of a dataset take a few hundred."""
+MOST_YAML_BYTES, MOST_DEPTH = 2**18, 50
+"""Maximum bytes of a YAML text, and of lists and mappings within each other.
 
-MOST_BRACKETS = 500
-"""Maximum opening brackets in a YAML file, as PyYAML takes quadratic time for nested ones."""
+A command reads a config several times, and deep brackets take a second for 100 kB; endless ones crash PyYAML.
+"""
+
+MOST_LINE = 2**25
+"""Maximum bytes of a line of a JSON-lines file; twice the longest reply of a server that is read."""
 
 MOST_LISTED_BYTES = 2**20
 """Maximum bytes of a zip archive's directory, with about 70 bytes per member."""
@@ -38,7 +43,9 @@ MOST_CONTAINERS, MOST_COMMAS = 1_000_000, 6_000_000
 """Maximum lists and objects, and commas, in a JSON file, as each takes many times its size in memory."""
 
 MOST_DIGITS = 300
-"""Maximum digits of an integer in JSON; longer ones are read as infinity, which later checks refuse."""
+"""Maximum digits of an integer in JSON or YAML; longer ones of JSON are infinity, which later checks refuse."""
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_bytes(path: Path, most: int = MOST_IMAGE_BYTES) -> bytes:
@@ -94,7 +101,15 @@ def read_json(path: Path) -> Any:
         OSError: See `read_bytes`.
         ValueError: The file is too large, not text, not JSON, nested too deeply, or has too many lists and objects.
     """
-    text = decoded(read_bytes(path, MOST_TABLE_BYTES))
+    return parse_json(decoded(read_bytes(path, MOST_TABLE_BYTES)))
+
+
+def parse_json(text: str) -> Any:
+    """Return the content of a JSON text, as `read_json` does.
+
+    Raises:
+        ValueError: It is not JSON, nested too deeply, or has too many lists and objects.
+    """
     if text.count("[") + text.count("{") > MOST_CONTAINERS or text.count(",") > MOST_COMMAS:
         raise ValueError(f"more than {MOST_CONTAINERS:,} lists and objects or {MOST_COMMAS:,} commas")
     try:
@@ -103,25 +118,149 @@ def read_json(path: Path) -> Any:
         raise ValueError("lists and objects nested too deeply") from error
 
 
-def read_yaml(path: Path) -> Any:
-    """Return the content of a YAML file of plain values, in the encodings of `read_json`.
+def lines_of(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, each with its end; of one over `MOST_LINE` bytes only the start, one byte more.
 
     Raises:
         OSError: See `read_bytes`.
-        ValueError: The file has more than `MOST_YAML_BYTES`, is not text or not YAML, is nested too deeply, or contains
-            aliases, of which ten lines can expand to a billion values.
     """
-    text = decoded(read_bytes(path, MOST_YAML_BYTES))
-    if text.count("[") + text.count("{") > MOST_BRACKETS:
-        raise ValueError(f"more than {MOST_BRACKETS} lists and objects in brackets")
+    with open_file(path, sys.maxsize) as file:
+        while line := file.readline(MOST_LINE + 1):
+            rest = line
+            while len(rest) > MOST_LINE and not rest.endswith(b"\n"):
+                rest = file.readline(MOST_LINE + 1)
+            yield line if line is rest or not rest.endswith(b"\n") else line + b"\n"
+
+
+def last_line(path: Path) -> tuple[int, bytes]:
+    """Return where the last line begins, and its bytes as in `lines_of`; none where the file ends with a line's end.
+
+    Raises:
+        OSError: See `read_bytes`.
+    """
+    with open_file(path, sys.maxsize) as file:
+        start, at = file.seek(0, os.SEEK_END), 0
+        while start and not at:
+            before = max(0, start - 2**20)
+            file.seek(before)
+            at = file.read(start - before).rfind(b"\n") + 1
+            start = before + at
+        file.seek(start)
+        return start, file.read(MOST_LINE + 1)
+
+
+def json_of_line(line: bytes) -> Any:
+    """Return the content of a line of JSON that `lines_of` yielded.
+
+    Raises:
+        ValueError: It is too long, not UTF-8, or see `parse_json`.
+    """
+    if len(line.removesuffix(b"\n")) > MOST_LINE:
+        raise ValueError(f"more than {MOST_LINE:,} bytes")
+    return parse_json(line.decode("utf-8", "surrogatepass"))
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the content of a YAML file as `parse_yaml` does, in the encodings of `read_json`.
+
+    Raises:
+        OSError: See `read_bytes`.
+        ValueError: See `parse_yaml`, or it is not text.
+    """
+    return parse_yaml(decoded(read_bytes(path, MOST_YAML_BYTES)))
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the content of a YAML text of plain values, see `LimitedLoader`.
+
+    Raises:
+        ValueError: It is not YAML, or one that `LimitedLoader` refuses.
+
+    Example:
+        >>> parse_yaml("{lr: 1e-3, read: 2026-01-31, most: 00:12:00, by: [a, 0x1F, ~]}")
+        {'lr': 0.001, 'read': '2026-01-31', 'most': '00:12:00', 'by': ['a', 31, None]}
+    """
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise ValueError("it contains an alias (*name), which is not supported")
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error).splitlines()[0]) from error
-    except (RecursionError, LookupError, AttributeError, TypeError) as error:  # of PyYAML for invalid tags and keys
-        raise ValueError(f"not readable ({type(error).__name__})") from error
+        return yaml.load(text, LimitedLoader)  # noqa: S506 - it constructs plain values alone
+    except (yaml.YAMLError, UnicodeError) as error:
+        raise ValueError(" ".join(str(error).split())[:200]) from error
+
+
+class LimitedLoader(_Loader):  # type: ignore[misc] # in C, or in Python without libyaml
+    """Loader of YAML that refuses what costs more than its size, before any value is made.
+
+    These are more than `MOST_YAML_BYTES`, lists and mappings within each other beyond `MOST_DEPTH`, aliases and merge
+    keys, of which ten lines can expand to a billion values, and tags. A key that stands twice is refused, too. Numbers
+    are those of PyYAML, and ``1e-3`` is one; dates, times (``1:30``) and numbers of over `MOST_DIGITS` are text.
+
+    Raises:
+        yaml.YAMLError: It contains one of them.
+    """
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+        first: [(tag, known) for tag, known in kinds if tag.endswith((":bool", ":null"))]
+        for first, kinds in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MOST_YAML_BYTES or "\n%TAG" in f"\n{text}":  # of which thousands take a time that is quadratic
+            raise yaml.YAMLError(f"{len(text):,} characters, expected at most {MOST_YAML_BYTES:,} and no %TAG")
+        depth = 0
+        for event in yaml.parse(text, _Loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MOST_DEPTH:
+                raise yaml.YAMLError(f"more than {MOST_DEPTH} lists and mappings within each other")
+            merges = getattr(event, "value", "") == "<<" and not getattr(event, "style", None)
+            if merges or isinstance(event, yaml.AliasEvent):
+                found = "an alias (*name) or merge key (<<), expected the values themselves"
+            elif tag := getattr(event, "tag", None):
+                found = f"a tag ({tag[:80]}), expected a value without one; quote a text that begins with !"
+            else:
+                continue
+            raise yaml.YAMLError(f"it contains {found}, in line {event.start_mark.line + 1}")  # type: ignore[union-attr]
+        super().__init__(text)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping whose keys differ."""
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        if len(found) < len(node.value):
+            last = {self.construct_object(key): key for key, _ in node.value}  # by value, as 1 and 1.0 are one key
+            key = next(key for key, _ in node.value if last[self.construct_object(key)] is not key)
+            raise yaml.YAMLError(f"the key {key.value!r} in line {key.start_mark.line + 1} stands there twice")
+        return found
+
+
+for _kind, _numbers in (
+    ("int", "[-+]?(0|0[0-7_]+|[1-9][0-9_]*|0b_*[01][01_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*)"),
+    ("float", r"[-+]?[0-9][0-9_]*(\.[0-9_]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)|\.[0-9][0-9_]*([eE][-+][0-9]+)?"),
+    ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
+):
+    _known = re.compile(f"(?=.{{1,{MOST_DIGITS}}}$)({_numbers})$")
+    LimitedLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_kind}", _known, list("-+0123456789."))
+
+
+def dump_yaml(content: Any, **layout: Any) -> str:
+    r"""Return content of plain values as YAML that `parse_yaml` and `yaml.safe_load` read back equal, without aliases.
+
+    Args:
+        content: Mappings, lists, texts, numbers.
+        **layout: Options of `yaml.dump`; default: one line a value, in the given order.
+
+    Example:
+        >>> dump_yaml({"b": "1e-3", "a": 0.001})
+        "b: '1e-3'\na: 0.001\n"
+    """
+    return str(yaml.dump(content, Dumper=_Dumper, **{"sort_keys": False, "allow_unicode": True, **layout}))
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # which quotes `1e-3` as text
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+        first: [*yaml.SafeDumper.yaml_implicit_resolvers.get(first, ()), *kinds]
+        for first, kinds in LimitedLoader.yaml_implicit_resolvers.items()
+    }
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def open_zip(file: BinaryIO) -> zipfile.ZipFile:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from lmod_train.core.errors import WeightsNotFound
 from lmod_train.core.files import content_sha256, remembered, sha256_of, write_text
+from lmod_train.core.raw import parse_json
 
 AT_ONCE = 1 << 22
 """Bytes per read, a multiple of the size of every type."""
@@ -102,13 +102,11 @@ def _read_through(path: Path) -> dict[str, Any]:
     """Return SHA-256 and number of tensors of a safetensors file, and the names of wrong ones and of zero matrices."""
     digest, wrong, zero = hashlib.sha256(), [], []
     with path.open("rb") as stream:
-        start = stream.read(8)
-        header = stream.read(min(int.from_bytes(start, "little"), MOST_HEADER))
-        digest.update(start + header)
-        entries = list(_entries(header))
+        start, entries = tensors_of(stream)
+        digest.update(start)
         for name, about in entries:
             kind, infinite, huge = TYPES.get(about["dtype"], ("", 0, 0))
-            begin, end = (8 + len(header) + offset for offset in about["data_offsets"])
+            begin, end = (len(start) + offset for offset in about["data_offsets"])
             _feed(stream, begin - stream.tell(), digest.update)
             largest = _largest(stream, end - begin, kind, digest.update)
             is_matrix = name.endswith("weight") and len(about["shape"]) > 1 and math.prod(about["shape"]) > 0
@@ -120,14 +118,24 @@ def _read_through(path: Path) -> dict[str, Any]:
     return {"sha256": digest.hexdigest(), "tensors": len(entries), "wrong": wrong, "zero": zero}
 
 
-def _entries(header: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield name and description of each tensor in the order of the file; none of a header that cannot be read."""
+def tensors_of(stream: IO[bytes]) -> tuple[bytes, list[tuple[str, dict[str, Any]]]]:
+    """Return the start of a safetensors file up to its first tensor, and each one's name and description in its order.
+
+    There are no tensors of a header that cannot be read.
+    """
+    start = stream.read(8)
+    header = stream.read(min(int.from_bytes(start, "little"), MOST_HEADER))
     try:
-        listed = json.loads(header)
+        listed = parse_json(header.decode())
         named = [(name, about) for name, about in listed.items() if name != "__metadata__"]
-        yield from sorted(named, key=lambda item: item[1]["data_offsets"])
+        for _, about in named:
+            begin, end = about["data_offsets"]
+            sizes = (begin, end, *about["shape"])
+            if not (isinstance(about["dtype"], str) and all(isinstance(n, int) and 0 <= n < 2**63 for n in sizes)):
+                raise TypeError("a tensor without a type, or of no size")
+        return start + header, sorted(named, key=lambda item: item[1]["data_offsets"])
     except (ValueError, AttributeError, KeyError, TypeError):
-        return
+        return start + header, []
 
 
 def _feed(stream: IO[bytes], length: int, update: Callable[[bytes], None]) -> None:

@@ -22,6 +22,7 @@ from tqdm import tqdm
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, write_beside, write_text
 from lmod_train.core.processes import spawning
+from lmod_train.core.raw import read_json
 from lmod_train.core.vocabulary.phantoms import NOTE
 from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
 
@@ -97,7 +98,7 @@ def _noted(path: Path) -> object:
         BadArgument: Their file cannot be read.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     except ValueError as error:
         raise BadArgument("out", str(path), f"the options of phantoms ({error})", "name a new folder") from error
 

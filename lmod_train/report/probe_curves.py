@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import ArtifactError
+from lmod_train.core.raw import json_of_line, lines_of
 from lmod_train.report.canvas import COLOURS, LINES, MARKERS, canvas, hide_from
 
 SIGNS = ("empty", "repetitive", "at_limit", "identical", "unparsed")
@@ -24,13 +24,12 @@ def read_probes(run: Path) -> list[dict[str, Any]]:
         ArtifactError: A line is not valid JSON; a last line cut off by a crash is ignored.
     """
     file = Run(run).tripwires
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     probes: dict[int, dict[str, Any]] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines_of(file) if file.is_file() else (), start=1):
         try:
-            probe = json.loads(line)
+            probe = json_of_line(line)
         except ValueError as error:
-            if number == len(lines):
+            if not line.endswith(b"\n"):
                 break
             raise ArtifactError(file, f"line {number} is not valid JSON ({error})", "delete the line") from error
         probes[probe["step"]] = probe

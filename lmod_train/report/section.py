@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import yaml
-
 from lmod_train.core.extension import loaded, merged, named, say
+from lmod_train.core.raw import read_yaml
 from lmod_train.core.shipped import config_files
 from lmod_train.report.contents import Chapter, Contents, Part
 
@@ -123,6 +122,5 @@ def _colon(path: str) -> str:
 
 @cache
 def _listed(name: str) -> list[dict[str, Any]]:
-    text = config_files("report")[name].read_text(encoding="utf-8")
-    listed: list[dict[str, Any]] = yaml.safe_load(text)["sections"]
+    listed: list[dict[str, Any]] = read_yaml(config_files("report")[name])["sections"]
     return listed

@@ -46,6 +46,23 @@ def test_positionals_options_flags_and_dotted_keys_arrive_typed():
     assert (seen["slow"], seen["herbs"]) == (False, None)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [("portions", "1" + ":59" * 80_000, "portions="), ("portions", "1:30", "portions='1:30': expected"),
+     ("portions", "[" * 200_000, "portions="), ("herbs", "[" * 200_000, "herbs="),
+     ("herbs", "{a: &a x, b: *a}", "herbs="), ("herbs", "{a: x, <<: {b: y}}", "herbs="),
+     ("herbs", "{a: x, a: y}", "herbs="), ("salt", "9" * 5000, "salt=")],
+)  # fmt: skip
+def test_a_value_that_costs_more_than_its_size_is_refused_on_the_command_line(
+    option: str, value: str, said: str, capsys: pytest.CaptureFixture[str]
+):
+    words = ["soup", "a", "--salt", "1"]
+    with pytest.raises(SystemExit):
+        parse.call(cook, "cook", [*words, f"--{option}", value])
+    printed = capsys.readouterr().err
+    assert said in printed and len(printed) < 400
+
+
 def test_a_default_config_is_read_and_an_own_one_and_options_win(tmp_path: Path):
     (tmp_path / "cook").mkdir()
     (tmp_path / "cook" / "default.yaml").write_text("salt: 3\nportions: 2\n")

@@ -1,13 +1,27 @@
 import json
 import math
 import os
+import random
 import socket
-from contextlib import suppress
+from pathlib import Path
 
 import pytest
+import yaml
 
+import lmod_train
 from lmod_train.core import raw
-from lmod_train.core.raw import decoded, read_bytes, read_json, read_yaml
+from lmod_train.core.raw import (
+    decoded,
+    dump_yaml,
+    json_of_line,
+    last_line,
+    lines_of,
+    parse_yaml,
+    read_bytes,
+    read_json,
+    read_yaml,
+)
+from lmod_train.core.shipped import configs_folder
 
 
 def test_a_file_and_a_link_to_one_are_read(tmp_path):
@@ -93,26 +107,158 @@ def test_yaml_of_plain_values(tmp_path):
 
 PAIRS = zip("abcdefgh", "bcdefghi", strict=True)
 BOMB = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in PAIRS)
+MERGES = BOMB.replace("[x, x]", "{x: 1}").replace("[*", "{<<: [*").replace("]", "]}").replace("{x: 1]}", "{x: 1}")
 ODD = {
-    "many": "[" * 5000,
-    "lists": "[" * 499,
-    "dashes": "- " * 5000,
-    "maps": "{a: " * 400,
-    "aliases": BOMB,
-    "python": "a: !!python/object/apply:os.getcwd []",
-    "key": "{[a]: 1}",
-    "open": "a: [",
-    "large": "x" * 200_000,
+    "large": ("x" * 270_000, "270,000 .*, expected at most 262,144"),
+    "lists": ("[" * 51 + "]" * 51, "more than 50 lists and mappings"),
+    "endless": ("[" * 200_000, "more than 50 lists and mappings"),
+    "dashes": ("- " * 100_000, "more than 50 lists and mappings"),
+    "maps": ("{a: " * 50_000, "more than 50 lists and mappings"),
+    "aliases": (BOMB, r"an alias \(\*name\) or merge key \(<<\), expected the values themselves, in line 2"),
+    "merges": (MERGES, "an alias .* or merge key"),
+    "merged": ("a: 1\n<<: {b: 2}\n", "merge key .*, in line 2"),
+    "self": ("a: &a [*a]", "an alias"),
+    "python": ("a: 1\nb: !!python/object/apply:os.getcwd []", r"a tag \(.*os.getcwd\), expected .*, in line 2"),
+    "binary": ("!!binary aaa", "a tag"),
+    "own tag": ("a: !mine b", r"a tag \(!mine\)"),
+    "tags": ("".join(f"%TAG !{n:x}! b:\n" for n in range(9000)) + "---\na\n", "no %TAG"),
+    "twice": ("a: {b: 1, c: 2}\nd:\n  e: 1\n  f: 2\n  f: 3\n", "the key 'f' in line 4 stands there twice"),
+    "one key": ("{1: a, 2: b, 1.0: c}", "the key '1' in line 1"),
+    "keys": ("\n".join(f"{n}: 1" for n in [*range(30_000), 7]), "the key '7' in line 8"),
+    "key": ("{[a]: 1}", "unhashable"),
+    "open": ("a: [", "flow node"),
+    "open quote": ("a: '" + " \n" * 100_000, "quoted scalar"),
+    "two": ("a\n---\nb\n", "single document"),
+    "half": ("a: \ud800", "surrogates"),
+    "zero": ("a\0b", "control characters"),
 }
 
 
-def test_yaml_that_is_deep_or_odd_is_a_value_error(tmp_path):
-    read = []
-    for name, text in ODD.items():
-        (tmp_path / "a.yaml").write_text(text)
-        with suppress(ValueError):
-            read.append((name, read_yaml(tmp_path / "a.yaml")))
-    assert read == []
+@pytest.mark.parametrize("name", ODD)
+def test_yaml_that_costs_more_than_its_size_or_has_two_meanings_is_a_value_error(name, tmp_path):
+    text, said = ODD[name]
+    with pytest.raises(ValueError, match=said):
+        parse_yaml(text)
+    (tmp_path / "a.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ValueError):
+        read_yaml(tmp_path / "a.yaml")
+
+
+UPPER = {
+    "lists": ("[" * 50 + "]" * 50, list),
+    "size": ("a" * 2**18, str),
+    "lines": ("- a\n" * 2**16, list),
+    "keys": ("\n".join(f"{n}: 1" for n in range(25_000)), dict),
+    "anchor": ("a: &a {b: &b 1}", dict),
+    "quoted": ("'<<': '*a'\n'!b': '%TAG'\n", dict),
+}
+
+
+@pytest.mark.parametrize("name", UPPER)
+def test_yaml_at_the_limits_is_read(name):
+    text, kind = UPPER[name]
+    assert isinstance(parse_yaml(text), kind)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1:30",
+        "1" + ":59" * 80_000,
+        "-1:30.5",
+        "2026-01-31",
+        "2026-99-99",
+        "0x_",
+        "0b_",
+        "._",
+        "=",
+        "١",
+        "9" * 301,
+        "0x" + "f" * 299,
+        "1." + "0" * 299,
+        "1e",
+        "e1",
+        "--1",
+        "1e5x",
+    ],
+)
+def test_times_dates_and_endless_numbers_are_text(text):
+    assert parse_yaml(f"a: {text}\nb: [1]") == {"a": text, "b": [1]}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("9" * 300, int("9" * 300)),
+        ("0x" + "f" * 298, int("f" * 298, 16)),
+        ("1_000", 1000),
+        ("-0b1_1", -3),
+        ("010", 8),
+        ("1e-3", 1e-3),
+        ("1E5", 1e5),
+        ("+1.5e3", 1500.0),
+        (".5", 0.5),
+        ("-.inf", -math.inf),
+        ("0", 0),
+        ("0x_1F", 31),
+        ("yes", True),
+        ("~", None),
+        ("", None),
+        ("No", False),
+        ("-3.", -3.0),
+        ("1_0.5_0", 10.5),
+    ],
+)
+def test_numbers_and_words_of_yaml_are_values(text, value):
+    found = parse_yaml(f"a: {text}")["a"]
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_what_is_written_is_read_back_equal_by_every_reader():
+    chance = random.Random(0)
+    texts = {"".join(chance.choices("01e-+.:_xb #~\n'", k=chance.randint(0, 6))) for _ in range(4000)}
+    shared = ["1e-3", {"a": "<<"}]
+    content = {"texts": sorted(texts), "twice": [shared, shared], "yes": [True, None, 1e-7, 3, -0.0], "!a": "*b"}
+    for layout in ({}, {"default_flow_style": True, "width": 10_000}):
+        written = dump_yaml(content, **layout)
+        assert repr(parse_yaml(written)) == repr(yaml.safe_load(written)) == repr(content)
+
+
+def test_shipped_yaml_is_read_as_pyyaml_reads_it():
+    files = [*Path(lmod_train.__file__).parent.rglob("*.yaml"), *configs_folder().rglob("*.yaml")]
+    assert len(files) > 300
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert repr(parse_yaml(text)) == repr(yaml.load(text, yaml.CSafeLoader)), file
+
+
+LINES = [b"", b"a", b"b" * 99, b"c" * 100, b"d" * 101, b"e" * 102, b"f" * 202, b"g" * 1000]
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_lines_are_all_yielded_and_long_ones_only_in_part(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(raw, "MOST_LINE", 100)
+    chance = random.Random(1)
+    for _ in range(200):
+        lines = chance.choices(LINES, k=chance.randint(1, 6))
+        (tmp_path / "a").write_bytes(b"\n".join(lines) + end)
+        found = list(lines_of(tmp_path / "a"))
+        wanted = lines if end or lines[-1] else lines[:-1]
+        for number, (line, whole) in enumerate(zip(found, wanted, strict=True), 1):
+            assert line == whole[:101] + (b"\n" if end or number < len(lines) else b"")
+            if len(whole) > 100:
+                with pytest.raises(ValueError, match="more than 100 bytes"):
+                    json_of_line(line)
+        start, last = last_line(tmp_path / "a")
+        assert start == (tmp_path / "a").stat().st_size - len(b"" if end else lines[-1])
+        assert last == (b"" if end else lines[-1][:101])
+
+
+@pytest.mark.parametrize("size", [2**20 - 1, 2**20, 2**20 + 1, 3 * 2**20])
+def test_the_last_line_is_found_behind_long_ones(tmp_path, size):
+    for text in (b"a" * size, b"\n" + b"a" * size, b"x\n" + b"a" * size + b"\n", b"\n" * size):
+        (tmp_path / "a").write_bytes(text)
+        assert last_line(tmp_path / "a") == (text.rfind(b"\n") + 1, text[text.rfind(b"\n") + 1 :])
 
 
 CHINESE = "编号,诊断\n1,糖尿病视网膜病变\n2,正常\n"

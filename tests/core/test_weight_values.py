@@ -1,5 +1,8 @@
 """Values of weights are checked in the pass that hashes their file."""
 
+import io
+import json
+import struct
 from hashlib import sha256
 
 import pytest
@@ -8,7 +11,15 @@ from safetensors.torch import save_file
 
 from lmod_train.core import weight_values
 from lmod_train.core.errors import WeightsNotFound
-from lmod_train.core.weight_values import SUMS, known_by, refuse_changed, write_sha256sums, zero_matrices
+from lmod_train.core.weight_values import (
+    SUMS,
+    known_by,
+    refuse_changed,
+    tensors_of,
+    write_sha256sums,
+    zero_matrices,
+)
+from lmod_train.models.chat.base_files import fingerprint
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -71,3 +82,26 @@ def test_a_file_with_another_hash_than_its_folder_states_is_refused_and_one_it_d
         reading(files[1])
     files[0].rename(tmp_path / "other.safetensors")
     known_by(tmp_path / "other.safetensors")
+
+
+PART = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
+HEADERS = [
+    b"[" * 100_000, b"[]", b"3", b"\xff", b'{"a": 1}', b'{"a": {}}', *(
+        json.dumps({"b": PART, "a": PART | part}).encode()
+        for part in (
+            {"dtype": 3}, {"dtype": None}, {"shape": 3}, {"shape": [-1]}, {"shape": ["1"]}, {"data_offsets": [0]},
+            {"data_offsets": [0, 4, 8]}, {"data_offsets": ["0", "4"]}, {"data_offsets": [0, 10**400]},
+            {"data_offsets": [2**63, 2**64]}, {"data_offsets": [-8, 4]}, {"data_offsets": {"a": 1, "b": 2}},
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("size", [None, 0, 2**40, 2**64 - 1])
+def test_a_header_that_describes_no_tensors_has_none(tmp_path, header, size):
+    data = struct.pack("<Q", len(header) if size is None else size) + header
+    (tmp_path / "a.safetensors").write_bytes(data + b"1234")
+    assert tensors_of(io.BytesIO(data)) == (data if size != 0 else data[:8], [])
+    assert known_by(tmp_path / "a.safetensors") == sha256(data + b"1234").hexdigest()
+    assert len(fingerprint(tmp_path)) == 64

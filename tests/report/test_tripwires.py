@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from lmod_train.core import raw
 from lmod_train.core.errors import ArtifactError
 from lmod_train.report.probe_curves import SIGNS, draw_probes, read_probes
 
@@ -46,3 +47,10 @@ def test_a_probe_past_its_limit_is_marked(tmp_path):
         shown.append(np.asarray(Image.open(picture).convert("RGB")).astype(int))
     red = [((p - np.array([0xB0, 0x00, 0x20])) ** 2).sum(-1) < 60 for p in shown]
     assert red[0].sum() == 0 and red[1].sum() > 20
+
+
+def test_a_line_that_is_too_long_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(raw, "MOST_LINE", 1000)
+    write(tmp_path, probe(0), probe(1, note="x" * 2000), probe(2))
+    with pytest.raises(ArtifactError, match=r"line 2 is not valid JSON \(more than 1,000 bytes\)"):
+        read_probes(tmp_path)

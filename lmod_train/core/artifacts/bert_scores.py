@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import write_durably
+from lmod_train.core.raw import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def read_bert_scores(path: Path) -> dict[str, BertScore]:
     if not path.exists():
         return {}
     try:
-        return {id: _checked(BertScore(**row)) for id, row in json.loads(path.read_text(encoding="utf-8")).items()}
+        return {id: _checked(BertScore(**row)) for id, row in read_json(path).items()}
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         problem = f"cannot be read ({' '.join(str(error).split())[:200]})"
         cure = f"delete it, and type the `validate` command of {path.parent} again: only the scores are computed"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from lmod_train.core.files import append_to, make_folder, write_through
 from lmod_train.core.links import check_link
+from lmod_train.core.raw import json_of_line, lines_of
 
 
 class Energy(NamedTuple):
@@ -39,11 +40,11 @@ def read_energy(folder: Path) -> dict[str, Energy]:
     found: dict[str, Energy] = {}
     for file in sorted(folder.glob("*.jsonl")):
         check_link(folder.parent, file)
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in lines_of(file):
             try:
-                row = json.loads(line)
+                row = json_of_line(line)
                 each = Energy(float(row["joules"]) / len(row["ids"]), str(row["gpu"]))
                 found |= dict.fromkeys(map(str, row["ids"]), each)
-            except (ValueError, TypeError, KeyError, ZeroDivisionError, RecursionError):
+            except (ValueError, TypeError, KeyError, ZeroDivisionError):
                 continue
     return found

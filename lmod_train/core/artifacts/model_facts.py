@@ -16,9 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from lmod_train.core.package_data import package_data, values_of
+from lmod_train.core.package_data import package_data
+from lmod_train.core.raw import parse_yaml
 from lmod_train.core.shipped import config_files, configs_folder
 
 STATES: dict[str, str] = package_data(__file__, "model_facts.yaml")["states"]
@@ -146,7 +145,7 @@ def known_models(folder: Path | None = None) -> Iterator[ModelFacts]:
     for file in sorted((folder or configs_folder() / "model").glob("*.yaml")):
         try:
             facts = _facts(file.stem, file.read_text(encoding="utf-8"))
-        except (TypeError, AttributeError, KeyError, yaml.YAMLError) as error:
+        except (TypeError, AttributeError, KeyError, ValueError) as error:
             raise ValueError(
                 f"{file}: {type(error).__name__}: {error}; see lmod_train/core/artifacts/model_facts.py"
             ) from error
@@ -160,10 +159,11 @@ def _facts(name: str, text: str) -> ModelFacts | None:
     stated = "".join(re.findall(r"^#: ?(.*\n)", text, re.M))
     if not stated:
         return None
-    facts: dict[str, Any] = values_of(stated)
+    facts: dict[str, Any] = parse_yaml(stated)
+    facts |= {name: date.fromisoformat(facts[name]) for name in ("ends", "looked_up") if name in facts}
     about = " ".join(re.findall(r"^# (.*)$", text, re.M))
     entry, rows = facts.pop("cache", None), facts.pop("published", {})
-    why = facts.pop("why", "") or values_of(text)["init_args"].get("why", "")
+    why = facts.pop("why", "") or parse_yaml(text)["init_args"].get("why", "")
     published = {paper: PublishedRow(**{**row, "rows": tuple(row["rows"])}) for paper, row in rows.items()}
     return ModelFacts(name, about, why=why, cache=Cache(**entry) if entry else None, published=published, **facts)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import append_to, cut, write_through
 from lmod_train.core.links import check_link
+from lmod_train.core.raw import json_of_line, last_line, lines_of
 from lmod_train.core.types import Reply
 
 Key = tuple[str, int, str]
@@ -39,13 +40,12 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
     replies: dict[Key, Reply] = {}
     for file in sorted(folder.glob("rank-*.jsonl")):
         check_link(folder.parent, file)
-        *lines, last = file.read_bytes().split(b"\n")
-        for number, line in enumerate([*lines, last] if _is_whole(last) else lines, 1):
-            if not line.strip():
+        for number, line in enumerate(lines_of(file), 1):
+            if not line.strip() or not (line.endswith(b"\n") or _is_whole(line)):
                 continue
             try:
                 reply = _reply_of(line)
-            except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            except (ValueError, TypeError, AttributeError) as error:
                 raise ArtifactError(file, f"line {number} is not a reply ({error})", f"delete line {number}") from error
             key = reply.id, reply.step, reply.asked
             if key not in replies or has_failed(replies[key]) or not has_failed(reply):
@@ -74,7 +74,7 @@ def models_of(replies: Iterable[Reply]) -> list[str]:
 
 
 def _reply_of(line: bytes) -> Reply:
-    reply = Reply(**json.loads(line))
+    reply = Reply(**json_of_line(line))
     for name in _TEXTS:
         if not isinstance(text := getattr(reply, name), str):
             raise TypeError(f"{name} must be text")
@@ -95,8 +95,8 @@ _TEXTS = ("id", "reply", "finish_reason", "error", "rendered", "model", "setting
 def _is_whole(last: bytes) -> bool:
     """Tell whether what stands behind the last newline lacks nothing but its own; no part of an object is JSON."""
     try:
-        json.loads(last)
-    except (ValueError, RecursionError):
+        json_of_line(last)
+    except ValueError:
         return False
     return True
 
@@ -106,13 +106,11 @@ class ReplyFile:
 
     def __init__(self, path: Path) -> None:
         self._file = append_to(path)
-        data = path.read_bytes()
-        end = data.rfind(b"\n") + 1
-        whole_last = _is_whole(data[end:])
-        if not whole_last and end < len(data):  # or the next reply would continue it and both would be lost
-            cut(path, end)  # not written anew: a kill in between would cost every reply
-        if whole_last:
+        end, last = last_line(path)
+        if _is_whole(last):
             self._file.write("\n")
+        else:  # or the next reply would continue it and both would be lost
+            cut(path, end)  # not written anew: a kill in between would cost every reply
 
     def append(self, replies: Iterable[Reply]) -> None:
         """Write the replies, one line each, and wait until they are on the disk."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lmod_train.core.errors import BadArgument, ConfigDamaged
 from lmod_train.core.files import write_durably
 from lmod_train.core.links import check_link
+from lmod_train.core.raw import dump_yaml, read_yaml
 
 PARSER = "parser"
 """Name that no judge has: in agreements of judges, whether the task's own parser finds the true answer in the reply."""
@@ -170,9 +169,9 @@ class Run:
         """
         path = self.config
         try:
-            config = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.exists() else {}
-        except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-            raise ConfigDamaged(path, f"is no YAML that can be read ({' '.join(str(error).split())[:200]})") from error
+            config = (read_yaml(path) or {}) if path.exists() else {}
+        except (OSError, ValueError) as error:
+            raise ConfigDamaged(path, f"is no YAML that can be read ({error})") from error
         if problem := _problem(config):
             raise ConfigDamaged(path, problem)
         return dict(config)
@@ -187,15 +186,13 @@ class Run:
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write ``config.yaml``, whole or not at all, its keys sorted."""
         with write_durably(self.config) as beside:
-            beside.write_text(yaml.safe_dump(dict(config), sort_keys=True), encoding="utf-8")
+            beside.write_text(dump_yaml(dict(config), sort_keys=True), encoding="utf-8")
 
 
 def _problem(config: Any) -> str:
     """Return what of a configuration is of another type than modules read it as; empty if nothing is."""
     if not isinstance(config, dict):
         return f"holds a {type(config).__name__}, expected keys and values"
-    if not is_small(config):
-        return f"its aliases expand to more than {MOST_VALUES:,} values"
     for name in ("data", "model", "trainer", "provenance"):
         if not isinstance(config.get(name) or {}, dict | str if name == "model" else dict):
             return f"its {name!r} holds a {type(config[name]).__name__}, expected keys and values"
@@ -207,20 +204,3 @@ def _problem(config: Any) -> str:
         if not isinstance(part.get("tasks") or [], list) or not isinstance(part.get("curated") or "", str):
             return "'tasks' of its data is no list, or 'curated' no path"
     return ""
-
-
-MOST_VALUES = 100_000
-"""Values of a configuration with its aliases expanded, of which ten lines can make a billion."""
-
-
-def is_small(config: Any) -> bool:
-    """Return whether a configuration has at most `MOST_VALUES`; one that contains itself has endlessly many."""
-    waiting, count = [config], 0
-    while waiting and count <= MOST_VALUES:
-        value = waiting.pop()
-        count += 1
-        if isinstance(value, dict):
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return count <= MOST_VALUES

@@ -7,13 +7,14 @@ structures are also those of `lmod_train.core.vocabulary`.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from lmod_train.core.raw import read_json
 
 
 def plain(text: str) -> str:
@@ -42,7 +43,7 @@ def bare(name: str) -> str:
     return plain(re.sub(r"[\[(（].*?[\])）]", "", name)) or plain(name)
 
 
-WORDS: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+WORDS: dict[str, Any] = read_json(Path(__file__).with_suffix(".json"))
 
 
 def _set(words: Iterable[str]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import Any
 from lmod_train.core.errors import ArtifactError, CurationConflict
 from lmod_train.core.files import append_to, cut, remove, write_through
 from lmod_train.core.links import check_link
+from lmod_train.core.raw import json_of_line, last_line, lines_of
 from lmod_train.data.curation.prepare import Prepared
 
 NAME = ".journal.jsonl"
@@ -65,13 +66,11 @@ class Journal:
     def _complete_lines(self) -> list[dict[str, Any]]:
         if not self.path.exists():
             return []
-        data = self.path.read_bytes()
-        complete = data[: data.rfind(b"\n") + 1]
-        if len(complete) < len(data):  # a kill cut the last line short: remove it, or the next one would continue it
-            cut(self.path, len(complete))
+        end, _ = last_line(self.path)
+        cut(self.path, end)  # what a kill left of the last line, or the next one would continue it
         try:
-            return [json.loads(line) for line in complete.split(b"\n") if line]
-        except (ValueError, RecursionError) as error:
+            return [json_of_line(line) for line in lines_of(self.path)]
+        except ValueError as error:
             cure = f"delete {self.path} and curate again"
             raise ArtifactError(self.path, f"a line is damaged ({error})", cure) from error
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import yaml
-
 from lmod_train.core.package_data import package_data
+from lmod_train.core.raw import dump_yaml
 from lmod_train.data.formats.chosen_records import Selection
 from lmod_train.data.formats.embedded import EmbeddedFiles, file_of, splits_by_task
 from lmod_train.data.formats.folder import ExportFolder
@@ -51,7 +50,7 @@ def card(selection: Selection, splits: Mapping[str, Sequence[str]]) -> str:
         "tags": ["medical", "ophthalmology"],
         "configs": configs,
     }
-    return f"---\n{yaml.safe_dump(front, sort_keys=False, allow_unicode=True)}---\n\n"
+    return f"---\n{dump_yaml(front)}---\n\n"
 
 
 def _data_files(by_split: Mapping[str, Sequence[str]]) -> list[dict[str, object]]:

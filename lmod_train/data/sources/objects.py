@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lmod_train.core.batches import batches
 from lmod_train.core.files import sha256_of, write_beside
-from lmod_train.core.raw import decoded, open_file, read_bytes, whole_number
+from lmod_train.core.raw import decoded, open_file, parse_json, read_bytes, whole_number
 from lmod_train.core.types import Cut, ImageFile
 
 MOST_BYTES = 1_200_000_000
@@ -110,8 +110,8 @@ def is_conversation(value: Any) -> bool:
 
 def _line(line: str) -> Any:
     try:
-        return json.loads(line, parse_int=whole_number)
-    except (ValueError, RecursionError):
+        return parse_json(line)
+    except ValueError:
         return line  # no object: left out as such, and the other lines stay
 
 

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from jsonargparse.typing import PositiveInt
 
 from lmod_train.core.artifacts.model_facts import download, nearest
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.raw import read_yaml
 from lmod_train.core.shipped import config_files
 
 LOCAL = (
@@ -98,8 +98,8 @@ def _content(model: str, file: Path) -> dict[str, Any]:
         BadArgument: It is no YAML mapping with a class.
     """
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        content = read_yaml(file)
+    except (OSError, ValueError) as error:
         raise BadArgument("model", model, f"a YAML file of a model config ({error})", CURE) from error
     if not isinstance(content, dict) or "class_path" not in content:
         raise BadArgument("model", model, "a YAML file of a model config, which has a class_path", CURE)

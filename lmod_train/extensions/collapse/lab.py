@@ -31,6 +31,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import make_folder, remove, write_durably
+from lmod_train.core.raw import read_json
 from lmod_train.core.types import Reply, Score
 from lmod_train.data.curation.pipeline import curate
 from lmod_train.data.curation.workers import local_crew, run
@@ -263,7 +264,7 @@ class Lab:
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    kept: dict[str, Any] = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
+    kept: dict[str, Any] = read_json(folder / OUTCOME)
     return kept
 
 

@@ -18,6 +18,7 @@ from lmod_train.core.csv_files import read_csv, read_rows
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import append_to, write_durably
+from lmod_train.core.raw import read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +70,7 @@ class Dissected:
         if not file.exists():
             with write_durably(file) as beside:
                 beside.write_text(json.dumps(now), encoding="utf-8")
-        elif (then := json.loads(file.read_text(encoding="utf-8"))) != now:
+        elif (then := read_json(file)) != now:
             differing = [p for p, n in lengths.items() if then["places"].get(p) != n]
             differing += [] if list(choices) == then["choices"] else ["choices"]
             expected = f"records with the same states and choices; they differ at {', '.join(differing)}"
@@ -79,7 +80,7 @@ class Dissected:
 
     def places(self) -> dict[str, slice]:
         """Return the part of a file of states at each place, in the order in which an image passes through them."""
-        lengths = json.loads((self.folder / "places.json").read_text(encoding="utf-8"))["places"]
+        lengths = read_json(self.folder / "places.json")["places"]
         ends = np.cumsum([0, *lengths.values()]).tolist()
         return {place: slice(*both) for place, both in zip(lengths, pairwise(ends), strict=True)}
 

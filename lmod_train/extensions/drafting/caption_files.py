@@ -26,7 +26,7 @@ from lmod_train.core.escaping import from_csv
 from lmod_train.core.files import remove, sha256_of, write_durably
 from lmod_train.core.links import check_link
 from lmod_train.core.pixels import UNREADABLE, blank
-from lmod_train.core.raw import read_bytes
+from lmod_train.core.raw import json_of_line, lines_of, read_bytes, read_json
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Dropped, Prediction, Question, Record, Sample, SampleStream
 from lmod_train.core.vocabulary.modalities import unknown_words
@@ -142,7 +142,7 @@ def read_folder(path: Path) -> Folder:
     if not file.is_file():
         raise ArtifactError(file, "missing: not a folder written by `draft captions`", cure)
     try:
-        rows = json.loads(file.read_text(encoding="utf-8"))
+        rows = read_json(file)
         captions = [Caption(**row) for row in rows["captions"]]
         settings = Settings(**rows["settings"] | {"keywords": tuple(rows["settings"]["keywords"])})
         left = tuple(Left(**row) for row in rows["left"])
@@ -409,8 +409,7 @@ class ReviewedCaptions(Source):
         path = self.root / RELEASED
         check_link(self.root, path)
         try:
-            text = path.read_text(encoding="utf-8", errors="surrogatepass")
-            rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+            rows = [json_of_line(line) for line in lines_of(path) if line.strip()]
             for row in rows:
                 _check(row)
         except (ValueError, TypeError, KeyError, RecursionError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from lmod_train.core.option_letters import split_lettered
+from lmod_train.core.raw import read_json
 from lmod_train.core.types import (
     Answer,
     Message,
@@ -322,7 +322,7 @@ _PLACE_PROMPTS = re.compile(r"\{(caption|question|correct_answer|change_answer)\
 @cache
 def printed() -> dict[str, str]:
     """Return name -> text of the prompts: ``system``, the kinds of question, ``statement``, ``options``."""
-    rows = json.loads(FILE.read_text(encoding="utf-8"))["prompts"]
+    rows = read_json(FILE)["prompts"]
     return {name: row["text"] for name, row in rows.items()}
 
 

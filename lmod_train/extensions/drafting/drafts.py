@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from lmod_train.core.package_data import package_data
+from lmod_train.core.raw import read_json
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Box, Prediction, Record, Region, Unparsed
 from lmod_train.core.vocabulary.scales import SCALES
@@ -469,7 +469,7 @@ class Listing:
 @cache
 def _printed() -> dict[str, Any]:
     """Return the listings, and the prompt of this package, version 1, in which they are put."""
-    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    found: dict[str, Any] = read_json(FILE)
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from lmod_train.core.errors import BadArgument, did_you_mean
+from lmod_train.core.raw import read_json
 from lmod_train.core.types import (
     Answer,
     Message,
@@ -185,7 +186,7 @@ def _among(labels: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
 # Prompts that ask whether a reply agrees with the reference answer, and the texts put into them.
 Wording = Literal["lmod_train", "ophthalwechat", "error_types"]
 
-WORDS: Mapping[str, Any] = json.loads(Path(__file__).with_name("judging.json").read_text(encoding="utf-8"))
+WORDS: Mapping[str, Any] = read_json(Path(__file__).with_name("judging.json"))
 """Prompts, rules and attacks; a long text is a list of its lines."""
 
 AGREES = "\n".join(WORDS["agrees"])

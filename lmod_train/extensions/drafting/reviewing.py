@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
@@ -17,6 +16,7 @@ from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.links import check_link
+from lmod_train.core.raw import read_json
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record, Score
 from lmod_train.data.formats.chosen_records import Licence
@@ -248,8 +248,7 @@ def _chain(confidence: bool) -> Task:
     Raises:
         BadArgument: The extension with the task is not there.
     """
-    import yaml
-
+    from lmod_train.core.raw import read_yaml
     from lmod_train.core.shipped import config_files
     from lmod_train.tasks.building import build
 
@@ -257,7 +256,7 @@ def _chain(confidence: bool) -> Task:
     if file is None:
         cure = "install the package with its extension xpcr, then type this command again"
         raise BadArgument("draft review", "chain", "the task of chains among the shipped tasks", cure)
-    return build(yaml.safe_load(file.read_text(encoding="utf-8"))["class_path"], {"asks_confidence": confidence})
+    return build(read_yaml(file)["class_path"], {"asks_confidence": confidence})
 
 
 # The command `draft review-captions`: people review questions from captions, and those that pass are released.
@@ -412,7 +411,7 @@ def read_plan(folder: Path) -> Plan:
     if not path.exists():
         raise ArtifactError(path, "missing: no sheet of these drafts was written", cure)
     try:
-        return _plan(json.loads(path.read_text(encoding="utf-8")))
+        return _plan(read_json(path))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ArtifactError(
             path, f"cannot be read ({type(error).__name__}: {error})", f"move it away and {cure}"

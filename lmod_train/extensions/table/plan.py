@@ -16,12 +16,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_beside
 from lmod_train.core.package_data import package_data
-from lmod_train.core.raw import read_yaml
+from lmod_train.core.raw import dump_yaml, read_yaml
 from lmod_train.core.vocabulary.conditions import CONDITIONS
 from lmod_train.core.vocabulary.findings import FINDINGS
 from lmod_train.core.vocabulary.modalities import MODALITIES
@@ -254,7 +252,7 @@ def write_plan(out: Path, plan: Plan, columns: Sequence[Column], notes: Sequence
     named = ", ".join(MEANINGS)
     head = _HEAD.format(file=out / FILE, meanings=named, scales=", ".join(_scales()))
     with write_beside(out / FILE) as part:
-        written = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+        written = dump_yaml(content, width=120)
         part.write_text(head + written, encoding="utf-8")
     return out / FILE
 

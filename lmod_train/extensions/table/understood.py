@@ -10,11 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from lmod_train.core.files import write_durably
 from lmod_train.core.package_data import package_data
 from lmod_train.core.pixels import UNREADABLE, jpeg_bytes, open_picture, upright
+from lmod_train.core.raw import dump_yaml
 from lmod_train.core.types import Dropped, Patient, Sample
 from lmod_train.core.vocabulary.scales import SCALES
 from lmod_train.data.cells.diagnoses import kind_named, only_denies
@@ -121,7 +120,7 @@ def _column(grid: Grid, column: Column) -> dict[str, str]:
 
 def _yaml(content: Mapping[str, Any]) -> str:
     """Return what stands in a plan, in one line."""
-    text = yaml.safe_dump(dict(content), allow_unicode=True, default_flow_style=True, width=10_000)
+    text = dump_yaml(dict(content), default_flow_style=True, width=10_000)
     return text.strip().removeprefix("{").removesuffix("}")
 
 

@@ -5,7 +5,6 @@ The file is a short list of pieces, so that the sentencepiece package is not nee
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast, Qwen2Tokenizer
 
 from lmod_train.core.errors import NotConvertible
+from lmod_train.core.raw import read_json
 from lmod_train.extensions.weights.layout import Layout, Words
 
 SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
@@ -124,7 +124,7 @@ def _stated(folder: Path, settings: Mapping[str, Any]) -> dict[int, AddedToken]:
 
 def _json(folder: Path, name: str) -> dict[str, Any]:
     file = folder / name
-    read: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    read: dict[str, Any] = read_json(file) if file.is_file() else {}
     return read
 
 

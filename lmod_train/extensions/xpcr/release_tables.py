@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from lmod_train.core.cells import MOST_GROUP_BYTES
-from lmod_train.core.raw import decoded, open_file, read_bytes, read_json, start_of, whole_number
+from lmod_train.core.raw import decoded, open_file, parse_json, read_bytes, read_json, start_of, whole_number
 from lmod_train.core.types import Cut, Message, Need, Part, Patient, Question, Sample
 from lmod_train.data.sources.row_ids import BadRow, id_of
 from lmod_train.data.sources.spelling import plain_name
@@ -107,8 +107,8 @@ def _lines(text: str) -> Iterator[tuple[Any, str]]:
     for line in text.split("\n"):  # not `splitlines`, as values may contain U+2028 and others of its line ends
         if line.strip():
             try:
-                yield json.loads(line, parse_int=whole_number), ""
-            except (ValueError, RecursionError) as error:
+                yield parse_json(line), ""
+            except ValueError as error:
                 yield None, f"not JSON ({type(error).__name__}): {shown(line)}"
 
 

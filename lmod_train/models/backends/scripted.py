@@ -9,6 +9,7 @@ from typing import Any
 
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.raw import json_of_line, lines_of
 from lmod_train.core.types import Batch, Identity, Record, Reply
 from lmod_train.models.backends.base import Backend
 
@@ -68,9 +69,9 @@ def _read(file: Path) -> dict[str, str]:
     if not file.is_file():
         raise BadArgument("backend.replies", str(file), expected, "name an existing file")
     found = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").removesuffix("\n").split("\n"), 1):
+    for number, line in enumerate(lines_of(file), 1):
         try:
-            row = json.loads(line)
+            row = json_of_line(line)
             reply = str(row["reply"]).encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be stored
             found[str(row["id"])] = reply
         except (ValueError, KeyError, TypeError) as error:

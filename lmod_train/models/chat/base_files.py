@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from lmod_train.core.errors import LmodError, WeightsMismatch
 from lmod_train.core.links import check_folder
 from lmod_train.core.types import Identity
-from lmod_train.core.weight_values import known_by
+from lmod_train.core.weight_values import known_by, tensors_of
 from lmod_train.models.chat.checkpoint import Attention
 from lmod_train.models.chat.pictures import Pictures
 from lmod_train.models.chat.prompting import Prompting
@@ -39,13 +38,10 @@ def fingerprint(folder: Path) -> str:
     described = []
     for file in sorted(folder.glob("*.safetensors")):
         with file.open("rb") as data:
-            (size,) = struct.unpack("<Q", data.read(8))
-            header = json.loads(data.read(size))
-            for name, about in header.items():
-                if name == "__metadata__":
-                    continue
+            header, tensors = tensors_of(data)
+            for name, about in tensors:
                 begin, end = about["data_offsets"]
-                data.seek(8 + size + begin)
+                data.seek(len(header) + begin)
                 start = hashlib.sha256(data.read(min(SAMPLE, end - begin))).hexdigest()
                 described.append(f"{name} {about['dtype']} {about['shape']} {start}")
     return hashlib.sha256("\n".join(sorted(described)).encode()).hexdigest()

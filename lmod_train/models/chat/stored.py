@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from lmod_train.core.errors import WeightsNotFound
+from lmod_train.core.raw import read_json
 from lmod_train.core.weight_values import refuse_changed
 from lmod_train.core.zipped import damage
 
@@ -67,7 +67,7 @@ def weight_files(folder: Path) -> list[Path]:
 def missing_shards(folder: Path) -> list[str]:
     """Return the names of files that an index in the folder lists and that are missing."""
     kinds = "*.safetensors.index.json" if any(folder.glob("*.safetensors")) else "*.index.json"
-    indices = (json.loads(index.read_text(encoding="utf-8")) for index in sorted(folder.glob(kinds)))
+    indices = (read_json(index) for index in sorted(folder.glob(kinds)))
     return sorted({file for index in indices for file in index["weight_map"].values() if not (folder / file).is_file()})
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,6 +11,7 @@ from typing import Any, Literal
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.errors import LmodError
 from lmod_train.core.package_data import package_data
+from lmod_train.core.raw import read_json
 
 Level = Literal["ok", "warn", "fail", "skip"]
 
@@ -74,7 +74,7 @@ def write_checks(path: Path, results: Sequence[CheckResult], of: str = "") -> No
 def passed(path: Path, of: str) -> bool:
     """Return whether the report at `path` is of the same identity and has no failure; False for a damaged report."""
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = read_json(path)
         return bool(of) and report["passed"] is True and report["of"] == of
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from lmod_train.core.raw import read_json
 from lmod_train.training.doctor.check_result import CheckResult, problem
 from lmod_train.training.doctor.subject import Subject
 
@@ -103,7 +103,7 @@ def _deepspeed(name: str, options: Mapping[str, Any]) -> Iterator[CheckResult]:
 def _file(path: str) -> tuple[Mapping[str, Any], list[CheckResult]]:
     """Return the settings of DeepSpeed's own JSON file; {} and a failure where it cannot be read."""
     try:
-        read = json.loads(Path(path).read_text(encoding="utf-8"))
+        read = read_json(Path(path))
         if isinstance(read, dict):
             return read, []
         wrong = f"a {type(read).__name__}, expected a JSON object"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from lmod_train.core import raw
 from lmod_train.core.artifacts import replies
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.types import Reply
@@ -112,3 +114,37 @@ def test_a_failure_displaces_no_reply_whichever_file_comes_last(tmp_path: Path):
     append(tmp_path / "rank-2.jsonl", Reply("c", "", "error", "two"))
     found = replies.read_replies(tmp_path)
     assert [(r.reply, r.error) for r in found.values()] == [("yes", ""), ("no", ""), ("", "two")]
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(raw, "MOST_LINE", 2**20)
+
+
+@pytest.mark.usefixtures("short")
+@tabled("place", [0, 1, 2])
+def test_a_line_that_is_too_long_is_named_and_never_held_whole(place: int, tmp_path: Path):
+    lines = [replies.reply_line(Reply(i, "x")).encode() for i in "ab"]
+    lines.insert(place, replies.reply_line(Reply("c", "y" * 2**26)).encode())
+    (tmp_path / "rank-0.jsonl").write_bytes(b"".join(lines))
+    del lines
+    tracemalloc.start()
+    try:
+        with pytest.raises(ArtifactError, match=rf"line {place + 1} is not a reply \(more than 1,048,576 bytes\)"):
+            replies.read_replies(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 2**23
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.usefixtures("short")
+@tabled("left", [b"x" * 2**26, b'{"id": "b"', b""])
+def test_a_run_goes_on_behind_a_last_line_that_was_not_finished(left: bytes, tmp_path: Path):
+    first, second = Reply("a", "first"), Reply("b", "second")
+    (tmp_path / "rank-0.jsonl").write_bytes(replies.reply_line(first).encode() + left)
+    assert list(replies.read_replies(tmp_path).values()) == [first]
+    tracemalloc.start()
+    append(tmp_path / "rank-0.jsonl", second)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert list(replies.read_replies(tmp_path).values()) == [first, second] and peak < 2**23

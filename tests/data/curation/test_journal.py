@@ -1,5 +1,6 @@
 import pytest
 
+from lmod_train.core import raw
 from lmod_train.core.errors import ArtifactError, CurationConflict
 from lmod_train.core.types import Box, Dropped, Region
 from lmod_train.data.curation.journal import NAME, Journal
@@ -62,4 +63,16 @@ def test_a_damaged_line_is_not_passed_over(tmp_path):
     with (tmp_path / NAME).open("a") as file:
         file.write("{oops\n")
     with pytest.raises(ArtifactError, match="damaged"):
+        Journal(tmp_path, HEAD)
+
+
+def test_a_line_that_is_too_long_is_damaged_and_a_long_last_one_is_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setattr(raw, "MOST_LINE", 1000)
+    Journal(tmp_path, HEAD).close()
+    with (tmp_path / NAME).open("a") as file:
+        file.write("x" * 5000)
+    Journal(tmp_path, HEAD).close()
+    with (tmp_path / NAME).open("a") as file:
+        file.write('{"x": "' + "x" * 5000 + '"}\n')
+    with pytest.raises(ArtifactError, match="more than 1,000 bytes"):
         Journal(tmp_path, HEAD)

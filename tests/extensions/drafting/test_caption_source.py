@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.core import raw
 from lmod_train.core.errors import ArtifactError, BadArgument, LeavesFolder
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Dropped, Sample
@@ -61,3 +62,12 @@ def test_a_path_outside_the_folder_is_not_read_and_nothing_is_released_without_a
     write_released(folder / RELEASED, [], {})
     with pytest.raises(BadArgument, match="draft review-captions"):
         ReviewedCaptions(folder).verify()
+
+
+def test_a_line_that_is_too_long_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(raw, "MOST_LINE", 3000)
+    assert len(list(ReviewedCaptions(folder).samples())) == 1
+    with (folder / RELEASED).open("a", encoding="utf-8") as file:
+        file.write('{"id": "' + "x" * 5000 + '"}\n')
+    with pytest.raises(ArtifactError, match="more than 3,000 bytes"):
+        list(ReviewedCaptions(folder).samples())

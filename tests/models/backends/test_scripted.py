@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.core import raw
 from lmod_train.core.errors import BadArgument
 from lmod_train.models.backends.scripted import Scripted
 from tests.tiny import record
@@ -61,3 +62,11 @@ def test_the_cure_names_the_option_that_is_to_be_changed(given, changed):
     with pytest.raises(BadArgument) as error:
         Scripted(**given)
     assert changed in str(error.value).partition("Next: ")[2]
+
+
+def test_a_line_that_is_too_long_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(raw, "MOST_LINE", 1000)
+    lines = [json.dumps({"id": id, "reply": id}) for id in ("1", "2" * 2000)]
+    (tmp_path / "replies.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(BadArgument, match=r"replies\.jsonl:2"):
+        Scripted(replies=tmp_path / "replies.jsonl")
