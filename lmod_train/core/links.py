@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lmod_train.core.errors import LeavesFolder, LinkInFolder, NoFile
+from lmod_train.core.errors import ArtifactError, LeavesFolder, LinkInFolder, NoFile
 
 FOLLOW = "LMOD_FOLLOW_LINKS"
 """Environment variable that allows reading behind links: 1. Worker processes inherit it; no configuration sets it."""
@@ -87,6 +87,17 @@ def check_link(root: Path, path: Path) -> None:
     """
     refuse_special(path)
     _check_target(root, path)
+
+
+def check_file(root: Path, path: Path) -> None:
+    """Check a path below a folder as `check_link` does, and that it is no folder.
+
+    Raises:
+        ArtifactError: It is one.
+    """
+    check_link(root, path)
+    if path.is_dir():
+        raise ArtifactError(path, "a folder, expected a file", f"move this folder out of {path.parent}")
 
 
 def _check_target(root: Path, path: Path) -> None:

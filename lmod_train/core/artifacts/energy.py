@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lmod_train.core.files import append_to, make_folder, write_through
-from lmod_train.core.links import check_link
+from lmod_train.core.links import check_file
 from lmod_train.core.raw import json_of_line, lines_of
 
 
@@ -39,7 +39,7 @@ def read_energy(folder: Path) -> dict[str, Energy]:
     """
     found: dict[str, Energy] = {}
     for file in sorted(folder.glob("*.jsonl")):
-        check_link(folder.parent, file)
+        check_file(folder.parent, file)
         for line in lines_of(file):
             try:
                 row = json_of_line(line)

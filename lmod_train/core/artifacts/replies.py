@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import append_to, cut, write_through
-from lmod_train.core.links import check_link
+from lmod_train.core.links import check_file
 from lmod_train.core.raw import json_of_line, last_line, lines_of
 from lmod_train.core.types import Reply
 
@@ -39,7 +39,7 @@ def read_replies(folder: Path) -> dict[Key, Reply]:
     """
     replies: dict[Key, Reply] = {}
     for file in sorted(folder.glob("rank-*.jsonl")):
-        check_link(folder.parent, file)
+        check_file(folder.parent, file)
         for number, line in enumerate(lines_of(file), 1):
             if not line.strip() or not (line.endswith(b"\n") or _is_whole(line)):
                 continue

@@ -19,6 +19,7 @@ from typing import IO
 
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import write_text
+from lmod_train.core.raw import read_json
 from lmod_train.core.zipped import damage_in, frame
 from lmod_train.models.strategies.vetting import UntrustedCheckpoint, storage
 
@@ -35,7 +36,7 @@ def write_sums(folder: Path) -> None:
 def damage_of(folder: Path) -> str:
     """Return what is wrong with a checkpoint folder; empty if every file is complete and the one that was written."""
     try:
-        stated = dict(json.loads((folder / SUMS).read_text(encoding="utf-8")))
+        stated = dict(read_json(folder / SUMS))
     except (OSError, ValueError, TypeError):
         return f"{SUMS} is missing or damaged"
     for name, parts in _files(folder):

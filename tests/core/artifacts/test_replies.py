@@ -148,3 +148,10 @@ def test_a_run_goes_on_behind_a_last_line_that_was_not_finished(left: bytes, tmp
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert list(replies.read_replies(tmp_path).values()) == [first, second] and peak < 2**23
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path):
+    append(tmp_path / "rank-0.jsonl", REPLY)
+    (tmp_path / "rank-1.jsonl").mkdir()
+    with pytest.raises(ArtifactError, match=r"rank-1\.jsonl: a folder, expected a file\nNext: move this folder out of"):
+        replies.read_replies(tmp_path)
