@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from lmod_train.core.artifacts.pseudonyms import NAMES, Pseudonyms
+from lmod_train.core.artifacts.pseudonyms import FOLDER, NAMES, Pseudonyms
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import SCORE_COLUMNS
 from lmod_train.core.artifacts.series import runs_of
@@ -108,7 +108,8 @@ def write_report(
     for line in (*found.remarks, *_overwritten(found)):
         log(line)
     if names.names:
-        log(f"names of private records are pseudonyms; yours: {names.folder / NAMES if names.folder else 'not kept'}")
+        kept = f"{names.folder.parent.name}/{FOLDER}/{NAMES} leads back" if names.folder else "no list was kept"
+        log(f"names of private records are pseudonyms: {kept}")
     return out / "index.html"
 
 
