@@ -104,8 +104,12 @@ def read_json(path: Path) -> Any:
     return parse_json(decoded(read_bytes(path, MOST_TABLE_BYTES)))
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, **options: Any) -> Any:
     """Return the content of a JSON text, as `read_json` does.
+
+    Args:
+        text: The text.
+        **options: Those of `json.loads`.
 
     Raises:
         ValueError: It is not JSON, nested too deeply, or has too many lists and objects.
@@ -113,18 +117,19 @@ def parse_json(text: str) -> Any:
     if text.count("[") + text.count("{") > MOST_CONTAINERS or text.count(",") > MOST_COMMAS:
         raise ValueError(f"more than {MOST_CONTAINERS:,} lists and objects or {MOST_COMMAS:,} commas")
     try:
-        return json.loads(text, parse_int=whole_number)
+        return json.loads(text, parse_int=whole_number, **options)
     except RecursionError as error:
         raise ValueError("lists and objects nested too deeply") from error
 
 
-def lines_of(path: Path) -> Iterator[bytes]:
+def lines_of(path: Path, most: int = sys.maxsize) -> Iterator[bytes]:
     """Yield the lines of a file, each with its end; of one over `MOST_LINE` bytes only the start, one byte more.
 
     Raises:
         OSError: See `read_bytes`.
+        ValueError: The file has more than `most` bytes.
     """
-    with open_file(path, sys.maxsize) as file:
+    with open_file(path, most) as file:
         while line := file.readline(MOST_LINE + 1):
             rest = line
             while len(rest) > MOST_LINE and not rest.endswith(b"\n"):

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from lmod_train.core import csv_files
 from lmod_train.core.artifacts.scores import read_scores, write_scores
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts, write_shortcuts
 from lmod_train.core.artifacts.training_set import TrainedImage, read_training_set, write_training_set
-from lmod_train.core.csv_files import read_csv, read_rows, write_csv
+from lmod_train.core.csv_files import TableDamaged, read_csv, read_rows, write_csv
 from lmod_train.core.tables import Column, Table
 from lmod_train.core.types import Dropped, Score
 from lmod_train.data.audit.shortcut_classifiers import _facts
@@ -68,3 +69,33 @@ def test_files_for_people_have_a_mark_and_are_read_without_one_too(
     with_mark = read(tmp_path / name)
     (tmp_path / name).write_bytes(data.removeprefix(MARK))
     assert read(tmp_path / name) == with_mark and "\ufeff" not in repr(with_mark) and with_mark
+
+
+WRONG = {
+    "long": b"a,b\n1,2\n" + b"x" * 2**21 + b",3\n",
+    "zeros": b"\0" * 2**21,
+    "no text": b"a,b\n\xff,\xfe\n",
+    "more": b"a,b\n1,2\n3,4,5\n",
+    "fewer": b"a,b\n1,2\n3\n",
+    "long cell": b'a,b\n"' + b"x\n" * 200_000 + b'",2\n',
+    "large": b"a,b\n" + b"1,2\n" * 1000,
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_table_that_is_none_is_named_with_a_cure(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(csv_files, "MOST_BYTES", 3000 if name == "large" else 2**28)
+    (tmp_path / "a.csv").write_bytes(WRONG[name])
+    with pytest.raises(TableDamaged, match=r"(?s)a\.csv: is no table that can be read \(.*\nNext: copy it again"):
+        read_csv(tmp_path / "a.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(TableDamaged, match="a folder"):
+        read_rows(tmp_path / "folder.csv")
+    with pytest.raises(FileNotFoundError):
+        read_rows(tmp_path / "none.csv")
+
+
+def test_a_line_at_the_limit_and_cells_of_several_lines_are_read(tmp_path: Path):
+    long = "x" * 131_072
+    (tmp_path / "a.csv").write_bytes(f'\ufeffa,b,c\r\n{long},"1\r\n2\r3\n4",{long}\r\n\r\n'.encode())
+    assert read_csv(tmp_path / "a.csv") == [{"a": long, "b": "1\r\n2\r3\n4", "c": long}]

@@ -11,7 +11,7 @@ from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.errors import CuratedDamaged, NotCurated
 from lmod_train.core.files import write_durably
 from lmod_train.core.links import check_link
-from lmod_train.core.raw import read_bytes
+from lmod_train.core.raw import MOST_TABLE_BYTES, parse_json, read_bytes
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -33,8 +33,10 @@ def read_manifest(curated: Path) -> dict[str, Any]:
         raise NotCurated(curated)
     check_link(curated, path)
     try:
-        manifest: dict[str, Any] = json.loads(read_bytes(path).decode("utf-8"), object_pairs_hook=once)
-    except (ValueError, RecursionError, IsADirectoryError) as error:
+        manifest: dict[str, Any] = parse_json(
+            read_bytes(path, MOST_TABLE_BYTES).decode("utf-8"), object_pairs_hook=once
+        )
+    except (ValueError, IsADirectoryError) as error:
         raise CuratedDamaged(path, f"is not JSON ({error})") from error
     if not isinstance(manifest, dict):
         raise CuratedDamaged(path, f"holds a {type(manifest).__name__}, expected an object")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -48,8 +47,8 @@ def read_scores(path: Path) -> list[tuple[str, str, Score]]:
             raise NotScored(path, "has other columns")
         named = [dict(zip(header, row, strict=True)) for row in rows if row]
         return [(r["run"], r["model"], _score_of(r)) for r in named]
-    except (ValueError, csv.Error) as error:
-        raise NotScored(path, f"cannot be read ({error})") from error
+    except ValueError as error:
+        raise NotScored(path, f"cannot be read ({str(error).splitlines()[0]})") from error
 
 
 def _score_of(row: Mapping[str, str]) -> Score:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -60,9 +59,9 @@ def read_shortcuts(curated: Path) -> list[Shortcut]:
         return []
     try:
         return [_row(row) for row in read_csv(file)]
-    except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         cure = f"write it again: `python -m lmod_train blind {curated}`"
-        raise ArtifactError(file, f"is no table of shortcuts ({error})", cure) from error
+        raise ArtifactError(file, f"is no table of shortcuts ({str(error).splitlines()[0]})", cure) from error
 
 
 def _row(row: dict[str, str]) -> Shortcut:

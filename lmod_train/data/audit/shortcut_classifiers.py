@@ -10,7 +10,6 @@ copies, and by a random forest (Breiman 2001), which finds what colours and plac
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -221,8 +220,8 @@ def _facts(path: Path) -> Mapping[tuple[str, str], Sequence[float]]:
         return {}
     try:
         facts_of = {(row["source"], row["key"]): _facts_in(row) for row in read_csv(path)}
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, csv.Error) as error:
-        raise CuratedDamaged(path, f"is no table of raw files ({error})") from error
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise CuratedDamaged(path, f"is no table of raw files ({str(error).splitlines()[0]})") from error
     names = {name: i for i, name in enumerate(sorted({name for facts in facts_of.values() for name in facts}))}
     if not names:
         return {}

@@ -24,3 +24,10 @@ def test_the_manifest_comes_back_and_others_are_refused(tmp_path: Path):
         assert again in str(refused.value), "into the same folder it would change nothing"
     with pytest.raises(ArtifactError, match="not curated"):
         read_manifest(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a": [' + "[]," * 1_000_000 + "[]]}", "x" * (2**26 + 1)])
+def test_a_manifest_that_costs_more_than_its_size_is_refused(tmp_path, text):
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(ArtifactError, match=r"is not JSON \((lists and|more than 1|67,108,865 b)"):
+        read_manifest(tmp_path)
