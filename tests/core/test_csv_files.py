@@ -74,6 +74,7 @@ def test_files_for_people_have_a_mark_and_are_read_without_one_too(
 WRONG = {
     "long": b"a,b\n1,2\n" + b"x" * 2**21 + b",3\n",
     "zeros": b"\0" * 2**21,
+    "columns": (b"a," * 600_000 + b"a\n") * 2,
     "no text": b"a,b\n\xff,\xfe\n",
     "more": b"a,b\n1,2\n3,4,5\n",
     "fewer": b"a,b\n1,2\n3\n",
