@@ -28,9 +28,22 @@ def _leave_the_working_folder() -> None:
 def run() -> int:
     """Run the command of this process, and return its exit status."""
     _leave_the_working_folder()
-    from lmod_train.cli import main
+    from lmod_train.core.interruption import Interruption
 
-    return main()
+    interruption = Interruption()
+    interruption.listen()
+    try:
+        from lmod_train.cli import main
+
+        return main()
+    except BaseException:
+        if not interruption.pressed:
+            raise
+        interruption.end()  # an import that is interrupted can raise anything
+        sys.stderr.write("interrupted: nothing was changed; the same command starts again\n")
+        return 130
+    finally:
+        interruption.end()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from lmod_train.cli.short_names import by_name
 from lmod_train.cli.terminal import CURES, error_text, harmless, lines
 from lmod_train.cli.typed import own_classes, value_of, values_of
 from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.interruption import heard
 from lmod_train.core.links import links_followed
 from lmod_train.core.lock import is_first
 
@@ -77,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(lines(f"error: {error_text(error)}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        heard()
         print("interrupted: every file written so far is complete; the same command continues", file=sys.stderr)
         return 130
 

@@ -37,7 +37,7 @@ from lmod_train.cli.typed import in_order, taken, yaml_of
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_trained
 from lmod_train.core.artifacts.training_set import run_of_checkpoint, training_of
-from lmod_train.core.errors import BadArgument, LmodError, NotScored, Unbuildable
+from lmod_train.core.errors import BadArgument, LmodError, NotScored, Unbuildable, check_number
 from lmod_train.core.extension import joined, loaded
 from lmod_train.core.files import move, remove
 from lmod_train.core.links import refuse_links
@@ -63,6 +63,9 @@ from lmod_train.training.doctor.read_back import ReadBack
 
 WRITTEN = ("provenance", "weights")
 """Keys that a run writes to its ``config.yaml`` and that are not read from it."""
+
+NUMBERS: Mapping[str, tuple[float, float]] = package_data(__file__, "defaults.yaml")["numbers"]
+"""Options that Lightning does not check, or that end in an error of its own -> smallest and largest value."""
 
 TRUST: str = package_data(__file__, "texts.yaml")["trust"]
 
@@ -91,6 +94,8 @@ def run(arguments: list[str], once: bool = False) -> int:
             rank_zero_info(f"{done}: the training is complete")
             return 0
         folder, trains = Path(experiment.trainer.default_root_dir), experiment.subcommand == "fit"
+        if trains:
+            _refuse_no_step(experiment)
         note(folder, loaded=experiment.model.weights_origin, network=network_of(experiment.model))
         if trains:
             finish(experiment.trainer, folder)
@@ -105,6 +110,27 @@ def run(arguments: list[str], once: bool = False) -> int:
             if not once:
                 print(lines(next_of(folder)))
         return 0 if trains else ended.status
+
+
+def _refuse_no_step(experiment: Experiment) -> None:
+    """Refuse a training that made no step, unless the run was complete already, which is printed.
+
+    Raises:
+        LmodError: It made none, because of the options or of the checkpoint that it started from.
+    """
+    trainer, begun = experiment.trainer, experiment.begun
+    if trainer.global_step != begun or not trainer.optimizers:  # nearest neighbours have no optimiser
+        return
+    if experiment._continues and begun:
+        rank_zero_info(f"{trainer.default_root_dir}: the training is complete, with {begun} steps")
+        return
+    at = f", and the checkpoint it started from has {begun} steps" if begun else ""
+    raise LmodError(
+        f"no optimiser step was made: trainer.max_epochs={trainer.max_epochs}, trainer.max_steps={trainer.max_steps}, "
+        f"{trainer.num_training_batches} batches an epoch{at}; nothing was saved.\n"
+        f"Next: train longer, e.g. `--trainer.max_epochs {trainer.current_epoch + 1} --trainer.max_steps -1`; "
+        "trainer.limit_train_batches must leave a batch"
+    )
 
 
 def _tell_not_asked(experiment: Experiment, folder: Path) -> None:
@@ -132,10 +158,21 @@ def performed(kind: type[Experiment], held: ExitStack, chosen: dict[str, Any], a
 
         rank_zero_only(draw_probes)(stopped.file.parent)
         raise
+    except (RuntimeError, MisconfigurationException) as error:
+        if monitored := re.search(r"conditioned on metric `(.+?)`|ModelCheckpoint\(monitor='(.+?)'", str(error)):
+            found = str(error).partition("metrics: ")[2].partition(" HINT")[0] or str(error).partition("following: ")[2]
+            raise _unlogged(monitored[1] or monitored[2], found) from error
+        raise
     except SystemExit as ended:
         if isinstance(ended.__context__, KeyboardInterrupt):  # Lightning exits with status 1 after Ctrl-C
             raise ended.__context__ from None
         raise
+
+
+def _unlogged(monitor: str, known: str) -> BadArgument:
+    """Return the error for a metric that a callback monitors and nobody logs."""
+    cure = "name one of them, e.g. `train/loss`, or take the callback out of trainer.callbacks"
+    return BadArgument("trainer.callbacks.monitor", monitor, f"a logged metric ({known.strip()})", cure)
 
 
 def options() -> dict[str, Any]:
@@ -174,10 +211,12 @@ class Experiment(LightningCLI):
         absent: Names of tasks of the config that the curated folder lacks.
         own: Modules of the classes in the configuration of the data, which are trusted.
         defaults: Configuration of the command without any options, as plain values.
+        begun: Optimiser steps of the checkpoint that a training starts from; 0 without one.
     """
 
     def __init__(self, held: ExitStack, once: bool = False, **options: Any) -> None:
         self._held, self._once, self.absent = held, once, list[str]()
+        self.begun = 0
         self._typed = sys.argv[1:] if options.get("args") is None else list(options["args"])
         Refusing.data_class = data_class(self._typed[1:]) if options["datamodule_class"] is RecordsDataModule else ""
         if Refusing.data_class:
@@ -252,6 +291,9 @@ class Experiment(LightningCLI):
         config = self.config[self.subcommand]
         if self.subcommand == "fit":
             refuse_untrainable(config.model.class_path)
+        for key, (least, most) in NUMBERS.items():
+            if (value := config.get(key)) is not None:
+                check_number(key, value, least, most, "leave it out for the default")
         for other in config.against:
             refuse_unscored(Path(other))
         run = config.run or default_run(map(str, config.config or ()), str(self.subcommand))
@@ -328,12 +370,19 @@ class Experiment(LightningCLI):
             Refused: A check failed.
         """
         config = self.config["fit"]
+        known = ["train/...", *(f"val/{name}/..." for name in getattr(self.datamodule, "tasks", ()))]
+        callbacks: Any = getattr(self.trainer, "callbacks", ())
+        for monitor in filter(None, (getattr(callback, "monitor", None) for callback in callbacks)):
+            own = type(self.model).__module__.startswith("lmod_train.")
+            if own and not any(str(monitor).startswith(name.removesuffix("...")) for name in known):
+                raise _unlogged(monitor, ", ".join(known))
         weights = (*self.model.identity().weights, *self.loaded)
         write_provenance(config.run, weights, continues=self._continues)
         self.model.origin = origin_of(config.run, training_settings(self.resolved()), self.datamodule)
         if config.ckpt_path:
-            theirs = facts_of(Path(config.ckpt_path), [Path(name) for name in config.trust]).get("origin", {})
-            compare_origin(Path(config.ckpt_path), theirs, self.model.origin, self._continues)
+            theirs = facts_of(Path(config.ckpt_path), [Path(name) for name in config.trust])
+            self.begun = int(theirs.get("global_step", 0))
+            compare_origin(Path(config.ckpt_path), theirs.get("origin", {}), self.model.origin, self._continues)
         note(config.run, tasks=self._own_tasks(), tasks_not_asked=self.absent)
         if isinstance(self.model, VisionLanguageModel) and self.trainer.is_global_zero:
             examined(config, self.resolved(), Path(config.run), refuse=config.doctor.refuse)

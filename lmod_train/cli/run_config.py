@@ -18,6 +18,7 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import is_member, members
 from lmod_train.core.errors import BadArgument, FolderBusy, RunConflict
+from lmod_train.core.files import sweep
 from lmod_train.core.links import refuse_links
 from lmod_train.core.lock import locked, shared
 from lmod_train.core.package_data import package_data
@@ -67,6 +68,8 @@ def settled(
     if not shard or command == "fit":  # which the datamodule refuses
         with locked(run, "--run"):
             _refuse_links(run)
+            for folder in (run, Run(run).checkpoints, Run(run).replies):
+                sweep(folder, older=0)  # of a killed command, as no other holds the folder
             settle(run, resolved, command, defaults)
             yield
         return

@@ -309,6 +309,19 @@ def check_one_of(argument: str, value: object, known: Collection[str], cure: str
         raise BadArgument(argument, value, expected, cure)
 
 
+def check_number(argument: str, value: float, least: float, most: float, cure: str) -> None:
+    """Raise an error for a number outside a range, NaN and infinity among them.
+
+    Example:
+        >>> check_number("lr", float("nan"), 0, 1e3, "set lr: 0.001")
+        Traceback (most recent call last):
+        lmod_train.core.errors.BadArgument: lr=nan: expected a number from 0 to 1000.
+        Next: set lr: 0.001
+    """
+    if not least <= value <= most:
+        raise BadArgument(argument, value, f"a number from {least:.12g} to {most:.12g}", cure)
+
+
 class ExtensionMissing(LmodError):
     """A task is of an extension that is not here.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from lightning_utilities.core.rank_zero import rank_zero_info, rank_zero_warn
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_ids, read_records
 from lmod_train.core.curated import Curated
-from lmod_train.core.errors import BadArgument, check_one_of, did_you_mean
+from lmod_train.core.errors import BadArgument, check_number, check_one_of, did_you_mean
 from lmod_train.core.shipped import config_files
 from lmod_train.core.types import Collate, Record
 from lmod_train.data.datamodules.ahead import AnsweredLoader, ReadingAhead
@@ -127,9 +128,9 @@ class RecordsDataModule(LightningDataModule):
         self.external, self.fold, self._families = bool(sources or exclude_sources), fold, dict[str, str]()
         replayed(0, replay)  # checks the range
         counts = {"batch_size": batch_size, "eval_batch_size": eval_batch_size, "max_questions": max_questions}
-        for name, value in {**counts, "limit": limit, "workers": workers}.items():
-            if value < (least := int(name in counts)):
-                raise BadArgument(f"data.{name}", value, f"a number from {least}", "leave it out for the default")
+        for name, value in {**counts, "limit": limit, "seed": seed, "draw_seed": draw_seed}.items():
+            check_number(f"data.{name}", value, int(name in counts), 2**63 - 1, "leave it out for the default")
+        check_number("data.workers", workers, 0, max(64, 4 * (os.cpu_count() or 1)), "leave it out for 0")
         check_one_of("data.balance", balance, get_args(Balance), "leave it out for none")
         check_one_of("data.regime", regime, get_args(Regime), "leave it out for independent")
         if strange := [task for task in tasks if not isinstance(task, Task)]:

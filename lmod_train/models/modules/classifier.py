@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, check_number
 from lmod_train.core.reference_replies import refuse_several_questions, reply_text, wordings
 from lmod_train.core.types import Batch, Record, Reply
 from lmod_train.models.modules.base import LmodModule, built, classes_of_one_task
+from lmod_train.models.modules.optimisation import MOST
 from lmod_train.models.vision.augmentation import MIRRORED, Views, mean_over_views, views_of
 from lmod_train.models.vision.cnn import FeasibilityCNN
 from lmod_train.models.vision.crop_variation import Variation, varied
@@ -56,6 +57,7 @@ class Classifier(LmodModule):
         super().__init__()
         if side < 4 or side % 4:
             raise BadArgument("side", side, "a multiple of 4, as two pooling layers halve it", "set side: 128")
+        check_number("lr", lr, 0, MOST, "set lr: 0.001")
         self.choices, self._lr, self._side = classes_of_one_task(choices), lr, side
         self._cache, self._variation, self._views = cache, variation, views
         if views != "none":

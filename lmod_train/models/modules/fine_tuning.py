@@ -17,11 +17,11 @@ from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lmod_train.core.errors import BadArgument, WeightsMismatch
+from lmod_train.core.errors import BadArgument, WeightsMismatch, check_number
 from lmod_train.core.reference_replies import refuse_several_questions, reply_text, wordings
 from lmod_train.core.types import Batch, Identity, Record, Reply
 from lmod_train.models.modules.base import LmodModule, built, classes_of_one_task
-from lmod_train.models.modules.optimisation import learning_rate
+from lmod_train.models.modules.optimisation import MOST, learning_rate
 from lmod_train.models.modules.training_data import TrainingData, training_data
 from lmod_train.models.vision.augmentation import FAITHFUL, MIRRORED, Augmentation, Views, mean_over_views, views_of
 from lmod_train.models.vision.backbone import Backbone, Colour
@@ -64,11 +64,11 @@ class LayerDecay:
     def __post_init__(self) -> None:
         if not 0 < self.decay <= 1:
             raise BadArgument("optimisation.decay", self.decay, "a share in (0, 1]", "set 0.65, or 1 for none")
-        if self.base_lr <= 0:
-            raise BadArgument("optimisation.base_lr", self.base_lr, "a positive number", "set 0.005 as RETFound does")
-        for name in ("weight_decay", "warmup_epochs", "min_lr"):
-            if getattr(self, name) < 0:
-                raise BadArgument(f"optimisation.{name}", getattr(self, name), "0 or more", "set 0 for none")
+        check_number("optimisation.base_lr", self.base_lr, 1e-12, MOST, "set 0.005 as RETFound does")
+        for name in ("weight_decay", "warmup_epochs", "min_lr", "eps"):
+            check_number(f"optimisation.{name}", getattr(self, name), 0, MOST, "leave it out for the default")
+        for beta in self.betas:
+            check_number("optimisation.betas", beta, 0, 1 - 1e-9, "set betas: [0.9, 0.999]")
 
 
 RETFOUND = LayerDecay()

@@ -11,7 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lmod_train.core.errors import check_number
 from lmod_train.models.strategies.sharding import shape_of
+
+MOST = 1e6
+"""Largest learning rate or weight decay that is not an error of typing."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,18 @@ class Optimisation:
     weight_decay: float = 0.0
     warmup: float = 0.03
     betas: tuple[float, float] = (0.9, 0.999)
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            BadArgument: One is outside its range.
+        """
+        for name in ("lr", "projector_lr", "weight_decay"):
+            check_number(f"optimisation.{name}", getattr(self, name), 0, MOST, "leave it out for the default")
+        check_number("optimisation.warmup", self.warmup, 0, 1, "set warmup: 0.03")
+        for beta in self.betas:
+            check_number("optimisation.betas", beta, 0, 1 - 1e-9, "set betas: [0.9, 0.999]")
 
 
 def optimiser(

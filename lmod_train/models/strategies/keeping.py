@@ -69,7 +69,7 @@ def writing(ckpt: Path) -> Iterator[Path]:
         yield partial(ckpt)
     except BaseException as error:  # torch's distributed writer raises CheckpointException, a BaseException
         why = _reason(error)
-        if not why:
+        if not why or isinstance(error, KeyboardInterrupt):
             raise
         remove(partial(ckpt))
         raise ArtifactError(

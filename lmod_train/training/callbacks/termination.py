@@ -13,6 +13,7 @@ from lightning.fabric.plugins.environments.lightning import LightningEnvironment
 from lightning_utilities.core.rank_zero import rank_zero_info
 
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.interruption import heard
 
 STATUS = 128 + signal.SIGTERM
 """Exit status of a process that SIGTERM ended."""
@@ -73,6 +74,15 @@ class Termination(Callback):
         self._end_evaluation(trainer)
 
     on_predict_batch_end = on_test_batch_end  # type: ignore[assignment]
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """Say what a training keeps that Ctrl-C has ended; Lightning closes loggers and other processes after this."""
+        if isinstance(exception, KeyboardInterrupt):
+            heard()
+            last = Run(Path(trainer.default_root_dir)).last
+            kept = f"{last} is kept" if last.exists() else "there is no checkpoint yet"
+            if trainer.state.fn == "fit":
+                rank_zero_info(f"interrupted at step {trainer.global_step}; {kept}")
 
     def _end_evaluation(self, trainer: Trainer) -> None:
         if self._asked:
