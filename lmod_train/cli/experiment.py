@@ -262,6 +262,9 @@ class Experiment(LightningCLI):
         ordered = [*typed[:1], *in_order(taken(rest, f"{DATA}.class_path")[1])]
         super().parse_arguments(parser, args if ordered == typed else ordered)
         name = str(self.config.get("subcommand"))
+        for key, (least, most) in NUMBERS.items():  # before Lightning uses the seed
+            if (value := self.config.get(name, {}).get(key)) is not None:
+                check_number(key, value, least, most, "leave it out for the default")
         if (kind := self._choosing()) is not None:
             self.absent = use_tasks(kind, self.config[name], typed)
 
@@ -291,9 +294,6 @@ class Experiment(LightningCLI):
         config = self.config[self.subcommand]
         if self.subcommand == "fit":
             refuse_untrainable(config.model.class_path)
-        for key, (least, most) in NUMBERS.items():
-            if (value := config.get(key)) is not None:
-                check_number(key, value, least, most, "leave it out for the default")
         for other in config.against:
             refuse_unscored(Path(other))
         run = config.run or default_run(map(str, config.config or ()), str(self.subcommand))

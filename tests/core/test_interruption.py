@@ -1,0 +1,47 @@
+"""Ctrl-C ends a process also where Python or a library loses the exception."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+BEGIN = """
+import sys, time
+from lmod_train.core.interruption import Interruption
+interruption = Interruption()
+interruption.listen()
+def wait():
+    print("ready", flush=True)
+    time.sleep(0.5)
+class Lost:
+    def __del__(self):
+        wait()
+def work():
+    while True:
+        time.sleep(0.01)
+try:
+"""
+END = """
+except KeyboardInterrupt:
+    print("ended", interruption.pressed, flush=True)
+"""
+PLACES = {
+    "a finaliser": "    Lost(); work()",
+    "a generator's finaliser": """    def one():
+        try: yield
+        finally: wait()
+    g = one(); next(g); del g; work()""",
+    "an except clause": "    try: wait()\n    except BaseException: pass\n    work()",
+    "plain code": "    wait(); work()",
+}
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+@pytest.mark.parametrize("place", PLACES)
+def test_an_interruption_that_is_lost_is_raised_again(place, presses):
+    child = subprocess.Popen([sys.executable, "-c", BEGIN + PLACES[place] + END], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    for _ in range(presses):
+        child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=60)[0] == "ended True\n" and child.returncode == 0
