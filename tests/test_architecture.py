@@ -32,7 +32,7 @@ ARROWS["training"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)
 ARROWS["extensions"] = set(ARROWS)  # imported by none: found by their folders
 ARROWS[""] = set(ARROWS)  # the names of the package itself, imported when they are first used
-ARROWS["__main__"] = {"cli"}
+ARROWS["__main__"] = {"cli", "core"}
 
 INNER: dict[str, set[str]] = {
     "core": set(),

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from lmod_train.core.interruption import AGAIN
+
 BEGIN = """
 import sys, time
 from lmod_train.core.interruption import Interruption
@@ -44,4 +46,4 @@ def test_an_interruption_that_is_lost_is_raised_again(place, presses):
     assert child.stdout.readline() == "ready\n"
     for _ in range(presses):
         child.send_signal(signal.SIGINT)
-    assert child.communicate(timeout=60)[0] == "ended True\n" and child.returncode == 0
+    assert child.communicate(timeout=30 * AGAIN)[0] == "ended True\n" and child.returncode == 0
