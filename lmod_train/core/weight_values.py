@@ -14,7 +14,7 @@ import numpy as np
 
 from lmod_train.core.errors import WeightsNotFound
 from lmod_train.core.files import content_sha256, remembered, sha256_of, write_text
-from lmod_train.core.raw import parse_json
+from lmod_train.core.raw import parse_json, read_json
 
 AT_ONCE = 1 << 22
 """Bytes per read, a multiple of the size of every type."""
@@ -116,6 +116,19 @@ def _read_through(path: Path) -> dict[str, Any]:
                 zero.append(name)
         _feed(stream, path.stat().st_size - stream.tell(), digest.update)
     return {"sha256": digest.hexdigest(), "tensors": len(entries), "wrong": wrong, "zero": zero}
+
+
+def checkpoint_json(file: Path) -> Any:
+    """Return the content of a JSON file of a checkpoint.
+
+    Raises:
+        WeightsNotFound: It is damaged, or see `read_json`.
+    """
+    try:
+        return read_json(file)
+    except (OSError, ValueError) as error:
+        what = f"expected a JSON file of a checkpoint; it cannot be read ({error})"
+        raise WeightsNotFound("weights", str(file), what, "copy the checkpoint again, whole") from error
 
 
 def tensors_of(stream: IO[bytes]) -> tuple[bytes, list[tuple[str, dict[str, Any]]]]:

@@ -20,6 +20,7 @@ from lmod_train.core.weight_values import (
     zero_matrices,
 )
 from lmod_train.models.chat.base_files import fingerprint
+from lmod_train.models.chat.delta import mean_gain
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -105,3 +106,11 @@ def test_a_header_that_describes_no_tensors_has_none(tmp_path, header, size):
     assert tensors_of(io.BytesIO(data)) == (data if size != 0 else data[:8], [])
     assert known_by(tmp_path / "a.safetensors") == sha256(data + b"1234").hexdigest()
     assert len(fingerprint(tmp_path)) == 64
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "{", "x" * (2**26 + 1)])
+def test_a_damaged_json_file_of_a_checkpoint_is_named(tmp_path, text):
+    write(tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(WeightsNotFound, match=r"json': expected a JSON file of a checkpoint.*\nNext: copy the"):
+        mean_gain(tmp_path)

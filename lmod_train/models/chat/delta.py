@@ -23,8 +23,7 @@ from torch import Tensor
 from lmod_train.core.errors import LmodError, WeightsMismatch
 from lmod_train.core.links import check_folder
 from lmod_train.core.lock import NAME, new_folder, refuse_filled
-from lmod_train.core.raw import read_json
-from lmod_train.core.weight_values import write_sha256sums
+from lmod_train.core.weight_values import checkpoint_json, write_sha256sums
 from lmod_train.models.chat.stored import stored_in, stored_in_file, weight_files
 
 LEAST_GAIN = 0.05
@@ -80,7 +79,7 @@ def mean_gain(folder: Path) -> float | None:
         WeightsNotFound: There are no weights in the folder.
     """
     config = folder / "config.json"
-    kind = json.dumps(read_json(config)) if config.is_file() else ""
+    kind = json.dumps(checkpoint_json(config)) if config.is_file() else ""
     if '"gemma' in kind:  # its norms multiply by one plus what is stored
         return None
     gains = [read().float().mean().item() for name, read in tensors(folder) if _NORM.search(language_name(name))]
@@ -232,7 +231,7 @@ def _mend_index(folder: Path) -> None:
     """
     theirs = sorted(folder.glob("*.bin.index.json"))
     for index in sorted(folder.glob("*.safetensors.index.json")) or theirs:
-        text: dict[str, Any] = read_json(index)
+        text: dict[str, Any] = checkpoint_json(index)
         places = {name: file for name, file in text["weight_map"].items() if not name.endswith(RECOMPUTED)}
         text["weight_map"] = {name: f"{Path(file).stem}.safetensors" for name, file in places.items()}
         (folder / "model.safetensors.index.json").write_text(json.dumps(text, indent=1), encoding="utf-8")

@@ -15,8 +15,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from lmod_train.core.errors import WeightsNotFound
-from lmod_train.core.raw import read_json
-from lmod_train.core.weight_values import refuse_changed
+from lmod_train.core.weight_values import checkpoint_json, refuse_changed
 from lmod_train.core.zipped import damage
 
 TYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
@@ -67,7 +66,7 @@ def weight_files(folder: Path) -> list[Path]:
 def missing_shards(folder: Path) -> list[str]:
     """Return the names of files that an index in the folder lists and that are missing."""
     kinds = "*.safetensors.index.json" if any(folder.glob("*.safetensors")) else "*.index.json"
-    indices = (read_json(index) for index in sorted(folder.glob(kinds)))
+    indices = (checkpoint_json(index) for index in sorted(folder.glob(kinds)))
     return sorted({file for index in indices for file in index["weight_map"].values() if not (folder / file).is_file()})
 
 
