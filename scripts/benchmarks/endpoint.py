@@ -4,6 +4,8 @@
     python scripts/benchmarks/endpoint.py replicas --n 800        two servers beside one; images on both
     python scripts/benchmarks/endpoint.py kills --n 30            SIGKILL or SIGTERM at random moments, and what the
                                                                   server counted
+    python scripts/benchmarks/endpoint.py faults --n 20           1,000 questions to a server with 42 kinds of fault,
+                                                                  Ctrl-C at random moments: all accounts are compared
 
 The server is that of the tests (tests/models/backends/endpoint/server.py), a process of its own with a fixed delay.
 """
@@ -15,6 +17,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -33,9 +36,11 @@ import numpy as np
 from PIL import Image
 
 from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.predictions import read_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.replies import has_failed, read_replies
 from lmod_train.core.artifacts.schema import SCHEMA_VERSION
+from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.files import sha256_of
 from lmod_train.core.types import Message, Part, Record
 from lmod_train.models.backends import openai
@@ -43,7 +48,11 @@ from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.models.backends.endpoint.pace import Pace
 from lmod_train.models.backends.endpoint.request_batch import RequestBatch
 from lmod_train.models.backends.openai import OpenAI
+from lmod_train.scoring.completeness import Account, account_in
 from lmod_train.tasks.glaucoma import Glaucoma
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tests.models.backends.endpoint.server import FAULTS, FORMS, STATUS, STRANGE, Plan
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVER = ROOT / "tests" / "models" / "backends" / "endpoint" / "server.py"
@@ -244,6 +253,98 @@ def kills(n: int, work: Path, delay: float, concurrency: int) -> None:
           f"the key is in none of {files} files and {len(texts)} outputs")  # fmt: skip
 
 
+def faults(n: int, work: Path, delay: float, concurrency: int) -> None:
+    """Interrupt an evaluation `n` times at a server that fails in all its ways, finish it, and compare all accounts.
+
+    A last but one command has a budget, so that records are not asked; the last ones run until nothing changes.
+    """
+    records = curated(work / "curated", 1000, images=4, side=16)
+    plan = {"fates": FATES, "fault": 0.3, "faults": dict.fromkeys(KINDS, 1.0), "forms": ["", "", *FORMS]}
+    plan |= {"silence": 4.0, "seed": n, "delay": delay}
+    truth = Plan(answers=[r.answer for r in records], **plan)
+    rejected = sum(STATUS[truth.fate(i)] == "failed" for i in range(len(records)))
+    run, draw, texts = work / "run", random.Random(n), list[str]()
+    pace = {"timeout": 1.5, "longest_wait": 0.2, "attempts": 3, "give_up_after": len(records)}
+    options = [word for k, v in pace.items() for word in (f"--model.backend.pace.{k}", str(v))]
+    with serving(records, **plan) as server:
+        command = test_command(server.url, work / "curated", run, concurrency, *options, "--data.split", "all")
+        command[3] = "validate"
+        lost = [_interrupted(command, run, server, draw, records, texts) for _ in range(n)]
+        account = _compared([*command, "--model.backend.budget.requests", "60"], run, server, records, texts)
+        assert account[2], "some records were not asked"
+        while True:
+            before, account = account, _compared(command, run, server, records, texts)
+            if account == before or account[1:] == (rejected, 0):
+                break
+        counted = server.counts()
+    twice = sum(c - 1 for i, c in counted["sent"].items() if i >= 0)
+    assert account == (len(records) - rejected, rejected, 0), f"{account}, of {rejected} that are always refused"
+    assert twice == sum(lost), f"{twice} were paid twice, and {sum(lost)} were in flight"
+    asked, told = counted["asked"].total(), [sum(column) for column in zip(*map(_told, texts), strict=True)]
+    print(f"{len(records)} questions, {len(KINDS)} faults, {len(FORMS)} forms, {n} interruptions of {len(texts)} "
+          f"commands, {asked} requests ({told[0]} told): {account} replied, failed, not asked in terminal, scores.csv, "
+          f"page; {twice} paid twice, all in flight, most at one interruption {max(lost)}; prompt tokens paid "
+          f"{100 * counted['sent'].total()}, told {told[1]}")  # fmt: skip
+
+
+KINDS = (*FAULTS, *STRANGE)
+FATES = {"right": 10.0, "wrong": 5.0, "refusing": 1.0, "filtered": 1.0, "cut": 1.0, "empty": 1.0, "rejected": 1.0}
+
+
+def _interrupted(
+    command: Sequence[str], run: Path, server: Served, draw: random.Random, records: Sequence[Record], texts: list[str]
+) -> int:
+    """Send Ctrl-C to a command, one of four while it starts; return how many of the replies sent to it are not held."""
+    before, counted, until = _held(run), server.counts(), draw.randint(1, MOST)
+    starting, began, out = draw.random() < 0.25, time.perf_counter(), run.parent / "output.txt"
+    with out.open("w") as opened:
+        process = subprocess.Popen(command, stdout=opened, stderr=opened, env=_keyed())
+    while process.poll() is None and _more(server.counts(), counted, "asked").total() < until:
+        if starting and time.perf_counter() - began > 8 * until / MOST:
+            break
+        time.sleep(0.01)
+    time.sleep(draw.uniform(0, 0.1))
+    running = process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.wait(30)
+    texts.append(out.read_text())
+    assert running and process.returncode in (130, -signal.SIGINT), f"status {process.returncode}:\n{texts[-1][-2000:]}"
+    server.wait()
+    now, held = server.counts(), _held(run)
+    again = {records[i].id for i in _more(now, counted, "sent")} & before
+    assert not again, f"paid although the run held a reply: {sorted(again)[:3]}"
+    return sum(c for i, c in _more(now, counted, "sent").items() if records[i].id not in held)
+
+
+def _told(text: str) -> tuple[int, int]:
+    """Return the requests and prompt tokens that a command has printed."""
+    found = re.search(r"([\d,]+) requests, ([\d,]+) prompt tokens", text)
+    return (int(found[1].replace(",", "")), int(found[2].replace(",", ""))) if found else (0, 0)
+
+
+def _compared(
+    command: Sequence[str], run: Path, server: Served, records: Sequence[Record], texts: list[str]
+) -> tuple[int, int, int]:
+    """Run a command to its end; return how many replied, failed and were not asked, as all files must state."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=_keyed(), timeout=900)
+    texts.append(done.stdout + done.stderr)
+    assert done.returncode in (0, 3), f"status {done.returncode}:\n{texts[-1][-2000:]}"
+    server.wait()
+    line = re.search(r"(\d+) of (\d+) records have a reply(?:, (\d+) failed)?(?:, (\d+) not asked)?", done.stdout)
+    assert line, texts[-1][-2000:]
+    account = int(line[1]), int(line[3] or 0), int(line[4] or 0)
+    stated = account_in([score for _, _, score in read_scores(run / "scores.csv")], "glaucoma")
+    paid = {i for i, c in server.counts()["sent"].items() if i >= 0}
+    held = {p.record.id for p in read_predictions(run / "predictions.parquet") if p.reply.finish_reason != "error"}
+    report = [*command[:3], "report", str(run), "--out", str(run.parent / "page")]
+    page = subprocess.run(report, check=True, capture_output=True, text=True, env=_keyed()).stdout
+    written = "".join(f.read_text() for f in (run.parent / "page").rglob("*") if f.suffix in (".md", ".html", ".csv"))
+    assert stated == Account(*account) and sum(account) == len(records), (stated, account)
+    assert len(held) == len(_held(run)) == account[0] and {records[i].id for i in paid} >= held
+    assert account[1] + account[2] == 0 or str(Account(*account)) in written + page, "the page states another account"
+    return account
+
+
 MOST = 40
 """Maximum number of requests after which a command is killed; half of the records are left for the last command."""
 
@@ -319,6 +420,7 @@ def main() -> None:
         "throughput": (throughput, 0.2, 32),
         "replicas": (replicas, 0.2, 8),
         "kills": (kills, 0.05, 8),
+        "faults": (faults, 0.05, 8),
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measure", choices=measures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.loggers import WandbLogger
@@ -31,7 +32,7 @@ class PredictionTable(Callback):
     Args:
         rows: Maximum number of predictions of each task.
         send_sources: Names of sources that may be logged although their licence does not permit redistribution, because
-            the agreement with their provider allows it.
+            the agreement with their provider allows it; only to an https address, this machine, or offline.
     """
 
     def __init__(self, rows: int = 32, send_sources: list[str] | None = None) -> None:
@@ -42,23 +43,25 @@ class PredictionTable(Callback):
         loggers = [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]
         if not loggers or trainer.sanity_checking or not trainer.is_global_zero:
             return
-        for task, predictions in self._predictions(trainer).items():
+        for task, predictions in self._predictions(trainer, loggers).items():
             for logger in loggers:
                 logger.log_table(f"predictions/{task}", COLUMNS, self._table(trainer, predictions))
 
     on_test_end = on_validation_end
 
-    def _predictions(self, trainer: Trainer) -> dict[str, list[Prediction]]:
+    def _predictions(self, trainer: Trainer, loggers: Sequence[Any]) -> dict[str, list[Prediction]]:
         """Return the first predictions of each task, in record order, as `GenerationEval` has read them."""
         evaluations = [c for c in getattr(trainer, "callbacks", ()) if isinstance(c, GenerationEval)]
         found = {task: one.predictions for c in evaluations for task, one in c.scored.items()}
         records = [p.record for predictions in found.values() for p in predictions]
-        closed = closed_sources(records, data_of(trainer).images.root, self._allowed)
+        readable = [url for logger in loggers if (url := _readable_on_the_way(logger.experiment))]
+        closed = closed_sources(records, data_of(trainer).images.root, () if readable else self._allowed)
         if closed:
             named = ", ".join(closed)
             rank_zero_warn(
                 f"predictions of {named} are not logged to wandb: their licence does not permit redistribution. If "
                 f"your agreement with the provider allows it, set send_sources: [{named}] of PredictionTable"
+                + (f", and log to an https address (now: {readable[0]})" if readable else "")
             )
         return {
             task: [p for p in predictions if not sources_touched(p.record) & set(closed)][: self._rows]
@@ -81,6 +84,13 @@ class PredictionTable(Callback):
             ]
             for p in predictions
         ]
+
+
+def _readable_on_the_way(run: Any) -> str:
+    """Return the address that a run of wandb is sent to, if a proxy or network could read it; else empty."""
+    url, proxy = str(run.settings.base_url), run.settings.http_proxy
+    at_home = urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1") and not proxy
+    return "" if run.offline or url.startswith("https:") or at_home else url
 
 
 def shown(images: Curated, names: Sequence[str]) -> Image.Image:

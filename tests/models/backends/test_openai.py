@@ -450,6 +450,17 @@ def test_a_model_must_be_named():
         OpenAI("http://localhost/v1", "")
 
 
+def test_what_was_spent_is_printed_when_ctrl_c_ends_it(world, monkeypatch, caplog):
+    def interrupted(self, id):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OpenAI, "_written", interrupted)
+    caplog.set_level("INFO")
+    with serving(world.plan()) as server, pytest.raises(KeyboardInterrupt):
+        world.test(server.url, "--model.backend.pace.concurrency", "2")
+    assert re.search(r"[45] requests, [3-5]00 prompt tokens, [3-5]0 reply tokens", caplog.text)
+
+
 def test_what_was_spent_is_printed_at_the_end(world, capsys):
     with serving(world.plan()) as server:
         world.test(server.url, "--model.backend.budget.requests", "20")

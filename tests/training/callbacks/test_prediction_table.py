@@ -160,8 +160,25 @@ def test_several_images_of_a_record_are_shown_side_by_side(tmp_path: Path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("allowed", "logged"), [([], ["open"]), (["closed"], ["open", "probe", "closed"])])
-def test_nothing_that_shows_a_closed_source_is_logged(allowed, logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("allowed", "url", "proxy", "offline", "logged"),
+    [
+        ([], "https://api.wandb.ai", None, False, ["open"]),
+        ([], "http://localhost:8080", None, True, ["open"]),
+        (["closed"], "https://api.wandb.ai", "http://proxy:3128", False, ["open", "probe", "closed"]),
+        (["closed"], "http://localhost:8080", None, False, ["open", "probe", "closed"]),
+        (["closed"], "http://wandb.example.org", None, True, ["open", "probe", "closed"]),
+        (["closed"], "http://localhost:8080", "http://proxy:3128", False, ["open"]),
+        (["closed"], "http://wandb.example.org", None, False, ["open"]),
+        (["closed"], "http://10.0.0.7:8080", None, False, ["open"]),
+    ],
+)
+def test_nothing_that_shows_a_closed_source_is_logged(
+    allowed, url, proxy, offline, logged, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Nor one that the user allows, where a proxy or network could read it."""
+    settings = SimpleNamespace(base_url=url, http_proxy=proxy)
+    loggers = [SimpleNamespace(experiment=SimpleNamespace(settings=settings, offline=offline))]
     stated = {"open": {"redistributable": True}, "closed": {"redistributable": False}}
     write_json(tmp_path / "manifest.json", {"schema_version": SCHEMA_VERSION, "sources": stated})
     plain = replace(question("open", 0), id="open", image=("images/open/a.jpg",))
@@ -172,5 +189,5 @@ def test_nothing_that_shows_a_closed_source_is_logged(allowed, logged, tmp_path:
     monkeypatch.setattr(evaluation, "scored", {"t": SimpleNamespace(predictions=told)}, raising=False)
     monkeypatch.setattr(prediction_table, "data_of", lambda _: SimpleNamespace(images=Curated(tmp_path)))
     table = PredictionTable(send_sources=allowed)
-    found = table._predictions(SimpleNamespace(callbacks=[evaluation]))  # type: ignore[arg-type]
+    found = table._predictions(SimpleNamespace(callbacks=[evaluation]), loggers)  # type: ignore[arg-type]
     assert [p.record.id for p in found["t"]] == logged

@@ -57,7 +57,7 @@ class Client:
             body: Fields of the request.
 
         Returns:
-            The result, and the parsed body of the reply (None without one), with the key removed from both.
+            The result, and the parsed body of a completion (else None), with the key removed from both.
         """
         try:
             async with asyncio.timeout(self._timeout):
@@ -77,7 +77,8 @@ class Client:
             received = self._key.hide(parsed(text))
         except (ValueError, RecursionError):
             return Trouble(f"not JSON: {self._key.hide(text)[:80]!r}", again=True, unread=True), None
-        return completion_of(received, self._stated), received
+        ended = completion_of(received, self._stated)
+        return ended, received if isinstance(ended, Completion) else None  # which may be large, and wait for a retry
 
     async def _answer(self, method: str, path: str, content: bytes = b"") -> tuple[int, dict[str, str], str]:
         """Return status, headers with names in lower case, and text of a response; redirects are not followed.
