@@ -76,7 +76,7 @@ class Termination(Callback):
     on_predict_batch_end = on_test_batch_end  # type: ignore[assignment]
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
-        """Say what requests have used, and what a training keeps that Ctrl-C has ended; loggers are closed after this."""
+        """Say what requests have used, and what a training keeps that Ctrl-C has ended; then loggers are closed."""
         if summary := getattr(getattr(pl_module, "backend", None), "summary", str)():
             rank_zero_info(summary)
         if isinstance(exception, KeyboardInterrupt):
