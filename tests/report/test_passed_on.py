@@ -180,3 +180,12 @@ def test_every_part_of_any_section_is_shown_under_pseudonyms(home: Path, tmp_pat
     shown.draw(shown.table, tmp_path)
     assert "image not found" not in (tmp_path / "strip.svg").read_text(), "its image is that of the curated folder"
     assert PATIENT not in everything(tmp_path)
+
+
+def test_the_same_runs_give_the_same_bytes_under_pseudonyms_too(home: Path, tmp_path: Path):
+    for name in ("one", "two"):
+        write_report([home / "a", home / "b"], tmp_path / name)
+    files = sorted(f.relative_to(tmp_path / "one") for f in (tmp_path / "one").rglob("*") if f.is_file())
+    assert len(files) > 20
+    for file in files:
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
