@@ -21,6 +21,7 @@ def report(
     one_file: bool = False,
     trust: list[str] | None = None,
     keep_names: list[str] | None = None,
+    compare: str = "",
 ) -> None:
     """Write tables, figures and a web page of predictions from one or more runs.
 
@@ -38,13 +39,16 @@ def report(
             the best one of each task, or `all` for all pairs; default: all pairs of up to 6 runs, `best` for more.
         one_file: Write the page as one file with small images, for a few predictions, and not as a folder.
         trust: Module outside this package with task classes that a run names, which may be imported; can be repeated.
+        compare: What the runs were asked differently, separated by commas, if that is what they are compared for:
+            wording, images, choices, shots, system, or settings of one model. Other questions that were asked
+            otherwise are not compared.
         keep_names: Source whose licence does not permit redistribution, such as a public dataset, and whose records
             keep the names of their files in the report; those of other such sources become pseudonyms; can be repeated.
     """
     if not runs:
         cure = "name them: `python -m lmod_train report RUN --out REPORT`"
         raise BadArgument("runs", [], "one or more run folders", cure)
-    draw(runs, sections, out, curated, against, one_file, trust or (), keep_names or ())
+    draw(runs, sections, out, curated, against, one_file, trust or (), keep_names or (), _kinds(compare))
 
 
 def draw(
@@ -56,6 +60,7 @@ def draw(
     one_file: bool,
     trust: Sequence[str],
     keep_names: Sequence[str] = (),
+    compare: Sequence[str] = (),
 ) -> None:
     """Write a report of runs, or of none, and print its lines; the arguments are those of `report`.
 
@@ -72,8 +77,19 @@ def draw(
         raise BadArgument("--out", None, "a folder to write the report to", "add `--out REPORT`")
     lines: list[str] = []
     shown = compare_against(list(sections), against) if against else sections
-    page = write(runs, out, curated, one_file, trust, shown, lines.append, keep_names)
+    page = write(runs, out, curated, one_file, trust, shown, lines.append, keep_names, compare)
     print("\n".join([*lines, f"wrote {page}"]))
+
+
+def _kinds(compare: str) -> list[str]:
+    """Return what is compared, as it is typed."""
+    from lmod_train.report.asked_alike import KINDS
+
+    kinds = [kind.strip() for kind in compare.split(",") if kind.strip()]
+    if wrong := [kind for kind in kinds if kind not in KINDS]:
+        cure = "e.g. `python -m lmod_train report RUN OTHER --out REPORT --compare wording`"
+        raise BadArgument("--compare", wrong[0], f"some of {', '.join(KINDS)}, separated by commas", cure)
+    return kinds
 
 
 def rescore(run: Path, *, trust: list[str] | None = None) -> None:

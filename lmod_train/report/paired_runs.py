@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import combinations, groupby
+from typing import Literal
 
 import numpy as np
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
+from lmod_train.report.asked_alike import asked_ids, settings_of
 from lmod_train.report.results import Results
 from lmod_train.scoring.comparison import (
     Paired,
@@ -54,6 +56,9 @@ FEW = 6
 
 SIGNIFICANT = 0.05
 
+Family = Literal["task", "report"]
+"""Tests over which p values are adjusted: those of one task, so that no other task changes a verdict, or all."""
+
 LEAST_SHARE = 0.5
 """Share of the records of one of the ranked runs that all of them have in common, at least."""
 
@@ -72,7 +77,7 @@ class ComparedRuns:
         detectable: Difference of shares of right items that these items could detect (see `scoring.power`).
         alone: Number of items of each run that the other has no reply to, which are not compared.
         subset: ``all``, or the ``key=value`` that the compared items have.
-        adjusted: `p`, Holm-adjusted over all compared pairs.
+        adjusted: `p`, Holm-adjusted over the compared pairs of its family.
         discovery: `p`, adjusted over them by Benjamini and Hochberg.
     """
 
@@ -99,10 +104,13 @@ class Scored:
     """The items of one run of a task, by the id that pairs them with those of another run, in the order of these.
 
     Those of constrained replies are ranked and compared with those of constrained ones only, unless a run is named.
+    Those of the same weights are if their settings are the same, too.
     """
 
     items: Mapping[str, Item]
     constrained: bool = False
+    weights: str | None = None
+    settings: frozenset[str] = frozenset()
 
     @cached_property
     def item_scores(self) -> dict[str, float]:
@@ -124,7 +132,8 @@ def comparable(results: Results) -> Tables:
     """Return the items of the tasks whose headline score is the mean of `item_score`: accuracy or F1 per image.
 
     Where questions are asked in several ways, one of which failed, the question is left out: its other ways must not
-    be paired with another way of another run. A run without items of a task does not have it.
+    be paired with another way of another run. Nor is a question that was asked otherwise (`Results.compare`): its id is
+    another one. A run without items of a task does not have it.
     """
     scored = {t for t in results.tasks for _, run in results.named(t) if headline_metric(run.scores, t) in HEADLINES}
     found: dict[str, dict[str, Sequence[Item]]] = {}
@@ -133,10 +142,13 @@ def comparable(results: Results) -> Tables:
         own = {t: [i for i in items if question_of(i.id, i.tags) not in lost] for t, items in outcomes.items.items()}
         found[name] = {t: items for t, items in own.items() if t in scored and items}
     constrained = {name: outcomes.constrained for name, outcomes in results.outcomes.items()}
-    return {
-        task: {label: replace(own, constrained=task in constrained[label]) for label, own in table.items()}
-        for task, table in paired(found).items()
-    }
+    tables: dict[str, dict[str, Scored]] = {}
+    for task, table in paired(found).items():
+        asked, tables[task] = asked_ids(results, task), {}
+        for label, scored_run in table.items():
+            items = {asked[label].get(id, id): item for id, item in scored_run.items.items()}
+            tables[task][label] = Scored(items, task in constrained[label], *settings_of(results, task, label))
+    return tables
 
 
 def paired(runs: Runs) -> Tables:
@@ -200,7 +212,7 @@ def _with(
     needed, kept = least * len(keys), {first}
     for label in by_size:
         shared = keys & table[label].items.keys()
-        if table[label].constrained == table[first].constrained and shared and len(shared) >= needed:
+        if all(_alike(table, label, other) for other in kept) and shared and len(shared) >= needed:
             keys, kept = shared, kept | {label}
     return kept, keys
 
@@ -220,7 +232,9 @@ def not_ranked(tables: Tables, least: float = LEAST_SHARE) -> Iterator[str]:
         )
 
 
-def pairs(tables: Tables, against: str = ALL, least: float = LEAST_SHARE) -> list[ComparedRuns]:
+def pairs(
+    tables: Tables, against: str = ALL, least: float = LEAST_SHARE, family: Family = "task"
+) -> list[ComparedRuns]:
     """Return the comparisons of runs on common tasks; an image is correct if every region is.
 
     Args:
@@ -228,6 +242,7 @@ def pairs(tables: Tables, against: str = ALL, least: float = LEAST_SHARE) -> lis
         against: ``all`` for all pairs, ``best`` for the best run of each task (by its mean score on the common records,
             the first of equal ones) against each other run, or the label of a run for this run against each other.
         least: Share of the records of one ranked run that all have in common, at least.
+        family: The pairs over which p values are adjusted.
 
     Raises:
         BadArgument: No run has the label `against`.
@@ -237,19 +252,23 @@ def pairs(tables: Tables, against: str = ALL, least: float = LEAST_SHARE) -> lis
             _compared(task, first, second, table[first], table[second])
             for task, table in tables.items()
             for first, second in _chosen(tables, table, against, least)
-        ]
+        ],
+        family,
     )
 
 
-def pairs_by_subset(tables: Tables, against: str = ALL, least: float = LEAST_SHARE) -> list[ComparedRuns]:
+def pairs_by_subset(
+    tables: Tables, against: str = ALL, least: float = LEAST_SHARE, family: Family = "task"
+) -> list[ComparedRuns]:
     """Return the comparisons of `pairs` within each modality, source and condition with items of both runs.
 
-    P values are adjusted over all pairs that are returned; a key with one value among the common items has none.
+    A key with one value among the common items has none.
 
     Args:
         tables: As those of `pairs`.
         against: As that of `pairs`.
         least: As that of `pairs`.
+        family: As that of `pairs`.
 
     Raises:
         BadArgument: No run has the label `against`.
@@ -260,7 +279,8 @@ def pairs_by_subset(tables: Tables, against: str = ALL, least: float = LEAST_SHA
             for task, table in tables.items()
             for first, second in _chosen(tables, table, against, least)
             for subset, among in _subsets(task, _common(table[first], table[second]))
-        ]
+        ],
+        family,
     )
 
 
@@ -275,10 +295,15 @@ def _subsets(task: str, common: Mapping[str, Item]) -> Iterator[tuple[str, set[s
                 yield f"{name}={value}", {key for key, own in values.items() if own == value}
 
 
-def _with_corrections(found: Sequence[ComparedRuns]) -> list[ComparedRuns]:
-    ps = [pair.p for pair in found]
-    both = zip(found, holm(ps), benjamini_hochberg(ps), strict=True)
-    return [replace(pair, adjusted=adjusted, discovery=discovery) for pair, adjusted, discovery in both]
+def _with_corrections(found: Sequence[ComparedRuns], family: Family) -> list[ComparedRuns]:
+    """Return comparisons with p values adjusted within their families; those of a task stand together."""
+    made = []
+    for _, own in groupby(found, key=lambda pair: pair.task if family == "task" else ""):
+        members = list(own)
+        ps = [pair.p for pair in members]
+        both = zip(members, holm(ps), benjamini_hochberg(ps), strict=True)
+        made += [replace(pair, adjusted=adjusted, discovery=discovery) for pair, adjusted, discovery in both]
+    return made
 
 
 def _chosen(tables: Tables, table: Mapping[str, Scored], against: str, least: float) -> Iterator[tuple[str, str]]:
@@ -292,13 +317,18 @@ def _chosen(tables: Tables, table: Mapping[str, Scored], against: str, least: fl
         return
     reference = _ranking(table, least).order[0] if against == BEST else against
     for label in table if reference in table else ():
-        if label != reference and (against != BEST or _alike(table, reference, label)):
+        alike = _alike(table, reference, label) if against == BEST else not _clash(table[reference], table[label])
+        if label != reference and alike:
             yield reference, label
 
 
 def _alike(table: Mapping[str, Scored], first: str, second: str) -> bool:
-    """Return whether the replies of two runs are both constrained to the choices, or both free."""
-    return table[first].constrained == table[second].constrained
+    """Return whether the replies of two runs are both constrained or both free, and no two settings of one model."""
+    return table[first].constrained == table[second].constrained and not _clash(table[first], table[second])
+
+
+def _clash(one: Scored, other: Scored) -> bool:
+    return one.weights is not None and one.weights == other.weights and one.settings != other.settings
 
 
 def _compared(
@@ -318,41 +348,50 @@ def _compared(
     return ComparedRuns(task, first, second, test, p, difference, detectable, alone, subset)
 
 
-def letter_display(every: Tables, least: float = LEAST_SHARE, fewest: int = 3) -> tuple[list[Place], int]:
+def letter_display(
+    every: Tables, least: float = LEAST_SHARE, fewest: int = 3, family: Family = "task"
+) -> tuple[list[Place], int]:
     """Return the runs of each task that `fewest` or more runs have, with their letters, and the number of tested pairs.
 
     Scores and tests are on the records that all ranked runs have. Two runs differ if p by patient, Holm-adjusted over
-    all pairs of all these tasks, is below 0.05, and the run with the higher score has more items right (of regions, the
-    test is of images whose every region is right, and the score is their mean F1). A run that is not ranked has
-    `NOT_COMPARED` instead of letters.
+    all pairs of the task (`family`: of all these tasks), is below 0.05, and the run with the higher score has more
+    items right (of regions, the test is of images whose every region is right, and the score is their mean F1). A run
+    that is not ranked has `NOT_COMPARED` instead of letters.
 
     Args:
         every: The runs.
         least: Share of the records of one ranked run that all have in common, at least.
         fewest: Number of runs of a task from which it is shown.
+        family: The pairs over which p values are adjusted.
     """
     tables = {task: table for task, table in every.items() if len(table) >= fewest}
     ranked = {task: _ranking(table, least) for task, table in tables.items()}
-    tested = [(task, i, j) for task in tables for i, j in combinations(range(len(ranked[task].order)), 2)]
-    ps, agree = [], []
-    for task, i, j in tested:
-        first, second = (tables[task][ranked[task].order[place]] for place in (i, j))
-        right, other, patients = _tested(first, second, _common(first, second, ranked[task].keys))
-        ps.append(mcnemar_by_patient(right, other, patients))
-        agree.append(sum(right) > sum(other))
-    adjusted = zip(tested, holm(ps), agree, strict=True)
-    apart = [pair for pair, p, same in adjusted if p is not None and p < SIGNIFICANT and same]
-    places = []
+    tested = {task: _pairs_tested(tables[task], ranking) for task, ranking in ranked.items()}
+    whole = holm([p for own in tested.values() for _, p, _ in own])
+    places, at = [], 0
     for task, one in ranked.items():
-        found = letters(len(one.order), [(i, j) for own, i, j in apart if own == task])
-        if len(one.order) == 1:
-            found = [NOT_COMPARED]
-        for run, own in zip(one.order, found, strict=True):
-            places.append(Place(task, run, len(one.keys), tables[task][run].mean(one.keys), own))
+        own = tested[task]
+        adjusted = holm([p for _, p, _ in own]) if family == "task" else whole[at : at + len(own)]
+        at += len(own)
+        judged = zip(own, adjusted, strict=True)
+        apart = [pair for (pair, _, agree), p in judged if p is not None and p < SIGNIFICANT and agree]
+        found = letters(len(one.order), apart) if len(one.order) > 1 else [NOT_COMPARED]
+        for run, shared in zip(one.order, found, strict=True):
+            places.append(Place(task, run, len(one.keys), tables[task][run].mean(one.keys), shared))
         for run in one.left_out:
             alone = tables[task][run]
             places.append(Place(task, run, len(alone.items), alone.mean(alone.items), NOT_COMPARED))
-    return places, sum(p is not None for p in ps)
+    return places, sum(p is not None for own in tested.values() for _, p, _ in own)
+
+
+def _pairs_tested(table: Mapping[str, Scored], ranking: Ranking) -> list[tuple[tuple[int, int], float | None, bool]]:
+    """Return each two places of a ranking with p by patient, and whether the first has more items right."""
+    made = []
+    for pair in combinations(range(len(ranking.order)), 2):
+        first, second = (table[ranking.order[place]] for place in pair)
+        right, other, patients = _tested(first, second, _common(first, second, ranking.keys))
+        made.append((pair, mcnemar_by_patient(right, other, patients), sum(right) > sum(other)))
+    return made
 
 
 def joint(every: Tables, least: float = LEAST_SHARE) -> list[tuple[str, int, int, float, float]]:

@@ -56,6 +56,7 @@ def write_report(
     sections: Sequence[Section] | None = None,
     log: Callable[[str], object] = str,
     keep_names: Sequence[str] = (),
+    compare: Sequence[str] = (),
 ) -> Path:
     """Write ``scores.csv``, ``tables.md``, ``tables/``, ``figures/`` and ``index.html``; return the path of the latter.
 
@@ -74,6 +75,8 @@ def write_report(
         sections: What the report shows, in this order; None: the sections of ``configs/report/default.yaml``.
         keep_names: Sources that must not be redistributed and whose records keep their names, as those of a public
             dataset may; those of others become pseudonyms (`lmod_train.core.artifacts.pseudonyms`).
+        compare: What the runs may be asked differently, as it is what is compared
+            (`lmod_train.report.asked_alike.KINDS`).
         log: Called with the headline table, and each remark that readers of the scores must know.
 
     Raises:
@@ -93,7 +96,9 @@ def write_report(
             raise BadArgument("--out", str(out), expected, "name another folder, e.g. `--out REPORT`")
     results = Results((), {}, {}) if sections and not runs else read_results(runs, curated, trust)
     results = replace(
-        results, left_out=(*results.left_out, *(f"{Run(run).name} has no scores yet" for run in unscored))
+        results,
+        left_out=(*results.left_out, *(f"{Run(run).name} has no scores yet" for run in unscored)),
+        compare=tuple(compare),
     )
     found = contents(shipped_sections() if sections is None else completed(sections), results)
     names = pseudonyms_of(results, keep_names)

@@ -152,6 +152,7 @@ class Results:
         images: Label -> curated folder with the images; None if unknown.
         shortcuts: Scores of shortcut classifiers for the tasks and splits of the runs.
         left_out: A sentence for each run and task that cannot be shown.
+        compare: What the runs may be asked differently, as it is what is compared (`lmod_train.report.asked_alike`).
     """
 
     runs: tuple[RunScores, ...]
@@ -159,6 +160,7 @@ class Results:
     images: Mapping[str, Path | None]
     shortcuts: tuple[Shortcut, ...] = ()
     left_out: tuple[str, ...] = ()
+    compare: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:

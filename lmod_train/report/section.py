@@ -36,11 +36,12 @@ class Section(ABC):
 
 def contents(sections: Iterable[Section], results: Results, title: str = "Scores") -> Contents:
     """Return the contents of a report, without empty sections."""
-    from lmod_train.report.incomplete import incomplete  # they load scipy: not for `--help`
+    from lmod_train.report.asked_alike import remarks_on  # they load scipy: not for `--help`
+    from lmod_train.report.incomplete import incomplete
     from lmod_train.report.origin import remarks
 
     chapters = [Chapter(_name(s), s.title, tuple(s.parts(results))) for s in sections]
-    noted = (*remarks(results.outcomes), *incomplete(results))
+    noted = (*remarks(results.outcomes), *remarks_on(results), *incomplete(results))
     return Contents(title, noted, tuple(chapter for chapter in chapters if chapter.parts))
 
 

@@ -13,6 +13,7 @@ from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_terminal
 from lmod_train.core.tables import Table, table
 from lmod_train.core.types import Score
+from lmod_train.report.asked_alike import Otherwise, otherwise
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, named_folder
 from lmod_train.scoring.headline_metrics import HEADLINES, has_baseline, headline_metric
@@ -30,10 +31,10 @@ Place = tuple[Path, str]
 @lru_cache(maxsize=1)
 def warned(results: Results) -> dict[Place, list[Warned]]:
     """Return the warnings about each score of the headline table; an empty list if there is none."""
-    known = cache(_ids)
+    known, differ = cache(_ids), {(one.task, one.run): one for one in otherwise(results)}
     return {
         (run.path, task): warnings_of(
-            _case(run, found, task, known(results.images[name] or named_folder(found.config)))
+            _case(run, found, task, known(results.images[name] or named_folder(found.config)), differ.get((task, name)))
         )
         for (name, found), run in zip(results.outcomes.items(), results.runs, strict=True)
         for task in run.tasks()
@@ -51,7 +52,7 @@ def warnings_table(results: Results, found: Mapping[Place, list[Warned]]) -> Tab
     return table("warnings", ["task", "model", "warning", "what was found"], rows, "Warnings")
 
 
-def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) -> TaskOfRun:
+def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str], differ: Otherwise | None) -> TaskOfRun:
     own = [p for p in outcomes.predictions if p.record.task == task]
     strange = [p.record.id for p in own if known and question_of(p.record.id, p.record.tags) not in known]
     unseen = read_unseen(run.path)
@@ -71,6 +72,7 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         pooled=FOLDS in outcomes.config,
         own_options=outcomes.choices.get(task) == (),
         account=run.account(task),
+        otherwise=(f"than {differ.first}: {differ.text}", differ.n / differ.of) if differ else ("", 0.0),
         trained_on=[]
         if unseen is None
         else [p.record.id for p in own if question_of(p.record.id, p.record.tags) not in unseen],

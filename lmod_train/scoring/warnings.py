@@ -34,6 +34,9 @@ BELOW_CHANCE = "below chance"
 CONSTRAINED = "constrained to the choices"
 """Phrase of a run whose decoding could only give one of the choices."""
 
+OTHERWISE, PARTLY_OTHERWISE = "asked otherwise", "partly asked otherwise"
+"""Phrases of a run that was asked other words, images, choices, examples or system words than one it stands beside."""
+
 OTHER_REPLIES = "scores of other replies"
 """Phrase of a run whose ``scores.csv`` is older than its replies, or was changed."""
 
@@ -61,6 +64,7 @@ class TaskOfRun:
         pooled: Whether the replies are of several folds, whose trainings differ in length.
         own_options: Whether each question has options of its own, e.g. those of chains: they are texts, not classes.
         training: Phrase -> sentence of the warnings about the training of the model.
+        otherwise: What was asked otherwise than of another run, and the share of their questions; empty for nothing.
         trained_on: Ids of records whose image or patient the model was trained on; empty if none or not known.
         account: Number of records with a reply, failed and not asked; None if the scores do not state it.
     """
@@ -79,6 +83,7 @@ class TaskOfRun:
     training: Mapping[str, str] = field(default_factory=dict)
     account: Account | None = None
     trained_on: Sequence[str] = ()
+    otherwise: tuple[str, float] = ("", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +305,18 @@ def constrained(case: TaskOfRun) -> str:
     return f"{of}: what the model would say freely, and in which form, is not tested" if n else ""
 
 
+def asked_otherwise(case: TaskOfRun) -> str:
+    """Return a sentence if more than half of the questions were asked otherwise than of a run beside it."""
+    text, share = case.otherwise
+    return text if share > MOSTLY_UNREAD else ""
+
+
+def partly_asked_otherwise(case: TaskOfRun) -> str:
+    """Return a sentence if some questions were asked otherwise than of a run beside it."""
+    text, share = case.otherwise
+    return text if 0 < share <= MOSTLY_UNREAD else ""
+
+
 def nothing_learned(case: TaskOfRun) -> str:
     """Return a sentence if the training loss never left that of a model that knows nothing."""
     return case.training.get(NOTHING_LEARNED, "")
@@ -329,6 +346,8 @@ CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     "records of another folder": other_folder,
     "other task version": other_version,
     CONSTRAINED: constrained,
+    OTHERWISE: asked_otherwise,
+    PARTLY_OTHERWISE: partly_asked_otherwise,
     "mixed settings": mixed_settings,
     "likelihoods of a part": part_of_the_likelihoods,
 }

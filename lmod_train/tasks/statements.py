@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lmod_train.scoring.expertise import ENDING
 from lmod_train.scoring.headline_metrics import direction
-from lmod_train.scoring.warnings import BELOW_CHANCE, CONSTRAINED, INCOMPLETE, OTHER_REPLIES
+from lmod_train.scoring.warnings import BELOW_CHANCE, CONSTRAINED, INCOMPLETE, OTHER_REPLIES, OTHERWISE
 from lmod_train.tasks.display_names import metric_name, task_name
 from lmod_train.tasks.headline import Row
 
@@ -100,16 +100,31 @@ def _finding(task: str, rows: Mapping[str, Row], places: Sequence[Place]) -> Fin
         why = "the scores are not those of the replies" if stale else "there is no score"
         return Finding(task, f"{task_name(task)}: nothing can be said, as {why}.", "", "")
     ranked = [p for p in places if p.letters != NOT_COMPARED and p.run in kept]
-    limited = {label for label, row in kept.items() if CONSTRAINED in row.warnings}
-    apart = kept.keys() - limited if len(ranked) > 1 and ranked[0].run in limited else limited
-    same = {label: row for label, row in kept.items() if label not in apart} or kept
+    apart = {why: _apart(kept, ranked, warning) for warning, why in _APART.items()}
+    same = {label: row for label, row in kept.items() if not any(label in own for own in apart.values())} or kept
     best, said = _compared(same, ranked) if len(ranked) > 1 else _alone(same)
     if len(same) < len(kept):
-        others = [label for label in kept if label in apart]
-        said.append(f"Not compared, as constrained replies are no free ones: {_few(others)}.")
+        said += [f"Not compared, as {why}: {_scored(own, kept)}." for why, own in apart.items() if own]
     cautions = [*_cautions(best, kept), *([f"Not the scores of their replies: {_few(stale)}."] if stale else [])]
     said += _worth(best, same) if best else ()
     return Finding(task, f"{task_name(task)}: {' '.join(said)}", " ".join(cautions), best)
+
+
+_APART = {CONSTRAINED: "constrained replies are no free ones", OTHERWISE: "asked otherwise"}
+"""Warning -> why runs that have it are not compared with those that do not."""
+
+
+def _apart(rows: Mapping[str, Row], ranked: Sequence[Place], warning: str) -> list[str]:
+    """Return the runs that stand apart from those that are ranked: they have a warning, or alone have it not."""
+    own = [label for label, row in rows.items() if warning in row.warnings]
+    return [label for label in rows if label not in own] if len(ranked) > 1 and ranked[0].run in own else own
+
+
+def _scored(labels: Sequence[str], rows: Mapping[str, Row]) -> str:
+    """Return few models with their scores, or how many they are."""
+    if len(labels) > NAMED:
+        return f"{len(labels)} models"
+    return _listed([f"{_named(label)} ({_shown(rows[label], _value(rows[label]))})" for label in labels])
 
 
 def _alone(rows: Mapping[str, Row]) -> tuple[str, list[str]]:
@@ -131,23 +146,17 @@ def _compared(rows: Mapping[str, Row], ranked: Sequence[Place]) -> tuple[str, li
     best, *others = ranked
     alike = [p.run for p in others if set(p.letters) & set(best.letters)]
     lower = [p.run for p in others if p.run not in alike]
-    values = {p.run: p.score for p in ranked}
-    said = [_first(best, rows) + _against(lower, values, rows) + "."]
+    values = {p.run: _value(rows[p.run]) for p in ranked}
+    said = [f"{_named(best.run)} {_stated(rows[best.run])}{_against(lower, values, rows)}."]
+    if any(p.n != rows[p.run].n for p in ranked):
+        shared = _listed([f"{_named(p.run)} {_shown(rows[p.run], p.score)}" for p in ranked[: NAMED + 1]])
+        said.append(f"Compared on the {best.n:,} that all have a reply to, of which {shared}.")
     if alike:
         who = _listed([_with(run, values, rows) for run in alike]) if len(alike) <= NAMED else f"{len(alike)} models"
         said.append(f"{who} {'are' if len(alike) > 1 else 'is'} not shown to differ from it.")
     if left := [label for label in rows if label not in values]:
         said.append(f"Not compared, as the records differ: {_few(left)}.")
     return best.run, said
-
-
-def _first(best: Place, rows: Mapping[str, Row]) -> str:
-    """Return what is said of the best model: on its own records if these are those that were compared."""
-    row = rows[best.run]
-    if best.n == row.n:
-        return f"{_named(best.run)} {_stated(row)}"
-    told = _predicate(replace(row, n=best.n), best.score)
-    return f"on the records that all have a reply to, {_named(best.run)} {told}"
 
 
 def _against(others: Sequence[str], values: Mapping[str, float], rows: Mapping[str, Row]) -> str:

@@ -102,8 +102,8 @@ def test_models_are_ranked_on_the_records_that_they_share():
               Place("four_way", "other", 216, 0.99, NOT_COMPARED)]  # fmt: skip
     (found,) = findings({label: [row] for label, row in rows.items()}, places)
     assert found.best == "big"
-    shared = "on the records that all have a reply to, big answers 100.0 % of 40 questions correctly; few 80.0 %."
-    assert shared in found.text
+    assert ": big answers 75.0 % of 400 questions correctly (95 % interval" in found.text, "its own score and interval"
+    assert "Compared on the 40 that all have a reply to, of which big 100.0 % and few 80.0 %." in found.text
     assert "Not compared, as the records differ: other." in found.text
 
 

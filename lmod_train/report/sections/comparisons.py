@@ -14,6 +14,7 @@ from lmod_train.report.paired_runs import (
     FEW,
     LEAST_SHARE,
     ComparedRuns,
+    Family,
     comparable,
     joint,
     letter_display,
@@ -38,15 +39,16 @@ class Comparisons(Section):
             6 runs, and the best of more.
         least_share: Share of the records of one of the ranked runs that all of them have in common, above 0, up to 1.
             Runs with too few of these records are not ranked, and are named.
+        family: P values are adjusted over the pairs of a ``task``, or of all tasks of the ``report``.
     """
 
     title: ClassVar[str] = "Pairwise comparisons"
 
-    def __init__(self, against: str = "", least_share: float = LEAST_SHARE) -> None:
+    def __init__(self, against: str = "", least_share: float = LEAST_SHARE, family: Family = "task") -> None:
         if not 0 < least_share <= 1:
             cure = "set it in the config of the report, e.g. `least_share: 0.5`"
             raise BadArgument("least_share", least_share, "a share above 0, up to 1", cure)
-        self.against, self.least_share = against, least_share
+        self.against, self.least_share, self.family = against, least_share, family
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield the tables of pairs, letters and the joint test; nothing for runs without common tasks.
@@ -55,21 +57,27 @@ class Comparisons(Section):
             BadArgument: `against` is not the name of a run.
         """
         runs, against = comparable(results), self._reference(results)
-        compared = pairs(runs, against, self.least_share)
+        compared = pairs(runs, against, self.least_share, self.family)
         if compared:
-            yield Text(_TEXTS["note"])
+            yield Text(_TEXTS["note"].format(_TEXTS[self.family]))
             if against == BEST and len(results.names) > 2:
                 yield Remark(_TEXTS["chosen"])
             yield from (Remark(line) for line in not_ranked(runs, self.least_share))
             others = any(any(pair.alone) for pair in compared)
             rows = [[*_row(pair), *(pair.alone if others else ())] for pair in compared]
             yield table("pairs", [*_HEADS["pair"], *(_HEADS["others"] if others else ())], rows)
-        if within := [_subset_row(pair) for pair in pairs_by_subset(runs, against, self.least_share)]:
-            yield table("pairs_by_subset", _HEADS["subset"], within, "Comparisons within subsets", _TEXTS["subsets"])
-        places, tested = letter_display(runs, self.least_share)
+        if within := [_subset_row(pair) for pair in pairs_by_subset(runs, against, self.least_share, self.family)]:
+            yield table(
+                "pairs_by_subset",
+                _HEADS["subset"],
+                within,
+                "Comparisons within subsets",
+                _TEXTS["subsets"].format(_TEXTS[self.family]),
+            )
+        places, tested = letter_display(runs, self.least_share, family=self.family)
         rows = [[p.task, p.run, p.n, p.score, p.letters] for p in places]
         letters = table("letters", ["task", "run", N, SCORE, "letters"], rows)
-        yield from noted(_TEXTS["letters"].format(tested), letters)
+        yield from noted(_TEXTS["letters"].format(tested, _TEXTS[self.family]), letters)
         yield from noted(_TEXTS["joint"], table("joint", _HEADS["joint"], joint(runs, self.least_share)))
 
     def _reference(self, results: Results) -> str:
@@ -91,7 +99,7 @@ def compare_against(sections: Sequence[Section], against: str) -> list[Section]:
         expected = "sections with comparisons, to which this option applies"
         raise BadArgument("--against", against, expected, f"add `class_path: {named}` to the sections of the config")
     return [
-        Comparisons(against, section.least_share) if isinstance(section, Comparisons) else section
+        Comparisons(against, section.least_share, section.family) if isinstance(section, Comparisons) else section
         for section in sections
     ]
 
