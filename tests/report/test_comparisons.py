@@ -47,6 +47,27 @@ def drawn(skills, n=80, each=1):
     }
 
 
+def test_a_verdict_depends_on_no_other_task_unless_all_are_one_family():
+    runs = drawn([0.2, 0.28, 0.6], 120)
+    with_more = {name: own | {f"t{k}": own["g"] for k in range(12)} for name, own in runs.items()}
+    alone, among, whole = (
+        [p for p in pairs(r, **more) if p.task == "g"]
+        for r, more in ((runs, {}), (with_more, {}), (with_more, {"family": "report"}))
+    )
+    assert [(p.adjusted, p.discovery) for p in alone] == [(p.adjusted, p.discovery) for p in among]
+    assert all(p.adjusted < q.adjusted for p, q in zip(alone, whole, strict=True) if p.adjusted < 1)
+    assert [p.adjusted for p in whole] == [
+        p
+        for p, pair in zip(comparisons.holm([q.p for q in pairs(with_more)]), pairs(with_more), strict=True)
+        if pair.task == "g"
+    ]
+    letters = {
+        family: [p.letters for p in letter_display(with_more, family=family)[0] if p.task == "g"]
+        for family in ("task", "report")
+    }
+    assert letters["task"] == [p.letters for p in letter_display(runs)[0]] != letters["report"]
+
+
 def test_only_common_items_are_compared_and_holm_runs_over_all_pairs():
     runs = {
         "a": {"g": some(range(10), range(20)), "h": some({1}, {1, 2})},
