@@ -98,8 +98,11 @@ def _mean_row(results: Results, task: str, seeds: list[tuple[str, Row]]) -> Row:
     shared = replace(first, warnings=warnings, account=account)
     if mean is None:
         value = float(np.mean(values)) if len(values) == len(seeds) else None
-        return replace(shared, value=value, low=None, high=None)
+        return replace(shared, value=value, low=None, high=None, no_interval=_SEEDS_DIFFER)
     return replace(shared, n=mean.n, value=mean.value, low=mean.low, high=mean.high)
+
+
+_SEEDS_DIFFER = "the seeds have replies to different records"
 
 
 def _tasks(runs: list[tuple[str, RunScores]]) -> list[str]:

@@ -21,7 +21,8 @@ LOST = ("truncated", "refused")
 class Row:
     """One row of the headline table; None if a run does not have a value.
 
-    `ways` is the number of ways in which each question was asked; `n` counts each of them.
+    `ways` is the number of ways in which each question was asked; `n` counts each of them. `no_interval` is why there
+    is no interval, if that is known.
     """
 
     task: str
@@ -40,6 +41,7 @@ class Row:
     ways: int = 1
     truncated: float | None = None
     refused: float | None = None
+    no_interval: str = ""
 
 
 def headline(runs: Sequence[Path]) -> list[Row]:
@@ -75,8 +77,10 @@ def headline_rows(
             numbers = (score.n, score.value, score.low, score.high, chance, majority, unparsed)
             phrases = tuple(w.phrase for w in (warned or {}).get((run.path, task), ()))
             ways = ways_in(s.subset for s in run.scores if s.task == task)
-            lost = [b.value if (b := run.find(task, f"share_{status}")) else None for status in LOST]
-            rows.append(Row(task, run.run, run.called, metric, *numbers, run.account(task), phrases, ways, *lost))
+            cut, refused = (b.value if (b := run.find(task, f"share_{status}")) else None for status in LOST)
+            rows.append(
+                Row(task, run.run, run.called, metric, *numbers, run.account(task), phrases, ways, cut, refused)
+            )
     return rows
 
 

@@ -185,7 +185,7 @@ def _worth(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
 def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
     row = rows.get(best) or next(iter(rows.values()))
     if row.low is None or row.high is None:
-        yield "There are too few patients for an interval."
+        yield f"There is no interval, as {row.no_interval}." if row.no_interval else "There is no interval."
     elif row.metric in BASELINED and row.high - row.low > WIDE:
         yield f"{row.n:,} questions are too few to say more."
     if missing := [label for label, other in rows.items() if other.account and not other.account.complete]:

@@ -109,7 +109,9 @@ def test_models_are_ranked_on_the_records_that_they_share():
 
 def test_what_limits_a_score_is_said():
     assert "10 questions are too few to say more." in text({"a": replace(ROW, n=10, low=0.55, high=0.99)})
-    assert "too few patients for an interval" in text({"a": replace(ROW, n=1, low=None, high=None)})
+    without = replace(ROW, n=1, low=None, high=None)
+    assert "There is no interval, as it rains." in text({"a": replace(without, no_interval="it rains")})
+    assert "There is no interval. " in text({"a": without}) + " "
     assert "90.0 % of 1 question correctly" in text({"a": replace(ROW, n=1, low=None, high=None)})
     assert "Not all questions have a reply: a." in text({"a": replace(ROW, account=Account(200, 16))})
     assert "Not all" not in text({"a": replace(ROW, account=Account(216))})

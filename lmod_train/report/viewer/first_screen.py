@@ -18,8 +18,10 @@ from lmod_train.report.seed_spread import by_series, mean_rows
 from lmod_train.report.thumbnails import thumbnail
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
 from lmod_train.report.warned import warned
-from lmod_train.scoring.headline_metrics import direction
+from lmod_train.scoring.headline_metrics import HEADLINES, direction
+from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.shares import MIN_PATIENTS
 from lmod_train.tasks.display_names import metric_name, task_name
 from lmod_train.tasks.headline import Row, headline_rows
 from lmod_train.tasks.statements import Finding, Place, findings
@@ -83,7 +85,8 @@ def first_screen(results: Results, names: Mapping[str, str] | None = None) -> Fi
     """
     about = warned(results)
     scores: Mapping[str, Sequence[Row]] = {
-        name: headline_rows([run], about) for name, run in zip(results.names, results.runs, strict=True)
+        name: [_with_reason(row, results.items[name].get(row.task, ())) for row in headline_rows([run], about)]
+        for name, run in zip(results.names, results.runs, strict=True)
     }
     stated = loaded(one.pages["findings"] for one in extensions() if "findings" in one.pages)
     said = [sentences(results) for sentences in stated]
@@ -93,6 +96,20 @@ def first_screen(results: Results, names: Mapping[str, str] | None = None) -> Fi
     ]
     board = leaderboard(scores, [one.task for one in found])
     return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found, names or {})), *board)
+
+
+def _with_reason(row: Row, items: Sequence[Item]) -> Row:
+    """Return a row with the reason why its score has no interval."""
+    if row.low is not None or row.value is None:
+        return row
+    patients = len({item.group for item in items})
+    if patients < MIN_PATIENTS:
+        few = f"{patients} patient{'s' * (patients != 1)}"
+        why = f"its {row.n} questions are of {few}" if row.n > 1 else f"its one question is of {few}"
+        return replace(row, no_interval=f"{why}, and {MIN_PATIENTS} are needed")
+    if row.metric in HEADLINES and len({item_score(item) for item in items}) > 1:
+        return replace(row, no_interval="all patients have the same score")
+    return replace(row, no_interval="scores.csv has none for this metric")
 
 
 def _compared(

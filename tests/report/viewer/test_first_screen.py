@@ -3,12 +3,18 @@
 from dataclasses import replace
 from urllib.parse import parse_qs
 
+import pytest
+
+from lmod_train.core.types import Reply
 from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.viewer.first_screen import EACH, first_screen
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
-from tests.report.make import curate, run
+from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.parsed_replies import parse_replies, scores_of
+from tests.report.make import curate, run, written
+from tests.scoring.make import record
 
 
 def test_the_examples_are_wrong_and_right_answers_of_the_task_and_lead_to_them(three):
@@ -50,3 +56,22 @@ def test_a_long_table_is_in_the_page_in_full_and_a_few_rows_are_shown(tmp_path, 
     assert rows > 5 and shown.count("<tr") - 1 == 5
     assert rest.partition("</template>")[0].count("<tr") == rows - 5
     assert f"5 of {rows} rows are shown; <code>tables/metrics-four_way.csv</code> has all." in rest
+
+
+@pytest.mark.parametrize(
+    ("groups", "right", "why"),
+    [
+        (("p1",) * 6, 3, "its 6 questions are of 1 patient, and 3 are needed"),
+        (("p1", "p2") * 3, 3, "its 6 questions are of 2 patients, and 3 are needed"),
+        (("p1", "p2", "p3") * 2, 3, "all patients have the same score"),
+    ],
+)
+def test_why_there_is_no_interval_is_said(tmp_path, groups, right, why):
+    asked = [replace(record(str(i), "GLAUCOMA", task="glaucoma", choices=("GLAUCOMA", "NON-GLAUCOMA"), group=g),
+                     task_class="lmod_train.tasks.glaucoma.Glaucoma", task_version=Glaucoma.version)
+             for i, g in enumerate(groups)]  # fmt: skip
+    replies = {r.id: Reply(r.id, "GLAUCOMA" if i < right else "NON-GLAUCOMA") for i, r in enumerate(asked)}
+    predictions = parse_replies(Glaucoma(), asked, replies)
+    written(tmp_path / "run", "run", "m", asked, predictions, scores_of([Glaucoma()], predictions))
+    (finding,) = first_screen(read_results([tmp_path / "run"])).findings
+    assert f"There is no interval, as {why}." in finding.cautions
