@@ -58,7 +58,10 @@ def test_letters_compare_all_pairs_whatever_the_reference(seven):
     rows = tables(seven, "m2")["letters"]
     assert len(rows) == 7 * 3 and rows == tables(seven, "all")["letters"]
     assert all(row["letters"].startswith("a") for row in rows[::7]), "the best run of each task"
-    assert "Holm-adjusted for all 63 pairs" in "".join(p.text for p in Comparisons().parts(seven) if hasattr(p, "text"))
+    for family, over in (("task", "the pairs of a task"), ("report", "all pairs of the table")):
+        said = " ".join(p.text for p in Comparisons(family=family).parts(seven) if hasattr(p, "text"))
+        assert f"Holm-adjusted for {over}, 63 pairs in all" in " ".join(said.split())
+        assert f"adjusted for {over}, for any false finding" in " ".join(said.split())
 
 
 def test_one_run_has_no_comparison_and_two_have_no_letters(seven):
