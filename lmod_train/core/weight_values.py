@@ -118,14 +118,20 @@ def _read_through(path: Path) -> dict[str, Any]:
     return {"sha256": digest.hexdigest(), "tensors": len(entries), "wrong": wrong, "zero": zero}
 
 
-def checkpoint_json(file: Path) -> Any:
-    """Return the content of a JSON file of a checkpoint.
+def checkpoint_json(file: Path) -> dict[str, Any]:
+    """Return the object that a JSON file of a checkpoint holds; that of an index names the file of each tensor.
 
     Raises:
-        WeightsNotFound: It is damaged, or see `read_json`.
+        WeightsNotFound: It holds another value or is damaged, or see `read_json`.
     """
     try:
-        return read_json(file)
+        read = read_json(file)
+        if not isinstance(read, dict):
+            raise ValueError("it holds no object")
+        places = read.get("weight_map", None if file.name.endswith(".index.json") else {})
+        if not isinstance(places, dict) or not all(isinstance(place, str) for place in places.values()):
+            raise ValueError("its weight_map does not name a file a tensor")
+        return read
     except (OSError, ValueError) as error:
         what = f"expected a JSON file of a checkpoint; it cannot be read ({error})"
         raise WeightsNotFound("weights", str(file), what, "copy the checkpoint again, whole") from error

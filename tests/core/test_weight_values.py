@@ -13,14 +13,19 @@ from lmod_train.core import weight_values
 from lmod_train.core.errors import WeightsNotFound
 from lmod_train.core.weight_values import (
     SUMS,
+    checkpoint_json,
     known_by,
     refuse_changed,
     tensors_of,
     write_sha256sums,
     zero_matrices,
 )
+from lmod_train.extensions.weights.server_names import rename_for_servers
 from lmod_train.models.chat.base_files import fingerprint
+from lmod_train.models.chat.checkpoint import model_type_of
 from lmod_train.models.chat.delta import mean_gain
+from lmod_train.models.chat.stored import missing_shards
+from lmod_train.models.chat.timm_tower import tower_config
 
 TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
@@ -108,9 +113,35 @@ def test_a_header_that_describes_no_tensors_has_none(tmp_path, header, size):
     assert len(fingerprint(tmp_path)) == 64
 
 
-@pytest.mark.parametrize("text", ["[" * 200_000, "{", "x" * (2**26 + 1)])
+DAMAGED = [
+    "[" * 200_000,
+    "{",
+    "[1]",
+    "3",
+    "\xff",
+    '{"weight_map": ["a"]}',
+    '{"weight_map": {"a": 1}}',
+    "x" * (2**26 + 1),
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
 def test_a_damaged_json_file_of_a_checkpoint_is_named(tmp_path, text):
     write(tmp_path / "model.safetensors")
-    (tmp_path / "config.json").write_text(text)
-    with pytest.raises(WeightsNotFound, match=r"json': expected a JSON file of a checkpoint.*\nNext: copy the"):
-        mean_gain(tmp_path)
+    file = tmp_path / "config.json"
+    file.write_bytes(text.encode("latin-1"))
+    readers = [mean_gain, tower_config, rename_for_servers, model_type_of, lambda folder: checkpoint_json(file)]
+    for read in readers:
+        with pytest.raises(WeightsNotFound, match=r"json': expected a JSON file of a checkpoint.*\nNext: copy the"):
+            read(tmp_path)
+
+
+def test_an_index_names_the_file_of_each_tensor(tmp_path):
+    index = tmp_path / "model.safetensors.index.json"
+    for text, reads in (('{"weight_map": {"a": "b"}}', True), ("{}", False), ('{"weight_map": null}', False)):
+        index.write_text(text)
+        if reads:
+            assert missing_shards(tmp_path) == ["b"]
+        else:
+            with pytest.raises(WeightsNotFound, match="its weight_map does not name a file a tensor"):
+                missing_shards(tmp_path)

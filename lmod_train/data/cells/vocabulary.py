@@ -18,17 +18,20 @@ from lmod_train.core.raw import read_json
 
 
 def plain(text: str) -> str:
-    """Return the letters and digits of a text, without case and accents.
+    """Return the letters and digits of a text, without case and accents; a text of over `_LONG` characters as it is.
 
     Example:
         >>> plain("N\u00b0 Dossier"), plain("\u0152il"), plain("Patienten-ID"), plain("\u6027\u522b")
         ('nodossier', 'oeil', 'patientenid', '性别')
     """
+    if len(text) > _LONG:
+        return text
     return _plain(text) if len(text) <= _SHORT else _plain.__wrapped__(text)
 
 
-_SHORT = 80
-"""Characters of a text that is kept: cells of a table repeat, and each is looked at in several ways."""
+_SHORT, _LONG = 80, 10_000
+"""Characters of a text that is kept, as cells repeat and each is looked at in several ways, and of one that is no word,
+but e.g. an image in base64."""
 
 
 @lru_cache(maxsize=65_536)

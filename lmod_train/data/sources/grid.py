@@ -441,9 +441,9 @@ def _objects(path: Path, objects: Iterable[tuple[int, Any]], kind: str, schema: 
         if isinstance(value, dict):
             found.append((number, {key: read.text(key, number, one) for key, one in value.items()}))
             keys |= dict.fromkeys(value)
-            _check_size(len(found), len(keys))
         else:
             lost.append((number, "not a JSON object"))
+        _check_size(len(found) + len(lost), len(keys))
     if not keys:
         raise UnreadableSheet("no JSON object was found")
     rows = tuple(Row(n, tuple(cells.get(key, "") for key in keys)) for n, cells in found)
@@ -464,12 +464,16 @@ class _Cells:
         self._refused: Counter[str] = Counter()
         self._lists: dict[tuple[str, int], Listed] = {}
         self._held: dict[str, None] = {}
+        self._listed = 0
 
     def text(self, key: str, line: int, value: Any) -> str:
         """Return a value as the text of a cell."""
         if not isinstance(value, list | dict | bytes):
             return _whole(cell_text(value))
         parts = value if isinstance(value, list) else [value]
+        self._listed += len(parts)
+        if self._listed > 2 * MOST_CELLS:
+            raise UnreadableSheet(f"more than {2 * MOST_CELLS:,} values in the lists of its cells")
         images = [image_in(one) if _is_image_of(one, len(parts)) else None for one in parts]
         if named := [name_of(image) for image in images if image]:
             if any(

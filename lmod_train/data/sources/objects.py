@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lmod_train.core.batches import batches
 from lmod_train.core.files import sha256_of, write_beside
-from lmod_train.core.raw import decoded, open_file, parse_json, read_bytes, whole_number
+from lmod_train.core.raw import MOST_IMAGE_BYTES, decoded, open_file, parse_json, read_bytes, whole_number
 from lmod_train.core.types import Cut, ImageFile
 
 MOST_BYTES = 1_200_000_000
@@ -76,10 +76,9 @@ def objects_of(text: str) -> Iterator[tuple[int, Any]]:
     try:
         value = json.loads(text, parse_int=whole_number)
     except (ValueError, RecursionError) as error:
-        lines = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
-        if not text.lstrip().startswith("{") or not any(isinstance(_line(line), dict) for _, line in lines[:20]):
+        if not text.lstrip().startswith("{") or not any(isinstance(one, dict) for _, one in islice(_lines(text), 20)):
             raise ValueError(f"neither JSON nor JSON lines ({error})") from error
-        yield from ((number, _line(line)) for number, line in lines)
+        yield from _lines(text)
         return
     if isinstance(value, dict):
         lists = [one for one in value.values() if isinstance(one, list) and one and isinstance(one[0], dict)]
@@ -108,11 +107,17 @@ def is_conversation(value: Any) -> bool:
     return isinstance(value, Mapping) and any(isinstance(value.get(key), list) for key in KEYS)
 
 
-def _line(line: str) -> Any:
-    try:
-        return parse_json(line)
-    except ValueError:
-        return line  # no object: left out as such, and the other lines stay
+def _lines(text: str) -> Iterator[tuple[int, Any]]:
+    """Yield number and value of the lines that are not blank; one that is no JSON is left out as a text, alone."""
+    begin = number = 0
+    while begin < len(text):
+        end = text.find("\n", begin) + 1 or len(text)
+        line, begin, number = text[begin:end].removesuffix("\n"), end, number + 1
+        if line.strip():
+            try:
+                yield number, parse_json(line)
+            except ValueError:
+                yield number, line
 
 
 def _saved(folder: Path) -> Iterator[Any]:
@@ -250,7 +255,8 @@ def unpack(file: Path, images: Iterable[bytes]) -> dict[str, ImageFile]:
     first = next(images, None)
     if first is None:
         return places
-    with write_beside(file) as part, pq.ParquetWriter(part, _IMAGE) as writer:
+    options: Any = {"use_dictionary": False, "write_statistics": False}  # of which each copies an image again
+    with write_beside(file) as part, pq.ParquetWriter(part, _IMAGE, **options) as writer:
         for group in _groups(chain([first], images)):
             new = {known: data for data in group if (known := name_of(data)) not in places}
             for known in new:
@@ -261,11 +267,16 @@ def unpack(file: Path, images: Iterable[bytes]) -> dict[str, ImageFile]:
 
 
 def _groups(images: Iterator[bytes]) -> Iterator[list[bytes]]:
-    while group := list(islice(images, _AT_ONCE)):
-        yield group
+    group: list[bytes] = []
+    for image in images:
+        group.append(image)
+        if len(group) == _AT_ONCE or sum(map(len, group)) > MOST_IMAGE_BYTES // _AT_ONCE:
+            yield group
+            group = []
+    yield group
 
 
 _AT_ONCE = 16
-"""Images of a row group, which is kept in memory when one of them is read."""
+"""Images of a row group at most, which is kept in memory when one of them is read."""
 
 _IMAGE = pa.schema([("image", pa.binary())])

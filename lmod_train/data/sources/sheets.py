@@ -24,6 +24,8 @@ OPEN = "a quotation mark is not closed"
 MOST_CELLS, MOST_LINES, MOST_COLUMNS = 2_000_000, 300_000, 2_000
 """Limits of a table. BRSET, the largest of the sources, has 16,000 lines of 34 columns."""
 
+MOST_SHEETS = 255
+
 MOST_UNPACKED_BYTES = 48 * 2**20
 """Largest size of an unpacked workbook."""
 
@@ -183,6 +185,8 @@ def worksheets(
     try:
         check_unpacked(content)
         book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        if len(book.worksheets) > MOST_SHEETS:  # each is looked up in the whole file
+            raise UnreadableSheet(f"{len(book.worksheets):,} sheets, expected at most {MOST_SHEETS}")
         for sheet in (one for one in book.worksheets if hidden or one.sheet_state == "visible"):
             sheet.reset_dimensions()  # the dimensions written by other programs are often wrong and would cut the table
             rows = []

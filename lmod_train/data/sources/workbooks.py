@@ -187,9 +187,9 @@ def cell_text(value: Any, number_format: str = "") -> str:
         return value.isoformat()
     if isinstance(value, int | float):
         whole = isinstance(value, int) or value.is_integer()
-        if whole and re.fullmatch(r"0{2,}", number_format):
+        if whole and number_format and re.fullmatch(r"0{2,}", number_format):
             return f"{int(value):0{len(number_format)}d}"
-        if re.fullmatch(r"0(?:\.0+)?%", number_format):
+        if number_format and re.fullmatch(r"0(?:\.0+)?%", number_format):
             return f"{value * 100:g}%"
         return str(int(value)) if whole else f"{value:.15g}"
     return str(value).strip()

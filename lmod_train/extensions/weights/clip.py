@@ -11,7 +11,7 @@ from typing import Any
 from transformers import CLIPVisionConfig
 
 from lmod_train.core.errors import NotConvertible
-from lmod_train.core.raw import read_json
+from lmod_train.core.weight_values import checkpoint_json
 from lmod_train.models.chat.stored import Stored, stored_in
 
 INSIDE = "model.vision_tower.vision_tower.vision_model."
@@ -60,7 +60,7 @@ def clip_config(folder: Path, name: str, tower: Path | None, shapes: Mapping[str
 
 
 def _stated(tower: Path) -> CLIPVisionConfig:
-    values = read_json(tower / "config.json")
+    values = checkpoint_json(tower / "config.json")
     if values.get("model_type") not in ("clip", "clip_vision_model"):
         raise NotConvertible(
             tower,
@@ -91,6 +91,6 @@ def picture_statistics(*folders: Path | None) -> dict[str, Any]:
     for folder in folders:
         file = folder / "preprocessor_config.json" if folder else None
         if file and file.is_file():
-            values = read_json(file)
+            values = checkpoint_json(file)
             return {key: values[key] for key in ("image_mean", "image_std") if key in values}
     return {}

@@ -20,8 +20,7 @@ from lmod_train import __version__
 from lmod_train.core.errors import NotConvertible, WeightsNotFound
 from lmod_train.core.files import remembered_sha256, sha256_of
 from lmod_train.core.lock import new_folder, refuse_filled
-from lmod_train.core.raw import read_json
-from lmod_train.core.weight_values import write_sha256sums
+from lmod_train.core.weight_values import checkpoint_json, write_sha256sums
 from lmod_train.extensions.weights import internvl, llava, llava_next
 from lmod_train.extensions.weights.layout import EMBEDDING, HEAD, Layout, Rule, Words
 from lmod_train.extensions.weights.tokenizer import words_of
@@ -132,11 +131,7 @@ def _values(folder: Path) -> Mapping[str, Any]:
         raise NotConvertible(folder, problem, "merge them into their base with the code they were trained with")
     if not file.is_file():
         raise NotConvertible(folder, "it holds no config.json", "name the folder of a checkpoint, or correct the path")
-    try:
-        values: Mapping[str, Any] = read_json(file)
-    except ValueError as error:
-        raise NotConvertible(folder, f"its config.json is not valid JSON ({error})", "fetch it again") from error
-    return values
+    return checkpoint_json(file)
 
 
 def _why_not(folder: Path, values: Mapping[str, Any]) -> tuple[str, str]:
@@ -173,7 +168,7 @@ def _begun(template: str, words: Words) -> str:
 def _write_generation(folder: Path, words: Words, out: Path) -> list[str]:
     """Write generation_config.json with the end tokens; return a note on settings that were left out."""
     file, tokenizer = folder / "generation_config.json", words.tokenizer
-    stated: dict[str, Any] = read_json(file) if file.is_file() else {}
+    stated = checkpoint_json(file) if file.is_file() else {}
     ids = {"bos_token_id": tokenizer.bos_token_id, "pad_token_id": tokenizer.pad_token_id}
     ids["eos_token_id"] = list(words.ends)
     try:

@@ -14,8 +14,7 @@ from lmod_train import __version__
 from lmod_train.core.errors import ArtifactError, WeightsMismatch
 from lmod_train.core.lock import new_folder, refuse_filled
 from lmod_train.core.package_data import package_data
-from lmod_train.core.raw import read_json
-from lmod_train.core.weight_values import write_sha256sums
+from lmod_train.core.weight_values import checkpoint_json, write_sha256sums
 from lmod_train.extensions.weights.server_names import Names, refuse_unread, rename_for_servers
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.base_files import check_base, fingerprint, licence_of, write_processor_files
@@ -98,7 +97,7 @@ def _take(model: Any, tensors: Mapping[str, Tensor], ckpt: Path) -> None:
 def _stop_as_trained(folder: Path, network: Any) -> None:
     """Write the end tokens of training to generation_config.json, as not every base names them all."""
     file = folder / "generation_config.json"
-    settings = read_json(file)
+    settings = checkpoint_json(file)
     settings["eos_token_id"] = sorted(end_tokens(network, Dialect(folder)))
     file.write_text(json.dumps(settings, indent=2), encoding="utf-8")
 

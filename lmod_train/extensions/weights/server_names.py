@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.raw import read_json
+from lmod_train.core.weight_values import checkpoint_json
 from lmod_train.models.chat import timm_tower
 from lmod_train.models.chat.family import family_class
 
@@ -51,7 +51,7 @@ def rename_for_servers(folder: Path) -> int:
     Args:
         folder: Folder that transformers has written, of a known family.
     """
-    model_type = read_json(folder / "config.json")["model_type"]
+    model_type = checkpoint_json(folder / "config.json")["model_type"]
     renamed = 0
     for file in sorted(folder.glob("*.safetensors")) if family_class(model_type).server_names else ():
         with safe_open(file, framework="pt") as opened:
@@ -60,7 +60,7 @@ def rename_for_servers(folder: Path) -> int:
         renamed += sum(server_name(model_type, name) != name for name in tensors)
         save_file({server_name(model_type, name): t for name, t in tensors.items()}, file, metadata=metadata)
     for index in folder.glob("*.safetensors.index.json"):
-        text = read_json(index)
+        text = checkpoint_json(index)
         text["weight_map"] = {server_name(model_type, name): place for name, place in text["weight_map"].items()}
         index.write_text(json.dumps(text, indent=1), encoding="utf-8")
     return renamed

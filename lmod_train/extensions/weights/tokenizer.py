@@ -18,7 +18,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast, Qwen2Tokenizer
 
 from lmod_train.core.errors import NotConvertible
-from lmod_train.core.raw import read_json
+from lmod_train.core.weight_values import checkpoint_json
 from lmod_train.extensions.weights.layout import Layout, Words
 
 SPECIAL = ("bos_token", "eos_token", "unk_token", "pad_token")
@@ -124,8 +124,7 @@ def _stated(folder: Path, settings: Mapping[str, Any]) -> dict[int, AddedToken]:
 
 def _json(folder: Path, name: str) -> dict[str, Any]:
     file = folder / name
-    read: dict[str, Any] = read_json(file) if file.is_file() else {}
-    return read
+    return checkpoint_json(file) if file.is_file() else {}
 
 
 BPE_MODEL = 2

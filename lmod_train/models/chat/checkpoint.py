@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from typing import Any, Literal
@@ -14,7 +13,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 from transformers.utils import logging as transformers_logging
 
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
-from lmod_train.core.weight_values import known_by
+from lmod_train.core.weight_values import checkpoint_json, known_by
 from lmod_train.models.chat import timm_tower
 from lmod_train.models.chat.checkpoint_files import checked, short
 from lmod_train.models.chat.family import MODEL_TYPES, is_known
@@ -69,7 +68,7 @@ def find_any(checkpoint: str, family: type[Family] | None = None) -> Path:
 
 def model_type_of(folder: Path) -> str:
     """Return the `model_type` of a checkpoint's config.json."""
-    return str(json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type"))
+    return str(checkpoint_json(folder / "config.json").get("model_type"))
 
 
 def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,8 @@ from safetensors import SafetensorError, safe_open
 
 from lmod_train.core.artifacts.model_facts import download
 from lmod_train.core.errors import BadArgument, WeightsMismatch, WeightsNotFound
+from lmod_train.core.raw import read_json
+from lmod_train.core.weight_values import checkpoint_json
 
 SHIPPED = Path(__file__).parent
 """Folder of the checkpoints that come with the package, one subfolder each."""
@@ -53,7 +54,7 @@ def checked(checkpoint: str) -> tuple[Path, str]:
     """
     folder = folder_of(checkpoint, lambda: _how_to_fetch(checkpoint))
     check_settings(checkpoint, folder)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = checkpoint_json(folder / "config.json")
     if layout_name(config):
         _refuse_layout(folder, config)
     if not any(folder.glob("*.safetensors")):
@@ -129,9 +130,9 @@ def check_settings(checkpoint: str, folder: Path) -> None:
     """
     for file in (folder / name for name in SETTINGS if (folder / name).is_file()):
         try:
-            if not isinstance(json.loads(file.read_text(encoding="utf-8")), dict):
+            if not isinstance(read_json(file), dict):
                 raise ValueError("it holds no JSON object")
-        except ValueError as error:  # UnicodeDecodeError and JSONDecodeError too
+        except ValueError as error:
             raise _damaged(checkpoint, file, error) from error
 
 
@@ -167,8 +168,7 @@ def check_loaded(checkpoint: str, folder: Path, config: Mapping[str, Any]) -> No
             the folder; or config.json and the files differ in whether the weights are quantised.
     """
     index = folder / "model.safetensors.index.json"
-    listed = json.loads(index.read_text(encoding="utf-8")).get("weight_map", {}).values() if index.exists() else ()
-    shards = sorted({str(name) for name in listed})
+    shards = sorted({*checkpoint_json(index).get("weight_map", {}).values()} if index.exists() else ())
     if outside := [name for name in shards if Path(name).name != name]:
         expected = f"an index that names files in its folder; {index.name} names {outside[0]!r}"
         raise BadArgument("checkpoint", checkpoint, expected, f"fetch {index} again from its authors")

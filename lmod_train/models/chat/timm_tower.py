@@ -26,7 +26,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedMode
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.raw import read_json
+from lmod_train.core.weight_values import checkpoint_json
 
 MODEL_TYPE = "timm_tokens"
 """The `model_type` of such a tower in the `vision_config` of a checkpoint's config.json."""
@@ -118,8 +118,8 @@ def known() -> None:
 def tower_config(folder: Path) -> Mapping[str, Any] | None:
     """Return the `vision_config` of a checkpoint if it is that of such a tower, otherwise None."""
     file = folder / "config.json"
-    config = read_json(file) if file.is_file() else {}
-    vision = config.get("vision_config") if isinstance(config, dict) else None
+    config = checkpoint_json(file) if file.is_file() else {}
+    vision = config.get("vision_config")
     return vision if isinstance(vision, dict) and vision.get("model_type") == MODEL_TYPE else None
 
 

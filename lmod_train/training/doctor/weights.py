@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from lmod_train.core.errors import LmodError
-from lmod_train.core.raw import read_json
 from lmod_train.core.types import Record, Unparsed
+from lmod_train.core.weight_values import checkpoint_json
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import find
 from lmod_train.models.chat.checkpoint_files import layout_name
@@ -71,7 +71,7 @@ def delta(subject: Subject) -> Iterator[CheckResult]:
 def _folder(checkpoint: str) -> Path:
     """Return the folder of a checkpoint, also in the layout of its own code, in which deltas are published."""
     config = Path(checkpoint) / "config.json"
-    if config.is_file() and layout_name(read_json(config)):
+    if config.is_file() and layout_name(checkpoint_json(config)):
         return config.parent
     return find(checkpoint)
 

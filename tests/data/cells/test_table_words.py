@@ -29,3 +29,9 @@ def test_yes_no_and_missing_are_different():
     assert not words.YES & words.NO and not (words.YES | words.NO) & {w for w in words.MISSING if w.isalnum()}
     assert set(words.BOXED) <= {term.name for term in STRUCTURES}
     assert set(words.DIAGNOSES) <= {term.name for term in CONDITIONS} >= set(words.ICD_10.values()) - {""}
+
+
+def test_a_long_text_is_compared_as_it_is():
+    long = "Glaukom " * 2_000
+    assert words.plain(long[:10_000]) == "glaukom" * 1250
+    assert words.plain(long) == long != words.plain(long + "?")

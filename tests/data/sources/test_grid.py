@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook
 
+from lmod_train.data.sources import grid, sheets
 from lmod_train.data.sources.grid import DELIMITERS, Grid, read_grid
 from lmod_train.data.sources.sheets import UnreadableSheet
 
@@ -272,3 +273,43 @@ def test_halves_of_characters_are_replaced_and_names_are_one_line(tmp_path: Path
     (tmp_path / "t").write_text('{"a\\ud800": "x\\udfff", "b\\nc": "1\\n2"}\n', encoding="utf-8")
     grid = read_grid(tmp_path / "t")
     assert grid.header == ("a?", "b c") and grid.rows[0].cells == ("x?", "1\n2")
+
+
+@pytest.mark.parametrize("kind", ["json", "lines", "parquet"])
+def test_values_of_lists_and_broken_lines_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str):
+    monkeypatch.setattr(grid, "MOST_CELLS", 4)
+    for sizes, most in (([8], True), ([4, 4], True), ([9], False), ([4, 5], False)):
+        rows = [{"a": [1] * size} for size in sizes]
+        file = tmp_path / "table"
+        if kind == "parquet":
+            pq.write_table(pa.Table.from_pylist(rows), file)
+        else:
+            file.write_text(json.dumps(rows) if kind == "json" else "\n".join(map(json.dumps, [*rows, {}])))
+        if most:
+            assert [len(row.cells[0].split("; ")) for row in read_grid(file).rows][: len(sizes)] == sizes
+        else:
+            with pytest.raises(UnreadableSheet, match="more than 8 values in the lists of its cells"):
+                read_grid(file)
+    monkeypatch.setattr(grid, "MOST_LINES", 3)
+    for lines, reads in ((2, True), (3, False)):
+        (tmp_path / "table").write_text('{"a": 1}\n' + "x\n" * lines)
+        if reads:
+            assert len(read_grid(tmp_path / "table").lost) == lines
+        else:
+            with pytest.raises(UnreadableSheet, match="4 rows of 1 columns"):
+                read_grid(tmp_path / "table")
+
+
+def test_a_workbook_of_thousands_of_sheets_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sheets, "MOST_SHEETS", 3)
+    for number in (3, 4):
+        book = Workbook(write_only=True)
+        for _ in range(number):
+            book.create_sheet().append(["image", "grade"])
+        book.worksheets[1].append(["a.jpg", "x"])
+        book.save(tmp_path / "table.xlsx")
+        if number == 3:
+            assert len(read_grid(tmp_path / "table.xlsx").rows) == 1
+        else:
+            with pytest.raises(UnreadableSheet, match="4 sheets, expected at most 3"):
+                read_grid(tmp_path / "table.xlsx")

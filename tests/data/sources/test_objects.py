@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lmod_train.core.cells import image_bytes
+from lmod_train.data.sources import objects
 from lmod_train.data.sources.objects import image_in, objects_in, unpack
 from tests.tabled import tabled
 
@@ -75,3 +76,18 @@ def test_images_are_unpacked_once_each_and_found_by_their_hash(tmp_path: Path):
     assert len(places) == 20 and pq.read_metadata(tmp_path / "held").num_rows == 20
     assert {image_bytes(place.path, place.cut) for place in places.values()} == set(images)
     assert not unpack(tmp_path / "none", ()) and not (tmp_path / "none").exists()
+
+
+def test_large_images_share_no_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    images = [PNG + bytes([n]) for n in range(20)]
+    for most, groups in ((objects.MOST_IMAGE_BYTES, [16, 4]), (16 * len(PNG), [1] * 20)):
+        monkeypatch.setattr(objects, "MOST_IMAGE_BYTES", most)
+        places = unpack(tmp_path / "held", iter(images))
+        read = pq.read_metadata(tmp_path / "held")
+        assert [read.row_group(n).num_rows for n in range(read.num_row_groups) if read.row_group(n).num_rows] == groups
+        assert [image_bytes(place.path, place.cut) for place in places.values()] == images
+        (tmp_path / "held").unlink()
+
+
+def test_lines_that_are_none_keep_their_numbers(tmp_path: Path):
+    assert list(objects.objects_of('\n{"x": 1}\n \nnone\n{"x": 2}')) == [(2, {"x": 1}), (4, "none"), (5, {"x": 2})]
