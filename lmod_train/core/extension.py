@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.escaping import for_terminal
 
 PACKAGE = Path(__file__).resolve().parents[1]
 GROUP = "lmod_train.extensions"
@@ -99,9 +101,9 @@ def _found() -> tuple[dict[str, tuple[Extension, str]], BadArgument | None]:
     refused = None
     for module, package, load in _places():
         try:
-            one = _checked(load())
-        except (Exception, SystemExit) as error:  # it must not stop a command that does not need it
-            say(f"extension {module} is left out: {_reason(error)}")
+            one = _guarded(lambda load=load: _checked(load()))  # type: ignore[misc]
+        except ImportError as error:
+            say(f"extension {module} is left out: {error}")
             continue
         if one.name not in found:
             found[one.name] = one, module
@@ -141,8 +143,19 @@ def say(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def _reason(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
+def _guarded(load: Callable[[], Any]) -> Any:
+    """Return what `load` does; it neither prints on stdout nor stops a command that does not need it, but by Ctrl-C.
+
+    Raises:
+        ImportError: It raised anything else, named in one line.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            return load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise ImportError(for_terminal(" ".join(f"{type(error).__name__}: {error}".split()))) from error
 
 
 def named(path: str) -> Any:
@@ -165,9 +178,9 @@ def loaded(paths: Iterable[str]) -> Iterator[Any]:
     """
     for path in paths:
         try:
-            found = named(path)
-        except (Exception, SystemExit) as error:  # what other extensions add is there nevertheless
-            say(f"{path} of an extension is left out: {_reason(error)}")
+            found = _guarded(lambda path=path: named(path))  # type: ignore[misc]
+        except ImportError as error:
+            say(f"{path} of an extension is left out: {error}")
             continue
         yield found
 

@@ -62,6 +62,7 @@ def test_the_names_in_records_of_ours_are_all_there():
 BROKEN = {
     "raises": ("raise ValueError('first\\nsecond')", "ValueError: first second"),
     "ends": ("raise SystemExit(3)", "SystemExit: 3"),
+    "raises what no handler expects": ("raise GeneratorExit('\\x1b[2J')", r"GeneratorExit: \u001b[2J"),
     "is not python": ("def", "SyntaxError: invalid syntax"),
     "lacks a package": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
     "states none": ("x = 1", "AttributeError: module 'broken' has no attribute 'EXTENSION'"),
@@ -85,6 +86,20 @@ def test_one_that_cannot_be_imported_is_a_line_and_every_command_goes_on(site, c
     assert said.err.startswith(f"extension broken is left out: {reason}") and said.err.count("\n") == 1
     assert "\n  sound " in said.out and "\n  xpcr " in said.out
     assert [one.name for one in extensions()] == [*OURS, "sound"]
+
+
+def test_what_it_prints_at_import_is_not_in_the_output_of_a_command(site, capsys):
+    write_package(site, "loud", "print('loud')\n" + record("loud", rows=["loud_rows"]))
+    (site / "loud_rows.py").write_text("print('rows')")
+    assert cli.main(["--help"]) == 0 and len(list(loaded(joined("rows")))) > 1
+    said = capsys.readouterr()
+    assert said.err == "loud\nrows\n" and "\n  loud " in said.out and not {"loud", "rows"} & {*said.out.split("\n")}
+
+
+def test_ctrl_c_in_an_import_ends_the_command(site):
+    write_package(site, "broken", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        extensions()
 
 
 @pytest.mark.parametrize("point", ["", "sound", ":EXTENSION", "sound:", "sound:NOTHING", "sound EXTENSION", "1+1"])

@@ -60,7 +60,7 @@ def vila(folder: Path) -> None:
 NORM = "model.norm.weight"
 WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "no config": (lambda f: without(f, "config.json"), r"no config\.json\nNext: name the folder of a checkpoint"),
-    "config cut off": (lambda f: (f / "config.json").write_text('{"a'), r"not valid JSON .*\nNext: fetch it again"),
+    "config cut off": (lambda f: (f / "config.json").write_text('{"a'), r"JSON file of .*\nNext: copy the checkpoint"),
     "an adapter": (lambda f: (f / "adapter_config.json").write_text("{}"), r"adapters .*\nNext: merge them"),
     "VILA": (vila, r"VILA's layout.*\nNext: run VILA's own server"),
     "another code": (
