@@ -187,6 +187,12 @@ def content_of(option: str, name: str, folder: Path = Path(), room: str = "") ->
         raise BadArgument(option, name, "an existing YAML file", _closest_config(option, name, room))
     try:
         tree = read_yaml(file)
+        file.read_bytes().decode("utf-8-sig")  # as the parser reads it
+    except UnicodeDecodeError as error:
+        cure = f"save it as UTF-8, e.g. `iconv -f utf-16 -t utf-8 {file}`"
+        raise BadArgument(
+            option, str(file), f"a YAML file in UTF-8 ({error.reason}, byte {error.start})", cure
+        ) from error
     except (OSError, ValueError) as error:
         raise BadArgument(option, str(file), f"a valid YAML file ({error})", f"correct {file}") from error
     return _whole(tree, option, file.parent)

@@ -196,7 +196,8 @@ class LimitedLoader(_Loader):  # type: ignore[misc] # in C, or in Python without
 
     These are more than `MOST_YAML_BYTES`, lists and mappings within each other beyond `MOST_DEPTH`, aliases and merge
     keys, of which ten lines can expand to a billion values, and tags. A key that stands twice is refused, too. Numbers
-    are those of PyYAML, and ``1e-3`` is one; dates, times (``1:30``) and numbers of over `MOST_DIGITS` are text.
+    are those of PyYAML, and ``1e-3`` is one; dates, times (``1:30``), ``010`` and numbers of over `MOST_DIGITS` are
+    text.
 
     Raises:
         yaml.YAMLError: It contains one of them.
@@ -236,7 +237,7 @@ class LimitedLoader(_Loader):  # type: ignore[misc] # in C, or in Python without
 
 
 for _kind, _numbers in (
-    ("int", "[-+]?(0|0[0-7_]+|[1-9][0-9_]*|0b_*[01][01_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*)"),
+    ("int", "[-+]?(0|[1-9][0-9_]*|0b_*[01][01_]*|0x_*[0-9a-fA-F][0-9a-fA-F_]*)"),
     ("float", r"[-+]?[0-9][0-9_]*(\.[0-9_]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)|\.[0-9][0-9_]*([eE][-+][0-9]+)?"),
     ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"),
 ):

@@ -12,7 +12,8 @@ import yaml
 
 from lmod_train.cli.curation import curate
 from lmod_train.cli.parse import values_of
-from lmod_train.cli.typed import in_order
+from lmod_train.cli.typed import content_of, in_order
+from lmod_train.core.errors import BadArgument
 from lmod_train.core.shipped import configs_folder
 
 CONFIGS = configs_folder()
@@ -164,3 +165,13 @@ def test_it_is_the_same_twice():
     once = in_order(typed)
     assert once[:3] == ["--config", "a.yaml", "--config=b.yaml"]
     assert [word for word in once if word not in ("null", "[]")][-2:] == ["--model.a", "1"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
+def test_a_config_in_another_encoding_is_named_with_its_cure(tmp_path: Path, encoding: str):
+    file = tmp_path / "mine.yaml"
+    file.write_bytes("run: né 眼\n".replace("眼" if encoding == "latin-1" else "", "").encode(encoding))
+    with pytest.raises(BadArgument, match=r"a YAML file in UTF-8 .*\n.*iconv -f utf-16 -t utf-8 .*mine\.yaml"):
+        content_of("--config", str(file))
+    file.write_bytes("run: né\n".encode("utf-8-sig"))
+    assert content_of("--config", str(file)) == {"run": "né"}

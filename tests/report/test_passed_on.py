@@ -131,6 +131,13 @@ def test_nothing_in_the_folder_tells_a_name(home: Path, tmp_path: Path, sections
     assert "examples-glaucoma" in held and "cannot identify image file" in held
 
 
+def test_the_order_of_the_page_is_not_that_of_the_names(home: Path, tmp_path: Path):
+    write_report([home / "a"], tmp_path / "REPORT")
+    index = (tmp_path / "REPORT" / "data" / "index.js").read_text()
+    shown = list(dict.fromkeys(re.findall(r"four_way/clinic/[0-9a-f]{16}", index)))
+    assert len(shown) == N and shown == sorted(shown)
+
+
 def test_what_is_open_keeps_its_names(home: Path, tmp_path: Path):
     write_report([home / "a", home / "b"], tmp_path / "kept", keep_names=["clinic"])
     assert PATIENT in everything(tmp_path / "kept")

@@ -14,7 +14,7 @@ from lmod_train.core.artifacts.pseudonyms import key_in
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_markdown
-from lmod_train.core.files import make_folder
+from lmod_train.core.files import link_or_copy, make_folder
 from lmod_train.core.lock import new_folder, refuse_filled
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Dropped, Record
@@ -24,6 +24,7 @@ from lmod_train.data.formats.chosen_records import Selection, licence_table
 Images = Literal["copy", "link", "none"]
 
 NOTICE: str = package_data(__file__, "texts.yaml")["notice"]
+NAMES: str = package_data(__file__, "texts.yaml")["names"]
 
 
 def exported_name(image: str, key: bytes = b"") -> str:
@@ -68,8 +69,8 @@ class ExportFolder:
     Args:
         out: Must not exist, or be empty.
         selection: What is exported.
-        images: ``copy`` them, ``link`` to them (symbolic and relative, for the same machine), or ``none``: paths stay
-            relative to the curated folder.
+        images: ``copy`` them, ``link`` to them (symbolic and relative, for the same machine; hard links where a name
+            must not be told), or ``none``: paths stay relative to the curated folder.
 
     Attributes:
         path: Where to write while the block runs.
@@ -101,7 +102,8 @@ class ExportFolder:
         if kind is None and self.left_out:
             write_dropped(self.path / "dropped.csv", self.left_out, {})
         if kind is None and not all(one.redistributable for one in self._selection.licences):
-            self.write_text("NOTICE", NOTICE + licence_table(self._selection.licences) + "\n")
+            named = NAMES if self.images == "none" else ""
+            self.write_text("NOTICE", NOTICE + named + licence_table(self._selection.licences) + "\n")
         if kind is None:
             self._count()
         self._writing.__exit__(kind, error, trace)
@@ -139,7 +141,9 @@ class ExportFolder:
             target = self.path / self.name(name)
             make_folder(target.parent)
             bare, as_stored = self._curated.bare(name)
-            if self.images == "link" and as_stored:
+            if self.images == "link" and as_stored and self.key:  # a symbolic link would tell the name
+                link_or_copy(self._curated.file(name), target)
+            elif self.images == "link" and as_stored:
                 source = self._curated.file(name)
                 target.symlink_to(os.path.relpath(source.resolve(), target.parent.resolve()))
             else:

@@ -25,7 +25,7 @@ from lmod_train.data.curation.prepare import image_path
 from lmod_train.data.sources.grid import Grid
 from lmod_train.extensions.table.law import LISTING, Share
 from lmod_train.extensions.table.meanings import MEANINGS, Column, Entry, option_of, typed, value_of
-from lmod_train.extensions.table.plan import FILE, Plan, curating_by
+from lmod_train.extensions.table.plan import FILE, Plan, curating_by, identifier
 
 if TYPE_CHECKING:
     from lmod_train.extensions.table.source import OwnTable
@@ -239,6 +239,8 @@ def print_understood(grid: Grid, columns: Sequence[Column], plan: Plan) -> None:
         print("  asks how grades have changed since the visit before, by patient, eye and date")
     passed_on = "may be passed on" if plan.redistributable else "nothing of it leaves this machine"
     print(f"licence: {plan.licence}; {passed_on}")
+    if plan.name == identifier(plan.table.stem):
+        print(f"name: {plan.name}, of the file; it stands in reports and exports: `--name WORD` for another")
 
 
 def _merged(column: Column) -> Iterator[str]:

@@ -55,7 +55,7 @@ def write_viewer(
     records, replies = _Records(index, store, shown), Blocks("replies", store)
     for number, (label, outcomes) in enumerate(runs.items()):
         types = (errors or {}).get(label, {})
-        for own, scored in in_order(outcomes):
+        for own, scored in sorted(in_order(outcomes), key=lambda one: _order(shown.record(one[0].record))):
             prediction, id = shown.prediction(own), own.record.id
             item = replace(scored, answer=prediction.answer) if isinstance(prediction.answer, Unparsed) else scored
             record = prediction.record

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmod_train.core.artifacts.pseudonyms import known_key
+from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import BadArgument
 from lmod_train.data.formats.chosen_records import select
 from lmod_train.data.formats.folder import ExportFolder, Images, exported_id, exported_name
@@ -74,3 +75,17 @@ def test_a_free_folder_has_no_notice(free: Path, tmp_path: Path):
         folder.describe("Title", "How.")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["README.md"]
     assert "NOTICE" not in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_links_of_a_private_folder_tell_no_name_and_paths_are_said_to(mixed: Path, tmp_path: Path):
+    shown = next(r for r in read_records(mixed / "records") if (mixed / r.image[0]).is_file())
+    with ExportFolder(tmp_path / "linked", select(mixed, for_own_use=True), "link") as folder:
+        (placed,) = folder.place(shown)
+    copied = tmp_path / "linked" / placed
+    assert not copied.is_symlink() and copied.samefile(mixed / shown.image[0])
+    with ExportFolder(tmp_path / "none", select(mixed, for_own_use=True), "none"):
+        pass
+    told = {
+        name: "hold the names of raw files" in (tmp_path / name / "NOTICE").read_text() for name in ("linked", "none")
+    }
+    assert told == {"linked": False, "none": True}

@@ -92,6 +92,7 @@ def _judged(host: str) -> tuple[Place, tuple[str, ...]]:
     It is in the user's network by its name (numeric, without a dot, or in a domain of such networks) and by all its
     addresses: a public name may lead to a service through an address of the network.
     """
+    host = host.removesuffix(".")
     if "." in host and not _is_numeric(host) and not host.endswith((".local", ".internal", ".localhost")):
         return "outside", ()
     try:
@@ -103,9 +104,14 @@ def _judged(host: str) -> tuple[Place, tuple[str, ...]]:
 
 
 def _is_numeric(host: str) -> bool:
+    """Return whether a host is an address in any form that systems resolve as one, such as 127.1 and 0x7f.0.0.1."""
     try:
         return bool(ipaddress.ip_address(host))
     except ValueError:
+        pass
+    try:
+        return bool(host[:1].isdigit() and socket.inet_aton(host))
+    except OSError:
         return False
 
 
@@ -170,13 +176,14 @@ def check_encrypted(route: Route, allowed: bool = False) -> None:
         raise BadArgument("base_url", str(route), "https, as a key is sent to another machine", cure)
 
 
-def check_sources(records: Iterable[Record], root: Path, allowed: Sequence[str]) -> None:
+def check_sources(records: Iterable[Record], root: Path, allowed: Sequence[str], to: str = "a server") -> None:
     """Refuse to send images whose licence does not permit redistribution.
 
     Args:
         records: Records to send to a server outside the user's network.
         root: The curated folder, whose manifest states which sources may be redistributed.
         allowed: Sources that the user permits to be sent nevertheless.
+        to: The server, as the message names it.
 
     Raises:
         LmodError: An image, or its question, is of a source that is neither redistributable nor allowed.
@@ -184,8 +191,9 @@ def check_sources(records: Iterable[Record], root: Path, allowed: Sequence[str])
     closed = closed_sources((r for r in records if r.image), root, allowed)
     if closed:
         raise LmodError(
-            f"send_sources={list(allowed)}: images of {', '.join(closed)} would be sent to a server outside your "
+            f"send_sources={list(allowed)}: images of {', '.join(closed)} would be sent to {to}, outside your "
             f"network, but their licence does not permit redistribution ({root / 'manifest.json'}).\n"
-            "Next: use your own server (see docs/evaluate.md); or, if your agreement with the provider of the "
-            f"images allows it, add `--model.backend.send_sources '[{', '.join(closed)}]'`"
+            "Next: use your own server, by its number or a name without a dot (see docs/evaluate.md); or, if your "
+            "agreement with the provider of the images allows it, add "
+            f"`--model.backend.send_sources '[{', '.join(closed)}]'`"
         )

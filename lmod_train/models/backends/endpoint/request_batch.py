@@ -56,8 +56,8 @@ class Writing:
             LmodError: An image cannot be read, or may not be sent; the name of a server does not resolve.
         """
         images = Curated.of(root)
-        if any(route.leaves() for route in self.routes):
-            check_sources(records, images.root, self.allowed)
+        if outside := [str(route) for route in self.routes if route.leaves()]:
+            check_sources(records, images.root, self.allowed, outside[0])
         urls = urls_of(images, records, self.images)
         messages = [messages_of(r, urls, self.decoding, self.images.detail) for r in records]
         return RequestBatch(records, messages, [rendered(m) for m in messages])

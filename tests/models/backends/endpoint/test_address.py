@@ -68,13 +68,14 @@ def resolver(monkeypatch):
 
 
 MACHINE = ["127.0.0.1", "[::1]:8000", "localhost:8000", "2130706433", "0x7f000001", "017700000001", "0.0.0.0", "[::]",
-           "[::ffff:127.0.0.1]", "127.9.9.9"]  # fmt: skip
+           "[::ffff:127.0.0.1]", "127.9.9.9", "127.1", "0x7f.1", "0177.0.0.1", "localhost.:8000"]  # fmt: skip
 NETWORK = ["192.168.1.4", "gpu.local", "gpu-07:8000", "10.0.0.7", "172.31.0.1", "169.254.1.1", "[fe80::1]", "[fd00::1]",
            "db.internal", "mapped", "167772167", "[::ffff:10.0.0.7]"]  # fmt: skip
 OUTSIDE = ["api.openai.com", "8.8.8.8", "localhost.evil.com", "134744072", "0x08080808", "[::ffff:8.8.8.8]", "api",
            "both", "six", "shared", "100.64.0.1", "[2001:4860:4860::8888]", "[2002:7f00:1::]", "[64:ff9b::7f00:1]",
            "[2001:0:7f00:1::]", "224.0.0.1", "[ff02::1]", "172.32.0.1", "192.0.2.1", "198.18.0.1", "240.0.0.1",
-           "public.internal", "api.example.com", "0.0.0.1", "[fec0::1]", "127.0.0.1.nip.io"]  # fmt: skip
+           "public.internal", "api.example.com", "8.2056", "0x8.0x8.0x8.0x8",
+           "1.example.com", "0.0.0.1", "[fec0::1]", "127.0.0.1.nip.io"]  # fmt: skip
 
 
 @pytest.mark.parametrize("host", MACHINE)
