@@ -291,16 +291,16 @@ def remembered(path: Path, kind: str, read: Callable[[Path], Any]) -> Any:
     """
     if path.stat().st_size < LARGE:
         return read(path)
-    place, state, known = f"{path.resolve()}{f' {kind}' if kind else ''}", _state(path), _known()
+    place, state, known = f"{path.resolve()}{f' {kind}' if kind else ''}", state_of(path), _known()
     if known.get(place, [None])[:-1] == state:
         return known[place][-1]
     found = read(path)
-    if time.time() - max(state[2:]) / 1e9 > SETTLED and _state(path) == state:
+    if time.time() - max(state[2:]) / 1e9 > SETTLED and state_of(path) == state:
         _remember(known | {place: [*state, found]})
     return found
 
 
-def _state(path: Path) -> list[int]:
+def state_of(path: Path) -> list[int]:
     """Return size, inode and the times of the last change in nanoseconds."""
     about = path.stat()
     return [about.st_size, about.st_ino, about.st_mtime_ns, about.st_ctime_ns]

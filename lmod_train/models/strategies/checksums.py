@@ -20,7 +20,7 @@ from typing import IO
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.files import write_text
 from lmod_train.core.raw import read_json
-from lmod_train.core.zipped import damage_in, frame
+from lmod_train.core.zipped import damage_in, directory
 from lmod_train.models.strategies.vetting import UntrustedCheckpoint, storage
 
 SUMS = "sums.json"
@@ -60,7 +60,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Callable[[], Iterator[IO[bytes]]
 def _sum(parts: Iterator[IO[bytes]]) -> str:
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(frame(part))
+        digest.update(directory(part))
     return digest.hexdigest()
 
 

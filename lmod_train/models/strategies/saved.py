@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pickle
 import shlex
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from torch import Tensor, nn
 from lmod_train.core import zipped
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import ArtifactError, LmodError
+from lmod_train.core.files import SETTLED, state_of
 from lmod_train.models.strategies.checksums import damage_of
 from lmod_train.models.strategies.keeping import FACTS, make_room, put_in_place, set_aside, writing
 from lmod_train.models.strategies.vetting import refused, vet
@@ -32,7 +35,17 @@ def is_deepspeed(path: Path) -> bool:
 
 
 def damage(path: Path) -> str:
-    """Return why a checkpoint cannot be read, by the checksums of all its bytes; empty for an undamaged one."""
+    """Return why a checkpoint cannot be read, by the checksums of all its bytes; empty for an undamaged one.
+
+    A process reads the bytes once, until a file changes.
+    """
+    states = tuple((file, *state_of(file)) for file in (path, *sorted(path.rglob("*"))) if file.is_file())
+    settled = time.time() - max((state[-1] for state in states), default=0) / 1e9 > SETTLED
+    return (_damage if settled else _damage.__wrapped__)(path, states)
+
+
+@lru_cache(maxsize=8)
+def _damage(path: Path, states: object) -> str:
     if path.is_file():
         return zipped.damage(path) or _unopened(path)
     return damage_of(path) if (path / FACTS).is_file() else f"a folder without {FACTS}"
@@ -55,8 +68,6 @@ def check(path: Path) -> None:
     """
     if not path.exists():
         raise ArtifactError(path, "no such checkpoint", OURS)
-    if path.is_dir() and not (path / FACTS).is_file():
-        raise ArtifactError(path, f"a folder without {FACTS}: not a checkpoint, or an incomplete one", _instead(path))
     if lost := damage(path):
         raise ArtifactError(path, f"cannot be read, it may be truncated or damaged ({lost})", _instead(path))
 
