@@ -37,7 +37,7 @@ from lmod_train.core.artifacts.replies import read_replies
 from lmod_train.models.chat.delta import make_delta
 from lmod_train.models.strategies.checksums import SUMS
 from lmod_train.models.vision.backbone import Backbone
-from tests.published import write_llava_med_1_5
+from tests.published import write_llava_1_5, write_tower
 from tests.tiny import write_tiny
 
 Harm = Callable[[Path], None]
@@ -83,7 +83,7 @@ READERS = {
         "dissect": f"dissect merged a --task glaucoma --out out --pairs 0 {QUIET}",
     },
     "delta": {"apply-delta": "weights apply-delta --delta delta --base base --out out"},
-    "published": {"convert": "weights convert published --out out"},
+    "published": {"convert": "weights convert published --tower tower --out out"},
     "pth": {"fit": f"fit {VIT} --run out"},
 }
 
@@ -225,7 +225,7 @@ CASES: dict[str, dict[str, Harm]] = {
     "published": {
         "bit in a tensor": partial(within, "*.bin", partial(entry, "/data/3")),
         "truncated": partial(within, "*.bin", partial(cut, 0.9)),
-        "swapped shards": partial(swapped, ".bin"),
+        "swapped shards": partial(swapped, "of-00002.bin"),
     },
     "pth": {name: FILE[name] for name in ("bit in a tensor", "bit in the directory", "truncated by half", "empty")},
 }
@@ -280,7 +280,8 @@ def build(kinds: Sequence[str]) -> None:
     made(f"fit {VLM} --run tuned-other --model.init_args.checkpoint base2")
     made("weights merge --ckpt tuned/checkpoints/last.ckpt --out merged")
     make_delta(Path("merged"), Path("base"), Path("delta"))
-    write_llava_med_1_5(Path("published"))
+    write_llava_1_5(Path("published"))
+    write_tower(Path("tower"))
     tensors = Backbone(size="tiny", image_size=32).build(0).state_dict()
     torch.save({"model": {name: t for name, t in tensors.items() if "fc_norm" not in name}}, "retfound.pth")
     for name, strategy in STRATEGIES.items():
@@ -294,7 +295,7 @@ def copied(world: Path, kind: str, to: Path) -> None:
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir()
     runs = {"run": kind, "other": f"{kind}-other", "task": f"{kind}-task"}
-    same = ("a", "b", "base", "base2", "merged", "delta", "published", "retfound.pth")
+    same = ("a", "b", "base", "base2", "merged", "delta", "published", "tower", "retfound.pth")
     for name, source in (runs | dict(zip(same, same, strict=True))).items():
         if (world / source).is_dir():
             shutil.copytree(world / source, to / name)

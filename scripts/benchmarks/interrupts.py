@@ -46,7 +46,7 @@ def pressed(arguments: list[str], after: float, presses: int, anew: bool) -> tup
         child = subprocess.Popen(
             [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        pid, wait = child.pid, lambda: (child.wait(6 * LIMIT), child.stdout.read() if child.stdout else "")
+        pid, wait = child.pid, lambda: (child.wait(30 * LIMIT), child.stdout.read() if child.stdout else "")
     else:
         started = forks.start(arguments, Path.cwd())
         pid, wait = started.process.pid or 0, partial(_ended, started)
@@ -65,7 +65,7 @@ def pressed(arguments: list[str], after: float, presses: int, anew: bool) -> tup
 
 
 def _ended(started: forks.Started) -> tuple[int, str]:
-    done = started.ended(6 * LIMIT)
+    done = started.ended(30 * LIMIT)
     return done.returncode, done.stdout + done.stderr
 
 
