@@ -232,7 +232,7 @@ CASES: dict[str, dict[str, Harm]] = {
 TRAINING = ("other data", "other settings")
 """Cases that concern a training alone: any data may be evaluated."""
 PLACE = {"merged": "merged", "delta": "delta", "published": "published", "pth": "retfound.pth"}
-SAID = r"checkpoint of another run; of its data and settings differ:\n|continuing from the previous checkpoint"
+BEFORE, OTHER = "continuing from the previous checkpoint", r"differ:\n(  .*\n)*?  training records: \w+ -> \w+"
 
 
 def typed(line: str) -> tuple[int, str]:
@@ -324,7 +324,8 @@ def judged(status: int, screen: str, same: bool) -> str:
         return "refused" if "Next: " in screen else "BROKEN"
     if status not in (0, 3):
         return "BROKEN"
-    return "said" if re.search(SAID, screen) else "same" if same else "SILENT"
+    said = BEFORE in screen or (not same and re.search(OTHER, screen))
+    return "said" if said else "same" if same else "SILENT"
 
 
 def trial(world: Path, kind: str, harm: Harm | None, line: str) -> tuple[int, str, str]:

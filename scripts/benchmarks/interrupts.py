@@ -20,7 +20,6 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -42,14 +41,14 @@ def command(curated: Path, run: Path) -> list[str]:
 
 def pressed(arguments: list[str], after: float, presses: int, anew: bool) -> tuple[int, float, str]:
     """Return status, seconds from Ctrl-C to the end, and what a command printed; -9 where it had to be killed."""
+    child: subprocess.Popen[str] | forks.Started
     if anew:
-        child = subprocess.Popen(
-            [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        pid, wait = child.pid, lambda: (child.wait(30 * LIMIT), child.stdout.read() if child.stdout else "")
+        whole = [sys.executable, *arguments]
+        child = subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        pid = child.pid
     else:
-        started = forks.start(arguments, Path.cwd())
-        pid, wait = started.process.pid or 0, partial(_ended, started)
+        child = forks.start(arguments, Path.cwd())
+        pid = child.process.pid or 0
     time.sleep(after)
     begun = time.monotonic()
     for _ in range(presses):
@@ -57,16 +56,19 @@ def pressed(arguments: list[str], after: float, presses: int, anew: bool) -> tup
             os.kill(pid, signal.SIGINT)
         time.sleep(0.05)
     try:
-        status, text = wait()
+        status, text = _ended(child)
     except (subprocess.TimeoutExpired, TimeoutError):
         os.kill(pid, signal.SIGKILL)
         status, text = -signal.SIGKILL, ""
     return status, time.monotonic() - begun, text
 
 
-def _ended(started: forks.Started) -> tuple[int, str]:
-    done = started.ended(30 * LIMIT)
-    return done.returncode, done.stdout + done.stderr
+def _ended(child: subprocess.Popen[str] | forks.Started) -> tuple[int, str]:
+    if isinstance(child, forks.Started):
+        done = child.ended(30 * LIMIT)
+        return done.returncode, done.stdout + done.stderr
+    text = child.communicate(timeout=30 * LIMIT)[0]
+    return child.returncode, text
 
 
 def main() -> int:

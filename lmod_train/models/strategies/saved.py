@@ -39,7 +39,7 @@ def damage(path: Path) -> str:
 
     A process reads the bytes once, until a file changes.
     """
-    states = tuple((file, *state_of(file)) for file in (path, *sorted(path.rglob("*"))) if file.is_file())
+    states = tuple(tuple(state_of(file)) for file in (path, *sorted(path.rglob("*"))) if file.is_file())
     settled = time.time() - max((state[-1] for state in states), default=0) / 1e9 > SETTLED
     return (_damage if settled else _damage.__wrapped__)(path, states)
 
