@@ -70,3 +70,14 @@ def test_what_is_no_zip_file_has_a_hash_alone(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"no zip file")
     digest, said = sha256_and_damage(tmp_path / "model.safetensors")
     assert digest == hashlib.sha256(b"no zip file").hexdigest() and said == ""
+
+
+@pytest.mark.parametrize("more", [4, -4])
+@pytest.mark.parametrize("field", [20, 24])  # of an entry of the directory: packed size, size
+def test_a_size_that_the_directory_states_wrongly_is_seen(file, field, more):
+    content = bytearray(file.read_bytes())
+    at = content.rindex(b"PK\x01\x02", 0, content.rindex(b"/data/0")) + field
+    size = int.from_bytes(content[at : at + 4], "little") + more
+    content[at : at + 4] = size.to_bytes(4, "little")
+    file.write_bytes(content)
+    assert damage(file)

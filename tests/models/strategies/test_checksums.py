@@ -8,6 +8,8 @@ import torch
 import torch.distributed.checkpoint as shares
 
 from lmod_train.core.errors import LmodError
+from lmod_train.core.files import state_of
+from lmod_train.models.strategies import saved
 from lmod_train.models.strategies.checksums import SUMS
 from lmod_train.models.strategies.keeping import make_room, partial, put_in_place, set_aside
 from lmod_train.models.strategies.saved import AnyCheckpoint, damage, facts_of, read, to_continue
@@ -95,3 +97,21 @@ def test_a_file_of_another_step_or_in_the_place_of_another_is_found(last, kind):
     assert len(shards) > 2 and not damage(last)
     (last / SUMS).unlink()
     assert SUMS in damage(last)
+
+
+def test_the_bytes_of_an_old_checkpoint_are_read_once_and_again_when_one_has_changed(last, monkeypatch):
+    calls, find = [], saved.damage_of if last.is_dir() else saved.zipped.damage
+    place = (saved, "damage_of") if last.is_dir() else (saved.zipped, "damage")
+    monkeypatch.setattr(*place, lambda path: calls.append(path) or find(path))
+    monkeypatch.setattr(saved, "SETTLED", -1.0)
+    assert [damage(last) for _ in range(3)] == [""] * 3 and len(calls) == 1
+    files(last)[-1].write_bytes(files(last)[-1].read_bytes()[:-1])
+    assert damage(last) and len(calls) == 2
+
+
+def test_a_change_within_the_resolution_of_file_times_is_found(last, monkeypatch):
+    stopped = {file: state_of(file) for file in (last, *last.rglob("*")) if file.is_file()}
+    monkeypatch.setattr(saved, "state_of", lambda file: stopped.get(file, [0]))
+    assert not damage(last)
+    files(last)[-1].write_bytes(files(last)[-1].read_bytes()[:-1])
+    assert damage(last)
