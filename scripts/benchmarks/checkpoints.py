@@ -232,7 +232,7 @@ CASES: dict[str, dict[str, Harm]] = {
 TRAINING = ("other data", "other settings")
 """Cases that concern a training alone: any data may be evaluated."""
 PLACE = {"merged": "merged", "delta": "delta", "published": "published", "pth": "retfound.pth"}
-BEFORE, OTHER = "continuing from the previous checkpoint", r"differ:\n(  .*\n)*?  training records: \w+ -> \w+"
+BEFORE, OTHER = "continuing from the previous checkpoint", r"differ:\n(  .*\n)*?  training records: .* -> "
 
 
 def typed(line: str) -> tuple[int, str]:
