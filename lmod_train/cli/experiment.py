@@ -128,7 +128,7 @@ def _refuse_no_step(experiment: Experiment) -> None:
     raise LmodError(
         f"no optimiser step was made: trainer.max_epochs={trainer.max_epochs}, trainer.max_steps={trainer.max_steps}, "
         f"{trainer.num_training_batches} batches an epoch{at}; nothing was saved.\n"
-        f"Next: train longer, e.g. `--trainer.max_epochs {trainer.current_epoch + 1} --trainer.max_steps -1`; "
+        "Next: train longer, e.g. `--trainer.max_epochs 100 --trainer.max_steps -1`; "
         "trainer.limit_train_batches must leave a batch"
     )
 

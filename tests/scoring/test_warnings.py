@@ -64,6 +64,8 @@ CASES = {
     "records of another folder": replace(QUIET, elsewhere=("demo/x/1",)),
     "other task version": replace(QUIET, installed=4),
     "constrained to the choices": replace(QUIET, predictions=asked(settings='{"constrain": "choices"}')),
+    "asked otherwise": replace(QUIET, otherwise=("than a: wording of 11 of 20 questions", 0.55)),
+    "partly asked otherwise": replace(QUIET, otherwise=("than a: wording of 10 of 20 questions", 0.5)),
     "mixed settings": replace(QUIET, predictions=[*asked(settings='{"t": 0}'), *asked(settings='{"t": 1}')]),
     "likelihoods of a part": replace(QUIET, items=[*items(**LIKELY)[:10], *items()[10:]]),
 }
