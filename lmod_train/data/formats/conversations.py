@@ -142,6 +142,9 @@ Role = Literal["system", "user", "assistant"]
 ROLES: Mapping[str, str] = package_data(__file__, "texts.yaml")["roles"]
 """Who speaks, in the words of files and in ours."""
 
+MOST_TURNS = 400
+"""Maximum turns of a conversation: each question is a record that holds all turns before it."""
+
 STEP = "read"
 """Step of curation under which drops are listed."""
 
@@ -234,6 +237,8 @@ def _values(file: Path) -> Iterator[Any]:
 
 def _dialogue(key: str, value: Any, images: Path, held: Mapping[str, ImageFile]) -> Dialogue:
     spoken, named = _conversations(value), _named(value)
+    if len(spoken) > MOST_TURNS:
+        raise BadDialogue("too_many_turns", f"{len(spoken):,} turns, expected at most {MOST_TURNS}")
     system = value.get("system")
     stated = [{"role": "system", "content": system}] if isinstance(system, str) and system.strip() else []
     roles = [_role(turn) for turn in (*stated, *spoken)]

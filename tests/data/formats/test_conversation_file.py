@@ -241,3 +241,14 @@ def test_words_with_options_are_a_question_of_choices_whose_answer_is_the_files(
     assert (first.task, first.choices, first.answer) == ("choice_conversation", ("disc", "cup"), answer)
     assert first.messages[0].parts[0].text == words and second.choices == ("yes", "no")
     assert ChoiceConversation().parse(Reply("", answer), first) == "cup"  # type: ignore[arg-type]  # it has choices
+
+
+def test_a_conversation_of_too_many_turns_is_listed_and_the_others_stay(images: Path):
+    longest = [{"id": n, "conversations": said("<image>\nWhich?", *["Yes."] * (n - 1))} for n in (400, 402)]
+    for one in longest:
+        one["image"] = "eye.jpg"
+    whole, left, good = read(images, *longest, GOOD)
+    assert isinstance(whole, Dialogue) and len(whole.turns) == 400 and isinstance(good, Dialogue)
+    assert isinstance(left, Dropped) and (left.reason, left.detail) == (
+        "too_many_turns", "402 turns, expected at most 400"
+    )  # fmt: skip
