@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
+from typing import Any
 
 AGAIN = 2.0
 """Seconds after which the exception is raised again, and again, until the command has taken notice."""
@@ -24,8 +26,9 @@ class Interruption:
         self.pressed = False
 
     def listen(self) -> None:
-        """Handle SIGINT from now on."""
+        """Handle SIGINT from now on, and print no traceback where Python drops its exception."""
         signal.signal(signal.SIGINT, self._press)
+        sys.unraisablehook = _print_unless_interrupted
 
     def end(self) -> None:
         """Ignore SIGINT, as the work of the process is done."""
@@ -42,6 +45,11 @@ class Interruption:
 
     def _again(self, number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
+
+
+def _print_unless_interrupted(dropped: Any) -> None:
+    if not isinstance(dropped.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(dropped)
 
 
 def heard() -> None:

@@ -42,8 +42,17 @@ PLACES = {
 @pytest.mark.parametrize("presses", [1, 2])
 @pytest.mark.parametrize("place", PLACES)
 def test_an_interruption_that_is_lost_is_raised_again(place, presses):
-    child = subprocess.Popen([sys.executable, "-c", BEGIN + PLACES[place] + END], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", BEGIN + PLACES[place] + END]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "ready\n"
     for _ in range(presses):
         child.send_signal(signal.SIGINT)
-    assert child.communicate(timeout=30 * AGAIN)[0] == "ended True\n" and child.returncode == 0
+    printed, errors = child.communicate(timeout=30 * AGAIN)
+    assert printed == "ended True\n" and child.returncode == 0
+    assert errors == "", "no traceback of what Python dropped"
+
+
+def test_other_exceptions_that_python_drops_are_still_printed():
+    lost = "class Lost:\n    def __del__(self): raise ValueError('mine')\n"
+    code = BEGIN.partition("def wait")[0] + lost + "Lost()"
+    assert "ValueError: mine" in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
