@@ -33,6 +33,7 @@ FOLDER, KEY, NAMES = "private", "pseudonyms.key", "pseudonyms.csv"
 BYTES = 32
 """Length of the key."""
 _ENDING = re.compile(r"\.(?:jpg|png)")
+_LETTER = re.compile(r"\w")
 _WORD = re.compile(r"[^\s'\"]*")
 
 
@@ -103,8 +104,9 @@ class Pseudonyms:
     def _without_files(self, text: str) -> str:
         """Return a text without names of image files, of which folders above may have been taken away."""
         for ending in reversed([found.end() for found in _ENDING.finditer(text)] if self._tails else []):
-            tails = (text[max(0, ending - n) : ending] for n in self._tail_lengths)
-            if tail := next((own for own in tails if own in self._tails), ""):
+            begins = (max(0, ending - n) for n in self._tail_lengths)
+            whole = (text[at:ending] for at in begins if not (at and _LETTER.match(text, at - 1)))
+            if tail := next((own for own in whole if own in self._tails), ""):
                 text = text[: ending - len(tail)] + self._tails[tail] + text[ending:]
         return text
 

@@ -146,6 +146,13 @@ def test_names_in_texts_become_pseudonyms_and_the_rest_stays(hostile, pieces, en
     assert hostile.text(written + end) == expected + end
 
 
+def test_a_pseudonym_that_ends_like_a_name_stays(tmp_path: Path):
+    names = names_of(folder(tmp_path, clinic=False), *(patient(key) for key in "0123456789abcdef"))
+    for name, shown in names.names.items():
+        assert names.text(f"{name}, {shown}") in (f"{shown}, {shown}", f"{shown}, {names.text(shown)}")
+        assert names.text(name) == shown
+
+
 def test_an_unlisted_name_of_the_source_is_hidden_too(hostile: Pseudonyms):
     text = hostile.text("cannot read '/data/MINE/images/clinic/Schmidt.marked.jpg': truncated; clinic/Schmidt/2 too")
     assert "Schmidt" not in text and text.startswith("cannot read '/data/MINE/images/clinic/") and "truncated" in text
