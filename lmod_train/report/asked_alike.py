@@ -87,6 +87,7 @@ def questions(results: Results) -> Mapping[str, Mapping[str, Mapping[str, Asked]
     return found
 
 
+@lru_cache(maxsize=1)  # warnings and remarks name them
 def otherwise(results: Results) -> list[Otherwise]:
     """Return which runs of a task were asked otherwise than one before them, in what, and how many questions."""
     return [one for task, runs in questions(results).items() for one in _of_task(results, task, runs)]

@@ -139,7 +139,12 @@ class Pseudonyms:
         return names
 
     def _code(self, name: str) -> str:
-        return hmac.new(self._key, name.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:16]
+        return keyed_hash(self._key, name)
+
+
+def keyed_hash(key: bytes, name: str) -> str:
+    """Return 16 hexadecimal digits of the HMAC-SHA-256 of a name."""
+    return hmac.new(key, name.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:16]
 
 
 def _tails(names: tuple[str, str]) -> Iterator[tuple[str, str]]:

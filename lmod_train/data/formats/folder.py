@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import Literal, Self
 
 from lmod_train.core.artifacts.leaving import source_of
-from lmod_train.core.artifacts.pseudonyms import key_in
+from lmod_train.core.artifacts.pseudonyms import key_in, keyed_hash
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_markdown
@@ -59,8 +58,7 @@ def exported_chain(chain: str, key: bytes = b"") -> str:
 
 
 def _hash(name: str, key: bytes) -> str:
-    made = hmac.new(key, name.encode(), "sha256") if key else hashlib.sha256(name.encode())
-    return made.hexdigest()[:16]
+    return keyed_hash(key, name) if key else hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 class ExportFolder:
