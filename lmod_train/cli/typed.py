@@ -14,7 +14,7 @@ from typing import Any
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.own_modules import VARIABLE, class_modules, importable
 from lmod_train.core.package_data import package_data
-from lmod_train.core.raw import parse_yaml, read_yaml
+from lmod_train.core.raw import MOST_YAML_BYTES, parse_yaml, read_bytes, read_yaml
 from lmod_train.core.shipped import config_at, config_files, config_folders
 
 CONFIGS = ("config", "c")
@@ -186,8 +186,7 @@ def content_of(option: str, name: str, folder: Path = Path(), room: str = "") ->
     if file is None:
         raise BadArgument(option, name, "an existing YAML file", _closest_config(option, name, room))
     try:
-        tree = read_yaml(file)
-        file.read_bytes().decode("utf-8-sig")  # as the parser reads it
+        tree = parse_yaml(read_bytes(file, MOST_YAML_BYTES).decode("utf-8-sig"))  # the parser reads no other encoding
     except UnicodeDecodeError as error:
         cure = f"save it as UTF-8, e.g. `iconv -f utf-16 -t utf-8 {file}`"
         raise BadArgument(
