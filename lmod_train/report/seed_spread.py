@@ -90,12 +90,11 @@ def mean_rows(results: Results, rows: Mapping[str, Sequence[Row]]) -> dict[str, 
 
 def _mean_row(results: Results, task: str, seeds: list[tuple[str, Row]]) -> Row:
     first, values = seeds[0][1], [row.value for _, row in seeds if row.value is not None]
-    mean = next(
-        (s for s in _means(results, task, first.metric, [n for n, _ in seeds]) if s.metric == first.metric), None
-    )
+    means = {s.metric: s for s in _means(results, task, first.metric, [n for n, _ in seeds])}
+    mean, balanced = means.get(first.metric), means.get("balanced_accuracy")
     warnings = tuple(dict.fromkeys(phrase for _, row in seeds for phrase in row.warnings))
     account = next((r.account for _, r in seeds if r.account and not r.account.complete), first.account)
-    shared = replace(first, warnings=warnings, account=account)
+    shared = replace(first, warnings=warnings, account=account, balanced=balanced)
     if mean is None:
         value = float(np.mean(values)) if len(values) == len(seeds) else None
         return replace(shared, value=value, low=None, high=None, no_interval=_SEEDS_DIFFER)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
 from lmod_train.core.artifacts.records import curated_ids
 from lmod_train.core.artifacts.series import FOLDS
-from lmod_train.core.artifacts.training_set import read_unseen, training_warnings
+from lmod_train.core.artifacts.training_set import read_unseen, trained_on, training_warnings
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_terminal
 from lmod_train.core.tables import Table, table
@@ -32,9 +33,14 @@ Place = tuple[Path, str]
 def warned(results: Results) -> dict[Place, list[Warned]]:
     """Return the warnings about each score of the headline table; an empty list if there is none."""
     known, differ = cache(_ids), {(one.task, one.run): one for one in otherwise(results)}
+    trained = any(trained_on(found.config) for found in results.outcomes.values())
     return {
         (run.path, task): warnings_of(
-            _case(run, found, task, known(results.images[name] or named_folder(found.config)), differ.get((task, name)))
+            replace(
+                _case(run, found, task, known(results.images[name] or named_folder(found.config))),
+                otherwise=_told(differ.get((task, name))),
+                trained_beside=trained,
+            )
         )
         for (name, found), run in zip(results.outcomes.items(), results.runs, strict=True)
         for task in run.tasks()
@@ -52,7 +58,7 @@ def warnings_table(results: Results, found: Mapping[Place, list[Warned]]) -> Tab
     return table("warnings", ["task", "model", "warning", "what was found"], rows, "Warnings")
 
 
-def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str], differ: Otherwise | None) -> TaskOfRun:
+def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) -> TaskOfRun:
     own = [p for p in outcomes.predictions if p.record.task == task]
     strange = [p.record.id for p in own if known and question_of(p.record.id, p.record.tags) not in known]
     unseen = read_unseen(run.path)
@@ -72,12 +78,18 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str], 
         pooled=FOLDS in outcomes.config,
         own_options=outcomes.choices.get(task) == (),
         account=run.account(task),
-        otherwise=(f"than {differ.first}: {differ.text}", differ.n / differ.of) if differ else ("", 0.0),
+        failed=[item for item in outcomes.failed if item.id in {p.record.id for p in own}],
+        balanced=run.find(task, "balanced_accuracy"),
+        auroc=run.find(task, "auroc_macro"),
         trained_on=[]
         if unseen is None
         else [p.record.id for p in own if question_of(p.record.id, p.record.tags) not in unseen],
         training={phrase: for_terminal(text) for phrase, text in training_warnings(outcomes.config).items()},
     )
+
+
+def _told(differ: Otherwise | None) -> tuple[str, float]:
+    return (f"than {differ.first}: {differ.text}", differ.n / differ.of) if differ else ("", 0.0)
 
 
 def _counted(

@@ -5,10 +5,12 @@ Every check is a pure function of a `TaskOfRun` and returns the sentence, empty 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from statistics import NormalDist
 
 from lmod_train.core.artifacts.replies import models_of
 from lmod_train.core.artifacts.training_set import BALANCED_TWICE, NOTHING_LEARNED
@@ -24,6 +26,15 @@ COLLAPSED, LEAST_ANSWERS = 0.95, 10
 
 MOSTLY_READ, MOSTLY_UNREAD = 0.8, 0.5
 """Shares of readable replies by which one answer is read and another is not."""
+
+FEWEST = 3
+"""Number of records of a class, or of failed requests about it, from which it is named."""
+
+LOST = 0.1
+"""Share of the requests about a class that may fail."""
+
+TOLD = 0.1
+"""How much better than the most frequent answer one answer per source may be."""
 
 INCOMPLETE = "incomplete"
 """Phrase of a run in which records have no reply."""
@@ -66,6 +77,10 @@ class TaskOfRun:
         training: Phrase -> sentence of the warnings about the training of the model.
         otherwise: What was asked otherwise than of another run, and the share of their questions; empty for nothing.
         trained_on: Ids of records whose image or patient the model was trained on; empty if none or not known.
+        failed: Items whose request failed; no score contains them.
+        balanced: Balanced accuracy; None without one.
+        auroc: Area under the ROC curve of the likelihoods; None without likelihoods.
+        trained_beside: Whether a model of the report was trained on records.
         account: Number of records with a reply, failed and not asked; None if the scores do not state it.
     """
 
@@ -84,6 +99,10 @@ class TaskOfRun:
     account: Account | None = None
     trained_on: Sequence[str] = ()
     otherwise: tuple[str, float] = ("", 0.0)
+    failed: Sequence[Item] = ()
+    balanced: Score | None = None
+    auroc: Score | None = None
+    trained_beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +137,21 @@ def other_replies(case: TaskOfRun) -> str:
     shown = "; ".join(other[:1])
     more = f", and {len(other) - 1} more" if len(other) > 1 else ""
     return f"scores.csv is not of these replies ({shown}{more}); write it again: `python -m lmod_train rescore RUN`"
+
+
+def class_failed(case: TaskOfRun) -> str:
+    """Return a sentence if more than `LOST` of the requests about a class failed, twice as many as about the others."""
+    lost, kept = (Counter(_classes(case, items)) for items in (case.failed, case.items))
+    shares = {
+        word: (n, n + kept[word], lost.total() - n, lost.total() - n + kept.total() - kept[word])
+        for word, n in lost.items()
+    }
+    found = [
+        f"{n} of {of} requests about {word} ({others} of {rest} about the others)"
+        for word, (n, of, others, rest) in sorted(shares.items())
+        if rest and n >= FEWEST and n > LOST * of and n * rest > 2 * others * of
+    ]
+    return f"failed: {_few(found)}; the score is mostly of the others" if found else ""
 
 
 def one_class_only(case: TaskOfRun) -> str:
@@ -178,6 +212,51 @@ def one_answer(case: TaskOfRun) -> str:
     if most < COLLAPSED * n:
         return ""
     return f"{most} of {n} answers are {word[:60]}, which is the truth of {truths[word]} of {truths.total()}"
+
+
+def class_never_answered(case: TaskOfRun) -> str:
+    """Return a sentence if a class of several records is never answered, and others are."""
+    truths = Counter(_classes(case, case.items))
+    given = Counter(item.answer for item in case.items if isinstance(item.answer, str))
+    never = [f"{word} ({n} of {truths.total()} records)" for word, n in sorted(truths.items()) if n >= FEWEST]
+    never = [text for text in never if not given[text.rpartition(" (")[0]]]
+    if not never or given.total() < LEAST_ANSWERS or one_answer(case) or one_answer_unread(case):
+        return ""
+    return f"{_few(never)} is never the answer: the score says how well the model tells the other classes apart"
+
+
+def source_tells(case: TaskOfRun) -> str:
+    """Return a sentence if one answer per source would be right much more often than the most frequent answer.
+
+    Each record is answered with the most frequent truth of the *other* records of its source, within each kind of
+    question, so that few records of many sources do not tell their own truths.
+    """
+    known = [item for item in case.items if isinstance(item.truth, str) and item.choices and not case.own_options]
+    of_all = _share_told([(item.variant, item.truth) for item in known])
+    of_source = _share_told([((item.variant, item.source), item.truth) for item in known])
+    if of_source <= of_all + TOLD:
+        return ""
+    return (
+        f"one answer per source would be right in {100 * of_source:.0f} % of the records, and one to all in "
+        f"{100 * of_all:.0f} %: is the disease seen, or the camera of a source?"
+    )
+
+
+def _share_told(cells: Sequence[tuple[Hashable, Answer]]) -> float:
+    """Return the share of records, each (place, truth), whose truth is the most frequent of the others of its place."""
+    counts: dict[Hashable, Counter[Answer]] = {}
+    for place, truth in cells:
+        counts.setdefault(place, Counter())[truth] += 1
+    right = 0
+    for own in counts.values():
+        (_, most), (_, second) = [*own.most_common(2), ("", 0)][:2]
+        right += most if most - 1 > second else 0
+    return right / max(len(cells), 1)
+
+
+def _classes(case: TaskOfRun, items: Iterable[Item]) -> Iterator[str]:
+    """Yield the true class of each item that has one; questions with options of their own have none."""
+    yield from (i.truth for i in items if isinstance(i.truth, str) and i.choices and not case.own_options)
 
 
 def unparsed(case: TaskOfRun) -> str:
@@ -256,6 +335,15 @@ def trained_on_these(case: TaskOfRun) -> str:
     return f"{found}: the score is no estimate for new patients; ask those in unseen.txt of the run by --data.subset"
 
 
+def training_split(case: TaskOfRun) -> str:
+    """Return a sentence if records are of the training split, and all are, or a model of the report was trained."""
+    n = sum(p.record.split == "train" for p in case.predictions)
+    if not n or trained_on_these(case) or not (case.trained_beside or n == len(case.predictions)):
+        return ""
+    found = f"{n} of {len(case.predictions)} records are of the training split"
+    return f"{found}: the score of a model that was trained on it is no estimate for new patients"
+
+
 def other_folder(case: TaskOfRun) -> str:
     """Return a sentence if records are not in the curated folder of the run."""
     n = len(case.elsewhere)
@@ -298,6 +386,23 @@ def part_of_the_likelihoods(case: TaskOfRun) -> str:
     return f"{given} of {len(case.items)} replies have likelihoods; curves and calibration are of these only"
 
 
+def likelihoods_rank(case: TaskOfRun) -> str:
+    """Return a sentence if the likelihoods of two classes rank the records better than the answers tell.
+
+    Two normal distributions with an area A under the ROC curve give a balanced accuracy of Φ(Φ⁻¹(A) / √2) at the
+    best threshold (Green and Swets, 1966); the lower end of A must promise `LOST` more than the answers reach.
+    """
+    area, balanced = case.auroc, case.balanced
+    if area is None or balanced is None or area.low is None or balanced.value is None:
+        return ""
+    normal = NormalDist()
+    promised = normal.cdf(normal.inv_cdf(min(max(area.low, 0.5), 1 - 1e-9)) / math.sqrt(2))
+    if len(set(_classes(case, case.items))) != 2 or promised < (balanced.high or balanced.value) + LOST:
+        return ""
+    reached = f"AUROC {area.value:.3f} ({area.low:.3f}-{area.high:.3f}), balanced accuracy {balanced.value:.3f}"
+    return f"the likelihoods rank the classes better than the answers tell: {reached}; another threshold is better"
+
+
 def constrained(case: TaskOfRun) -> str:
     """Return a sentence if the decoding of replies could only give one of the choices."""
     n = sum(p.reply.constrained for p in case.predictions)
@@ -329,12 +434,15 @@ def balanced_twice(case: TaskOfRun) -> str:
 
 CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     INCOMPLETE: incomplete,
+    "requests of a class failed": class_failed,
     OTHER_REPLIES: other_replies,
     "one class only": one_class_only,
     "one patient behind a class": one_patient_behind_a_class,
     "interval includes chance": interval_includes_chance,
     BELOW_CHANCE: below_chance,
     "one answer to all": one_answer,
+    "class never answered": class_never_answered,
+    "source tells the class": source_tells,
     NOTHING_LEARNED: nothing_learned,
     BALANCED_TWICE: balanced_twice,
     "unparsed above 5 %": unparsed,
@@ -342,6 +450,7 @@ CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     "refused above 5 %": refused,
     "one answer not read": one_answer_unread,
     "trained on these records": trained_on_these,
+    "records of the training split": training_split,
     "leak between splits": leak,
     "records of another folder": other_folder,
     "other task version": other_version,
@@ -350,6 +459,7 @@ CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     PARTLY_OTHERWISE: partly_asked_otherwise,
     "mixed settings": mixed_settings,
     "likelihoods of a part": part_of_the_likelihoods,
+    "likelihoods rank better": likelihoods_rank,
 }
 """Phrase -> check."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, table
+from lmod_train.core.types import Score
 from lmod_train.scoring.completeness import Account
 from lmod_train.scoring.headline_metrics import has_baseline, headline_metric
 from lmod_train.scoring.warnings import MOST_UNPARSED, Warned
@@ -22,7 +23,7 @@ class Row:
     """One row of the headline table; None if a run does not have a value.
 
     `ways` is the number of ways in which each question was asked; `n` counts each of them. `no_interval` is why there
-    is no interval, if that is known.
+    is no interval, if that is known. `balanced` is the balanced accuracy beside an accuracy.
     """
 
     task: str
@@ -42,6 +43,7 @@ class Row:
     truncated: float | None = None
     refused: float | None = None
     no_interval: str = ""
+    balanced: Score | None = None
 
 
 def headline(runs: Sequence[Path]) -> list[Row]:
@@ -78,9 +80,9 @@ def headline_rows(
             phrases = tuple(w.phrase for w in (warned or {}).get((run.path, task), ()))
             ways = ways_in(s.subset for s in run.scores if s.task == task)
             cut, refused = (b.value if (b := run.find(task, f"share_{status}")) else None for status in LOST)
-            rows.append(
-                Row(task, run.run, run.called, metric, *numbers, run.account(task), phrases, ways, cut, refused)
-            )
+            lost = (run.account(task), phrases, ways, cut, refused)
+            balanced = run.find(task, "balanced_accuracy")
+            rows.append(Row(task, run.run, run.called, metric, *numbers, *lost, balanced=balanced))
     return rows
 
 

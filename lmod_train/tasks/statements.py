@@ -19,6 +19,9 @@ SHARES = (SHARE, EXACT)
 BASELINED = (*SHARES, "f1_lmod_plus")
 """Metrics between 0 and 1, of which chance and majority are in the same unit; others have no baseline."""
 
+UNEVEN = 0.1
+"""How much more often than by guessing one answer is right where classes are uneven: balanced accuracy is stated."""
+
 NOT_COMPARED = "not compared"
 """Stands in the place of the letters of a run that is not ranked."""
 
@@ -153,7 +156,8 @@ def _compared(rows: Mapping[str, Row], ranked: Sequence[Place]) -> tuple[str, li
         said.append(f"Compared on the {best.n:,} that all have a reply to, of which {shared}.")
     if alike:
         who = _listed([_with(run, values, rows) for run in alike]) if len(alike) <= NAMED else f"{len(alike)} models"
-        said.append(f"{who} {'are' if len(alike) > 1 else 'is'} not shown to differ from it.")
+        of = " in accuracy" if any(_uneven(rows[run]) for run in alike) else ""
+        said.append(f"{who} {'are' if len(alike) > 1 else 'is'} not shown to differ from it{of}.")
     if left := [label for label in rows if label not in values]:
         said.append(f"Not compared, as the records differ: {_few(left)}.")
     return best.run, said
@@ -168,7 +172,23 @@ def _against(others: Sequence[str], values: Mapping[str, float], rows: Mapping[s
 
 
 def _with(label: str, values: Mapping[str, float], rows: Mapping[str, Row]) -> str:
-    return f"{_named(label)} {_shown(rows[label], values[label])}"
+    balanced = _balanced(rows[label])
+    return f"{_named(label)} {_shown(rows[label], values[label])}" + (f" ({balanced})" if balanced else "")
+
+
+def _uneven(row: Row) -> bool:
+    """Return whether a score is an accuracy over uneven classes, which one answer to all can reach."""
+    known = row.metric == SHARE and row.balanced is not None and row.balanced.value is not None
+    return known and None not in (row.majority, row.chance) and (row.majority or 0) > (row.chance or 0) + UNEVEN
+
+
+def _balanced(row: Row) -> str:
+    """Return the balanced accuracy with its interval, as text; empty where classes are even."""
+    if not _uneven(row) or row.balanced is None or row.balanced.value is None:
+        return ""
+    low, high = row.balanced.low, row.balanced.high
+    ends = f", {100 * low:.1f}-{100 * high:.1f} %" if low is not None and high is not None else ""
+    return f"balanced accuracy {100 * row.balanced.value:.1f} %{ends}"
 
 
 def _worth(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
@@ -180,6 +200,15 @@ def _worth(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
         yield "No model is shown to be better than that." if len(rows) > 1 else "That is not shown to be better."
     elif baselined and best in unsure:
         yield f"{_named(best)} is not shown to be better than that."
+    telling = [label for label in unsure if _tells_apart(rows[label])]
+    if baselined and telling:
+        yield f"By balanced accuracy, {_few(telling)} tell{'s' * (len(telling) == 1)} the classes apart."
+
+
+def _tells_apart(row: Row) -> bool:
+    """Return whether balanced accuracy is above that of one answer to all, by its interval."""
+    low = row.balanced.low if row.balanced and _uneven(row) else None
+    return low is not None and row.chance is not None and low > row.chance
 
 
 def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
@@ -219,6 +248,7 @@ def _stated(row: Row) -> str:
     """Return the predicate with score, interval and baseline."""
     level, source = _baseline(row)
     beside = [f"95 % interval {_bounds(row)}"] if row.low is not None and row.high is not None else []
+    beside += [balanced] if (balanced := _balanced(row)) else []
     beside += [f"each question is asked in {row.ways} ways"] if row.ways > 1 else []
     beside += [f"{source} would give {_shown(row, level)}"] if level is not None else []
     return _predicate(row, _value(row)) + (f" ({'; '.join(beside)})" if beside else "")

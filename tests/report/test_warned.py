@@ -7,11 +7,18 @@ import yaml
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.run import Run
+from lmod_train.core.artifacts.scores import write_scores
+from lmod_train.core.types import Unparsed
 from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.scores import Scores
 from lmod_train.report.warned import warned, warnings_table
+from lmod_train.tasks.anatomy import Anatomy
+from lmod_train.tasks.four_way import FourWay
+from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.headline import headline_rows
+from lmod_train.tasks.parsed_replies import scores_of
+from lmod_train.tasks.staging import Staging
 from tests.report.chained import chain_run, planted, results_of
 from tests.report.make import classify, curate, records, run
 from tests.report.probing import question, run_of, said
@@ -154,3 +161,57 @@ def test_records_of_the_training_are_warned_about_where_their_score_stands(made,
     assert found(made[0]) == {("glaucoma", "trained on these records")} if n else not found(made[0])
     texts = [w.text for several in warned(read_results([made[0]])).values() for w in several]
     assert all(f"{n} of {len(glaucoma)} records" in text and str(made[0]) not in text for text in texts)
+
+
+def rescore(path):
+    """Write the scores of the replies as they are now."""
+    rows = read_predictions(path / "predictions.parquet")
+    names = {p.record.task for p in rows}
+    tasks = [task for task in (FourWay(), Glaucoma(), Anatomy(), Staging("macular_hole_stage")) if task.name in names]
+    write_scores(path / "scores.csv", path.name, "m", scores_of(tasks, rows))
+
+
+def failed_where(path, truth):
+    """Let the requests about a class of glaucoma fail."""
+    rows = read_predictions(path / "predictions.parquet")
+    lost = {p.record.id for p in rows if p.record.task == "glaucoma" and p.record.answer == truth}
+    error = {"reply": "", "error": "500", "finish_reason": "error"}
+    changed = [
+        replace(p, reply=replace(p.reply, **error), answer=Unparsed("failed")) if p.record.id in lost else p
+        for p in rows
+    ]
+    write_predictions(path / "predictions.parquet", changed)
+    rescore(path)
+
+
+@pytest.mark.parametrize("truth", ["GLAUCOMA", "NON-GLAUCOMA"])
+def test_failed_requests_of_a_class_stand_beside_the_score(made, truth):
+    failed_where(made[0], truth)
+    assert ("glaucoma", "requests of a class failed") in found(made[0])
+    assert ("four_way", "requests of a class failed") not in found(made[0])
+
+
+def test_sources_and_splits_of_records_reach_the_warnings(made):
+    change(made[0], record={"source": "refuge"})
+    assert ("glaucoma", "source tells the class") in found(made[0])
+    change(made[0], record={"split": "train"})
+    assert "records of the training split" not in dict(found(made[0])).values()
+    config = {"provenance": {"trained_on": {"sources": {"refuge": 9}}}}
+    Run(made[0]).config.write_text(yaml.safe_dump(config))
+    assert ("glaucoma", "records of the training split") in found(made[0])
+
+
+def test_likelihoods_that_rank_reach_the_warnings(tmp_path):
+    path = classify(tmp_path / "run", 0.99, n=200)
+    rows = read_predictions(path / "predictions.parquet")
+    always = [
+        replace(p, answer="NON-GLAUCOMA", reply=replace(p.reply, reply="NON-GLAUCOMA"))
+        if p.record.task == "glaucoma"
+        else p
+        for p in rows
+    ]
+    write_predictions(path / "predictions.parquet", always)
+    rescore(path)
+    assert ("glaucoma", "likelihoods rank better") in found(path)
+    (row,) = (r for r in headline_rows(read_results([path]).runs) if r.task == "glaucoma")
+    assert row.balanced.value == 0.5

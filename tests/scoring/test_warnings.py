@@ -37,6 +37,24 @@ def phrases(case):
     return [w.phrase for w in warnings_of(case)]
 
 
+def of_sources(several, names):
+    """Items whose sources follow their order."""
+    return [replace(one, source=names[i % len(names)]) for i, one in enumerate(several)]
+
+
+def of_split(*splits):
+    own = asked(len(splits) * 2)
+    return [replace(p, record=replace(p.record, split=splits[i % len(splits)])) for i, p in enumerate(own)]
+
+
+def three_classes(answers, truths):
+    """Items of three classes."""
+    words = dict(zip("abc", (*WORDS, "DRUSEN"), strict=True))
+    pairs = enumerate(zip(answers, truths, strict=True))
+    return [item(i, words[a], words[t], tuple(words.values()), group=f"p{i}") for i, (a, t) in pairs]
+
+
+RARE = three_classes("a" * 10 + "b" * 10 + "ab" * 2, "a" * 10 + "b" * 10 + "c" * 4)
 SCORE = Score("glaucoma", "all", "accuracy_strict", 20, 0.9, 0.8, 0.95)
 QUIET = TaskOfRun(items(), asked(), SCORE, 0.5, installed=3)
 FEW_PATIENTS = ["x" if i % 2 == 0 else f"p{i}" for i in range(20)]
@@ -47,12 +65,15 @@ COUNTED = replace(QUIET, stated=(SCORE, UNPARSED), counted=((0.9, 20), (0.1, 10)
 
 CASES = {
     INCOMPLETE: replace(QUIET, account=Account(18, failed=1, not_asked=1)),
+    "requests of a class failed": replace(QUIET, failed=items("a" * 3, "a" * 3)),
     "scores of other replies": replace(COUNTED, counted=((0.9, 20), (0.2, 10))),
     "one class only": replace(QUIET, items=items("a" * 10 + "b" * 10, "a" * 20)),
     "one patient behind a class": replace(QUIET, items=items(groups=FEW_PATIENTS)),
     "interval includes chance": replace(QUIET, score=replace(SCORE, low=0.5)),
     "below chance": replace(QUIET, score=replace(SCORE, low=0.1, high=0.4)),
     "one answer to all": replace(QUIET, items=items("a" * 19 + "b")),
+    "class never answered": replace(QUIET, items=RARE),
+    "source tells the class": replace(QUIET, items=of_sources(items(), "xy")),
     "nothing learned": replace(QUIET, training={"nothing learned": "the training loss never left ln 2"}),
     "classes balanced twice": replace(QUIET, training={"classes balanced twice": "weights and draws"}),
     "unparsed above 5 %": replace(QUIET, items=items("--" + "ab" * 9)),
@@ -60,6 +81,7 @@ CASES = {
     "refused above 5 %": replace(QUIET, items=items("!!" + "ab" * 9)),
     "one answer not read": replace(QUIET, items=items("a" * 14 + "!" * 8 + "b" * 8, "a" * 14 + "b" * 16)),
     "trained on these records": replace(QUIET, trained_on=("demo/x/1",)),
+    "records of the training split": replace(QUIET, predictions=of_split("train")),
     "leak between splits": replace(QUIET, leaks={"exact": 0, "near": 2}),
     "records of another folder": replace(QUIET, elsewhere=("demo/x/1",)),
     "other task version": replace(QUIET, installed=4),
@@ -68,6 +90,11 @@ CASES = {
     "partly asked otherwise": replace(QUIET, otherwise=("than a: wording of 10 of 20 questions", 0.5)),
     "mixed settings": replace(QUIET, predictions=[*asked(settings='{"t": 0}'), *asked(settings='{"t": 1}')]),
     "likelihoods of a part": replace(QUIET, items=[*items(**LIKELY)[:10], *items()[10:]]),
+    "likelihoods rank better": replace(
+        QUIET,
+        balanced=replace(SCORE, metric="balanced_accuracy", value=0.5, low=0.5, high=0.5),
+        auroc=replace(SCORE, metric="auroc_macro", value=0.97, low=0.9, high=1.0),
+    ),
 }
 
 
@@ -196,3 +223,49 @@ def test_options_of_single_questions_are_no_classes():
 def test_answers_are_lost_with_a_warning_whatever_the_way(mark, lost):
     (phrase,) = phrases(replace(QUIET, items=items(mark * lost + "ab" * ((20 - lost) // 2))))
     assert phrase.endswith("above 5 %")
+
+
+@pytest.mark.parametrize("rare", "abc")
+def test_a_class_that_is_never_answered_is_named_with_its_records_whichever_it_is(rare):
+    others = [c for c in "abc" if c != rare]
+    truths = "".join(c * (4 if c == rare else 10) for c in "abc")
+    answers = "".join(c if c != rare else others[i % 2] for i, c in enumerate(truths))
+    found = {w.phrase: w.text for w in warnings_of(replace(QUIET, items=three_classes(answers, truths)))}
+    word = three_classes(rare, rare)[0].truth
+    assert found["class never answered"].startswith(f"{word} (4 of 24 records) is never the answer")
+    once = answers[: truths.index(rare)] + rare + answers[truths.index(rare) + 1 :]
+    assert phrases(replace(QUIET, items=three_classes(once, truths))) == []
+
+
+@pytest.mark.parametrize(("positive", "negative", "named"), [(3, 0, True), (2, 0, False), (3, 3, False), (0, 9, True)])
+def test_failed_requests_are_told_by_class_where_they_differ(positive, negative, named):
+    lost = items("a" * positive + "b" * negative, "a" * positive + "b" * negative)
+    found = {w.phrase: w.text for w in warnings_of(replace(QUIET, failed=lost))}
+    assert ("requests of a class failed" in found) is named
+    word, n, others = (WORDS[0], positive, negative) if positive > negative else (WORDS[1], negative, positive)
+    if named:
+        said = f"{n} of {n + 10} requests about {word} ({others} of {others + 10} about the others)"
+        assert said in found["requests of a class failed"]
+
+
+def test_a_source_tells_the_class_only_if_it_tells_other_records():
+    alone = of_sources(items(), [f"s{i}" for i in range(20)])
+    assert phrases(replace(QUIET, items=alone)) == []
+    assert phrases(replace(QUIET, items=of_sources(items(), "xxyy"))) == []
+    asked_of_each = [replace(one, variant=one.source) for one in of_sources(items(), "xy")]
+    assert phrases(replace(QUIET, items=asked_of_each)) == [], "a question of its own is no source"
+
+
+def test_records_of_the_training_split_are_told_beside_a_trained_model():
+    mixed = replace(QUIET, predictions=of_split("test", "train"))
+    assert phrases(mixed) == []
+    assert phrases(replace(mixed, trained_beside=True)) == ["records of the training split"]
+    assert phrases(replace(QUIET, predictions=of_split("test"), trained_beside=True)) == []
+
+
+@pytest.mark.parametrize(("low", "reached", "named"), [(0.9, 0.5, True), (0.9, 0.8, False), (0.6, 0.5, False)])
+def test_likelihoods_are_told_only_if_they_promise_more_than_the_answers(low, reached, named):
+    balanced = replace(SCORE, value=reached, low=reached - 0.02, high=reached + 0.02)
+    case = replace(QUIET, balanced=balanced, auroc=replace(SCORE, value=0.97, low=low, high=1.0))
+    assert phrases(case) == ["likelihoods rank better"] * named
+    assert phrases(replace(case, auroc=None)) == []

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from lmod_train.core.types import Score
 from lmod_train.report.paired_runs import comparable, letter_display
 from lmod_train.report.results import read_results
 from lmod_train.scoring.completeness import Account
@@ -164,3 +165,22 @@ def test_labels_of_levels_are_no_answers():
     row = Row("chain", "r", "m", "accuracy_strict", 216, 0.9, 0.85, 0.95, 0.25, 0.25, 0.0)
     rows = [row, replace(row, task="chain_level")]
     assert [found.task for found in findings({"m": rows})] == ["chain"] and findings({"m": rows[1:]}) == []
+
+
+def test_on_uneven_classes_always_no_and_seeing_are_told_apart():
+    def balanced(value, low, high):
+        return Score("four_way", "all", "balanced_accuracy", 100, value, low, high)
+
+    uneven = replace(ROW, n=100, value=0.84, low=0.76, high=0.9, chance=0.5, majority=0.84)
+    rows = {
+        "no": replace(uneven, balanced=balanced(0.5, 0.5, 0.5), warnings=("one answer to all",)),
+        "sees": replace(uneven, value=0.83, low=0.75, high=0.89, balanced=balanced(0.81, 0.72, 0.89)),
+    }
+    said = text(rows, {"no": "a", "sees": "a"}, n=100)
+    assert "no answers 84.0 % of 100 questions correctly (95 % interval 76.0-90.0 %; balanced accuracy 50.0 %" in said
+    assert "sees 83.0 % (balanced accuracy 81.0 %, 72.0-89.0 %) is not shown to differ from it in accuracy." in said
+    assert "No model is shown to be better than that. By balanced accuracy, sees tells the classes apart." in said
+    alone = text({"no": rows["no"]})
+    assert "That is not shown to be better." in alone and "apart" not in alone
+    even = text({label: replace(row, majority=0.55) for label, row in rows.items()}, {"no": "a", "sees": "a"})
+    assert "balanced" not in even and "not shown to differ from it." in even
