@@ -9,7 +9,8 @@ from pathlib import Path
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.lock import is_empty, locked
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Column, N, Table, markdown, table
-from lmod_train.extensions.packs.verifying import Refused, Verified, read_folder, verified
+from lmod_train.core.types import Score
+from lmod_train.extensions.packs.verifying import Refused, Verified, is_other_way, read_folder, verified
 from lmod_train.report.contents import Chapter, Contents, Text, texts
 from lmod_train.report.writers.csv import write_csv
 from lmod_train.report.writers.latex import write_latex
@@ -76,28 +77,32 @@ def _contents(places: Table, reasons: Table) -> Contents:
 
 
 def places_of(held: Sequence[Verified]) -> Table:
-    """Return the leaderboard: a row per task and pack, tasks by name, best first."""
+    """Return the leaderboard: a row per task and pack, tasks by name, best first.
+
+    Packs that asked questions otherwise than curated are below those that did not: they are not compared.
+    """
     baselines = [Column("chance", "number"), Column("majority", "number"), Column("unparsed", "percent")]
     names: list[str | Column] = ["task", "model", "run", "pack", "metric"]
     columns = [*names, N, Column("records", "count"), Column("failed", "count"), SCORE, INTERVAL, *baselines, "remarks"]
-    rows = [_row(v, task.name) for v in held for task in v.pack.tasks]
-    return table("leaderboard", columns, sorted(rows, key=_order))
+    places = sorted(((v, task.name) for v in held for task in v.pack.tasks), key=lambda place: _order(*place))
+    return table("leaderboard", columns, [_row(*place) for place in places])
 
 
-_PLACE = ("task", "model", "run", "pack", "metric", "n", "records", "failed", "score").index("score")
+def _order(held: Verified, task: str) -> tuple[str, bool, float, str]:
+    value = _headline(held, task).value
+    otherwise = any(is_other_way(p) for p in held.pack.predictions if p.task == task)
+    return task, otherwise, 1.0 if value is None else -value, held.file[-LONGEST:]
 
 
-def _order(row: Sequence[Cell]) -> tuple[str, float, str]:
-    score = row[_PLACE]
-    return str(row[0]), -score if isinstance(score, float) else 1.0, str(row[3])
+def _headline(held: Verified, task: str) -> Score:
+    metric = headline_metric(held.scores, task)
+    return next(s for s in held.scores if (s.task, s.subset, s.metric) == (task, "all", metric))
 
 
 def _row(held: Verified, task: str) -> list[Cell]:
-    metric = headline_metric(held.scores, task)
-    by_metric = {s.metric: s for s in held.scores if (s.task, s.subset) == (task, "all")}
-    score = by_metric[metric]
+    by_metric, score = {s.metric: s for s in held.scores if (s.task, s.subset) == (task, "all")}, _headline(held, task)
     account = account_in(held.scores, task)
-    names: list[Cell] = [task, held.pack.model[:LONGEST], held.pack.run[:LONGEST], held.file[-LONGEST:], metric]
+    names: list[Cell] = [task, held.pack.model[:LONGEST], held.pack.run[:LONGEST], held.file[-LONGEST:], score.metric]
     counts: list[Cell] = [score.n, held.whole[task], account.failed if account else None]
     beside: list[Cell] = [by_metric[m].value if m in by_metric else None for m in BESIDE]
     shares = {status: by_metric[f"share_{status}"].value or 0.0 for status in LOST if f"share_{status}" in by_metric}

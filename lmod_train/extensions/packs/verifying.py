@@ -19,7 +19,7 @@ from lmod_train.core.types import Record, Reply, Score
 from lmod_train.extensions.packs.pack import Pack, Packed, length, most_bytes, read_pack
 from lmod_train.extensions.packs.packing import alike, packed_answer, unpacked
 from lmod_train.extensions.packs.withheld import Keys, identity, published
-from lmod_train.scoring.ways import FACTORS, asked_id
+from lmod_train.scoring.ways import FACTORS, PLAIN, asked_id
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import tasks_asked
 from lmod_train.tasks.parsed_replies import parse_replies, scores_of
@@ -226,8 +226,9 @@ def _remarks(task: Task, pack: Pack, folder: Folder, unanswered: int) -> Iterato
     own = [p for p in pack.predictions if p.task == task.name]
     if unanswered:
         yield f"{unanswered} records of its splits have no reply"
-    if ways := sorted({f for p in own for f in p.way}):
-        yield f"asked in several ways or otherwise than curated: {', '.join(ways)}"
+    if moved := [p for p in own if is_other_way(p)]:
+        ways = sorted({f"{f} {v}" for p in moved for f, v in p.way.items() if v != PLAIN[f]})
+        yield f"{len(moved)} of {len(own)} requests were asked otherwise than curated: {', '.join(ways)}"
     if any(Reply("", "", settings=settings).constrained for settings in pack.settings):
         yield "replies to questions with choices could only be one of them"
     if len(set(Counter(p.id for p in own).values())) > 1:
@@ -241,6 +242,11 @@ def _remarks(task: Task, pack: Pack, folder: Folder, unanswered: int) -> Iterato
         yield f"replies of {len(pack.settings)} settings"
     if len({p.step for p in own}) > 1:
         yield "replies of several checkpoint steps"
+
+
+def is_other_way(packed: Packed) -> bool:
+    """Return whether a question was asked in other words, order or system words, with examples, or once more."""
+    return any(value != PLAIN[factor] for factor, value in packed.way.items())
 
 
 def _other_scores(stated: Sequence[Score], computed: Sequence[Score]) -> list[str]:

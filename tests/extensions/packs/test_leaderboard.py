@@ -9,7 +9,8 @@ from lmod_train.core.types import Score
 from lmod_train.extensions.packs.leaderboard import leaderboard, places_of
 from lmod_train.extensions.packs.pack import read_pack, write_pack
 from lmod_train.extensions.packs.packing import pack
-from lmod_train.extensions.packs.verifying import Verified
+from lmod_train.extensions.packs.verifying import Verified, _remarks
+from lmod_train.tasks.glaucoma import Glaucoma
 from tests.report import packs
 
 
@@ -69,7 +70,25 @@ def test_a_folder_of_something_else_and_a_pack_named_twice_are_refused(made, tmp
 def test_many_answers_that_were_lost_in_another_way_than_unparsed_are_remarked_on(status, share):
     scores = (Score("g", "all", "accuracy_strict", 100, 0.0), Score("g", "all", f"share_{status}", 100, share))
     task = SimpleNamespace(name="g")
-    pack = SimpleNamespace(model="m", run="r", tasks=(task,))
+    pack = SimpleNamespace(model="m", run="r", tasks=(task,), predictions=())
     held = Verified("a.lmodpack", pack, scores, {"g": 100}, {"g": 100}, {"g": ()})
     ((*_, remarks),) = places_of([held]).rows
     assert remarks == (f"{100 * share:.1f} % {status}" if share > 0.05 else "")
+
+
+@pytest.mark.parametrize("way", [{"shots": "2"}, {"wording": "1"}, {"system": "own"}, {"order": "3"}])
+def test_packs_that_were_asked_otherwise_stand_below_the_others_and_say_how(way):
+    def held(name, value, own):
+        asked = tuple(SimpleNamespace(task="glaucoma", id=str(i), way=own, step=0) for i in range(2))
+        task = Glaucoma()
+        pack = SimpleNamespace(model="m", run="r", tasks=(task,), predictions=asked, settings=())
+        told = {"glaucoma": tuple(_remarks(task, pack, SimpleNamespace(settings={}), 0))}
+        return Verified(
+            name, pack, (Score("glaucoma", "all", "accuracy_strict", 2, value),), {"glaucoma": 2}, {"glaucoma": 2}, told
+        )
+
+    found = places_of([held("helped", 1.0, way), held("plain", 0.5, {"repeat": "1"}), held("best", 0.6, {})])
+    ((factor, value),) = way.items()
+    assert [row[3] for row in found.rows] == ["best", "plain", "helped"]
+    assert [row[-1] for row in found.rows][:2] == ["", ""]
+    assert found.rows[2][-1] == f"2 of 2 requests were asked otherwise than curated: {factor} {value}"
