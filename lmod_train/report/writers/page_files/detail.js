@@ -28,12 +28,34 @@ function besides(reply, place) {
     .slice(0, MOST_MODELS - 1);
 }
 
+// The replies to the question of an item, in the order of the models, that of the item first.
+function sameQuestion(place) {
+  const item = place.item ? itemOf(place.item) : undefined;
+  const all = item === undefined ? [] : data.siblings.get(idOf(item));
+  return [...all.slice(all.indexOf(item)), ...all.slice(0, all.indexOf(item))];
+}
+
+function compare() {
+  const place = readPlace();
+  const [, ...others] = sameQuestion(place);
+  go({ with: place.with.length ? [] : others.slice(0, MOST_MODELS - 1).map(modelOf) });
+}
+
+function otherModel() {
+  const place = readPlace();
+  const [first, ...others] = sameQuestion(place);
+  if (!others.length) return;
+  const beside = [...others, first].slice(1, MOST_MODELS).map(modelOf);
+  go({ item: itemName(others[0]), with: place.with.length ? beside : [] });
+}
+
 function heading(record, reply) {
   return el("header", {},
     el("div", { class: "bar" },
       el("button", { type: "button", class: "back", onclick: () => go({ item: "" }) }, "Back to the list"),
       el("button", { type: "button", onclick: () => step(-1) }, "Previous"),
       el("button", { type: "button", onclick: () => step(1) }, "Next"),
+      data.siblings.get(idOf(reply)).length > 1 ? el("button", { type: "button", onclick: compare }, "Compare models") : null,
       el("span", { id: "item-number" })),
     el("h3", { id: "item-name", tabindex: "-1" }, record.id),
     el("p", {}, `${record.task}, ${record.source}, ${record.modality}, ${record.split}`));
@@ -41,7 +63,7 @@ function heading(record, reply) {
 
 function body(record, shown, replies, place) {
   const columns = shown.map((reply, i) => replyColumn(record, reply, replies[i], place, i));
-  return el("div", { class: "item" },
+  return el("div", { class: columns.length > 1 ? "item beside-it" : "item" },
     el("div", { class: "shown" }, pictures(record, shown, replies), question(record)),
     el("div", { class: "replies", "data-count": String(columns.length) }, columns, addModel(shown, place)));
 }
@@ -76,7 +98,7 @@ function question(record) {
 // Lists all stages of a chain: the search for its name, without other filters than that of the model.
 function wholeChain(name) {
   const others = FILTERS.filter(filter => filter !== "model").map(filter => [filter, ""]);
-  const list = () => go({ ...Object.fromEntries(others), q: wordsOfChain(name), item: "" });
+  const list = () => go({ ...Object.fromEntries(others), q: wordsOfChain(name), order: "asked", item: "" });
   return el("button", { type: "button", onclick: list }, `all stages of ${name}`);
 }
 

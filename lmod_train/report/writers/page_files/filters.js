@@ -29,6 +29,9 @@ function testOf(name, value) {
   return i => records[name][replies.record[i]] === wanted;
 }
 
+// Wrong answers first, then those in part or none, and right ones last; of one outcome in the order of the records.
+const WRONG_FIRST = ["wrong", "partly right", "unparsed", "refused", "truncated", "failed", "right"];
+
 // Whether a model is wrong where every other model that was asked is right.
 function isOnlyOneWrong(reply) {
   const { outcome } = data.index.replies;
@@ -42,7 +45,7 @@ function matching(place) {
   if (place.q) tests.push(searchTest(place.q));
   const found = [];
   for (let i = 0; i < data.count; i += 1) if (tests.every(test => test(i))) found.push(i);
-  return found;
+  return place.order ? found : WRONG_FIRST.flatMap(outcome => found.filter(reply => outcomeOf(reply) === outcome));
 }
 
 function fillFilters() {
@@ -53,6 +56,7 @@ function fillFilters() {
     select.closest("label").hidden = used.length < 2 && name !== "model" && name !== "task";
     select.addEventListener("change", () => go({ [name]: select.value, item: "" }));
   }
+  byId("filter-order").addEventListener("change", e => go({ order: e.target.value, item: "" }));
   byId("filter-only").addEventListener("change", e => go({ only: e.target.checked ? "1" : "", item: "" }));
   byId("filter-only").closest("label").hidden = data.index.models.length < 2;
   byId("filter-none").addEventListener("click", () => go(Object.fromEntries([...FILTERS, "item"].map(n => [n, ""]))));
@@ -66,5 +70,6 @@ function fillFilters() {
 function showFilters(place) {
   for (const name of Object.keys(COLUMNS)) byId(`filter-${name}`).value = place[name];
   byId("filter-only").checked = Boolean(place.only);
+  byId("filter-order").value = place.order;
   if (document.activeElement !== byId("filter-q")) byId("filter-q").value = place.q;
 }

@@ -3,7 +3,7 @@
 const KEYS = {
   j: () => step(1), k: () => step(-1), ArrowRight: () => step(1), ArrowLeft: () => step(-1),
   n: () => turn(1), p: () => turn(-1), "/": () => byId("filter-q").focus(),
-  "+": () => press(".zoom-in"), "-": () => press(".zoom-out"),
+  c: () => compare(), m: () => otherModel(), "+": () => press(".zoom-in"), "-": () => press(".zoom-out"),
   r: () => press('.label input[value="TRUE"]'), w: () => press('.label input[value="FALSE"]'),
   u: () => go({ item: "" }), Escape: () => go({ item: "" }),
 };

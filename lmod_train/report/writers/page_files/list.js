@@ -8,6 +8,7 @@ function showList(place) {
   list.from = chosen >= 0 ? Math.floor(chosen / EACH) * EACH : Math.min(list.from, lastPage());
   const shown = list.matches.slice(list.from, list.from + EACH);
   byId("rows").replaceChildren(...shown.map(reply => rowOfList(reply, place)));
+  shown.forEach((reply, i) => showThumbnail(reply, byId("rows").rows[i]));
   byId("list").hidden = !shown.length;
   byId("page-number").textContent = shown.length
     ? `${list.from + 1}–${list.from + shown.length} of ${list.matches.length.toLocaleString("en")}` : "";
@@ -30,12 +31,19 @@ function rowOfList(reply, place) {
   const here = itemName(reply) === place.item;
   const link = el("a", { href: address({ ...place, item: itemName(reply) }), "aria-current": here && "true" }, idOf(reply));
   return el("tr", { class: here ? "chosen" : null },
-    cell("outcome", badge(outcomeOf(reply))),
+    el("td", { class: "thumbnail" }), cell("outcome", badge(outcomeOf(reply))),
     el("th", { scope: "row", "data-head": "question" }, link),
     cell("task", tasks[records.task[record]]),
     cell("model", modelOf(reply)),
     cell("answer", answers[replies.answer[reply]]),
     cell("truth", answers[records.truth[record]]));
+}
+
+// The image as it lies beside the page, once its record has been read; rows that are not in sight load none.
+async function showThumbnail(reply, row) {
+  const [image] = (await recordOf(data.index.replies.record[reply])).images;
+  const src = image && (image.plain || image.sent);
+  if (src) row.cells[0].append(el("img", { src, alt: "", loading: "lazy", decoding: "async", width: 48, height: 48 }));
 }
 
 const cell = (head, content) => el("td", { "data-head": head }, content);

@@ -1,6 +1,6 @@
 // The address names what is shown: #view=predictions&task=...&model=...&item=...
 
-const FILTERS = ["model", "task", "modality", "source", "outcome", "group", "error", "only", "q"];
+const FILTERS = ["model", "task", "modality", "source", "outcome", "group", "error", "only", "q", "order"];
 
 function readPlace() {
   const values = new URLSearchParams(location.hash.slice(1));
