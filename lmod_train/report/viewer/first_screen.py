@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from lmod_train.core.extension import extensions, loaded
+from lmod_train.core.tables import Format
 from lmod_train.core.types import Prediction
 from lmod_train.report.paired_runs import comparable, letter_display
-from lmod_train.report.results import Results
+from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.seed_spread import by_series, mean_rows
 from lmod_train.report.thumbnails import thumbnail
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
@@ -25,9 +27,6 @@ from lmod_train.scoring.shares import MIN_PATIENTS
 from lmod_train.tasks.display_names import metric_name, task_name
 from lmod_train.tasks.headline import Row, headline_rows
 from lmod_train.tasks.statements import Finding, Place, findings
-
-NAMED = 4
-"""Largest number of models that the heading names."""
 
 EACH = 3
 """Number of right examples, and of wrong ones."""
@@ -62,11 +61,12 @@ class FirstScreen:
     """What stands on the first screen.
 
     Attributes:
-        title: The models, and on what they were compared.
+        title: How many models were compared, and on what.
         findings: A sentence a task; the first is of the task that most models were asked.
         examples: Up to six, wrong ones first.
         heads: Task and metric of each column of the leaderboard, and the names that a person reads.
         lines: Label of each run -> its scores by task, in the order of the leaderboard.
+        spent: What replies took -> the value of each run, None where it is not known, and the format of the column.
     """
 
     title: str
@@ -74,6 +74,7 @@ class FirstScreen:
     examples: tuple[Example, ...]
     heads: Sequence[Mapping[str, str]]
     lines: Mapping[str, Mapping[str, Row]]
+    spent: Mapping[str, tuple[Mapping[str, float | None], Format]] = field(default_factory=dict)
 
 
 def first_screen(results: Results, names: Mapping[str, str] | None = None) -> FirstScreen:
@@ -95,7 +96,8 @@ def first_screen(results: Results, names: Mapping[str, str] | None = None) -> Fi
         for one in findings(*_compared(results, scores))
     ]
     board = leaderboard(scores, [one.task for one in found])
-    return FirstScreen(_title(results), tuple(found), tuple(_examples(results, found, names or {})), *board)
+    examples = tuple(_examples(results, found, names or {}))
+    return FirstScreen(_title(results), tuple(found), examples, *board, spent(results))
 
 
 def _with_reason(row: Row, items: Sequence[Item]) -> Row:
@@ -124,13 +126,12 @@ def _compared(
 
 
 def _title(results: Results) -> str:
-    """Return which models were compared, by name if they are few, and on how many images and questions."""
+    """Return how many models were compared, and on how many images and questions."""
     predictions = list(chain.from_iterable(found.predictions for found in results.outcomes.values()))
     images = {image for p in predictions for image in (p.record.image_plain or p.record.image)}
     questions = {p.record.id for p in predictions}
-    names = results.names
-    who = ", ".join(names) if len(names) <= NAMED else f"{len(names)} models"
-    return f"{who}: {len(questions):,} questions about {len(images):,} image{'s' * (len(images) != 1)}"
+    counts = {"model": len(results.names), "question": len(questions), "image": len(images)}
+    return ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counts.items())
 
 
 def _examples(results: Results, found: Sequence[Finding], ids: Mapping[str, str]) -> Iterator[Example]:
@@ -201,6 +202,37 @@ def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Bo
     lines: dict[str, Mapping[str, Row]] = {label: {row.task: row for row in rows} for label, rows in scores.items()}
     best_first = sorted(lines.items(), key=lambda line: [_order(line[1].get(task)) for task in tasks])
     return heads, dict(best_first)
+
+
+_SPENT: Mapping[str, Format] = {
+    "seconds a reply": "statistic",
+    "tokens in a reply": "count",
+    "tokens out a reply": "count",
+    "cost of all replies": "statistic",
+}
+
+
+def spent(results: Results) -> dict[str, tuple[dict[str, float | None], Format]]:
+    """Return what the replies of each run took, as far as replies and, of prices of tokens, the run's config state it.
+
+    Costs are those of `model.backend.budget`, in the currency of its prices; what is not known of any run is left out.
+    """
+    by_run = {label: _spent(found) for label, found in results.outcomes.items()}
+    columns = {name: {label: one.get(name) or None for label, one in by_run.items()} for name in _SPENT}
+    return {name: (own, _SPENT[name]) for name, own in columns.items() if any(own.values())}
+
+
+def _spent(found: Outcomes) -> dict[str, float]:
+    replies = [p.reply for p in found.predictions if p.status != "failed"]
+    n, seconds = max(1, len(replies)), sum(reply.seconds for reply in replies)
+    tokens = {"in": sum(reply.tokens_in for reply in replies), "out": sum(reply.tokens_out for reply in replies)}
+    stated: Any = found.config
+    for key in ("model", "backend", "budget"):
+        inner = stated.get(key) if isinstance(stated, Mapping) else None
+        stated = inner.get("init_args", inner) if isinstance(inner, Mapping) else {}
+    prices = {way: price for way in tokens if isinstance(price := stated.get(f"price_{way}"), float | int)}
+    cost = sum(tokens[way] * price for way, price in prices.items()) / 1e6
+    return dict(zip(_SPENT, (seconds / n, *(round(own / n) for own in tokens.values()), cost), strict=True))
 
 
 def _order(row: Row | None) -> float:

@@ -20,7 +20,7 @@ from tests.scoring.make import record
 def test_the_examples_are_wrong_and_right_answers_of_the_task_and_lead_to_them(three):
     results = read_results(three[0])
     screen = first_screen(results)
-    assert screen.title == "base (untuned), base (tuned), cnn: 72 questions about 24 images"
+    assert screen.title == "3 models, 72 questions, 24 images"
     outcomes = [one.outcome == "right" for one in screen.examples]
     assert outcomes == [False] * EACH + [True] * EACH
     assert len({one.truth for one in screen.examples[EACH:]}) == EACH  # not three of one class
@@ -75,3 +75,22 @@ def test_why_there_is_no_interval_is_said(tmp_path, groups, right, why):
     written(tmp_path / "run", "run", "m", asked, predictions, scores_of([Glaucoma()], predictions))
     (finding,) = first_screen(read_results([tmp_path / "run"])).findings
     assert f"There is no interval, as {why}." in finding.cautions
+
+
+def test_what_replies_took_has_columns_where_it_is_known(three):
+    results = read_results(three[0])
+    assert first_screen(results).spent == {}
+    first, second, third = results.outcomes.items()
+    priced = {"model": {"init_args": {"backend": {"init_args": {"budget": {"price_in": 2.0, "price_out": 10}}}}}}
+
+    def timed(found, **took):
+        own = tuple(replace(p, reply=replace(p.reply, **took)) for p in found.predictions)
+        return replace(found, predictions=own, config=found.config | priced)
+
+    paid = timed(second[1], seconds=0.5, tokens_in=1000, tokens_out=100)
+    bare = replace(timed(third[1], tokens_in=10), config={"model": {"backend": "text"}})
+    spent = first_screen(replace(results, outcomes=dict([first, (second[0], paid), (third[0], bare)]))).spent
+    values = {name: list(own.values()) for name, (own, _) in spent.items()}
+    assert values["seconds a reply"] == [None, 0.5, None] and values["tokens in a reply"] == [None, 1000, 10]
+    assert values["tokens out a reply"] == [None, 100, None]
+    assert values["cost of all replies"] == [None, pytest.approx(72 * (2000 + 1000) / 1e6), None]
