@@ -24,6 +24,7 @@ class Figure:
         alt: What the figure shows, for readers who do not see it.
         table: The numbers, written as CSV beside the figure.
         draw: Draws the table and writes ``NAME.png`` and ``NAME.svg`` to a folder.
+        photographs: Whether it shows photographs, whose colours a dark page leaves as they are.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Figure:
     alt: str
     table: Table
     draw: Callable[[Table, Path], object]
+    photographs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,8 @@ def _shown_part(part: Part, names: Pseudonyms) -> Part:
         return replace(part, text=names.text(part.text))
     if isinstance(part, Table):
         return _shown_table(part, names)
-    texts = {name: names.text(getattr(part, name)) for name in ("title", "alt")}
-    return replace(part, **texts, table=_shown_table(part.table, names), draw=partial(_drawn, part, names))
+    drawn = replace(part, table=_shown_table(part.table, names), draw=partial(_drawn, part, names))
+    return replace(drawn, title=names.text(part.title), alt=names.text(part.alt))
 
 
 def _shown_table(one: Table, names: Pseudonyms, keep: int | None = None) -> Table:

@@ -154,7 +154,7 @@ def _strips(results: Results, looks: Mapping[str, Look]) -> Iterator[Part]:
             yield Remark(note)
         drawn = table(f"looking-{task}", COLUMNS, rows, "; ".join(filter(None, (title, note))))
         alt = f"{title}. Below each image are the answers of the models."
-        yield Figure(drawn.name, title, alt, drawn, partial(draw_strip, curated=curated))
+        yield Figure(drawn.name, title, alt, drawn, partial(draw_strip, curated=curated), photographs=True)
 
 
 # What is left of the scores without the image.

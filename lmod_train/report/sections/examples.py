@@ -79,7 +79,8 @@ class Examples(Section):
         note = f"must stay on this machine: {', '.join(stay)}" if stay else ""
         title, alt = "; ".join(filter(None, (f"{task}: examples", note))), " ".join((_ALT.format(task), note)).strip()
         numbers = table(f"examples-{task}", COLUMNS, rows, title)
-        return Figure(numbers.name, title, alt, numbers, partial(draw_qualitative, curated=curated)), note
+        draw = partial(draw_qualitative, curated=curated)
+        return Figure(numbers.name, title, alt, numbers, draw, photographs=True), note
 
     def _chosen(self, asked: Mapping[str, Mapping[str, Item]]) -> list[str]:
         every = set(chain.from_iterable(asked.values()))

@@ -74,7 +74,6 @@ def write_html(
         signs=SIGNS,
         dot_of=dot,
         most=MOST_ROWS,
-        csv_of=lambda part: f"tables/{file_name(part.name)}.csv",
         tasks=results.tasks,
         notes=notes,
         policy=policy(beside=not one_file),
@@ -83,12 +82,13 @@ def write_html(
         right=RIGHT,
         picture=_picture(out, one_file),
         cards_show_images=False,
+        beside=not one_file,
         longest=LONGEST,
         blocks=store.blocks if isinstance(store, Inside) else [],
         cards=pages.cards if isinstance(pages, PagesInside) else None,
         starts=pages.starts,
         total=total,
-        **{used.__name__: used for used in (cell_text, page_name, part_text, task_column, task_name)},
+        **{used.__name__: used for used in (cell_text, file_name, page_name, part_text, task_column, task_name)},
     )
     with write_durably(out / "index.html") as part:
         part.write_text(html, encoding="utf-8", errors="backslashreplace")

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from PIL import Image
@@ -193,6 +194,21 @@ def test_every_chapter_is_linked_and_every_link_leads_to_one(read, one_file):
         linked = [a["href"].removeprefix("#") for tag, a in page.tags if tag == "a" and "data-chapter" in a]
         assert linked == [a["id"] for tag, a in page.tags if a.get("class") == "chapter"] and len(linked) > 3
         assert {f"{name}-name" for name in linked} <= {a.get("id") for _, a in page.tags}
+
+
+def test_every_figure_and_table_is_saved_from_the_page_as_each_of_its_files(three, read, one_file):
+    linked = [unquote(a["href"]) for tag, a in read.tags if tag == "a" and "download" in a]
+    written = {str(f.relative_to(three[1])) for name in ("tables", "figures") for f in (three[1] / name).iterdir()}
+    assert set(linked) == written and len(linked) == len(written) > 30
+    assert {name.rpartition(".")[2] for name in linked} == {"csv", "tex", "svg", "png"}
+    within = [a["data-save"] for tag, a in one_file.tags if tag == "button" and "data-save" in a]
+    shown = [tag for tag, a in one_file.tags if tag == "figure" or (tag == "div" and a.get("class") == "part")]
+    assert len(within) == len(shown) and not any("download" in a for _, a in one_file.tags)
+
+
+def test_photographs_keep_their_colours_on_a_dark_page(read):
+    drawn = [a.get("class", "") for tag, a in read.tags if tag == "figure"]
+    assert drawn.count("") == 3 and set(drawn) == {"", "drawn"}, "the examples of three tasks"
 
 
 def test_words_between_backticks_are_code_and_nothing_is_lost(tmp_path):

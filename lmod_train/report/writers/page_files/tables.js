@@ -32,28 +32,30 @@ function makeSortable(table) {
   });
 }
 
-function makeHideable(table) {
-  const shown = byId("models-shown");
-  const back = byId("models-back");
-  const filter = byId("models-filter");
-  byId("models-tools").hidden = false;
-  const update = () => {
-    const rows = [...table.tBodies[0].rows];
-    const words = filter.value.toLowerCase();
-    rows.forEach(row => { row.hidden = row.dataset.away === "1" || !row.cells[0].textContent.toLowerCase().includes(words); });
-    const visible = rows.filter(row => !row.hidden).length;
-    shown.textContent = `${visible} of ${rows.length} models`;
-    back.hidden = !rows.some(row => row.dataset.away === "1");
-  };
-  for (const row of table.tBodies[0].rows) {
-    const name = row.cells[0].textContent.trim();
-    row.cells[0].append(" ", el("button", { type: "button", class: "away", "aria-label": `hide ${name}`,
-      onclick: () => { row.dataset.away = "1"; update(); } }, "hide"));
-  }
-  back.addEventListener("click", () => { for (const row of table.tBodies[0].rows) delete row.dataset.away; update(); });
-  filter.addEventListener("input", update);
-  update();
+// Models and tasks that are chosen by their chips; of none chosen, all are shown.
+function chosenChips(kind) {
+  const pressed = [...document.querySelectorAll(`.chips [data-${kind}][aria-pressed=true]`)].map(chip => chip.dataset[kind]);
+  return value => !pressed.length || pressed.includes(value);
 }
+
+function showChosen() {
+  const ofModel = chosenChips("model");
+  const ofTask = chosenChips("task");
+  const keep = (node, kept) => node.classList.toggle("away", !kept);
+  for (const node of document.querySelectorAll("[data-of-task]")) keep(node, ofTask(node.dataset.ofTask));
+  for (const node of document.querySelectorAll("#leaderboard [data-model]")) keep(node, ofModel(node.dataset.model));
+  for (const figure of document.querySelectorAll("#report figure[data-task]")) keep(figure, ofTask(figure.dataset.task));
+  for (const table of document.querySelectorAll("#report table.sortable")) {
+    const heads = [...table.tHead.rows[0].cells].map(head => head.textContent.trim());
+    for (const row of table.tBodies[0].rows) {
+      const [model, run] = ["model", "run"].map(head => row.cells[heads.indexOf(head)]?.textContent.trim());
+      const label = [model, `${model} (${run})`].find(one => models.has(one));
+      keep(row, (row.dataset.task === undefined || ofTask(row.dataset.task)) && (label === undefined || ofModel(label)));
+    }
+  }
+}
+
+const models = new Set();
 
 // The rows of a long table that are not in the page yet, so that a page of many models opens at once.
 function makeWhole(box) {
@@ -68,15 +70,28 @@ function makeWhole(box) {
 
 function makeGrowable(box) {
   const line = box.nextElementSibling;
-  line.append(" ", el("button", { type: "button", onclick: () => { makeWhole(box); box.focus(); } }, "Show all rows"));
+  line.append(" ", el("button", { type: "button", onclick: () => { makeWhole(box); showChosen(); box.focus(); } }, "Show all rows"));
 }
 
-const FEW = 8; // models that need no search
+// The files of a page in one file: a figure as it is shown, a table with all rows.
+function saveShown({ target }) {
+  const name = target.dataset?.save;
+  const part = name && target.closest("figure, .part");
+  if (!part) return undefined;
+  if (name.endsWith(".png")) return el("a", { href: part.querySelector("img").src, download: name }).click();
+  const table = part.querySelector("table");
+  const rows = [...table.rows, ...(part.querySelector("template")?.content.children || [])];
+  const heads = [...table.tHead.rows[0].cells].map(cell => cell.textContent);
+  return save(name, csvOf([heads, ...rows.slice(1).map(row => [...row.cells].map(cell => cell.dataset.value ?? cell.textContent))]));
+}
 
 function startTables() {
+  document.addEventListener("click", saveShown);
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   document.querySelectorAll(".scroll.tall").forEach(makeFindable);
   document.querySelectorAll(".scroll:has(> template)").forEach(makeGrowable);
-  const board = byId("leaderboard");
-  if (board && board.tBodies[0].rows.length > FEW) makeHideable(board);
+  for (const chip of document.querySelectorAll(".chips button")) {
+    if (chip.dataset.model) models.add(chip.dataset.model);
+    chip.addEventListener("click", () => { chip.ariaPressed = String(chip.ariaPressed !== "true"); showChosen(); });
+  }
 }

@@ -8,6 +8,7 @@ async function show() {
   const view = isKnown(place) ? place.view : "scores";
   tellUnknown(place);
   for (const section of document.querySelectorAll("section.view")) section.hidden = !SECTIONS[view].includes(section.id);
+  if (byId("chips")) byId("chips").hidden = view === "predictions"; // its filters name a model
   for (const link of document.querySelectorAll("#views a")) {
     const here = link.dataset.view === view && (view !== "task" || link.dataset.task === place.task);
     set(link, { "aria-current": "page" });
@@ -47,6 +48,7 @@ async function showPredictions(place) {
 // The page of a task: of every table the rows, and of all figures those, that are of this task.
 function showTask(task) {
   const name = document.querySelector(`#views a[data-task="${CSS.escape(task)}"]`)?.textContent;
+  byId("report").classList.toggle("of-task", Boolean(task));
   byId("report-name").textContent = name ? `Tables and figures: ${name}` : "Tables and figures";
   if (task) document.querySelectorAll("#report .scroll").forEach(makeWhole);
   for (const node of document.querySelectorAll("#report [data-task]")) node.hidden = Boolean(task) && node.dataset.task !== task;
@@ -54,9 +56,12 @@ function showTask(task) {
   for (const figure of document.querySelectorAll("#report figure:not([data-task])")) figure.hidden = Boolean(task);
   for (const chapter of document.querySelectorAll("#report .chapter")) {
     chapter.hidden = Boolean(task) && !chapter.querySelector(".part:not([hidden]), figure:not([hidden])");
-    if (task !== chapters.task) chapter.open = Boolean(task);
+    if (task !== chapters.task) chapter.open = false;
   }
+  const first = document.querySelector("#report .chapter:not([hidden])");
+  if (task && task !== chapters.task && first) first.open = true;
   chapters.task = task;
+  showChosen();
   for (const link of chapterLinks()) link.hidden = byId(`chapter-${link.dataset.chapter}`).hidden;
 }
 
