@@ -21,6 +21,7 @@ from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_asked
+from lmod_train.tasks.own import Own
 from lmod_train.tasks.run_scores import RunScores, labels, read_run_scores
 from lmod_train.tasks.trust import Trust
 from lmod_train.tasks.verdicts import Judge, other_replies
@@ -176,6 +177,12 @@ class Results:
     def tasks(self) -> list[str]:
         """Names of the tasks, in the order of the scores of the runs."""
         return list(dict.fromkeys(task for run in self.runs for task in run.tasks()))
+
+    @property
+    def questions(self) -> dict[str, str]:
+        """Name of each task that is a question of the user's own -> its words."""
+        known = [(name, task) for found in self.outcomes.values() for name, task in found.tasks.items()]
+        return {name: task.words for name, task in known if isinstance(task, Own)}
 
     @property
     def choices(self) -> dict[str, tuple[str, ...]]:

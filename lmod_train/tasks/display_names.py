@@ -1,6 +1,8 @@
-"""Names of tasks and metrics as a person reads them; tables and files keep the identifiers."""
+"""Names of tasks, metrics and reasons as a person reads them; tables and files keep the identifiers."""
 
 from __future__ import annotations
+
+import re
 
 from lmod_train.core.vocabulary import entry
 
@@ -11,13 +13,26 @@ METRICS: dict[str, str] = entry("display_names.metrics")
 """Metric -> its name; another one is named by its identifier in words."""
 
 
-def task_name(task: str) -> str:
+REASONS: dict[str, str] = entry("display_names.reasons")
+"""Reason why a reply has no answer -> in words."""
+
+_HASHED = re.compile("q_[0-9a-f]{6}")
+"""Identifier of a question about a column whose name has no Latin letter."""
+
+
+def task_name(task: str, words: str = "") -> str:
     """Return the name of a task.
 
+    Args:
+        task: Its identifier.
+        words: The question, if it is one of the user's own; its name where the identifier cannot be read.
+
     Example:
-        >>> task_name("four_way"), task_name("image_quality")
-        ('Four-way diagnosis', 'Image quality')
+        >>> task_name("four_way"), task_name("image_quality"), task_name("q_47b4d0", "眼压偏高吗?")
+        ('Four-way diagnosis', 'Image quality', '眼压偏高吗')
     """
+    if words and _HASHED.fullmatch(task):
+        return words.rstrip("?？ ")
     return TASKS.get(task) or _in_words(task)[:1].upper() + _in_words(task)[1:]
 
 

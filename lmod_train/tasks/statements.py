@@ -71,7 +71,9 @@ class Finding:
         return " ".join(filter(None, (self.claim, self.cautions)))
 
 
-def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) -> list[Finding]:
+def findings(
+    scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = (), questions: Mapping[str, str] | None = None
+) -> list[Finding]:
     """Return a sentence a task, those that most models were asked first, of these those scored by accuracy.
 
     Nothing is claimed that the scores do not show. A model is better than a baseline if its interval is above the score
@@ -83,6 +85,7 @@ def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) 
         scores: Label of each model -> its rows of the headline table.
         places: The comparison of all pairs (`lmod_train.report.paired_runs.letter_display`); models of a task without
             places were not compared.
+        questions: Task -> words of the user's own question, by which one is named whose identifier cannot be read.
 
     Example:
         >>> row = Row("four_way", "r", "m", "accuracy_strict", 216, 0.986, 0.96, 0.997, 0.25, 0.25, 0.0)
@@ -92,16 +95,17 @@ def findings(scores: Mapping[str, Sequence[Row]], places: Sequence[Place] = ()) 
     tasks = dict.fromkeys(row.task for rows in scores.values() for row in rows if not row.task.endswith(ENDING))
     asked = {task: {label: row for label, rows in scores.items() for row in rows if row.task == task} for task in tasks}
     order = sorted(tasks, key=lambda task: (-len(asked[task]), all(r.metric != SHARE for r in asked[task].values())))
-    return [_finding(task, asked[task], [p for p in places if p.task == task]) for task in order]
+    named = {task: task_name(task, (questions or {}).get(task, "")) for task in order}
+    return [_finding(task, named[task], asked[task], [p for p in places if p.task == task]) for task in order]
 
 
-def _finding(task: str, rows: Mapping[str, Row], places: Sequence[Place]) -> Finding:
+def _finding(task: str, name: str, rows: Mapping[str, Row], places: Sequence[Place]) -> Finding:
     scored = {label: row for label, row in rows.items() if row.value is not None}
     stale = [label for label, row in scored.items() if OTHER_REPLIES in row.warnings]
     kept = {label: row for label, row in scored.items() if label not in stale}
     if not kept:
         why = "the scores are not those of the replies" if stale else "there is no score"
-        return Finding(task, f"{task_name(task)}: nothing can be said, as {why}.", "", "")
+        return Finding(task, f"{name}: nothing can be said, as {why}.", "", "")
     ranked = [p for p in places if p.letters != NOT_COMPARED and p.run in kept]
     apart = {why: _apart(kept, ranked, warning) for warning, why in _APART.items()}
     same = {label: row for label, row in kept.items() if not any(label in own for own in apart.values())} or kept
@@ -110,7 +114,7 @@ def _finding(task: str, rows: Mapping[str, Row], places: Sequence[Place]) -> Fin
         said += [f"Not compared, as {why}: {_scored(own, kept)}." for why, own in apart.items() if own]
     cautions = [*_cautions(best, kept), *([f"Not the scores of their replies: {_few(stale)}."] if stale else [])]
     said += _worth(best, same) if best else ()
-    return Finding(task, f"{task_name(task)}: {' '.join(said)}", " ".join(cautions), best)
+    return Finding(task, f"{name}: {' '.join(said)}", " ".join(cautions), best)
 
 
 _APART = {CONSTRAINED: "constrained replies are no free ones", OTHERWISE: "asked otherwise"}

@@ -93,9 +93,9 @@ def first_screen(results: Results, names: Mapping[str, str] | None = None) -> Fi
     said = [sentences(results) for sentences in stated]
     found = [
         replace(one, cautions=" ".join(filter(None, (*(told.get(one.task, "") for told in said), one.cautions))))
-        for one in findings(*_compared(results, scores))
+        for one in findings(*_compared(results, scores), results.questions)
     ]
-    board = leaderboard(scores, [one.task for one in found])
+    board = leaderboard(scores, [one.task for one in found], results.questions)
     examples = tuple(_examples(results, found, names or {}))
     return FirstScreen(_title(results), tuple(found), examples, *board, spent(results))
 
@@ -187,7 +187,9 @@ Board = tuple[list[dict[str, str]], dict[str, Mapping[str, Row]]]
 """Heads of the columns, and label of each run -> its scores by task."""
 
 
-def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Board:
+def leaderboard(
+    scores: Mapping[str, Sequence[Row]], tasks: Sequence[str], questions: Mapping[str, str] | None = None
+) -> Board:
     """Return the leaderboard of runs, the best score of the first task, or of the next one, on top.
 
     By a metric of which it is not known whether a larger value is better, runs keep their order.
@@ -195,10 +197,12 @@ def leaderboard(scores: Mapping[str, Sequence[Row]], tasks: Sequence[str]) -> Bo
     Args:
         scores: Label of each run -> its rows of the headline table.
         tasks: Tasks in the order of their columns.
+        questions: Task -> words of the user's own question, which stand above its scores.
     """
     metrics = {row.task: row.metric for rows in scores.values() for row in rows}
-    named = {task: {"name": task_name(task), "metric_name": metric_name(metrics[task])} for task in tasks}
-    heads = [{"task": task, "metric": metrics[task], **names} for task, names in named.items()]
+    asked = {task: (questions or {}).get(task, "") for task in tasks}
+    named = {task: {"name": task_name(task, words), "question": words} for task, words in asked.items()}
+    heads = [{"task": t, "metric": metrics[t], "metric_name": metric_name(metrics[t]), **named[t]} for t in tasks]
     lines: dict[str, Mapping[str, Row]] = {label: {row.task: row for row in rows} for label, rows in scores.items()}
     best_first = sorted(lines.items(), key=lambda line: [_order(line[1].get(task)) for task in tasks])
     return heads, dict(best_first)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from lmod_train.core.types import Answer, Unparsed
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
+from lmod_train.tasks.display_names import REASONS
 
 OUTCOMES = ("right", "partly right", "wrong", "unparsed", "refused", "truncated", "failed")
 """Outcomes of a prediction, in the order of filters."""
@@ -31,10 +32,15 @@ def answer_text(answer: Answer | Unparsed) -> str:
 
     Example:
         >>> answer_text({2: "iris", 1: "lens"}), answer_text(Unparsed("ambiguous", "1 or 2")), answer_text(0.5)
-        ('1: lens; 2: iris', 'none (ambiguous: 1 or 2)', '0.5')
+        ('1: lens; 2: iris', 'none (more than one answer: 1 or 2)', '0.5')
     """
     if isinstance(answer, Unparsed):
-        return f"none ({answer.reason}{': ' + answer.detail if answer.detail else ''})"
+        return f"none ({reason_text(answer)})"
     if isinstance(answer, Mapping):
         return "; ".join(f"{region}: {structure}" for region, structure in sorted(answer.items()))
     return json.dumps(answer, ensure_ascii=False) if isinstance(answer, float) else answer
+
+
+def reason_text(unparsed: Unparsed) -> str:
+    """Return why there is no answer, with what was found instead of one."""
+    return ": ".join(filter(None, (REASONS[unparsed.reason], unparsed.detail)))

@@ -13,7 +13,7 @@ from lmod_train.core.artifacts.pseudonyms import Pseudonyms
 from lmod_train.core.escaping import without_folders
 from lmod_train.core.types import Prediction, Record, Unparsed
 from lmod_train.report.results import Outcomes
-from lmod_train.report.viewer.outcome_text import OUTCOMES, answer_text, outcome_of
+from lmod_train.report.viewer.outcome_text import OUTCOMES, answer_text, outcome_of, reason_text
 from lmod_train.report.viewer.record_details import groups_of, modality_name, record_details, source_name
 from lmod_train.report.viewer.static_pages import Card, StaticPages
 from lmod_train.report.viewer.store import Store, compact
@@ -290,7 +290,7 @@ def _outcome(truth: str | None, answer: str | None) -> str:
 
 def _reason(prediction: Prediction) -> str:
     answer = prediction.answer
-    return without_folders(f"{answer.reason}: {answer.detail}".rstrip(": ")) if isinstance(answer, Unparsed) else ""
+    return without_folders(reason_text(answer)) if isinstance(answer, Unparsed) else ""
 
 
 def _given(prediction: Prediction) -> str | None:

@@ -75,6 +75,7 @@ def write_html(
         dot_of=dot,
         most=MOST_ROWS,
         tasks=results.tasks,
+        questions=results.questions,
         notes=notes,
         policy=policy(beside=not one_file),
         kind=lambda part: type(part).__name__,

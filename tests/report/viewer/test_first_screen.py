@@ -1,17 +1,21 @@
 """What a reader sees first: the models, six examples that are what they say, and one message for an unknown address."""
 
+import re
 from dataclasses import replace
+from typing import get_args
 from urllib.parse import parse_qs
 
 import pytest
+import yaml
 
-from lmod_train.core.types import Reply
+from lmod_train.core.types import Reason, Reply, Unparsed
 from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.metrics import Metrics
 from lmod_train.report.viewer.first_screen import EACH, first_screen
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
 from lmod_train.tasks.glaucoma import Glaucoma
+from lmod_train.tasks.own import Own
 from lmod_train.tasks.parsed_replies import parse_replies, scores_of
 from tests.report.make import curate, run, written
 from tests.scoring.make import record
@@ -94,3 +98,44 @@ def test_what_replies_took_has_columns_where_it_is_known(three):
     assert values["seconds a reply"] == [None, 0.5, None] and values["tokens in a reply"] == [None, 1000, 10]
     assert values["tokens out a reply"] == [None, 100, None]
     assert values["cost of all replies"] == [None, pytest.approx(72 * (2000 + 1000) / 1e6), None]
+
+
+def asked_of(folder, own):
+    """A run that is asked questions of the user's own, half of them answered."""
+    config, asked, found = [], [], []
+    for name, words in own.items():
+        arguments, options = {"name": name, "words": words, "kind": "yes_no"}, ("yes", "no")
+        config.append({"class_path": "lmod_train.tasks.own.Own", "init_args": arguments})
+        kind = {"task_class": config[-1]["class_path"], "task_version": Own.version}
+        plain = [record(str(i), "Answer: yes", task=name, choices=options, group=f"p{i}") for i in range(6)]
+        mine = [replace(one, **kind) for one in plain]
+        replies = {r.id: Reply(r.id, "Answer: yes" if i % 2 else "yes or no") for i, r in enumerate(mine)}
+        asked, found = asked + mine, found + list(parse_replies(Own(**arguments), mine, replies))
+    tasks = [Own(**one["init_args"]) for one in config]
+    written(folder, folder.name, "m", asked, found, scores_of(tasks, found))
+    (folder / "config.yaml").write_text(yaml.safe_dump({"data": {"tasks": config}}))
+    return folder
+
+
+def test_a_question_of_ones_own_is_named_by_its_words_and_stands_above_its_score(tmp_path):
+    own = {"q_47b4d0": "眼压偏高吗?", "rim": "Is the rim thin?", "q_2": "<b>Is it red?"}
+    made = asked_of(tmp_path / "run", own)
+    screen = first_screen(read_results([made]))
+    assert {one.task: one.claim.partition(":")[0] for one in screen.findings} == {
+        "q_47b4d0": "眼压偏高吗", "rim": "Rim", "q_2": "Q 2"
+    }  # fmt: skip
+    assert {head["task"]: head["question"] for head in screen.heads} == own
+    page = write_report([made], tmp_path / "out", sections=[Metrics()]).read_text()
+    links = dict(re.findall(r'data-view="task" data-task="(.*?)">(.*?)</a>', page))
+    assert links == {"q_47b4d0": "眼压偏高吗", "rim": "Rim", "q_2": "Q 2"}
+    above = re.findall(r'<p class="question" data-task="(.*?)" dir="auto">(.*?)</p>', page)
+    assert above == [("rim", "Is the rim thin?"), ("q_2", "&lt;b&gt;Is it red?")], "the first one is its own name"
+    board = page.partition('id="leaderboard"')[2].partition("</thead>")[0]
+    assert all(words in board for _, words in above) and board.count("眼压偏高吗") == 1
+    assert "more than one answer" in (tmp_path / "out" / "pages" / "000001.html").read_text()
+
+
+def test_every_reason_why_there_is_no_answer_has_words():
+    said = {reason: answer_text(Unparsed(reason)) for reason in get_args(Reason)}
+    assert len(set(said.values())) == len(said) == 9 and not any("_" in text for text in said.values())
+    assert answer_text(Unparsed("no_match", "x")) == "none (no answer was found: x)"

@@ -58,7 +58,7 @@ function heading(record, reply) {
       data.siblings.get(idOf(reply)).length > 1 ? el("button", { type: "button", onclick: compare }, "Compare models") : null,
       el("span", { id: "item-number" })),
     el("h3", { id: "item-name", tabindex: "-1" }, record.id),
-    el("p", {}, `${record.task}, ${record.source}, ${record.modality}, ${record.split}`));
+    el("p", {}, `${taskName(record.task)}, ${record.source}, ${record.modality}, ${record.split}`));
 }
 
 function body(record, shown, replies, place) {

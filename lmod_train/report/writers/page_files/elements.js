@@ -23,6 +23,9 @@ function svg(tag, attributes, ...children) {
   return node;
 }
 
+// The name of a task as its link has it.
+const taskName = task => document.querySelector(`#views a[data-task="${CSS.escape(task)}"]`)?.textContent || task;
+
 function option(value, text, chosen) {
   return el("option", { value, selected: value === chosen }, text);
 }

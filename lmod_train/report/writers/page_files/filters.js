@@ -52,7 +52,7 @@ function fillFilters() {
   for (const name of Object.keys(COLUMNS)) {
     const select = byId(`filter-${name}`);
     const used = choicesOf(name);
-    select.append(...used.map(value => option(value, value)));
+    select.append(...used.map(value => option(value, name === "task" ? taskName(value) : value)));
     select.closest("label").hidden = used.length < 2 && name !== "model" && name !== "task";
     select.addEventListener("change", () => go({ [name]: select.value, item: "" }));
   }

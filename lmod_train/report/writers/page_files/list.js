@@ -33,7 +33,7 @@ function rowOfList(reply, place) {
   return el("tr", { class: here ? "chosen" : null },
     el("td", { class: "thumbnail" }), cell("outcome", badge(outcomeOf(reply))),
     el("th", { scope: "row", "data-head": "question" }, link),
-    cell("task", tasks[records.task[record]]),
+    cell("task", taskName(tasks[records.task[record]])),
     cell("model", modelOf(reply)),
     cell("answer", answers[replies.answer[reply]]),
     cell("truth", answers[records.truth[record]]));

@@ -14,7 +14,7 @@ async function show() {
     set(link, { "aria-current": "page" });
     if (!here) link.removeAttribute("aria-current");
   }
-  document.title = [TITLES[view], place.task, place.model, place.q].filter(Boolean).join(": ");
+  document.title = [TITLES[view], place.task && taskName(place.task), place.model, place.q].filter(Boolean).join(": ");
   showTask(view === "task" ? place.task : "");
   showChapter(place.chapter);
   if (view === "predictions" && data.index) await showPredictions(place);
@@ -47,7 +47,7 @@ async function showPredictions(place) {
 
 // The page of a task: of every table the rows, and of all figures those, that are of this task.
 function showTask(task) {
-  const name = document.querySelector(`#views a[data-task="${CSS.escape(task)}"]`)?.textContent;
+  const name = task && taskName(task);
   byId("report").classList.toggle("of-task", Boolean(task));
   byId("report-name").textContent = name ? `Tables and figures: ${name}` : "Tables and figures";
   if (task) document.querySelectorAll("#report .scroll").forEach(makeWhole);
