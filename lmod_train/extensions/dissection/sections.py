@@ -58,11 +58,11 @@ class WhereItIsLost(Section):
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield a sentence a model, a staircase and tables a task; nothing without dissected runs."""
         found = list(_runs(results))
+        yield from (Remark(f"{one.model}: {one.sentence}") for one in found)
         if found:
             yield Text(_TEXTS["note"])
         for task in dict.fromkeys(one.task for one in found):
             own = [one for one in found if one.task == task]
-            yield from (Remark(f"{one.model}: {one.sentence}") for one in own)
             rows = [row for one in own for row in one.stairs()]
             drawn = table(f"lost-{task}", COLUMNS, rows)
             title, alt = f"{task}: what can be read, place by place", _TEXTS["alt"].format(task)

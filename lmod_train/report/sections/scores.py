@@ -11,11 +11,14 @@ from typing import ClassVar
 import numpy as np
 
 from lmod_train.core.artifacts.run import Run
-from lmod_train.core.tables import Cell, Column, Estimate, Heads, Table, table
+from lmod_train.core.tables import SCORE, Cell, Column, Estimate, Heads, Table, table
 from lmod_train.core.types import Score
 from lmod_train.report.contents import Figure, Part, Text, heads, noted, texts
 from lmod_train.report.figures.against import draw_against
 from lmod_train.report.figures.dots import COLUMNS, draw_dots
+from lmod_train.report.figures.heat import HEADS as HEADS_OF_HEAT
+from lmod_train.report.figures.heat import draw_heat
+from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.origin import without_patients
 from lmod_train.report.paired_runs import comparable
 from lmod_train.report.results import Results
@@ -24,7 +27,7 @@ from lmod_train.report.seed_spread import NOTE, by_series, seeds_table
 from lmod_train.report.training import training
 from lmod_train.report.warned import warned, warnings_table
 from lmod_train.scoring.comparison import paired_difference
-from lmod_train.scoring.headline_metrics import headline_metric
+from lmod_train.scoring.headline_metrics import direction, headline_metric
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.tasks.headline import headline_rows, headline_table
@@ -69,8 +72,12 @@ def _clusters(results: Results) -> str:
 
 
 def _figures(results: Results) -> Iterator[Figure]:
-    """Yield one figure of all tasks, or one per task if they do not fit on a page."""
+    """Yield one figure of all tasks, or one per task if they do not fit on a page; of many models a heat map too."""
     rows = [row for task, name, run in results.each() for row in _rows(task, name, run)]
+    if len(results.tasks) > 1 and len(results.names) > MOST:
+        shares = [["", row[1], row[0], row[4]] for row in rows if direction(str(row[2])) > 0]
+        drawn = table("heatmap", [*HEADS_OF_HEAT, SCORE], shares, "Scores of models by task")
+        yield Figure(drawn.name, drawn.title, _TEXTS["alt_heat"], drawn, draw_heat)
     if len(rows) <= _PAGE:
         yield Figure("scores", "Scores of the tasks", ALT, table("scores", COLUMNS, rows), draw_dots)
         return

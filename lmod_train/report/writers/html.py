@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from lmod_train.core.artifacts.pseudonyms import Pseudonyms
@@ -15,7 +16,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.files import write_durably
 from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import RIGHT, Table, cell_text
-from lmod_train.report.contents import Contents, Figure
+from lmod_train.report.contents import Contents, Figure, Remark
 from lmod_train.report.results import Results
 from lmod_train.report.thumbnails import Licence, licences
 from lmod_train.report.viewer.first_screen import FirstScreen, dot
@@ -71,6 +72,7 @@ def write_html(
         "index.html",
         contents=contents,
         screen=screen,
+        opening=opening(contents),
         signs=SIGNS,
         dot_of=dot,
         most=MOST_ROWS,
@@ -93,6 +95,12 @@ def write_html(
     )
     with write_durably(out / "index.html") as part:
         part.write_text(html, encoding="utf-8", errors="backslashreplace")
+
+
+def opening(contents: Contents) -> list[str]:
+    """Return the remarks that the first chapter begins with: the page opens with them, before the scores."""
+    parts = contents.chapters[0].parts if contents.chapters else ()
+    return [part.text for part in takewhile(lambda part: isinstance(part, Remark), parts) if isinstance(part, Remark)]
 
 
 SIGNS: Mapping[str, str] = package_data(__file__, "words.yaml")["html"]["signs"]

@@ -1,5 +1,7 @@
 """The sentence, the staircase and the tables of a dissected run, against what was planted in its answers."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +27,7 @@ from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.report.contents import Figure, Remark
 from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
+from lmod_train.report.sections.scores import Scores
 from tests.report.make import classify
 
 PLACES = (TOWER, "tower.4", PROJECTOR, "image.1", "decision.1", LAST, READ, BEST, CORRECTED, LIKELIHOOD, REPLY)
@@ -138,12 +141,12 @@ def test_exchanged_images_are_followed_by_layer(tmp_path):
 def test_a_shortcut_as_good_as_the_tower_is_said_and_drawn(tmp_path, shortcut):
     other = {p: 0.4 for p in SHORTCUTS if p != shortcut}
     found, _ = parts(dissected(tmp_path / "cnn", other | {shortcut: 0.04}, shortcuts=True))
-    assert f"The {shortcut} alone gives 0.96" not in found[1].text
+    assert f"The {shortcut} alone gives 0.96" not in found[0].text
     (drawn,) = [p.table for p in found if isinstance(p, Figure)]
     at = [c.head for c in drawn.columns].index("floor")
     assert {round(row[at], 2) for row in drawn.rows} == {0.96}
     found, _ = parts(dissected(tmp_path / "poor" / "cnn", other | {TOWER: 0.03, shortcut: 0.04}, shortcuts=True))
-    assert f". The {shortcut} alone gives 0.96: the tower is not shown to read more" in found[1].text
+    assert f". The {shortcut} alone gives 0.96: the tower is not shown to read more" in found[0].text
 
 
 def test_no_part_without_a_dissected_run_and_one_beside_others(tmp_path):
@@ -154,7 +157,12 @@ def test_no_part_without_a_dissected_run_and_one_beside_others(tmp_path):
 
 
 def test_the_page_has_the_section(tmp_path):
-    page = write_report([dissected(tmp_path / "cnn", BEHIND)], tmp_path / "out", sections=[WhereItIsLost()])
+    page = write_report([dissected(tmp_path / "cnn", BEHIND)], tmp_path / "out", sections=[WhereItIsLost(), Scores()])
+    opened = page.read_text().partition('<section id="scores"')[2]
+    first, second = re.findall(r'<p class="(found|finding)" dir="auto".*?>(.*?)</p>', opened)[:2]
+    assert first[0] == "finding" and "lost to the prior" in first[1], "the page opens with what was found"
+    assert second[0] == "found" and second[1].startswith("Glaucoma: ")
+    assert '<details id="chapter-dissection" class="chapter" open>' in opened and opened.count(" open>") == 1
     text = (tmp_path / "out" / "tables.md").read_text()
     assert page.exists() and "Where is it lost?" in text and "lost to the prior" in text
     assert (tmp_path / "out" / "figures" / "lost-glaucoma.png").exists()

@@ -47,6 +47,7 @@ function showChosen() {
   for (const figure of document.querySelectorAll("#report figure[data-task]")) keep(figure, ofTask(figure.dataset.task));
   for (const table of document.querySelectorAll("#report table.sortable")) {
     const heads = [...table.tHead.rows[0].cells].map(head => head.textContent.trim());
+    for (const [i, head] of heads.entries()) if (models.has(head)) for (const row of table.rows) keep(row.cells[i], ofModel(head));
     for (const row of table.tBodies[0].rows) {
       const [model, run] = ["model", "run"].map(head => row.cells[heads.indexOf(head)]?.textContent.trim());
       const label = [model, `${model} (${run})`].find(one => models.has(one));
