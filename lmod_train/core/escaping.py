@@ -23,10 +23,14 @@ _WRITTEN = re.compile(r"\\(?=u[0-9a-f]{4}|U[0-9a-f]{8})")
 _ESCAPE = re.compile(r"\\u([0-9a-f]{4})|\\U(00(?:0[0-9a-f]|10)[0-9a-f]{4})")
 _FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]")
 _FOLDERS = re.compile(r"""(?<![\w.:/~\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'"<>|]+[/\\])+""")
+SUPERSCRIPTS = dict(zip("ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", "abcdefghijklmnoprstuvwxyz", strict=True))
+"""Marks of footnotes -> their letters."""
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}"}
+    | {"≤": r"\ensuremath{\leq}", "≥": r"\ensuremath{\geq}", "−": r"\ensuremath{-}"}
+    | {mark: rf"\textsuperscript{{{letter}}}" for mark, letter in SUPERSCRIPTS.items()}
     | {"[": "{[}", "]": "{]}", "*": "{*}"}  # after the end of a row, they would be its options
 )
 _LIGATURE = re.compile(r"(?<=-)-|(?<=,),|(?<=[`'?!])[`']")

@@ -14,11 +14,14 @@ from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.predictions import write_predictions
 from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.scores import write_scores
-from lmod_train.core.types import Box, Region, Reply
+from lmod_train.core.types import Box, Region, Reply, class_path
+from lmod_train.core.vocabulary.scales import SCALES
+from lmod_train.tasks.age_group import AgeGroup
 from lmod_train.tasks.anatomy import Anatomy
 from lmod_train.tasks.four_way import FourWay
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.parsed_replies import parse_replies, scores_of
+from lmod_train.tasks.sex import Sex
 from lmod_train.tasks.staging import Staging
 from tests.scoring.make import record
 
@@ -135,3 +138,30 @@ def answered(skill, model, seed, n, modalities):
     tasks = [FourWay(), Glaucoma(), Anatomy()]
     predictions = [p for task in tasks for p in parse_replies(task, asked, replies)]
     return tuple(asked), tuple(predictions), tuple(scores_of(tasks, predictions))
+
+
+def many(root: Path, models=8, n=12, patient=None):
+    """Runs of several models of nine tasks, and the curated folder with their records."""
+    tasks = [FourWay(), Glaucoma(), Anatomy(), *(Staging(row.name) for row in SCALES), Sex(), AgeGroup()]
+    asked = records(n)
+    for task in tasks[3:]:
+        for i in range(n):
+            word, place = (
+                task.choices[i % len(task.choices)],
+                {"image": f"images/phantoms/{i}.jpg", "group": f"p{i // 2}"},
+            )
+            told = f"Stage: {word}" if isinstance(task, Staging) else word
+            made = record(str(i), told, task=task.name, choices=task.choices, **place)
+            asked.append(replace(made, task_class=class_path(type(task)), task_version=task.version))
+    if patient:
+        asked = [replace(r, patient=patient(int(r.key))) for r in asked]
+    curated = curate(root / "curated", n)
+    write_records(curated / "records" / "all.parquet", asked)
+    for m in range(models):
+        reply = answer(0.3 + 0.08 * m, m)
+        replies = {r.id: replace(reply(r, asked), model=f"model_{m}") for r in asked}
+        predictions = [p for task in tasks for p in parse_replies(task, asked, replies)]
+        folder = written(root / f"run_{m}", f"run_{m}", f"model_{m}", asked, predictions, scores_of(tasks, predictions))
+        stagings = [{"class_path": class_path(Staging), "init_args": {"scale": row.name}} for row in SCALES]
+        (folder / "config.yaml").write_text(yaml.safe_dump({"data": {"curated": str(curated), "tasks": stagings}}))
+    return [root / f"run_{m}" for m in range(models)], curated

@@ -99,7 +99,8 @@ def test_no_cell_of_a_table_is_a_formula(lured):
 
 COMMANDS = re.compile(
     r"\\(?!(?:begin|end|caption|toprule|midrule|bottomrule|endhead|par|footnotesize|textbackslash|textasciitilde|"
-    r"textasciicircum|textless|textgreater|textbar|char34|texttt|url)\b|[&%$#_{}\\])"
+    r"textasciicircum|textless|textgreater|textbar|char34|texttt|url|usepackage|setlength|tabcolsep|label|noindent|"
+    r"textsuperscript|ensuremath|leq|geq|raggedright|arraybackslash|linewidth|allowbreak)\b|[&%$#_{}\\])"
 )
 
 
@@ -109,7 +110,9 @@ def test_no_command_and_no_character_with_a_meaning_is_in_latex(lured):
     for name, text in tables.items():
         assert not COMMANDS.search(text.replace("\\\\", "")), (name, COMMANDS.search(text))
         assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 1, name
-        for line in text.splitlines():
+        packages, *lines = text.splitlines()
+        assert packages == r"% \usepackage{array,booktabs,longtable}"
+        for line in lines[lines[0].startswith("% XeLaTeX") :]:
             plain = re.sub(r"\\[\\&%$#_{}]|\\[a-zA-Z]+", "", line)
             assert not re.search(r"[$#%~^]|\x1b|\u202e", plain), (name, line)
 

@@ -14,7 +14,8 @@ def test_the_published_tables_need_no_run(tmp_path: Path, capsys: pytest.Capture
     assert cli.main(["report", "--published", "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out == f"wrote {tmp_path / 'out' / 'index.html'}\n"
     tables = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
-    assert "### LMOD, Table 2" in tables and "### LMOD+, Table 9" in tables and "0.9986 i" in tables
+    assert "LMOD, Table 2" in tables and "LMOD+, Table 9" in tables and len(tables.splitlines()) <= 600
+    assert any("0.9986 i" in file.read_text(encoding="utf-8") for file in (tmp_path / "out" / "tables").glob("*.csv"))
     assert {f.suffix for f in (tmp_path / "out" / "tables").glob("lmod_plus_table_5.*")} == {".csv", ".tex"}
     assert str(tmp_path) not in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
