@@ -1,0 +1,78 @@
+"""The chapter of the report with what a paper takes from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from lmod_train.core.artifacts.manifest import read_manifest
+from lmod_train.core.errors import ArtifactError
+from lmod_train.extensions.manuscript.characteristics import characteristics
+from lmod_train.extensions.manuscript.checklists import checklists, facts_of, facts_of_data
+from lmod_train.extensions.manuscript.cohort import (
+    Question,
+    asked_questions,
+    classes_of,
+    curated_questions,
+    photographs,
+)
+from lmod_train.extensions.manuscript.flow import Row, asked_rows, flow, read_rows
+from lmod_train.extensions.manuscript.main_table import main_table
+from lmod_train.report.contents import Part, Remark, Text, texts
+from lmod_train.report.results import Results
+from lmod_train.report.section import Section
+
+_TEXTS = texts(__file__)
+
+
+class ForPaper(Section):
+    """Characteristics, flow, main table and checklists; a curated folder each where runs are of several."""
+
+    title: ClassVar[str] = "For a paper"
+    name: ClassVar[str] = "paper"
+
+    def parts(self, results: Results) -> Iterator[Part]:
+        """Yield the parts; nothing without a run."""
+        if not results.runs:
+            return
+        yield Text(_TEXTS["note"])
+        yield main_table(results)
+        folders = list(dict.fromkeys(results.images.values()))
+        for number, folder in enumerate(folders, 1):
+            yield from _of_folder(results, folder, f"_{number}" if len(folders) > 1 else "")
+
+
+def _of_folder(results: Results, folder: Path | None, suffix: str) -> Iterator[Part]:
+    """Yield what depends on one curated folder, of the runs that were asked from it."""
+    names = [name for name in results.names if results.images[name] == folder]
+    manifest, everything, rows = _curated(folder)
+    bare = _bare(manifest)
+    records = {p.record.id: p.record for name in names for p in results.outcomes[name].predictions}
+    asked = asked_questions(records.values(), bare)
+    if not manifest:
+        yield Remark(_TEXTS["gone"].format(folder=folder.name if folder else _TEXTS["unknown"]))
+    shown = everything or asked
+    seen = {image for one in asked for image in one.images}
+    about = (photographs(shown), seen, classes_of(shown), bare, bool(everything))
+    yield characteristics(f"paper_characteristics{suffix}", *about)
+    runs = {name: results.runs[results.names.index(name)].path for name in names}
+    yield flow(f"paper_flow{suffix}", [*rows, *asked_rows(runs, results.outcomes, asked, everything)])
+    if suffix in ("", "_1"):
+        yield from checklists(facts_of(results, manifest, asked, everything))
+
+
+def _curated(folder: Path | None) -> tuple[dict[str, Any], list[Question], list[Row]]:
+    """Return manifest, questions and boxes of a curated folder; nothing where it is gone or damaged."""
+    try:
+        manifest = read_manifest(folder) if folder else {}
+        everything = curated_questions(folder, _bare(manifest)) if folder else []
+        facts_of_data(manifest, everything, everything)  # that of someone else may hold other types
+        return manifest, everything, list(read_rows(folder, manifest, everything)) if folder else []
+    except (ArtifactError, AttributeError, KeyError, TypeError, ValueError):
+        return {}, [], []
+
+
+def _bare(manifest: Mapping[str, Any]) -> set[str]:
+    """Return the sources that state no patients."""
+    return {str(name) for name, one in manifest.get("sources", {}).items() if one.get("states_patients") is False}
