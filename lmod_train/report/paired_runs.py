@@ -19,6 +19,7 @@ from lmod_train.core.types import Score
 from lmod_train.report.asked_alike import asked_ids, settings_of
 from lmod_train.report.results import Results
 from lmod_train.scoring.comparison import (
+    ALPHA,
     Paired,
     benjamini_hochberg,
     cochran_q,
@@ -28,8 +29,7 @@ from lmod_train.scoring.comparison import (
     holm,
     letters,
     mcnemar,
-    mcnemar_by_patient,
-    paired_difference,
+    paired_test,
 )
 from lmod_train.scoring.headline_metrics import HEADLINES, headline_metric
 from lmod_train.scoring.item_score import item_score
@@ -54,8 +54,6 @@ ALL, BEST = "all", "best"
 FEW = 6
 """Largest number of runs of which all pairs are shown unless a reference is named."""
 
-SIGNIFICANT = 0.05
-
 Family = Literal["task", "report"]
 """Tests over which p values are adjusted: those of one task, so that no other task changes a verdict, or all."""
 
@@ -72,7 +70,7 @@ class ComparedRuns:
         first: Label of the first run, the reference if there is one.
         second: Label of the second run.
         test: Exact McNemar test of correct against incorrect answers, each question in one way of asking it.
-        p: P value of the same test with patients as the independent units; None without common items.
+        p: P value of `difference`, below 0.05 if and only if its interval excludes 0; None without an interval.
         difference: Mean score of first - second, with an interval over patients.
         detectable: Difference of shares of right items that these items could detect (see `scoring.power`).
         alone: Number of items of each run that the other has no reply to, which are not compared.
@@ -161,6 +159,11 @@ def by_question(items: Sequence[Item]) -> dict[str, Item]:
     """Return the items of a task by the id that pairs them with those of another run, in the order of these ids."""
     ids = compared_ids((item.id, item.tags) for item in items)
     return dict(sorted(((ids[item.id], item) for item in items), key=lambda pair: pair[0]))
+
+
+def _difference(task: str, a: Scored, b: Scored, common: Mapping[str, Item]) -> tuple[Score, float | None]:
+    own, theirs = ([run.item_scores[key] for key in common] for run in (a, b))
+    return paired_test(task, own, theirs, [item.group for item in common.values()])
 
 
 def _common(a: Scored, b: Scored, among: Collection[str] | None = None) -> dict[str, Item]:
@@ -336,9 +339,8 @@ def _compared(
 ) -> ComparedRuns:
     common = _common(a, b, among)
     right, other, patients = _tested(a, b, common)
-    test, p = mcnemar(right, other), mcnemar_by_patient(right, other, patients)
-    own, theirs = ([run.item_scores[key] for key in common] for run in (a, b))
-    difference = paired_difference(task, own, theirs, [item.group for item in common.values()])
+    test = mcnemar(right, other)
+    difference, p = _difference(task, a, b, common)
     detectable = None
     if test.n:
         share = (test.only_first + test.only_second) / test.n
@@ -353,10 +355,9 @@ def letter_display(
 ) -> tuple[list[Place], int]:
     """Return the runs of each task that `fewest` or more runs have, with their letters, and the number of tested pairs.
 
-    Scores and tests are on the records that all ranked runs have. Two runs differ if p by patient, Holm-adjusted over
-    all pairs of the task (`family`: of all these tasks), is below 0.05, and the run with the higher score has more
-    items right (of regions, the test is of images whose every region is right, and the score is their mean F1). A run
-    that is not ranked has `NOT_COMPARED` instead of letters.
+    Scores and tests are on the records that all ranked runs have. Two runs differ if p of their difference,
+    Holm-adjusted over all pairs of the task (`family`: of all these tasks), is below 0.05. A run that is not ranked has
+    `NOT_COMPARED` instead of letters.
 
     Args:
         every: The runs.
@@ -367,30 +368,29 @@ def letter_display(
     tables = {task: table for task, table in every.items() if len(table) >= fewest}
     ranked = {task: _ranking(table, least) for task, table in tables.items()}
     tested = {task: _pairs_tested(tables[task], ranking) for task, ranking in ranked.items()}
-    whole = holm([p for own in tested.values() for _, p, _ in own])
+    whole = holm([p for own in tested.values() for _, p in own])
     places, at = [], 0
     for task, one in ranked.items():
         own = tested[task]
-        adjusted = holm([p for _, p, _ in own]) if family == "task" else whole[at : at + len(own)]
+        adjusted = holm([p for _, p in own]) if family == "task" else whole[at : at + len(own)]
         at += len(own)
         judged = zip(own, adjusted, strict=True)
-        apart = [pair for (pair, _, agree), p in judged if p is not None and p < SIGNIFICANT and agree]
+        apart = [pair for (pair, _), p in judged if p is not None and p < ALPHA]
         found = letters(len(one.order), apart) if len(one.order) > 1 else [NOT_COMPARED]
         for run, shared in zip(one.order, found, strict=True):
             places.append(Place(task, run, len(one.keys), tables[task][run].mean(one.keys), shared))
         for run in one.left_out:
             alone = tables[task][run]
             places.append(Place(task, run, len(alone.items), alone.mean(alone.items), NOT_COMPARED))
-    return places, sum(p is not None for own in tested.values() for _, p, _ in own)
+    return places, sum(p is not None for own in tested.values() for _, p in own)
 
 
-def _pairs_tested(table: Mapping[str, Scored], ranking: Ranking) -> list[tuple[tuple[int, int], float | None, bool]]:
-    """Return each two places of a ranking with p by patient, and whether the first has more items right."""
+def _pairs_tested(table: Mapping[str, Scored], ranking: Ranking) -> list[tuple[tuple[int, int], float | None]]:
+    """Return each two places of a ranking with p of their difference."""
     made = []
     for pair in combinations(range(len(ranking.order)), 2):
         first, second = (table[ranking.order[place]] for place in pair)
-        right, other, patients = _tested(first, second, _common(first, second, ranking.keys))
-        made.append((pair, mcnemar_by_patient(right, other, patients), sum(right) > sum(other)))
+        made.append((pair, _difference("", first, second, _common(first, second, ranking.keys))[1]))
     return made
 
 

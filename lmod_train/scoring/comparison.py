@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,16 +11,30 @@ from string import ascii_lowercase
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 from scipy.special import bdtr
 from scipy.stats import binom, binomtest, chi2, false_discovery_control
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, ratio
+from lmod_train.scoring.intervals import (
+    Columns,
+    Floats,
+    Measure,
+    compute_scores,
+    interval_of_parts,
+    items_in,
+    ratio,
+    sums_by_patient,
+)
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.shares import evidence_of
 from lmod_train.scoring.variance import variance_of
 from lmod_train.scoring.ways import compared_ids
+
+ALPHA = 0.05
+"""P value below which a difference is significant."""
+_LEAST_P = 1e-15  # smaller ones are not told apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +57,7 @@ class Paired:
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> Paired:
     """Return the exact McNemar test (McNemar 1947, binomial on the discordant items).
 
-    It treats items as independent; with several images per patient, see also `paired_difference`.
+    It treats items as independent; with several images per patient, see also `paired_test`.
 
     Args:
         first: Whether the first model has each item right.
@@ -62,72 +77,6 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> Paired:
 
 def _sign_test(won: int, lost: int) -> float:
     return float(binomtest(won, won + lost).pvalue) if won + lost else 1.0
-
-
-def mcnemar_by_patient(first: Sequence[bool], second: Sequence[bool], groups: Sequence[str]) -> float | None:
-    """Return the exact p value of McNemar's test with patients instead of items as the independent units.
-
-    If the two models are equally good, the difference of their right items is as likely d as -d for each patient; the p
-    value is over all signs of the patients' differences (signs flipped by cluster: Rosner, Glynn & Lee 2006, Biometrics
-    62), without simulation. It is that of `mcnemar` if no patient has more than one item that separates the models.
-
-    Args:
-        first: Whether the first model has each item right.
-        second: The same items, in the same order.
-        groups: Patient of each item.
-
-    Returns:
-        Two-sided p value; 1 if no patient separates the models, None without items.
-
-    Raises:
-        BadArgument: The lengths differ.
-
-    Example:
-        >>> right, wrong = [True] * 6, [False] * 6
-        >>> mcnemar(right, wrong).p, mcnemar_by_patient(right, wrong, list("aabbcc"))
-        (0.03125, 0.25)
-    """
-    a, b = _same_items(first, second)
-    if len(a) != len(groups):
-        raise BadArgument("groups", f"{len(groups)} items", f"the {len(a)} items of the models", "pair the items by id")
-    if not len(a):
-        return None
-    _, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    leads = np.rint(np.bincount(place, a.astype(np.float64) - b)).astype(np.intp)
-    if np.abs(leads).max() <= 1:
-        return _sign_test(int(np.sum(leads > 0)), int(np.sum(leads < 0)))
-    sizes, counts = np.unique(np.abs(leads), return_counts=True)
-    won = np.ones(1)  # probability of the sum of the sizes of positive differences: 0, 1, 2, ...
-    for size, count in zip(sizes.tolist(), counts.tolist(), strict=True):
-        if size:
-            step = np.zeros(size * count + 1)
-            step[::size] = binom.pmf(np.arange(count + 1), count, 0.5)
-            won = np.convolve(won, step)
-    whole, observed = int(np.abs(leads).sum()), abs(int(leads.sum()))
-    return min(1.0, float(won[np.abs(2 * np.arange(len(won)) - whole) >= observed].sum()))
-
-
-FEWEST_DISCORDANT = 6
-"""Items that separate the models from which on a p value is given: an exact test of fewer cannot reach 0.05."""
-
-
-def p_by_patient(test: Paired, first: Sequence[bool], second: Sequence[bool], groups: Sequence[str]) -> float | None:
-    """Return the p value of `mcnemar_by_patient`, or None if fewer than `FEWEST_DISCORDANT` items separate the models.
-
-    Args:
-        test: Result of `mcnemar` on the same items.
-        first: Whether the first model has each item right.
-        second: The same items, in the same order.
-        groups: Patient of each item.
-
-    Example:
-        >>> first, second = [True] * 5, [False] * 5
-        >>> p_by_patient(mcnemar(first, second), first, second, list("abcde")) is None
-        True
-    """
-    if test.only_first + test.only_second < FEWEST_DISCORDANT:
-        return None
-    return mcnemar_by_patient(first, second, groups)
 
 
 def cohens_g(test: Paired) -> float | None:
@@ -178,10 +127,18 @@ def cochran_q(right: ArrayLike) -> tuple[float, float | None]:
 
 
 def paired_difference(task: str, first: Sequence[float], second: Sequence[float], groups: Sequence[str]) -> Score:
-    """Return the mean of first - second with its 95 % interval, clustered by patient.
+    """Return the mean of first - second with its 95 % interval, clustered by patient; see `paired_test`."""
+    return compute_scores(task, "all", _columns(first, second, groups), groups, [_DIFFERENCE])[0]
 
-    It is the mean gain minus the mean loss of the first model, two shares with an interval each; so models that never
-    differ have an interval too.
+
+def paired_test(
+    task: str, first: Sequence[float], second: Sequence[float], groups: Sequence[str]
+) -> tuple[Score, float | None]:
+    """Return the mean of first - second with its 95 % interval, and its p value, both with patients as the units.
+
+    The difference is the mean gain minus the mean loss of the first model, two shares with an interval each; so models
+    that never differ have an interval too. P is 1 - the largest level at which the interval excludes 0, and so below
+    0.05 if and only if the 95 % interval does. `scripts/benchmarks/rare_classes.py` measures the level of the test.
 
     Args:
         task: Name of the task.
@@ -190,22 +147,44 @@ def paired_difference(task: str, first: Sequence[float], second: Sequence[float]
         groups: Patient of each item.
 
     Returns:
-        Metric ``difference``; without items no value, with fewer than three patients no interval.
+        Metric ``difference``; without items no value, with fewer than three patients no interval. P is None without an
+        interval, and 1 if even the narrowest interval includes 0.
 
     Raises:
         BadArgument: The lengths differ.
 
     Example:
-        >>> paired_difference("demo", [1, 1, 0, 1], [0, 1, 0, 0], ["a", "b", "c", "d"]).value
-        0.5
+        >>> gap, p = paired_test("demo", [1, 1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 0, 0], list("abcdefgh"))
+        >>> gap.value, round(p, 3)
+        (0.75, 0.008)
     """
+    columns = _columns(first, second, groups)
+    score = compute_scores(task, "all", columns, groups, [_DIFFERENCE])[0]
+    if score.value is None or score.low is None or score.high is None:
+        return score, None
+    interval = interval_of_parts(_DIFFERENCE, _sides, *sums_by_patient(columns, groups))
+    sign = math.copysign(1.0, score.value)
+
+    def beyond(log_p: float) -> float:
+        """Return the distance of 0 from the interval at the level 1 - p, negative inside."""
+        low, high = interval(1 - math.exp(log_p))
+        assert low is not None and high is not None
+        return low if sign > 0 else -high
+
+    least, usual, most = math.log(_LEAST_P), math.log(ALPHA), math.log(0.999)
+    if beyond(most) <= 0:
+        return score, 1.0
+    if beyond(least) > 0:
+        return score, _LEAST_P
+    ends = (least, usual) if beyond(usual) > 0 else (usual, most)  # p and the interval never contradict each other
+    return score, math.exp(brentq(beyond, *ends))
+
+
+def _columns(first: Sequence[float], second: Sequence[float], groups: Sequence[str]) -> Columns:
     if not len(first) == len(second) == len(groups):
         raise _unequal(len(first), len(second))
-    if not len(first):
-        return Score(task, "all", "difference", 0, None)
     lead = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    columns = {"items": np.ones(len(lead)), "sides": np.stack([lead.clip(0), (-lead).clip(0)], axis=1)}
-    return compute_scores(task, "all", columns, groups, [_DIFFERENCE])[0]
+    return {"items": np.ones(len(lead)), "sides": np.stack([lead.clip(0), (-lead).clip(0)], axis=1)}
 
 
 def _sides(sums: Columns) -> Floats:
@@ -293,7 +272,7 @@ def _named_as(one: Item, other: Item) -> Item:
 
 
 # The difference of two models that a number of items could detect.
-ALPHA, POWER = 0.05, 0.8
+POWER = 0.8
 
 _STEPS = 14  # halvings: the difference to 1e-4
 

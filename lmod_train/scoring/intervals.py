@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.shares import (
+    LEVEL,
     NONE,
     Evidence,
     Interval,
@@ -111,9 +112,7 @@ def compute_scores(
         Scores in the order of the measures; without support, no value and n = 0. `share_interval` lists the cases
         without an interval.
     """
-    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    by_group = {name: sum_by(place, len(names), column) for name, column in columns.items()}
-    totals = {name: column.sum(axis=0) for name, column in by_group.items()}
+    totals, by_group = sums_by_patient(columns, groups)
     scores = []
     for measure in measures:
         n, value = round(float(measure.support(totals).sum())), float(measure.value(totals))
@@ -124,13 +123,20 @@ def compute_scores(
     return scores
 
 
+def sums_by_patient(columns: Columns, groups: Sequence[str]) -> tuple[Columns, Columns]:
+    """Return the sums over all items, and over those of each patient."""
+    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
+    by_group = {name: sum_by(place, len(names), column) for name, column in columns.items()}
+    return {name: column.sum(axis=0) for name, column in by_group.items()}, by_group
+
+
 def _interval(measure: Measure, value: float, totals: Columns, by_group: Columns) -> Interval:
     if not measure.interval:
         return NONE
     held = measure.support(by_group)
     cells = held.reshape(len(held), -1)
     if measure.parts is not None:
-        return _of_parts(measure, measure.parts, totals, by_group, cells)
+        return interval_of_parts(measure, measure.parts, totals, by_group)(LEVEL)
     least, largest = measure.bounds(totals)  # the least value of a kappa may be below -1, its interval ends at -1
     width = largest - least
     deviations = pseudovalues(measure.value, totals, by_group)[:, 0] / width
@@ -141,37 +147,43 @@ def _interval(measure: Measure, value: float, totals: Columns, by_group: Columns
     return NONE if low is None or high is None else (max(-1.0, least + width * low), least + width * high)
 
 
-def _of_parts(
-    measure: Measure, parts: Callable[[Columns], Floats], totals: Columns, by_group: Columns, cells: Floats
-) -> Interval:
-    values = parts(totals)
+def interval_of_parts(
+    measure: Measure, parts: Callable[[Columns], Floats], totals: Columns, by_group: Columns
+) -> Callable[[float], Interval]:
+    """Return a function from a level to the interval of the mean, or of the signed sum, of several shares."""
+    held = measure.support(by_group)
+    cells, values = held.reshape(len(held), -1), parts(totals)
     held = np.broadcast_to(cells, (len(cells), len(values))).T
     deviations = pseudovalues(parts, totals, by_group)
     evidence = [evidence_of(h, _shortfall(v, g, h)) for h, v, g in zip(held, values, deviations.T, strict=True)]
     patients = len(np.flatnonzero(cells.any(axis=1)))
-    factor = df_factor(sum(e.items for e in evidence), patients)
     defined = np.flatnonzero(~np.isnan(values))
     weights = np.ones(len(values)) / len(defined) if measure.signs is None else np.array(measure.signs)
     variances = between_patients(values, deviations.T, held, np.array([e.wrong for e in evidence]))
     wrong = sum(e.wrong for e in evidence)  # all parts show how items of a patient correlate
     evidence = [replace(e, wrong=wrong) for e in evidence]
-    own = [_of_part(float(values[i]), float(variances[i]), evidence[i], factor) for i in defined]
     correlation = _correlation(deviations[:, defined])
-    low, high = combined_interval(values[defined], weights[defined], own, correlation)
-    if low is None or high is None or measure.signs is not None:
-        return low, high
-    perfect = _perfect(evidence, factor)
-    return min(low, perfect), max(high, 1 - perfect)
+
+    def interval(level: float) -> Interval:
+        factor = df_factor(sum(e.items for e in evidence), patients, level)
+        own = [_of_part(float(values[i]), float(variances[i]), evidence[i], factor, level) for i in defined]
+        low, high = combined_interval(values[defined], weights[defined], own, correlation)
+        if low is None or high is None or measure.signs is not None:
+            return low, high
+        perfect = _perfect(evidence, factor)
+        return min(low, perfect), max(high, 1 - perfect)
+
+    return interval
 
 
-def _of_part(share: float, variance: float, evidence: Evidence, factor: float) -> Interval:
+def _of_part(share: float, variance: float, evidence: Evidence, factor: float, level: float) -> Interval:
     """Return the interval of one part; that of a class that is answered but never true is 0 to 0."""
-    return part_interval(share, variance, evidence, factor) if evidence.items else (share, share)
+    return part_interval(share, variance, evidence, factor, level=level) if evidence.items else (share, share)
 
 
 def _perfect(evidence: Sequence[Evidence], factor: float) -> float:
-    """Return the lower end of the interval if every part were 1, the largest possible one."""
-    held = [e for e in evidence if e.items]
+    """Return the lower end of the interval if every part were 1, on the samples of `Evidence.perfect`."""
+    held = [e.perfect() for e in evidence if e.items]
     ends = [part_interval(1.0, 0.0, e, factor) for e in held]
     ones = np.ones(len(held))
     return combined_interval(ones, ones / len(held), ends, np.eye(len(held)))[0] or 0.0

@@ -13,7 +13,7 @@ from lmod_train.core.types import Score, Unparsed
 from lmod_train.scoring.agreement import RIGHT, WRONG, pair_scores
 from lmod_train.scoring.association import Independence, independence
 from lmod_train.scoring.closed import BY_LANGUAGE
-from lmod_train.scoring.comparison import Paired, mcnemar, mcnemar_by_patient, paired_difference
+from lmod_train.scoring.comparison import Paired, mcnemar, paired_test
 from lmod_train.scoring.intervals import compute_scores, mean_measure, ratio, share_measure
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.status import scores_by_subset
@@ -59,7 +59,7 @@ class Consistency:
         kappa: Cohen's kappa of the two answers (of right and wrong for questions without options).
         difference: Accuracy in Chinese minus that in English on the pairs, interval clustered by patient.
         paired: Exact McNemar test on the pairs.
-        p_by_patient: Its p value with patients as units; None without pairs.
+        p_by_patient: P value of `difference`; None without an interval.
         right: Number of right items by language, all items.
         sizes: Number of items by language.
         unpaired: Chi-square and Fisher's test on all items, the languages taken as independent; None with one language.
@@ -104,12 +104,13 @@ def consistency(task: str, items: Sequence[Item], right: Mapping[str, bool] | No
     first, second = ([judged[pair[k].id] for pair in pairs] for k in (0, 1))
     of = [[judged[item.id] for item in counted if item.language == language] for language in LANGUAGES]
     hits, sizes = (sum(of[0]), sum(of[1])), (len(of[0]), len(of[1]))
+    gap, p = paired_test(task, first, second, groups)
     return Consistency(
         cells=_cells(task, first, second, groups),
         kappa=_kappa(task, pairs, judged),
-        difference=paired_difference(task, first, second, groups),
+        difference=gap,
         paired=mcnemar(first, second),
-        p_by_patient=mcnemar_by_patient(first, second, groups),
+        p_by_patient=p,
         right=hits,
         sizes=sizes,
         unpaired=independence(hits, sizes),

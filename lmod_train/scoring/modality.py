@@ -13,7 +13,7 @@ import numpy as np
 
 from lmod_train.core.types import Score
 from lmod_train.scoring.chain_steps import is_right
-from lmod_train.scoring.comparison import Paired, mcnemar, p_by_patient, paired_difference
+from lmod_train.scoring.comparison import Paired, mcnemar, paired_test
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.ways import question_of
 
@@ -32,7 +32,7 @@ class Contribution:
         score: ``mcs``, whole - rest, with n (questions) and its interval clustered by patient; above 0 if the modality
             helps.
         test: Exact McNemar test.
-        p: Its p value with patients as the independent units (`p_by_patient`).
+        p: P value of `score` (`paired_test`).
     """
 
     modality: str
@@ -80,9 +80,10 @@ def _contribution(task: str, modality: str, pairs: Sequence[tuple[Item, Item]]) 
     whole, rest = ([is_right(pair[side]) for pair in pairs] for side in (0, 1))
     groups = [item.group for item, _ in pairs]
     test = mcnemar(whole, rest)
-    score = replace(paired_difference(task, whole, rest, groups), subset=f"{WITHOUT}={modality}", metric="mcs")
+    gap, p = paired_test(task, whole, rest, groups)
+    score = replace(gap, subset=f"{WITHOUT}={modality}", metric="mcs")
     means = float(np.mean(whole)), float(np.mean(rest))
-    return Contribution(modality, *means, score, test, p_by_patient(test, whole, rest, groups))
+    return Contribution(modality, *means, score, test, p)
 
 
 def _whole_id(item: Item) -> str:

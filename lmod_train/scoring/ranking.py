@@ -7,10 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, owens_t, stdtrit
 
 from lmod_train.core.types import Score
-from lmod_train.scoring.intervals import Floats, fewest, mean_of_defined, ratio
-from lmod_train.scoring.shares import NONE, Evidence, evidence_of, share_interval
+from lmod_train.scoring.intervals import Floats, mean_of_defined, ratio
+from lmod_train.scoring.shares import (
+    LEVEL,
+    MIN_PATIENTS,
+    NONE,
+    TINY,
+    Interval,
+    beta_interval,
+    evidence_of,
+    share_interval,
+)
 
 Indices = NDArray[np.intp]
 Points = tuple[Floats, Floats]
@@ -90,9 +100,9 @@ def area_scores(
 ) -> list[Score]:
     """Return ``auroc_macro`` and ``auprc_macro``: each class against the rest, averaged over those that occur.
 
-    Their variance is the bootstrap variance over patients (Davison & Hinkley 1997, section 3.8). A perfect ranking has
-    an exact interval for the first, from as many independent pairs of patients as the rarest class has patients, and
-    none for the second, which is no mean of bounded items.
+    The interval of the first is that of `Area`, averaged over classes and models; a perfect ranking has the exact
+    one of as many independent patients as the rarest class has. The second has its bootstrap variance over patients
+    (Davison & Hinkley 1997, section 3.8), and no interval at 1.
 
     Args:
         task: Name of the task.
@@ -110,20 +120,101 @@ def area_scores(
     names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
     models = probabilities if probabilities.ndim > 2 else probabilities[None]
     ranked = [rank(own[:, c], truths == c) for own in models for c in classes] if len(truths) else []
-    values = _mean_areas(ranked, np.ones((1, len(truths))))
-    drawn = np.full((2, 0), np.nan)
+    (roc,), (precision,) = _mean_areas(ranked, np.ones((1, len(truths))))
+    if np.isnan(roc):
+        return [Score(task, subset, name, 0, None) for name in ("auroc_macro", "auprc_macro")]
+    shown = [(own[:, c], truths == c) for own in models for c in classes if 0 < np.sum(truths == c) < len(truths)]
+    found = [_area(*one, place, len(names)) for one in shown]
+    few = evidence_of(np.ones(min(area.patients for area in found)))
+    drawn = np.full(0, np.nan)
     if len(names) > 1:
-        parts = [_mean_areas(ranked, weights) for weights in _weights(place, len(names), draws, seed)]
-        drawn = np.concatenate(parts, axis=1)
-    scores = []
-    for name, (value,), own, bounded in zip(("auroc_macro", "auprc_macro"), values, drawn, (True, False), strict=True):
-        if np.isnan(value):
-            scores.append(Score(task, subset, name, 0, None))
-        else:
-            held = _rarest(truths, place, len(names), classes)
-            ends = share_interval(float(value), float(np.nanvar(own)), held, bounded) if own.size else NONE
-            scores.append(Score(task, subset, name, len(truths), float(value), *ends))
-    return scores
+        parts = [_mean_areas(ranked, weights)[1] for weights in _weights(place, len(names), draws, seed)]
+        drawn = np.concatenate(parts)
+    ends = share_interval(float(precision), float(np.nanvar(drawn)), few, False) if drawn.size else NONE
+    return [
+        Score(task, subset, "auroc_macro", len(truths), float(roc), *_area_interval(float(roc), found)),
+        Score(task, subset, "auprc_macro", len(truths), float(precision), *ends),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """What the interval of one area under a ROC curve is made of.
+
+    The variance is that of Obuchowski (1997, Biometrics 53): patients contribute the sums of the placements of their
+    items, here with the correction of Bell & McCaffrey (2002) for patients with a large part of a class. As it is too
+    small where few patients show how low a class can reach, it is weighed with an expected variance: that of equal
+    normal distributions with this area, and with the correlation within patients that both classes show together,
+    `MARGIN` higher.
+
+    Attributes:
+        influence: Contribution of each patient to the area minus its value, (2, patients): of the class and the rest.
+        expected: Expected variance.
+        freedom: Degrees of freedom of the variance (Satterthwaite 1946), patients counted by their effective number.
+        patients: Patients of the class or of the rest, the fewer of both.
+    """
+
+    influence: Floats
+    expected: float
+    freedom: float
+    patients: int
+
+
+PRIOR_FREEDOM = 8.0
+"""Weight of the expected variance, in degrees of freedom."""
+MARGIN = 0.1
+"""What is added to the estimated correlation within patients."""
+
+
+def _area(confidence: Floats, true: NDArray[np.bool_], place: Indices, count: int) -> Area:
+    """Return the contributions of at least one item of a class and one other."""
+    sides = confidence[true], confidence[~true]
+    below, above = (_placements(*pair) for pair in (sides, sides[::-1]))
+    value = float(below.mean())
+    influence, sizes, freedom, alike, pairs = [], [], [], 0.0, 0.0
+    for part, rest in ((place[true], below - value), (place[~true], 1 - above - value)):
+        held, sums = np.bincount(part, minlength=count), np.bincount(part, rest, count)
+        squares, others = float(rest @ rest), float(np.sum(held * (held - 1.0)))
+        alike += (float(sums @ sums) - squares) * len(rest) / max(squares, TINY)
+        pairs += others
+        sizes.append(1 + others / len(rest))
+        influence.append(sums / len(rest) / np.sqrt(np.maximum(1 - held / len(rest), TINY)))
+        freedom.append(max(len(rest) / sizes[-1] - 1, TINY))
+    correlation = min(1.0, max(0.0, alike / max(pairs, 1.0)) + MARGIN)
+    normal = float(ndtri(value))
+    spread = value - 2 * float(owens_t(normal, 3**-0.5)) - value**2 if 0 < value < 1 else 0.0
+    effects = sum((1 + (size - 1) * correlation) / n for size, n in zip(sizes, map(len, sides), strict=True))
+    both = np.array(influence)
+    own = (both**2).sum(axis=1)
+    found = float(own.sum() ** 2 / max(np.sum(own**2 / freedom), TINY**2)) if own.any() else 0.0
+    patients = min(len(np.unique(place[part])) for part in (true, ~true))
+    return Area(both, spread * effects, found, patients)
+
+
+def _placements(own: Floats, other: Floats) -> Floats:
+    """Return the share of the others that each value exceeds, ties counting a half."""
+    ordered = np.sort(other)
+    sides = np.searchsorted(ordered, own, "left") + np.searchsorted(ordered, own, "right")
+    placements: Floats = sides / 2 / len(other)
+    return placements
+
+
+def _area_interval(value: float, found: Sequence[Area]) -> Interval:
+    """Return the interval of a mean of areas: that of `shares.beta_interval` on its effective sample size."""
+    patients = min(area.patients for area in found)
+    if patients < MIN_PATIENTS:
+        return NONE
+    if value in (0.0, 1.0):
+        return beta_interval(value, patients)
+    variance = float(np.sum(np.mean([area.influence.sum(axis=0) for area in found], axis=0) ** 2))
+    if variance < TINY:
+        return NONE
+    alone = sum(float(np.sum(area.influence**2)) for area in found)
+    freedom = min(area.freedom for area in found)
+    weight = PRIOR_FREEDOM / (PRIOR_FREEDOM + freedom)
+    variance *= max(1.0, 1 - weight + weight * sum(area.expected for area in found) / alone)
+    quantile = float(stdtrit(freedom + PRIOR_FREEDOM, (1 + LEVEL) / 2) / ndtri((1 + LEVEL) / 2))
+    return beta_interval(value, value * (1 - value) / variance / quantile**2)
 
 
 def area_difference(right: NDArray[np.bool_], first: Floats, second: Floats, groups: Sequence[str]) -> Score:
@@ -234,11 +325,3 @@ def _weights(place: Indices, groups: int, draws: int, seed: int) -> Iterator[Flo
         chosen = rng.integers(groups, size=(rows, groups)) + groups * np.arange(rows)[:, None]
         times = np.bincount(chosen.ravel(), minlength=rows * groups).reshape(rows, groups).astype(np.float64)
         yield times[:, place]
-
-
-def _rarest(truths: Indices, place: Indices, groups: int, classes: Sequence[int]) -> Evidence:
-    """Return the evidence of the rarest class or rest of a class, each patient counted once."""
-    parts = [truths == c for c in classes]
-    sides = [np.bincount(place[part], minlength=groups) > 0 for side in parts for part in (side, ~side)]
-    cells = np.array(sides, dtype=np.float64).T
-    return evidence_of(cells[:, fewest(cells)])

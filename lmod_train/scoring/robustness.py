@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lmod_train.core.types import Score
-from lmod_train.scoring.comparison import mcnemar_by_patient, paired_difference
+from lmod_train.scoring.comparison import paired_test
 from lmod_train.scoring.item_score import item_score
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.subset_names import GRADE, KIND, Cell, cell_name
@@ -63,18 +64,15 @@ def drop_scores(task: str, items: Sequence[Item]) -> list[Score]:
         task: Name of the task.
         items: As the task scores them; an empty sequence gives no scores.
     """
-    found = []
-    for (kind, grade), own in pairs(items).items():
-        item_scores = [[item_score(item) for item in side] for side in zip(*own, strict=True)]
-        score = paired_difference(task, item_scores[0], item_scores[1], [clean.group for clean, _ in own])
-        found.append(Score(task, cell_name(kind, grade), "drop", score.n, score.value, score.low, score.high))
-    return found
+    cells = ((cell_name(kind, grade), own) for (kind, grade), own in pairs(items).items())
+    return [replace(_drop(task, own)[0], subset=subset, metric="drop") for subset, own in cells]
 
 
 def drop_p(own: Sequence[Pair]) -> float | None:
-    """Return p of the exact test that as many answers become right as wrong, with patients as independent units.
+    """Return p of the drop of a cell, below 0.05 if and only if its interval excludes 0; None without an interval."""
+    return _drop("", own)[1]
 
-    An image with regions is right if every region is. None without pairs.
-    """
-    right = [[item_score(item) == 1 for item in side] for side in zip(*own, strict=True)] or [[], []]
-    return mcnemar_by_patient(right[0], right[1], [clean.group for clean, _ in own])
+
+def _drop(task: str, own: Sequence[Pair]) -> tuple[Score, float | None]:
+    first, second = ([item_score(pair[side]) for pair in own] for side in (0, 1))
+    return paired_test(task, first, second, [clean.group for clean, _ in own])

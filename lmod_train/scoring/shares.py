@@ -8,7 +8,8 @@ conservative elsewhere (coverage up to 98 % at n = 30), it is Jeffreys' from `MI
 (Brown, Cai & DasGupta 2001), and interpolated between `EDGE` and `MIDDLE`.
 
 If all items are right, or all wrong, the correlation within patients cannot be estimated: `ASSUMED_CORRELATION` is
-assumed, with a weight that falls as items of the other kind are seen, in any part of a measure of several shares.
+assumed, with a weight that falls as patients with items of the other kind are seen, in any part of a measure of several
+shares. An interval ends nowhere inside that of a share of 0 or 1 on as many items as this weight makes of the sample.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ASSUMED_CORRELATION = 0.7
 """Assumed correlation within a patient for a share of 0 or 1, so that intervals are valid up to it."""
 EDGE, MIDDLE = 5.0, 10.0
 """Effective right or wrong items, the fewer of both, up to which the interval is exact, and from which on Jeffreys'."""
-_PRIOR, _FADE = 1.0, 5.0  # weight of the assumption in patients, and wrong items after which it falls to 1 / e
+_FADE = 0.2  # wrong patients after which the weight of the assumption falls to 1 / e: one shows how items correlate
 TINY = 1e-16
 """Variance below which there is none but for rounding."""
 
@@ -52,6 +53,15 @@ class Evidence:
     patients: int
     at_edge: float
     wrong: float = 0.0
+
+    @property
+    def assumed(self) -> float:
+        """The weight of the assumed correlation, in patients."""
+        return math.exp(-min(self.wrong / _FADE, 50.0))  # never 0: a share of 1 needs it
+
+    def perfect(self) -> Evidence:
+        """Return the sample behind a share of 1 that limits the interval, between `at_edge` and `items`."""
+        return replace(self, at_edge=min(max(self.items, self.at_edge), self.at_edge / self.assumed), wrong=0.0)
 
 
 def evidence_of(held: Floats, shortfall: Floats | None = None) -> Evidence:
@@ -85,7 +95,7 @@ def _number(shortfall: Floats | None) -> float:
 def share_interval(share: float, variance: float, evidence: Evidence, bounded: bool = True) -> Interval:
     """Return the 95 % interval of a share, or of a mean of quantities in [0, 1].
 
-    The lower end is at most that of a share of 1 with the same evidence, the upper end at least that of a share of 0.
+    The lower end is at most that of a share of 1 with `Evidence.perfect`, the upper end at least that of a share of 0.
 
     Args:
         share: The share, in [0, 1].
@@ -103,13 +113,15 @@ def share_interval(share: float, variance: float, evidence: Evidence, bounded: b
     """
     factor = df_factor(evidence.items, evidence.patients)
     low, high = part_interval(share, variance, evidence, factor, bounded)
-    perfect, _ = part_interval(1.0, 0.0, replace(evidence, wrong=0.0), factor)  # nothing is wrong in a share of 1
+    perfect, _ = part_interval(1.0, 0.0, evidence.perfect(), factor)
     if not bounded or low is None or high is None or perfect is None:
         return low, high
     return min(low, perfect), max(high, 1 - perfect)
 
 
-def part_interval(share: float, variance: float, evidence: Evidence, factor: float, bounded: bool = True) -> Interval:
+def part_interval(
+    share: float, variance: float, evidence: Evidence, factor: float, bounded: bool = True, level: float = LEVEL
+) -> Interval:
     """Return the interval of a share that is a part of a measure; `factor` is the `df_factor` of all parts."""
     if evidence.patients < MIN_PATIENTS:
         return NONE
@@ -117,30 +129,30 @@ def part_interval(share: float, variance: float, evidence: Evidence, factor: flo
     if variance < TINY and not (bounded and extreme):
         return NONE
     share = float(round(share)) if extreme else share
-    return beta_interval(share, factor * _effective(share, variance, evidence, bounded))
+    return beta_interval(share, factor * _effective(share, variance, evidence, bounded), level)
 
 
-def df_factor(items: float, patients: int) -> float:
+def df_factor(items: float, patients: int, level: float = LEVEL) -> float:
     """Return the factor on the effective sample size for the degrees of freedom of the variance, at most 1."""
-    few = stdtrit(max(patients, 2) - 1, (1 + LEVEL) / 2)
-    return float(stdtrit(max(items, patients, 2) - 1, (1 + LEVEL) / 2) / few) ** 2
+    few = stdtrit(max(patients, 2) - 1, (1 + level) / 2)
+    return float(stdtrit(max(items, patients, 2) - 1, (1 + level) / 2) / few) ** 2
 
 
 def _effective(share: float, variance: float, evidence: Evidence, bounded: bool) -> float:
     """Return the effective sample size p (1 - p) / variance, near 0 and 1 shrunk towards `Evidence.at_edge`."""
     spread = variance * (evidence.items - 1) / evidence.items  # exact for independent items
-    prior = _PRIOR * math.exp(-min(evidence.wrong / _FADE, 50.0)) if bounded else 0.0  # never 0: a share of 1 needs it
+    prior = evidence.assumed if bounded else 0.0
     return (share * (1 - share) + prior / evidence.at_edge) / (spread + prior / evidence.at_edge**2)
 
 
-def beta_interval(share: float, size: float) -> tuple[float, float]:
-    """Return the 95 % interval of a share of `size` > 0 independent items; `size` may be fractional.
+def beta_interval(share: float, size: float, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval of a share of `size` > 0 independent items; `size` may be fractional.
 
     Example:
         >>> beta_interval(0.0, 10)
         (0.0, 0.3084...)
     """
-    right, wrong, tail = share * size, (1 - share) * size, (1 - LEVEL) / 2
+    right, wrong, tail = share * size, (1 - share) * size, (1 - level) / 2
     inward = min(max((min(right, wrong) - EDGE) / (MIDDLE - EDGE), 0.0), 1.0) / 2
     low = 0.0 if share <= 0 else float(betaincinv(right + inward, wrong + 1 - inward, tail))
     high = 1.0 if share >= 1 else float(betaincinv(right + 1 - inward, wrong + inward, 1 - tail))

@@ -136,14 +136,14 @@ def share_intervals(held: Floats, right: Floats) -> tuple[Floats, Floats]:
     wrong = _over(short.sum(axis=1) ** 2, (short**2).sum(axis=1))
     variance = between_patients(share, deviations, held, wrong)
     at_edge = items / (1 + ((held**2).sum(axis=1) / items - 1).clip(0) * shares.ASSUMED_CORRELATION)
-    prior = shares._PRIOR * np.exp(-wrong / shares._FADE)
+    prior = np.exp(-np.minimum(wrong / shares._FADE, 50))
     spread = variance * (items - 1) / items
     effective = (share * (1 - share) + prior / at_edge) / (spread + prior / at_edge**2)
     tail = (1 + LEVEL) / 2
     factor = (stdtrit(np.maximum(items, patients) - 1, tail) / stdtrit(patients - 1, tail)) ** 2
     extreme = np.minimum(share, 1 - share) < 1e-12
     low, high = _beta(np.where(extreme, share.round(), share), factor * effective)
-    perfect, _ = _beta(np.ones_like(share), factor * at_edge)
+    perfect, _ = _beta(np.ones_like(share), factor * np.minimum(np.maximum(items, at_edge), at_edge / prior))
     none = (variance < 1e-16) & ~extreme
     return np.where(none, np.nan, np.minimum(low, perfect)), np.where(none, np.nan, np.maximum(high, 1 - perfect))
 

@@ -44,7 +44,7 @@ from lmod_train.models.chat.checkpoint import find, load  # noqa: E402
 from lmod_train.models.chat.dialect import Dialect  # noqa: E402
 from lmod_train.report.paired_runs import by_question, paired, pairs  # noqa: E402
 from lmod_train.report.results import read_outcomes  # noqa: E402
-from lmod_train.scoring.comparison import holm, mcnemar_by_patient, paired_difference  # noqa: E402
+from lmod_train.scoring.comparison import holm, paired_test  # noqa: E402
 from lmod_train.scoring.item_score import item_score  # noqa: E402
 from lmod_train.scoring.items import Item  # noqa: E402
 from lmod_train.scoring.text import word_columns  # noqa: E402
@@ -262,7 +262,7 @@ def headline(item: Item) -> str:
 def compared(
     name: str, metric: str, both: Sequence[Sequence[Item]], values: Sequence[Sequence[float]], bounded: bool = True
 ) -> Row:
-    """Return the row of a metric with a value for each question; p is that of the sign test by patient.
+    """Return the row of a metric with a value for each question; p is that of the difference.
 
     Args:
         name: Name of the row.
@@ -275,9 +275,8 @@ def compared(
     before, after = (np.array(own) for own in values)
     groups, lead = [item.group for item in both[0]], after - before
     unit = 1.0 if bounded else float(np.abs(lead).max())
-    score = paired_difference(name, (after / (unit or 1.0)).tolist(), (before / (unit or 1.0)).tolist(), groups)
+    score, p = paired_test(name, (after / (unit or 1.0)).tolist(), (before / (unit or 1.0)).tolist(), groups)
     low, high = (None if end is None or not unit else end * unit for end in (score.low, score.high))
-    p = mcnemar_by_patient((lead > 0).tolist(), (lead < 0).tolist(), groups)
     return Row(name, metric, score.n, float(before.mean()), float(after.mean()), float(lead.mean()), low, high, p)
 
 

@@ -10,7 +10,7 @@ from lmod_train.core.types import Score
 from lmod_train.report import paired_runs as comparisons
 from lmod_train.report.paired_runs import comparable, paired
 from lmod_train.report.results import Outcomes, Results
-from lmod_train.scoring.comparison import mcnemar_by_patient
+from lmod_train.scoring.comparison import paired_test
 from lmod_train.tasks.run_scores import RunScores
 from lmod_train.tasks.statements import NOT_COMPARED
 from tests.scoring.make import item
@@ -49,7 +49,7 @@ def drawn(skills, n=80, each=1):
 
 def test_a_verdict_depends_on_no_other_task_unless_all_are_one_family():
     runs = drawn([0.2, 0.28, 0.6], 120)
-    with_more = {name: own | {f"t{k}": own["g"] for k in range(12)} for name, own in runs.items()}
+    with_more = {name: own | {f"t{k}": own["g"] for k in range(30)} for name, own in runs.items()}
     alone, among, whole = (
         [p for p in pairs(r, **more) if p.task == "g"]
         for r, more in ((runs, {}), (with_more, {}), (with_more, {"family": "report"}))
@@ -77,9 +77,10 @@ def test_only_common_items_are_compared_and_holm_runs_over_all_pairs():
     first, second = pairs(runs)
     assert (first.task, first.first, first.second, first.test.n) == ("g", "a", "b", 18)
     assert (first.test.only_first, first.test.only_second) == (6, 0)
-    assert first.test.p == first.adjusted == pytest.approx(mcnemar([[2, 6], [0, 10]], exact=True).pvalue)
+    assert first.test.p == pytest.approx(mcnemar([[2, 6], [0, 10]], exact=True).pvalue)
     assert first.difference.value == pytest.approx(6 / 18)
-    assert (first.p, first.discovery, first.g) == (first.test.p, first.test.p, 0.5)
+    assert (first.p, first.adjusted, first.g) == (first.discovery, first.discovery, 0.5)
+    assert first.p < 0.05 < first.test.p * 2 and first.difference.low > 0
     assert (second.test.n, second.test.p, second.adjusted, second.difference.value) == (0, None, None, None)
     assert (second.p, second.discovery, second.g, second.detectable) == (None,) * 4
 
@@ -143,11 +144,11 @@ def test_runs_without_common_items_are_not_compared_and_constant_ones_share_lett
     assert (wrong.p, wrong.adjusted, wrong.g) == (1.0, 1.0, None)
 
 
-def test_p_by_patient_is_that_of_the_items():
+def test_p_by_patient_is_that_of_the_difference():
     runs = drawn([0.4, 0.7], 60, each=3)
     first, second = ([i.answer == "yes" for i in runs[k]["g"]] for k in ("m0", "m1"))
     ids = [str(k // 3) for k in range(60)]
-    assert pairs(runs)[0].p == pytest.approx(mcnemar_by_patient(first, second, ids))
+    assert (pairs(runs)[0].difference, pairs(runs)[0].p) == paired_test("g", first, second, ids)
 
 
 def test_a_run_of_two_lucky_records_is_neither_the_best_nor_in_the_letters():
@@ -209,15 +210,15 @@ def test_short_runs_decide_nothing_however_many_they_are():
     assert [p.letters == NOT_COMPARED for p in letter_display(runs)[0]] == [False] * 2 + [True] * 8
 
 
-def test_a_score_that_the_test_contradicts_is_not_called_better():
-    """Of regions the score is the mean F1, and the test is of images whose every region is right."""
+def test_regions_are_compared_by_the_score_that_ranks_them():
+    """Of regions that is the mean F1, also where the better run has fewer images with every region right."""
     truth = {1: "a", 2: "b"}
-    half = [item(i, {1: "a", 2: "x"}, truth, choices=()) for i in range(60)]
+    half = [item(i, truth if i < 3 else {1: "a", 2: "x"}, truth, choices=()) for i in range(60)]
     few = [item(i, truth if i < 15 else {1: "x", 2: "x"}, truth, choices=()) for i in range(60)]
     none = [item(i, {1: "x", 2: "x"}, truth, choices=()) for i in range(60)]
     places, _ = letter_display({"half": {"g": half}, "few": {"g": few}, "none": {"g": none}})
     found = {p.run: p.letters for p in places}
-    assert set(found["half"]) & set(found["few"]) and not set(found["few"]) & set(found["none"])
+    assert found == {"half": "a", "few": "b", "none": "c"}
 
 
 @pytest.mark.parametrize("flipped", [False, True])

@@ -1,7 +1,8 @@
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import beta, binom
 from statsmodels.stats import contingency_tables
 from statsmodels.stats.multitest import multipletests
 
@@ -13,9 +14,8 @@ from lmod_train.scoring.comparison import (
     cohens_g,
     holm,
     mcnemar,
-    mcnemar_by_patient,
-    p_by_patient,
     paired_difference,
+    paired_test,
 )
 
 
@@ -29,38 +29,89 @@ def test_mcnemar_as_statsmodels(tables):
         got = mcnemar(a, b)
         assert got.p == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue)
         assert (got.only_first, got.only_second) == (table[0][1], table[1][0])
-        alone = [str(i) for i in range(n)]
-        assert mcnemar_by_patient(a, b, alone) == pytest.approx(got.p), "one item each: the same test"
 
 
-def test_mcnemar_by_patient_is_the_share_of_all_signs():
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        patients = np.repeat(np.arange(8), rng.integers(1, 5, size=8))
-        a, b = rng.random((2, len(patients))) < rng.random((2, 1))
-        leads = np.bincount(patients, a.astype(int) - b)
-        sums = [abs(np.dot(signs, leads)) for signs in product((1, -1), repeat=8)]
-        expected = np.mean([total >= abs(leads.sum()) for total in sums])
-        assert mcnemar_by_patient(a, b, [str(k) for k in patients]) == pytest.approx(expected)
+def uneven(rng, win, patients=24):
+    """Outcomes of two models: patients of 1 to 15 items of whom a few lose nearly all, and the others win some."""
+    held = rng.integers(1, 6, size=patients) ** 2 // 2 + 1
+    place, lost = np.repeat(np.arange(patients), held), rng.random(patients) < 0.12
+    lead = np.where(lost[place], -1 * (rng.random(len(place)) < 0.9), rng.random(len(place)) < win).astype(int)
+    return lead > 0, lead < 0, [f"{k:02d}" for k in place]
 
 
-def test_mcnemar_by_patient_does_not_take_items_of_one_patient_for_independent():
+def test_p_and_interval_never_contradict_each_other():
+    rng, apart = np.random.default_rng(1), 0
+    for k in range(400):
+        first, second, groups = uneven(rng, 0.12 + 0.15 * (k % 2))
+        gap, p = paired_test("t", first, second, groups)
+        assert (p < 0.05) == (gap.low > 0 or gap.high < 0)
+        assert gap == paired_difference("t", first, second, groups)
+        apart += p < 0.05
+        back, q = paired_test("t", second, first, groups)
+        assert (q, back.value, back.low, back.high) == pytest.approx((p, -gap.value, -gap.high, -gap.low), abs=1e-6)
+    assert 10 < apart < 390, "both verdicts occur"
+
+
+def by_hand(first, second, level):
+    """Interval of a difference of one item a patient: Zou and Donner's of gain and loss, both clearly above 0."""
+    n, sides = len(first), np.stack([first & ~second, second & ~first]).astype(float)
+    ends = []
+    for own in sides:
+        right = own.sum()
+        inward = min(max((min(right, n - right) - 5) / 5, 0), 1) / 2
+        tails = beta([right + inward, right + 1 - inward], [n - right + 1 - inward, n - right + inward])
+        ends.append(tails.ppf([(1 - level) / 2, (1 + level) / 2]))
+    (gain, loss), ((a, b), (c, d)), r = sides.mean(axis=1), ends, np.corrcoef(sides)[0, 1]
+    below, above = gain - a, b - gain
+    down = np.sqrt(below**2 + (d - loss) ** 2 - 2 * r * below * (d - loss))
+    up = np.sqrt(above**2 + (loss - c) ** 2 - 2 * r * above * (loss - c))
+    return gain - loss - down, gain - loss + up
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_p_of_one_item_a_patient_is_that_of_an_independent_formula(seed):
+    rng = np.random.default_rng(seed)
+    first, second = rng.random(150) < 0.75, rng.random(150) < 0.66
+    gap, p = paired_test("t", first, second, [str(i) for i in range(150)])
+    assert (gap.low, gap.high) == pytest.approx(
+        by_hand(first, second, 0.95), abs=6e-4
+    )  # ours has a few degrees of freedom less
+    nearest = min(by_hand(first, second, 1 - p), key=abs)
+    assert nearest == pytest.approx(0, abs=4e-3)
+    assert 0.3 < p / mcnemar(first, second).p < 1.1, "near McNemar's, which is discrete"
+
+
+def test_the_test_does_not_take_items_of_one_patient_for_independent():
     rng, small = np.random.default_rng(2), []
     for _ in range(300):
         a, b = (np.repeat(rng.random(20) < 0.5, 6) for _ in range(2))
         groups = [str(i // 6) for i in range(120)]
-        small.append((mcnemar_by_patient(a, b, groups) < 0.05, mcnemar(a, b).p < 0.05))
+        small.append((paired_test("t", a, b, groups)[1] < 0.05, mcnemar(a, b).p < 0.05))
     by_patient, by_item = np.mean(small, axis=0)
     assert by_patient <= 0.05 + 0.025 and by_item > 0.2, "equal models should differ in 5 % of the samples or fewer"
 
 
-def test_mcnemar_by_patient_at_its_edges():
-    assert mcnemar_by_patient([True, False], [True, False], ["a", "b"]) == 1.0
-    assert mcnemar_by_patient([True, False], [False, True], ["a", "a"]) == 1.0, "the patient's items cancel"
-    assert mcnemar_by_patient([True] * 9, [False] * 9, ["a"] * 9) == 1.0, "one patient proves nothing"
-    assert mcnemar_by_patient([], [], []) is None
+def test_the_level_holds_where_few_patients_lose_in_bulk():
+    rng, found = np.random.default_rng(3), []
+    for _ in range(1000):
+        lost = rng.random(80) < 0.06
+        held = np.clip(np.rint(np.exp(rng.normal(1, 0.6, 80))), 1, 40).astype(int)
+        place = np.repeat(np.arange(80), held)
+        draw = rng.random(len(place))
+        lead = np.where(lost[place], -1 * (draw < 0.8), draw < 0.8 * 0.06 / 0.94).astype(int)
+        found.append(paired_test("t", lead > 0, lead < 0, [f"{k:02d}" for k in place])[1] < 0.05)
+    assert np.mean(found) <= binom.ppf(0.999, 1000, 0.05) / 1000
+
+
+def test_the_test_at_its_edges():
+    assert paired_test("t", [True, False] * 3, [True, False] * 3, list("abcdef"))[1] == 1.0
+    assert paired_test("t", [1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1], list("aabbcc"))[1] is None, "all patients alike"
+    assert paired_test("t", [True] * 9, [False] * 9, ["a"] * 9)[1] is None, "one patient proves nothing"
+    assert paired_test("t", [], [], [])[1] is None
+    many = [str(i) for i in range(3000)]
+    assert 0 < paired_test("t", [True] * 3000, [False] * 3000, many)[1] <= 1e-15
     with pytest.raises(BadArgument, match="pair the items by id"):
-        mcnemar_by_patient([True], [True], [])
+        paired_test("t", [True], [], [])
 
 
 def test_cohens_g_is_that_of_its_definition():
@@ -136,11 +187,3 @@ def test_paired_difference_at_its_edges():
     assert paired_difference("demo", [], [], []).n == 0
     with pytest.raises(BadArgument, match="pair the items by id"):
         paired_difference("demo", [1], [1, 0], ["a"])
-
-
-def test_no_p_value_from_few_discordant_items():
-    for n in range(10):
-        a, b = [True] * (n + 2), [False] * n + [True] * 2
-        p = p_by_patient(mcnemar(a, b), a, b, [str(i) for i in range(n + 2)])
-        assert p == (None if n < 6 else mcnemar(a, b).p) and (p is None or p < 0.05)
-    assert mcnemar([True] * 5, [False] * 5).p > 0.05

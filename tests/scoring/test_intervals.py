@@ -126,15 +126,15 @@ def test_a_constant_answer_has_no_interval_of_zero_width(patients, each, answer,
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(3, 30), st.integers(1, 4), st.integers(0, 2**32 - 1))
-def test_a_perfect_score_has_the_highest_lower_end(patients, each, seed):
+def test_a_perfect_score_has_the_highest_lower_end_where_items_of_a_patient_are_alike(patients, each, seed):
     rng = np.random.default_rng(seed)
     truths, share = rng.integers(0, 4, size=patients), rng.random()
 
     def scores(wrong):
         made = []
         for i, t in enumerate(truths):
+            answer = (t + rng.integers(1, 4)) % 4 if rng.random() < wrong else t
             for k in range(each):
-                answer = (t + rng.integers(1, 4)) % 4 if rng.random() < wrong else t
                 made.append(item(f"{i}-{k}", str(answer), str(t), CHOICES, group=str(i)))
         return by_metric(classification_scores("t", made, CHOICES, positive="0"))
 

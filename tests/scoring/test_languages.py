@@ -100,7 +100,7 @@ def test_intervals_are_clustered_by_patient():
     assert found.difference.value == alone.difference.value and found.paired.p < alone.paired.p
     width = found.difference.high - found.difference.low
     assert width == pytest.approx(alone.difference.high - alone.difference.low, rel=0.1)
-    assert found.p_by_patient == pytest.approx(alone.paired.p, abs=0.02)
+    assert found.p_by_patient == pytest.approx(alone.p_by_patient, abs=0.02)
 
 
 def test_pairs_are_found_by_id():

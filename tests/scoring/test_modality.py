@@ -1,7 +1,5 @@
 """The contribution of a modality on planted answers."""
 
-import pytest
-
 from lmod_train.scoring.modality import contributions, mcs_scores, without_variant
 from tests.scoring.make import item
 
@@ -22,9 +20,9 @@ def planted(cases=12):
 
 def test_planted_contributions_are_recovered():
     cfp, ffa = contributions("cross", planted())
-    assert (cfp.modality, cfp.score.value, cfp.p) == ("CFP", 0.0, None)
+    assert (cfp.modality, cfp.score.value, cfp.p) == ("CFP", 0.0, 1.0)
     assert (ffa.whole, ffa.rest, ffa.score.value, ffa.score.n) == (0.75, 0.25, 0.5, 12)
-    assert ffa.score.low < 0.5 < ffa.score.high and ffa.p == pytest.approx(2 * 0.5**6)
+    assert 0 < ffa.score.low < 0.5 < ffa.score.high and 0.005 < ffa.p < 0.05
     assert [(s.subset, s.metric) for s in mcs_scores("cross", planted())] == [
         ("without=CFP", "mcs"),
         ("without=FFA", "mcs"),

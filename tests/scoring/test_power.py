@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from lmod_train.scoring.comparison import detectable_difference, effective_pairs, mcnemar_by_patient, power
+from lmod_train.scoring.comparison import detectable_difference, effective_pairs, paired_test, power
 from tests.tabled import tabled
 
 
@@ -48,7 +48,7 @@ def test_with_several_items_per_patient_it_is_detected_4_times_of_5():
     share = 120 / 4000 * effective_pairs(first, second, groups)
     difference = detectable_difference(share, float(np.mean(first | second)))
     draws = [clustered(rng, 120, 4, difference / 0.8) for _ in range(400)]
-    found = np.mean([mcnemar_by_patient(*draw) < 0.05 for draw in draws])
+    found = np.mean([paired_test("t", *draw)[1] < 0.05 for draw in draws])
     assert found == pytest.approx(0.8, abs=0.07)  # 3 standard errors of 400 draws are 0.06; an approximation of 0.01
 
 

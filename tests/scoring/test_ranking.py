@@ -1,5 +1,9 @@
 """Curves, areas under them and their intervals, against scikit-learn and worked cases."""
 
+import importlib.util
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score, roc_curve
@@ -7,6 +11,8 @@ from sklearn.metrics import average_precision_score, precision_recall_curve, roc
 from lmod_train.scoring.ranking import area_difference, area_scores, areas, precision_recall_points, rank, roc_points
 from tests.scoring.make import by_metric
 from tests.tabled import tabled
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "benchmarks" / "rare_classes.py"
 
 
 def some(n=200, classes=4, seed=0, digits=2):
@@ -166,3 +172,83 @@ def test_a_difference_is_clustered_by_patient_and_empty_without_errors():
     assert area_difference(right, first, first, list(map(str, range(240)))).value == 0
     assert area_difference(right, first, second, ["a", "b"] * 120).low is None
     assert area_difference(np.ones(3, bool), first[:3], second[:3], list("abc")).value is None
+
+
+def eyes(rare, rest, seed, each=4):
+    """Truths, confidences and patients; `rare` patients have the class, of all images of whom 9 of 10 rank high."""
+    rng = np.random.default_rng(seed)
+    place = np.repeat(np.arange(rare + rest), rng.integers(1, 2 * each, rare + rest))
+    own = rng.normal(size=rare + rest)[place]
+    true = place < rare
+    return true.astype(int), 1.3 * true + 0.6 * own + 0.8 * rng.normal(size=len(place)), place
+
+
+def obuchowski(truths, confidence, place):
+    """Area and variance of clustered data (Obuchowski 1997, Biometrics 53), by comparing all pairs."""
+    x, y = confidence[truths == 1], confidence[truths == 0]
+    won = np.sign(x[:, None] - y) / 2 + 0.5
+    area, count = won.mean(), place.max() + 1
+    sums = [
+        np.bincount(place[truths == c], won.mean(axis=axis) - area, minlength=count) for c, axis in ((1, 1), (0, 0))
+    ]
+    held = [len(set(place[truths == c])) for c in (1, 0)]
+    m, n = len(x), len(y)
+    s10, s01 = (g / (g - 1) * k * (s @ s) / k for g, s, k in zip(held, sums, (m, n), strict=True))
+    s11 = count / (count - 1) * sums[0] @ sums[1]
+    return area, s10 / m**2 + s01 / n**2 + 2 * s11 / (m * n)
+
+
+@tabled("mixed", [False, True])
+def test_with_many_patients_the_interval_of_an_area_is_obuchowskis(mixed):
+    truths, confidence, place = eyes(150, 250, seed=4)
+    if mixed:
+        truths = np.where(np.random.default_rng(5).random(len(truths)) < 0.5, truths, 0)
+    area, variance = obuchowski(truths, confidence, place)
+    got = score(truths, np.stack([-confidence, confidence], axis=1), [1], [str(k) for k in place])["auroc_macro"]
+    assert got.value == pytest.approx(area)
+    assert got.high - got.low == pytest.approx(2 * 1.96 * variance**0.5, rel=0.06)
+
+
+def test_an_area_of_a_rare_class_is_not_as_wide_as_that_of_a_perfect_ranking():
+    for seed in range(20):
+        truths, confidence, place = eyes(12, 90, seed, each=5)
+        x, y = confidence[truths == 1], confidence[truths == 0]
+        rng, drawn = np.random.default_rng(9), []
+        for _ in range(300):
+            rows = np.concatenate([np.flatnonzero(place == g) for g in rng.integers(102, size=102)])
+            if 0 < truths[rows].sum() < len(rows):
+                drawn.append(roc_auc_score(truths[rows], confidence[rows]))
+        low, high = np.percentile(drawn, [2.5, 97.5])
+        got = score(truths, np.stack([-confidence, confidence], axis=1), [1], [str(k) for k in place])["auroc_macro"]
+        assert got.low < np.mean(x[:, None] > y) < got.high
+        assert 0.9 < (got.high - got.low) / (high - low) < 2
+
+
+def test_copies_of_a_patients_images_do_not_narrow_the_interval_of_an_area():
+    truths, confidence, place = eyes(30, 60, seed=6)
+    pair, groups = np.stack([-confidence, confidence], axis=1), [str(k) for k in place]
+    once = score(truths, pair, [1], groups)["auroc_macro"]
+    thrice = score(np.tile(truths, 3), np.tile(pair, (3, 1)), [1], groups * 3)["auroc_macro"]
+    assert thrice.high - thrice.low == pytest.approx(once.high - once.low, rel=0.05)
+
+
+def test_classes_that_err_together_are_no_more_evidence_than_one():
+    truths, confidence, place = eyes(30, 60, seed=7)
+    pair, groups = np.stack([-confidence, confidence], axis=1), [str(k) for k in place]
+    one, both = (score(truths, pair, classes, groups)["auroc_macro"] for classes in ([1], [0, 1]))
+    assert (both.value, both.low, both.high) == pytest.approx((one.value, one.low, one.high))
+
+
+def test_the_script_of_rare_classes_runs():
+    spec = importlib.util.spec_from_file_location("rare_classes", SCRIPT)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rng = np.random.default_rng(0)
+    for design in module.DESIGNS:
+        found = module.drawn(rng, design)
+        assert set(found) == {"AUROC", "sensitivity"} and found["AUROC"].low < found["AUROC"].high
+    for world in module.PAIRED.values():
+        held, gains, losses = world(rng)
+        assert (gains + losses <= held).all() and gains.min() >= 0
+    many = [module.by_size(np.random.default_rng(k), 0.3) for k in range(3000)]
+    assert abs(np.mean([(gains - losses).sum() for _, gains, losses in many])) < 0.35, "equally good models"

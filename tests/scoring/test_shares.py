@@ -60,16 +60,15 @@ sizes_of = st.lists(st.integers(1, 8), min_size=3, max_size=40)
 
 @settings(max_examples=300, deadline=None)
 @given(sizes_of, st.data())
-def test_a_perfect_score_has_the_highest_lower_end_and_widths_are_positive(sizes, data):
+def test_no_interval_is_narrower_than_of_as_many_independent_right_items(sizes, data):
     right = [data.draw(st.integers(0, m)) for m in sizes]
     low, high = of_counts(right, sizes)
-    best, _ = of_counts(sizes, sizes)
-    _, worst = of_counts([0] * len(sizes), sizes)
     if low is None:
         assert 0 < sum(right) < sum(sizes)
         assert len({r / m for r, m in zip(right, sizes, strict=True)}) == 1, "only where all patients are alike"
         return
-    assert low <= best + 1e-9 and high >= worst - 1e-9
+    best = share_interval(1.0, 0.0, Evidence(sum(sizes), len(sizes), sum(sizes)))[0]  # as if all were independent
+    assert low <= best + 1e-9 and high >= 1 - best - 1e-9
     assert 0 <= low <= sum(right) / sum(sizes) + 1e-9 and sum(right) / sum(sizes) - 1e-9 <= high <= 1
     assert high - low > 1e-3
 

@@ -27,7 +27,7 @@ from lmod_train.report.probes import items_in as items_in_probes
 from lmod_train.report.probes import own_ids
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
-from lmod_train.scoring.comparison import benjamini_hochberg, holm, mcnemar, mcnemar_by_patient, paired_difference
+from lmod_train.scoring.comparison import benjamini_hochberg, holm, mcnemar, paired_difference, paired_test
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.language_pairs import CELLS, LANGUAGES, Consistency, consistency
 from lmod_train.scoring.share import share_score
@@ -176,9 +176,8 @@ def models(results: Results) -> Iterator[Part]:
             (one, patients), (two, others) = by_run[first][place], by_run[second][place]
             if ids := sorted(patients.keys() & others.keys()):
                 a, b, of = [one.right[i] for i in ids], [two.right[i] for i in ids], [patients[i] for i in ids]
-                test, gap = mcnemar(a, b), paired_difference(place[0], a, b, of)
+                test, (gap, p) = mcnemar(a, b), paired_test(place[0], a, b, of)
                 counts = [test.n, test.only_first, test.only_second]
-                p = mcnemar_by_patient(a, b, of)
                 rows.append([*place, first, second, *counts, gap.value, (gap.low, gap.high), test.p, p])
                 ps.append(test.p)
     adjusted = zip(rows, holm(ps), benjamini_hochberg(ps), strict=True)

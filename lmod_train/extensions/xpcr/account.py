@@ -31,7 +31,6 @@ from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.scoring.agreement import fleiss_scores
 from lmod_train.scoring.chain_steps import STEPS, chains_of, in_order, incomplete_chains, is_right
-from lmod_train.scoring.comparison import FEWEST_DISCORDANT
 from lmod_train.scoring.expertise import ENDING, ENVELOPES, LEVELS, in_envelope, level_of
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
@@ -138,7 +137,7 @@ def image_use(results: Results, task: str) -> Iterator[Part]:
     ]
     title = f"{task}: with and without the image"
     shown = table(f"image_use-{task}", [*columns, Column("same earlier answers", "percent")], rows, title)
-    yield from noted(_TEXTS["image_use"].format(fewest=FEWEST_DISCORDANT), shown)
+    yield from noted(_TEXTS["image_use"], shown)
 
 
 def image_uses(results: Results, task: str) -> Iterator[tuple[Effect, Mapping[str, float]]]:

@@ -22,9 +22,9 @@ from lmod_train.scoring.comparison import (
     by_question,
     holm,
     mcnemar,
-    p_by_patient,
     paired_difference,
     paired_items,
+    paired_test,
 )
 from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.expertise import ESA, ESA_MEAN, expertise_columns, level_of
@@ -389,7 +389,7 @@ class StageDifference:
         score: ``swa_difference``, first - second, with n and its interval clustered by patient; without a value and
             with n = 0 where it is not applicable.
         test: Exact McNemar test, each question in one way of asking it.
-        p: Its p value with patients as the independent units (`p_by_patient`).
+        p: P value of `score` (`paired_test`).
         adjusted: `p`, Holm-adjusted over the steps.
         why: Why there is no difference; empty if there is one.
     """
@@ -446,11 +446,10 @@ def _difference(task: str, step: str, pairs: Pairs, alike: set[str]) -> StageDif
 
 def _at_step(task: str, step: str, pairs: Pairs) -> StageDifference:
     first, second = ([is_right(pair[run]) for pair in pairs] for run in (0, 1))
-    gap = paired_difference(task, first, second, [a.group for a, _ in pairs])
+    gap, p = paired_test(task, first, second, [a.group for a, _ in pairs])
     once = set(once_each((a.id, a.tags) for a, _ in pairs))
-    tested = [(is_right(a), is_right(b), a.group) for a, b in pairs if a.id in once]
-    test = mcnemar([a for a, _, _ in tested], [b for _, b, _ in tested])
-    p = p_by_patient(test, *zip(*tested, strict=True))
+    tested = [(is_right(a), is_right(b)) for a, b in pairs if a.id in once]
+    test = mcnemar([a for a, _ in tested], [b for _, b in tested])
     score = replace(gap, subset=f"stage={step}", metric="swa_difference")
     return StageDifference(step, float(np.mean(first)), float(np.mean(second)), score, test, p)
 

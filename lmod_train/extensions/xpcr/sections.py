@@ -39,7 +39,7 @@ from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section, added
 from lmod_train.scoring.chain_steps import in_order
-from lmod_train.scoring.comparison import FEWEST_DISCORDANT, holm
+from lmod_train.scoring.comparison import holm
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.modality import contributions
 
@@ -181,7 +181,7 @@ def regimes(task: str, runs: Sequence[ChainRun]) -> Iterator[Part]:
         columns: Heads = ["model", "effect", "first", "second", *effect_heads("first", "second")]
         rows = [[e.model, e.kind, e.first, e.second, *row] for e in found for row in effect_rows(e)]
         shown = table(f"regimes-{task}", columns, rows, f"{task}: regimes on the same questions")
-        yield from noted(_TEXTS["regimes"].format(fewest=FEWEST_DISCORDANT), shown)
+        yield from noted(_TEXTS["regimes"], shown)
         yield _effects(task, found)
 
 
@@ -285,4 +285,4 @@ class Contributions(Section):
                 rows.append([task, name, one.modality, *cells, test.only_first, test.only_second, one.p, adjusted])
         title = "accuracy with all modalities and without one"
         shown = table("contributions", _HEADS["contributions"], rows, title)
-        yield from noted(_TEXTS["contributions"].format(fewest=FEWEST_DISCORDANT), shown)
+        yield from noted(_TEXTS["contributions"], shown)

@@ -50,7 +50,7 @@ def _points(answer, confidence):
 
 
 def test_an_interval_with_a_negative_end_has_no_hyphen_between():
-    run, _ = chain_run("one", planted([[(False, 0.9)] * 3 + [(True, 0.9)] * 3] * 2 + [[(False, 0.2)] * 6] * 2))
+    run, _ = chain_run("one", planted([[(False, 0.9)] * 6] * 2 + [[(True, 0.9)] * 3 + [(False, 0.2)] * 3] * 2))
     (low,) = [row[3] for row in chain_rows(run, "chain") if row[0] == "UAS, equal weights, points"]
     assert isinstance(low, str) and low.startswith("-") and " to " in low
 

@@ -24,7 +24,7 @@ def test_a_row_per_regime_and_stage_with_n_before_the_shares():
     assert (row["with image only"], row["without image only"], row["same earlier answers"]) == (9, 0, 1.0)
     low, high = row["95 % interval"]
     assert 0 < low < 0.45 < high < 1
-    assert row["Holm"] == 2 * row["p"] and found["oracle", "DD"]["p"] is None
+    assert row["Holm"] >= 2 * row["p"] and found["oracle", "DD"]["p"] > 0.05
     assert found["oracle", "IQA"]["same earlier answers"] is found["oracle", "CCR"]["same earlier answers"] is None
 
 

@@ -24,7 +24,7 @@ def test_a_row_per_effect_and_stage_and_a_panel_per_effect():
         0,
         9,
     )
-    assert row["Holm"] == 2 * row["p"] and found["effect of context", "DD"]["p"] is None
+    assert row["Holm"] >= 2 * row["p"] and found["effect of context", "DD"]["p"] > 0.05
     panels = list(dict.fromkeys(row[0] for row in figure.table.rows))
     assert panels == [
         "effect of context: cas_all - independent",

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from lmod_train.core.tables import Table
 from lmod_train.report.contents import Figure
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sections.robustness import Robustness
+from lmod_train.scoring.comparison import paired_test
 from lmod_train.scoring.items import items_of
 from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.perturbed import Perturbed
@@ -38,7 +38,8 @@ def test_scores_drops_and_adjusted_p_values():
     assert list(rows) == [("none", 0), ("blur", 1), ("blur", 4), ("crop", 1), ("crop", 4)]
     assert rows["none", 0][4:6] == (10, 1.0) and rows["none", 0][7:] == (None, None, None)
     assert rows["blur", 4][4:6] == (10, pytest.approx(0.2)) and rows["blur", 4][7] == pytest.approx(0.8)
-    ps = [mcnemar([[10 - wrong, wrong], [0, 0]], exact=True).pvalue for wrong in (0, 8, 0, 6)]
+    patients = [str(i) for i in range(10)]
+    ps = [paired_test("", [1] * 10, [0] * wrong + [1] * (10 - wrong), patients)[1] for wrong in (0, 8, 0, 6)]
     adjusted = multipletests(ps, method="holm")[1]
     assert [row[-1] for row in table.rows[1:]] == pytest.approx(list(adjusted))
     assert isinstance(figure, Figure) and [row[1:5] for row in figure.table.rows][2] == (
