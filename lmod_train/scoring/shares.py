@@ -33,7 +33,7 @@ ASSUMED_CORRELATION = 0.7
 """Assumed correlation within a patient for a share of 0 or 1, so that intervals are valid up to it."""
 EDGE, MIDDLE = 5.0, 10.0
 """Effective right or wrong items, the fewer of both, up to which the interval is exact, and from which on Jeffreys'."""
-_FADE = 0.2  # wrong patients after which the weight of the assumption falls to 1 / e: one shows how items correlate
+_FADE = 2.0  # effective number of wrong patients after which the weight of the assumption falls to 1 / e
 TINY = 1e-16
 """Variance below which there is none but for rounding."""
 
