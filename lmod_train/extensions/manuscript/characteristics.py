@@ -30,6 +30,7 @@ def characteristics(
     classes: Mapping[str, Sequence[str]],
     bare: Set[str],
     is_whole: bool,
+    questions: Mapping[str, str],
 ) -> Table:
     """Return the table, a block of rows for all sources and for each.
 
@@ -40,6 +41,7 @@ def characteristics(
         classes: Task -> its classes.
         bare: Sources that state no patients.
         is_whole: Whether `images` are those of the curated folder.
+        questions: Task -> words of the user's own question.
     """
     present = {image.split for image in images}
     columns: dict[str, Sequence[Photograph]] = {}
@@ -51,7 +53,9 @@ def characteristics(
     for block in [_ALL, *sources] if len(sources) > 1 else sources:
         own = [[image for image in some if block in (_ALL, image.source)] for some in columns.values()]
         rows += [[block, *[""] * len(own)]] if len(sources) > 1 else []
-        found = ([label, *map(value, own)] for label, value in _rows([i for some in own for i in some], classes))
+        found = (
+            [label, *map(value, own)] for label, value in _rows([i for some in own for i in some], classes, questions)
+        )
         rows += filter(_says, found)
     few = sum(MARK in str(cell) for row in rows for cell in row)
     notes = [_TEXTS["note"], _TEXTS["bare"].format(", ".join(sorted(bare))) if bare & set(sources) else ""]
@@ -68,7 +72,9 @@ def _says(row: Sequence[Cell]) -> bool:
     return any(cell is not None and not str(cell).startswith("0 (") for cell in row[1:])
 
 
-def _rows(images: Sequence[Photograph], classes: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Value]]:
+def _rows(
+    images: Sequence[Photograph], classes: Mapping[str, Sequence[str]], questions: Mapping[str, str]
+) -> Iterator[tuple[str, Value]]:
     """Yield label and cells of the rows of a block."""
     yield "Patients", _patients
     yield "Images of no stated patient", lambda some: _share([i for i in some if not i.patient], some)
@@ -82,9 +88,10 @@ def _rows(images: Sequence[Photograph], classes: Mapping[str, Sequence[str]]) ->
     yield "Sex stated in two ways", partial(_persons, lambda own: len(_stated(own, "sex")) > 1)
     yield "Sex not stated", partial(_persons, lambda own: not _stated(own, "sex"))
     for task in dict.fromkeys(task for image in images for task in image.labels):
+        name = task_name(task, questions.get(task, ""))
         for one in classes.get(task, ()):
-            yield f"{task_name(task)}: {one}", partial(_of_class, task, one)
-        yield f"{task_name(task)}: not asked", partial(_of_class, task, None)
+            yield f"{name}: {one}", partial(_of_class, task, one)
+        yield f"{name}: not asked", partial(_of_class, task, None)
 
 
 def _is_of_sex(sex: str, images: Sequence[Photograph]) -> bool:

@@ -108,13 +108,15 @@ def _of_models(results: Results) -> dict[str, str]:
 
 
 def _of_scores(results: Results, asked: Sequence[Question]) -> dict[str, str]:
-    metrics = {task: metric_name(results.metric(task)) for task in results.tasks}
+    metrics = {
+        task_name(task, results.questions.get(task, "")): metric_name(results.metric(task)) for task in results.tasks
+    }
     images = photographs(asked)
     patients, bare = len(patients_in(images)), sum(not image.patient for image in images)
     tested = {said: sum(q.split == split for q in asked) for split, said in SPLITS.items()}
     phrases = sorted({one.phrase for several in warned(results).values() for one in several})
     return {
-        "metrics": "; ".join(f"{task_name(task)}: {metric}" for task, metric in metrics.items()),
+        "metrics": "; ".join(f"{task}: {metric}" for task, metric in metrics.items()),
         "intervals": "95 % intervals clustered by patient; p values of pairs adjusted by Holm within a task",
         "robustness": "tables of subsets and ways of asking, where there are any",
         "sizes": f"questions {len(asked)}, images {len(images)} ({bare} of no stated patient), patients {patients}",

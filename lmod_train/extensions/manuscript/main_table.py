@@ -22,6 +22,7 @@ _TEXTS, _HEADS = texts(__file__), heads(__file__)
 def main_table(results: Results) -> Table:
     """Return the table of the headline scores; seeds of a series are one row, their mean."""
     rows = list(_rows(results))
+    names = {task: task_name(task, results.questions.get(task, "")) for task in results.tasks}
     notes: dict[str, str] = {}
     lines: list[list[Cell]] = []
     for label, row in rows:
@@ -30,8 +31,8 @@ def main_table(results: Results) -> Table:
         baseline = max((b for b in (row.chance, row.majority) if b is not None), default=None)
         lost = [share for share in (row.unparsed, row.refused, row.truncated) if share is not None]
         scored: list[Cell] = [row.value, (row.low, row.high), baseline, sum(lost) if lost else None]
-        lines.append([task_name(row.task), f"{label}{marks}", row.n, groups, *scored])
-    metrics = {row.metric: [task_name(r.task) for _, r in rows if r.metric == row.metric] for _, row in rows}
+        lines.append([names[row.task], f"{label}{marks}", row.n, groups, *scored])
+    metrics = {row.metric: [names[r.task] for _, r in rows if r.metric == row.metric] for _, row in rows}
     scores = "; ".join(
         f"{metric_name(metric)} ({', '.join(dict.fromkeys(tasks))})" if len(metrics) > 1 else metric_name(metric)
         for metric, tasks in metrics.items()

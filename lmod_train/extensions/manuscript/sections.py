@@ -54,7 +54,7 @@ def _of_folder(results: Results, folder: Path | None, suffix: str) -> Iterator[P
         yield Remark(_TEXTS["gone"].format(folder=folder.name if folder else _TEXTS["unknown"]))
     shown = everything or asked
     seen = {image for one in asked for image in one.images}
-    about = (photographs(shown), seen, classes_of(shown), bare, bool(everything))
+    about = (photographs(shown), seen, classes_of(shown), bare, bool(everything), results.questions)
     yield characteristics(f"paper_characteristics{suffix}", *about)
     runs = {name: results.runs[results.names.index(name)].path for name in names}
     yield flow(f"paper_flow{suffix}", [*rows, *asked_rows(runs, results.outcomes, asked, everything)])

@@ -58,7 +58,7 @@ def test_characteristics_are_those_counted_from_the_records(eight):
     read = read_records(curated / "records")
     images = photographs(asked_questions(read, ()))
     shown = characteristics(
-        "t", images, {i.name for i in images[:9]}, classes_of(asked_questions(read, ())), set(), True
+        "t", images, {i.name for i in images[:9]}, classes_of(asked_questions(read, ())), set(), True, {}
     )
     assert [column.head for column in shown.columns] == ["characteristic", "test", "all", "asked"]
     cells = {row[0]: row[2] for row in shown.rows}
@@ -83,13 +83,16 @@ def image(name, source="a", split="test", patient="", **of):
 def test_what_is_missing_is_counted_for_each_source_and_no_patient_is_made_up():
     every = [image("1", "a", "train", "a/p", age=50.0, sex="male", laterality="left")]
     every += [image("2", "a", "test", "a/p", age=40.0, sex="female"), image("3", "b"), image("4", "b", age=70.0)]
-    shown = characteristics("t", every, {"3"}, {}, {"b"}, True)
+    every[0].labels["q_47b4d0"] = "是"
+    asked = {"q_47b4d0": "眼压偏高吗?"}
+    shown = characteristics("t", every, {"3"}, {"q_47b4d0": ["是"]}, {"b"}, True, asked)
     assert [c.head for c in shown.columns] == ["characteristic", "training", "test", "all", "asked"]
     blocks = [n for n, row in enumerate(shown.rows) if set(row[1:]) == {""}]
     assert [shown.rows[n][0] for n in blocks] == ["All sources", "a", "b"]
     of_a, of_b = ({r[0]: r[3] for r in shown.rows[blocks[n] + 1 : (*blocks, None)[n + 1]]} for n in (1, 2))
     assert of_a["Patients"] == f"1{MARK}" and of_a["Sex stated in two ways"] == f"1{MARK} (100 %)"
     assert of_a["Age, median (quartiles)"] == "40 (40-40)" and of_a["Images of unknown eye"] == f"1 (50 %) / 1{MARK}"
+    assert of_a["眼压偏高吗: 是"] == f"1 (50 %) / 1{MARK}" and of_a["眼压偏高吗: not asked"] == f"1 (50 %) / 1{MARK}"
     assert of_b["Patients"] is None and of_b["Images of no stated patient"] == "2 (100 %) / -"
     assert of_b["Age not stated"] == f"1{MARK} (50 %)" and "No patients are stated by: b." in shown.note
 
