@@ -102,7 +102,7 @@ def _of_models(results: Results) -> dict[str, str]:
         "software": f"lmod_train {', '.join(versions)}" if versions != [NOT_RECORDED] else UNKNOWN,
         "settings": "table settings",
         "compute": "table costs, where replies state seconds and tokens",
-        "prompts": "stored word by word in records.parquet of each run",
+        "prompts": "table paper_prompts; all in records.parquet of each run",
         "parsing": "free replies are read by the parser of the task; what it cannot read counts as wrong",
     }
 

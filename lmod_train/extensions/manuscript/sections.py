@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import ArtifactError
+from lmod_train.core.tables import Table, table
 from lmod_train.extensions.manuscript.characteristics import characteristics
 from lmod_train.extensions.manuscript.checklists import checklists, facts_of, facts_of_data
 from lmod_train.extensions.manuscript.cohort import (
@@ -19,11 +21,13 @@ from lmod_train.extensions.manuscript.cohort import (
 )
 from lmod_train.extensions.manuscript.flow import Row, asked_rows, flow, read_rows
 from lmod_train.extensions.manuscript.main_table import main_table
-from lmod_train.report.contents import Part, Remark, Text, texts
+from lmod_train.report.contents import Part, Remark, Text, heads, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.report.sorted_errors import GROUNDING, PROBES
+from lmod_train.tasks.display_names import task_name
 
-_TEXTS = texts(__file__)
+_TEXTS, _HEADS = texts(__file__), heads(__file__)
 
 
 class ForPaper(Section):
@@ -38,9 +42,29 @@ class ForPaper(Section):
             return
         yield Text(_TEXTS["note"])
         yield main_table(results)
+        yield _prompts(results)
         folders = list(dict.fromkeys(results.images.values()))
         for number, folder in enumerate(folders, 1):
             yield from _of_folder(results, folder, f"_{number}" if len(folders) > 1 else "")
+
+
+def _prompts(results: Results) -> Table:
+    """Return the words of each task as they were asked of most records, and how many others there are."""
+    asked: dict[str, Counter[str]] = {}
+    for outcomes in results.outcomes.values():
+        for record in (p.record for p in outcomes.predictions if not p.record.task.endswith((PROBES, GROUNDING))):
+            turns = (f"{m.role}: {' '.join(p.text or '<image>' for p in m.parts)}" for m in record.messages)
+            asked.setdefault(record.task, Counter()).update([" ".join(" ".join(turns).split())])
+    rows = [
+        (task_name(task, results.questions.get(task, "")), found.total(), len(found), _most(found))
+        for task, found in sorted(asked.items())
+    ]
+    return table("paper_prompts", _HEADS["prompts"], rows, _TEXTS["prompts"], _TEXTS["words"])
+
+
+def _most(found: Counter[str]) -> str:
+    """Return the most frequent text, the first in alphabetical order of several."""
+    return min(found, key=lambda text: (-found[text], text))
 
 
 def _of_folder(results: Results, folder: Path | None, suffix: str) -> Iterator[Part]:

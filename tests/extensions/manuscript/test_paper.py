@@ -57,6 +57,7 @@ def test_characteristics_are_those_counted_from_the_records(eight):
     _, curated = eight
     read = read_records(curated / "records")
     images = photographs(asked_questions(read, ()))
+    assert not any(i.patient or i.eye for i in photographs(asked_questions(read, {"phantoms"}))), "it states none"
     shown = characteristics(
         "t", images, {i.name for i in images[:9]}, classes_of(asked_questions(read, ())), set(), True, {}
     )
@@ -182,6 +183,12 @@ def test_without_its_curated_folder_a_report_says_what_is_left_out(tmp_path):
     assert remark.startswith("curated is not here or damaged") and "what was read" in remark
     assert [c.head for c in told(parts, "paper_characteristics").columns] == ["characteristic", "asked"]
     assert {row[1] for row in told(parts, "paper_flow").table.rows} == {"main"}
+
+
+def test_the_prompts_are_those_that_most_records_were_asked(eight):
+    shown = told(ForPaper().parts(read_results(eight[0][:2])), "paper_prompts")
+    assert len(shown.rows) == 9
+    assert {row[1:] for row in shown.rows} == {(2 * 24, 1, "user: <image> Is it?")}
 
 
 def test_runs_of_two_folders_have_a_table_and_a_diagram_each(tmp_path):
