@@ -102,6 +102,8 @@ def without_folders(text: str) -> str:
         >>> without_folders("OSError: /srv/ada/data/x.jpg is gone; see https://example.org/a/b and runs/one")
         'OSError: x.jpg is gone; see https://example.org/a/b and runs/one'
     """
+    if "/" not in text and "\\" not in text:
+        return text
     for known in (str(Path.home()), str(Path.cwd())):  # they may contain spaces
         text = text.replace(f"{known}/", "/~/") if len(known) > 1 else text
     return _FOLDERS.sub("", text)

@@ -78,12 +78,14 @@ def asked_of(record: Record) -> dict[str, Hashable]:
 def questions(results: Results) -> Mapping[str, Mapping[str, Mapping[str, Asked]]]:
     """Return task -> label of a run -> id that pairs a question with those of other runs -> what was asked."""
     found: dict[str, dict[str, dict[str, Asked]]] = {}
+    kept: dict[Hashable, Asked] = {}  # one object for all that were asked the same, which are compared by identity
     for name, outcomes in results.outcomes.items():
         ids = {t: compared_ids((i.id, i.tags) for i in items) for t, items in outcomes.items.items()}
         for p in outcomes.predictions:
             if id := ids.get(p.record.task, {}).get(p.record.id):
                 own = asked_of(p.record) | {SETTINGS: _settings(p.reply.settings)}
-                found.setdefault(p.record.task, {}).setdefault(name, {})[id] = own
+                same = kept.setdefault(tuple(own.values()), own)
+                found.setdefault(p.record.task, {}).setdefault(name, {})[id] = same
     return found
 
 
@@ -139,6 +141,8 @@ def _of_task(results: Results, task: str, runs: Mapping[str, Mapping[str, Asked]
 
 def differing(results: Results, one: tuple[str, Asked], other: tuple[str, Asked]) -> list[str]:
     """Return in which kinds two questions of two runs differ, each with its label, without those that are compared."""
+    if one[1] is other[1]:
+        return []
     weights = weights_of(results)
     kinds = set(KINDS) - set(results.compare)
     if weights[one[0]] is None or weights[one[0]] != weights[other[0]]:

@@ -97,7 +97,7 @@ class ComparedRuns:
         return cohens_g(self.test)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hashed by identity, so that what is tested of two is kept
 class Scored:
     """The items of one run of a task, by the id that pairs them with those of another run, in the order of these.
 
@@ -217,7 +217,7 @@ def _with(
         shared = keys & table[label].items.keys()
         if all(_alike(table, label, other) for other in kept) and shared and len(shared) >= needed:
             keys, kept = shared, kept | {label}
-    return kept, keys
+    return kept, frozenset(keys)  # an intersection with keys of a dict is a set
 
 
 def not_ranked(tables: Tables, least: float = LEAST_SHARE) -> Iterator[str]:
@@ -387,11 +387,14 @@ def letter_display(
 
 def _pairs_tested(table: Mapping[str, Scored], ranking: Ranking) -> list[tuple[tuple[int, int], float | None]]:
     """Return each two places of a ranking with p of their difference."""
-    made = []
-    for pair in combinations(range(len(ranking.order)), 2):
-        first, second = (table[ranking.order[place]] for place in pair)
-        made.append((pair, _difference("", first, second, _common(first, second, ranking.keys))[1]))
-    return made
+    pairs = list(combinations(range(len(ranking.order)), 2))
+    scored = [table[label] for label in ranking.order]
+    return [(pair, _p_of_two(scored[pair[0]], scored[pair[1]], ranking.keys)) for pair in pairs]
+
+
+@lru_cache(maxsize=4096)  # the first screen and a section show the same tests
+def _p_of_two(first: Scored, second: Scored, keys: frozenset[str]) -> float | None:
+    return _difference("", first, second, _common(first, second, keys))[1]
 
 
 def joint(every: Tables, least: float = LEAST_SHARE) -> list[tuple[str, int, int, float, float]]:

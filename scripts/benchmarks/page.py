@@ -2,9 +2,10 @@
 
     python scripts/benchmarks/page.py OUT [--modules FOLDER]
 
-Writes synthetic runs to OUT and draws their reports. Prints seconds and peak memory of `report`, the ratio to reading
-the Parquet files alone, and, with a folder of node modules that has puppeteer-core (`npm install puppeteer-core`), the
-milliseconds that the page needs in Chromium to open, filter and search. Both sizes together take minutes.
+Writes synthetic runs to OUT and draws their reports, a second time after one run has changed. Prints processor seconds
+and peak memory of `report`, the ratio to reading the Parquet files alone, and, with a folder of node modules that has
+puppeteer-core (`npm install puppeteer-core`), the milliseconds that the page needs in Chromium to open, filter and
+search. Both sizes together take minutes.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from PIL import Image, ImageDraw
 
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
+from lmod_train.core.artifacts.records import write_records
 from lmod_train.core.artifacts.scores import write_scores
 from lmod_train.core.types import Box, Message, Part, Patient, Record, Region, Reply
 from lmod_train.tasks.anatomy import Anatomy
@@ -100,6 +102,7 @@ def reply_to(record: Record, others: Sequence[Record], rng: random.Random) -> Re
 def make(folder: Path, models: int, each: int) -> list[Path]:
     """Write run folders with predictions and scores; return them."""
     curated, asked = curate(folder / "curated"), list(records(each))
+    write_records(curated / "records" / "all.parquet", asked)
     tasks: list[Task] = [FourWay(), Glaucoma(), Anatomy()]
     of = {task.name: [r for r in asked if r.task == task.name] for task in tasks}
     runs = [folder / f"model_{i:02d}" for i in range(models)]
@@ -114,19 +117,30 @@ def make(folder: Path, models: int, each: int) -> list[Path]:
     return runs
 
 
+def processor(command: Sequence[str]) -> tuple[float, float]:
+    """Return the processor seconds of a command and its processes, and the peak memory of the largest one in MiB."""
+    before = os.times()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = os.times()
+    took = after.children_user + after.children_system - before.children_user - before.children_system
+    return took, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
 def measure(name: str, folder: Path, modules: Path | None) -> None:
     """Print what one size takes."""
     models, each = SIZES[name]
     runs = make(folder, models, each)
-    begin = time.perf_counter()
+    begin = time.process_time()
     for run in runs:
         read_predictions(run / "predictions.parquet")
-    reading, begin = time.perf_counter() - begin, time.perf_counter()
+    reading = time.process_time() - begin
     command = [sys.executable, "-m", "lmod_train", "report", *map(str, runs), "--out", str(folder / "report")]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    took, peak = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    ratio = f"{took / reading:.1f} x reading the Parquet files ({reading:.1f} s)"
-    print(f"{models} x {each:,}: report {took:.1f} s, peak {peak:.0f} MiB, {ratio}", flush=True)
+    for named in ("report", "again, one run changed"):
+        took, peak = processor(command)
+        ratio = f"{took / reading:.1f} x reading the Parquet files ({reading:.1f} s)"
+        print(f"{models} x {each:,}: {named} {took:.1f} s of processor, peak {peak:.0f} MiB, {ratio}", flush=True)
+        changed = read_predictions(runs[-1] / "predictions.parquet")
+        write_predictions(runs[-1] / "predictions.parquet", changed[:-1])
     if modules is not None:
         environment = {**os.environ, "NODE_PATH": str(modules)}
         subprocess.run(["node", str(BROWSER), str(folder / "report" / "index.html")], check=True, env=environment)

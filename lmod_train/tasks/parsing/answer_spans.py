@@ -77,7 +77,7 @@ def _statement(text: str) -> Span:
 
 def _mentions(text: str, start: int, end: int, answer: Answer, choices: tuple[str, ...]) -> list[Span]:
     """Return the spans of all names of choices and numbers in a part of a text."""
-    same_length = "".join(_one(c) for c in text[:end])
+    same_length = text[:end] if text.isascii() else "".join(_one(c) for c in text[:end])
     named = answer.values() if isinstance(answer, Mapping) else [str(answer)]
     pattern = _pattern(choices, tuple(sorted({*named} - {*choices, ""})))
     return [m.span() for m in pattern.finditer(same_length, start)]
