@@ -1,5 +1,6 @@
 """Entry point of ``python -m lmod_train`` and of the command ``lmod-train``."""
 
+import gc
 import os
 import sys
 
@@ -28,6 +29,7 @@ def _leave_the_working_folder() -> None:
 def run() -> int:
     """Run the command of this process, and return its exit status."""
     _leave_the_working_folder()
+    gc.set_threshold(50_000)  # by default, a tenth of the time of imports and reports goes to collections
     from lmod_train.core.interruption import Interruption
 
     interruption = Interruption()

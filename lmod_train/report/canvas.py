@@ -61,6 +61,8 @@ def _lay_out(figure: Any) -> None:
     narrowed = [axes for axes in figure.axes if axes.get_aspect() != "auto" and axes.get_legend()]
     for _ in range(2 if narrowed else 1):  # the first pass places the legend below the axes as they were
         figure.get_layout_engine().execute(figure)
+    for axes in figure.axes:  # the last digits of the solver depend on addresses in memory, and files are the same
+        axes.set_position([round(side, 9) for side in axes.get_position(original=True).bounds])
     figure.set_layout_engine(None)  # with "none" a figure keeps a layout, for which each file is drawn twice
 
 

@@ -16,7 +16,7 @@ from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument, ExtensionMissing, LmodError, Untrusted
 from lmod_train.core.escaping import without_folders
-from lmod_train.core.types import Prediction
+from lmod_train.core.types import Prediction, Record
 from lmod_train.scoring.headline_metrics import headline_metric
 from lmod_train.scoring.items import Item, item_of, items_of
 from lmod_train.tasks.base import Task
@@ -62,7 +62,7 @@ class Outcomes:
     constrained: frozenset[str] = frozenset()
 
 
-def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
+def read_outcomes(run: Path, trust: Sequence[str] = (), known: dict[str, Record] | None = None) -> Outcomes:
     """Return the predictions of a run; the true answer is parsed from the reference reply by the task's parser.
 
     Predictions of tasks that are not installed are left out, if there are others.
@@ -70,6 +70,7 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     Args:
         run: Folder of the run.
         trust: Modules outside this package whose task classes may be imported.
+        known: Id -> record of runs that were read before: equal ones are kept once, and new ones are added.
 
     Raises:
         Untrusted: The run names a task class of another module, which is installed.
@@ -77,6 +78,7 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
         BadArgument: No task of the run is installed, or one cannot parse its own reference reply.
     """
     everything = tuple({p.record.id: p for p in read_predictions(Run(run).predictions)}.values())
+    everything = tuple(_sharing(p, {} if known is None else known) for p in everything)
     config = Run(run).read_config()
     tasks, missing = _installed(everything, config, Trust(tuple(trust), run))
     predictions = tuple(p for p in everything if p.record.task not in missing)
@@ -96,6 +98,12 @@ def read_outcomes(run: Path, trust: Sequence[str] = ()) -> Outcomes:
     constrained = frozenset(p.record.task for p in predictions if p.reply.constrained)
     more = (missing, by_name, left_out, tuple(failed), beside, constrained)
     return Outcomes(predictions, items, choices, folder, config, judged, versions, *more)
+
+
+def _sharing(prediction: Prediction, known: dict[str, Record]) -> Prediction:
+    """Return a prediction with the record that another run has, too, if it is equal."""
+    same = known.setdefault(prediction.record.id, prediction.record)
+    return replace(prediction, record=same) if same == prediction.record else prediction
 
 
 def named_folder(config: Mapping[str, Any]) -> Path | None:
@@ -239,7 +247,8 @@ def read_results(runs: Sequence[Path], curated: Path | None = None, trust: Seque
     others = [run for run in runs if is_of_other_version(Run(run).predictions)]
     runs = [run for run in runs if run not in others or len(others) == len(runs)]
     scores = read_run_scores(runs)
-    outcomes = {name: read_outcomes(run, trust) for name, run in zip(labels(scores), runs, strict=True)}
+    known: dict[str, Record] = {}
+    outcomes = {name: read_outcomes(run, trust, known) for name, run in zip(labels(scores), runs, strict=True)}
     scores = [_without(run, found.not_installed) for run, found in zip(scores, outcomes.values(), strict=True)]
     images = {name: curated or found.curated for name, found in outcomes.items()}
     shortcuts = shortcuts_of(images.values(), [p for found in outcomes.values() for p in found.predictions])
