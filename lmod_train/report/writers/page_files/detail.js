@@ -85,7 +85,7 @@ function pictures(record, shown, replies) {
 
 function question(record) {
   const messages = record.messages.flatMap(([role, parts]) => [
-    el("dt", {}, role), el("dd", { class: "text", dir: "auto" }, parts.map(number => record.texts[number]).join("\n"))]);
+    el("dt", {}, role), el("dd", { class: "text", dir: "auto", tabindex: "0" }, parts.map(number => record.texts[number]).join("\n"))]);
   const about = record.about.map(([key, value]) => `${key}: ${value}`).join(", ");
   return el("dl", { class: "question" },
     el("dt", {}, "truth"), el("dd", { class: "truth", dir: "auto" }, record.truth),

@@ -48,21 +48,28 @@ async function showPredictions(place) {
 // The page of a task: of every table the rows, and of all figures those, that are of this task.
 function showTask(task) {
   const name = task && taskName(task);
+  const other = task !== chapters.task;
+  chapters.task = task;
+  showRows();
   byId("report").classList.toggle("of-task", Boolean(task));
   byId("report-name").textContent = name ? `Tables and figures: ${name}` : "Tables and figures";
-  if (task) document.querySelectorAll("#report .scroll").forEach(makeWhole);
-  for (const node of document.querySelectorAll("#report [data-task]")) node.hidden = Boolean(task) && node.dataset.task !== task;
-  for (const part of document.querySelectorAll("#report .part")) part.hidden = Boolean(task) && !holdsTask(part);
+  for (const part of document.querySelectorAll("#report .part")) part.hidden = Boolean(task) && !holdsTask(part, task);
   for (const figure of document.querySelectorAll("#report figure:not([data-task])")) figure.hidden = Boolean(task);
   for (const chapter of document.querySelectorAll("#report .chapter")) {
     chapter.hidden = Boolean(task) && !chapter.querySelector(".part:not([hidden]), figure:not([hidden])");
-    if (task !== chapters.task) chapter.open = false;
+    if (other) chapter.open = false;
   }
   const first = document.querySelector("#report .chapter:not([hidden])");
-  if (task && task !== chapters.task && first) first.open = true;
-  chapters.task = task;
-  showChosen();
+  if (task && other && first) first.open = true; // its rows are shown when it has opened
   for (const link of chapterLinks()) link.hidden = byId(`chapter-${link.dataset.chapter}`).hidden;
+}
+
+// The rows of a task; all of a long table, once its chapter is open.
+function showRows() {
+  const { task } = chapters;
+  if (task) document.querySelectorAll("#report [open] .scroll").forEach(makeWhole);
+  for (const node of document.querySelectorAll("#report [data-task]")) node.hidden = Boolean(task) && node.dataset.task !== task;
+  showChosen();
 }
 
 const chapterLinks = () => document.querySelectorAll("#chapters a");
@@ -79,7 +86,13 @@ function showChapter(name) {
 const chapters = { last: "", task: "" };
 
 function startChapters() {
-  window.addEventListener("beforeprint", () => document.querySelectorAll(".chapter").forEach(one => { one.open = true; }));
+  window.addEventListener("beforeprint", () => {
+    for (const one of document.querySelectorAll(".chapter")) one.open = true;
+    showRows();
+  });
+  for (const one of document.querySelectorAll(".chapter")) {
+    one.addEventListener("toggle", () => chapters.task && showRows());
+  }
   for (const link of chapterLinks()) {
     link.addEventListener("click", event => {
       event.preventDefault();
@@ -90,7 +103,8 @@ function startChapters() {
   }
 }
 
-const holdsTask = part => [...part.querySelectorAll("tr[data-task]")].some(row => !row.hidden);
+const holdsTask = (part, task) => [part, part.querySelector("template")?.content]
+  .some(of => of?.querySelector(`tr[data-task="${CSS.escape(task)}"]`));
 
 async function start() {
   document.documentElement.classList.add("has-script");
