@@ -78,7 +78,7 @@ def _questions(rows: Iterable[Callable[[str], Any]], bare: Collection[str]) -> l
 
 def _question(get: Callable[[str], Any], bare: Collection[str]) -> Question:
     images, person, source = tuple(get("image_plain") or get("image")), get("patient"), get("source")
-    group = "" if source in bare else f"{source}/{get('group') or ' '.join(images)}"
+    group = f"{source}/{get('group')}" if get("group") and source not in bare else ""
     stated = person if isinstance(person, Patient) else Patient(**person)
     return Question(
         get("task"), source, get("key"), images, get("split"), group, get("answer"), frozenset(get("choices")), stated

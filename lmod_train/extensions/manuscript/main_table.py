@@ -58,8 +58,10 @@ def _patients(results: Results, label: str, task: str) -> int | None:
     """Return the number of patients of a run, or of the first seed of a series; None if no source states any."""
     series = {f"{folder.name}": runs[0][0] for folder, runs in by_series(results).items()}
     name = label if label in results.outcomes else series[label.rpartition(" (mean of ")[0]]
-    bare = without_patients(results.outcomes[name])
-    return len({i.group for i in results.outcomes[name].items.get(task, ()) if i.source not in bare}) or None
+    outcomes = results.outcomes[name]
+    records = [p.record for p in outcomes.predictions if p.record.task == task and p.status != "failed"]
+    bare = without_patients(outcomes)
+    return len({(r.source, r.group) for r in records if r.group and r.source not in bare}) or None
 
 
 def _remarks(row: Row, patients: int | None) -> Iterator[str]:

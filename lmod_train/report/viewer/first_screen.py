@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from lmod_train.core.extension import extensions, loaded
 from lmod_train.core.tables import Format
 from lmod_train.core.types import Prediction
+from lmod_train.report.origin import without_patients
 from lmod_train.report.paired_runs import comparable, letter_display
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.seed_spread import by_series, mean_rows
@@ -126,11 +127,14 @@ def _compared(
 
 
 def _title(results: Results) -> str:
-    """Return how many models were compared, and on how many images and questions."""
+    """Return how many models were compared, and on how many questions, images and stated patients."""
     predictions = list(chain.from_iterable(found.predictions for found in results.outcomes.values()))
     images = {image for p in predictions for image in (p.record.image_plain or p.record.image)}
     questions = {p.record.id for p in predictions}
+    bare = set[str]().union(*map(without_patients, results.outcomes.values()))
+    patients = {(r.source, r.group) for r in (p.record for p in predictions) if r.group and r.source not in bare}
     counts = {"model": len(results.names), "question": len(questions), "image": len(images)}
+    counts |= {"stated patient" if bare else "patient": len(patients)}
     return ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counts.items())
 
 

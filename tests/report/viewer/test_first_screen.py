@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 import yaml
 
+from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.types import Reason, Reply, Unparsed
 from lmod_train.report.report import write_report
 from lmod_train.report.results import read_results
@@ -21,10 +22,18 @@ from tests.report.make import curate, run, written
 from tests.scoring.make import record
 
 
+def test_patients_that_no_source_states_are_not_counted(tmp_path):
+    curated = curate(tmp_path / "curated")
+    model = run(tmp_path / "run", 0.5, curated=curated)
+    manifest = {"schema_version": 3, "sources": {"phantoms": {"licence": "CC0", "states_patients": False}}}
+    write_json(curated / "manifest.json", manifest)
+    assert first_screen(read_results([model])).title == "1 model, 72 questions, 24 images, 0 stated patients"
+
+
 def test_the_examples_are_wrong_and_right_answers_of_the_task_and_lead_to_them(three):
     results = read_results(three[0])
     screen = first_screen(results)
-    assert screen.title == "3 models, 72 questions, 24 images"
+    assert screen.title == "3 models, 72 questions, 24 images, 12 patients"
     outcomes = [one.outcome == "right" for one in screen.examples]
     assert outcomes == [False] * EACH + [True] * EACH
     assert len({one.truth for one in screen.examples[EACH:]}) == EACH  # not three of one class
