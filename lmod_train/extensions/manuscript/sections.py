@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.tables import Table, table
+from lmod_train.core.vocabulary.phantoms import DRAWN
 from lmod_train.extensions.manuscript.characteristics import characteristics
 from lmod_train.extensions.manuscript.checklists import checklists, facts_of, facts_of_data
 from lmod_train.extensions.manuscript.cohort import (
@@ -21,7 +23,8 @@ from lmod_train.extensions.manuscript.cohort import (
 )
 from lmod_train.extensions.manuscript.flow import Row, asked_rows, flow, read_rows
 from lmod_train.extensions.manuscript.main_table import main_table
-from lmod_train.report.contents import Part, Remark, Text, heads, texts
+from lmod_train.report.contents import Figure, Part, Remark, Text, heads, texts
+from lmod_train.report.origin import phantom_tasks
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import GROUNDING, PROBES
@@ -37,15 +40,27 @@ class ForPaper(Section):
     name: ClassVar[str] = "paper"
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield the parts; nothing without a run."""
-        if not results.runs:
-            return
-        yield Text(_TEXTS["note"])
-        yield main_table(results)
-        yield _prompts(results)
-        folders = list(dict.fromkeys(results.images.values()))
-        for number, folder in enumerate(folders, 1):
-            yield from _of_folder(results, folder, f"_{number}" if len(folders) > 1 else "")
+        """Yield the parts, which all say which tasks are of phantoms; nothing without a run."""
+        if results.runs:
+            drawn = ", ".join(sorted(task_name(task) for task in phantom_tasks(results.outcomes)))
+            said = _TEXTS["phantoms"].format(drawn=DRAWN, tasks=drawn) if drawn else ""
+            yield Text(_TEXTS["note"])
+            yield from (_with(part, said) for part in _parts(results))
+
+
+def _with(part: Part, said: str) -> Part:
+    """Return a table with a further note, and a figure with it as the title of the drawing; others as they are."""
+    if isinstance(part, Figure):
+        return replace(part, table=replace(part.table, title=said))
+    return replace(part, note=f"{part.note} {said}".strip()) if isinstance(part, Table) else part
+
+
+def _parts(results: Results) -> Iterator[Part]:
+    yield main_table(results)
+    yield _prompts(results)
+    folders = list(dict.fromkeys(results.images.values()))
+    for number, folder in enumerate(folders, 1):
+        yield from _of_folder(results, folder, f"_{number}" if len(folders) > 1 else "")
 
 
 def _prompts(results: Results) -> Table:

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from lmod_train import cli
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.csv_files import write_csv
+from lmod_train.core.tables import Table
 from lmod_train.core.types import Patient
 from lmod_train.extensions.manuscript.characteristics import MARK, characteristics
 from lmod_train.extensions.manuscript.checklists import checklists, facts_of
@@ -20,7 +22,7 @@ from lmod_train.extensions.manuscript.cohort import Photograph, asked_questions,
 from lmod_train.extensions.manuscript.flow import asked_rows, flow, read_rows
 from lmod_train.extensions.manuscript.main_table import main_table
 from lmod_train.extensions.manuscript.sections import ForPaper
-from lmod_train.report.contents import Remark
+from lmod_train.report.contents import Figure, Remark
 from lmod_train.report.results import read_results
 from lmod_train.report.section import contents
 from lmod_train.report.writers.latex import write_latex
@@ -189,6 +191,18 @@ def test_the_prompts_are_those_that_most_records_were_asked(eight):
     shown = told(ForPaper().parts(read_results(eight[0][:2])), "paper_prompts")
     assert len(shown.rows) == 9
     assert {row[1:] for row in shown.rows} == {(2 * 24, 1, "user: <image> Is it?")}
+
+
+@pytest.mark.parametrize("phantom", [True, False])
+def test_every_table_and_the_diagram_call_phantoms_phantoms(eight, phantom):
+    results = read_results(eight[0][:1])
+    ((name, of),) = results.outcomes.items()
+    drawn = [replace(p, record=replace(p.record, phantom=phantom and p.record.task == "sex")) for p in of.predictions]
+    parts = list(ForPaper().parts(replace(results, outcomes={name: replace(of, predictions=tuple(drawn))})))
+    shown = [part.table.title for part in parts if isinstance(part, Figure)]
+    shown += [part.note for part in parts if isinstance(part, Table)]
+    assert len(shown) == 7
+    assert all(said.endswith("Phantoms, drawn, not eyes: Sex.") is phantom for said in shown)
 
 
 def test_runs_of_two_folders_have_a_table_and_a_diagram_each(tmp_path):
