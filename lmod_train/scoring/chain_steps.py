@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lmod_train.core.errors import BadArgument
 from lmod_train.scoring.intervals import Floats
 from lmod_train.scoring.items import Item
+from lmod_train.scoring.status import chance_of
 from lmod_train.scoring.ways import FACTORS
 
 STEPS = ("IQA", "AL", "LC", "DD", "SG", "CD")
@@ -137,7 +138,7 @@ def _drawn_right(cell: Sequence[Item]) -> bool:
 
 
 def _chance(cell: Sequence[Item]) -> float:
-    return sum(1 / len(item.choices) for item in cell) / len(cell) if cell else 0.0
+    return chance_of(item.choices for item in cell) or 0.0
 
 
 def in_order(steps: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from lmod_train.core.types import Answer, Score, Unparsed
 from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, items_in, mean_measure, ratio
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.probability import probabilities_of, probability_scores
-from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
+from lmod_train.scoring.status import BASELINES, STATUS_SHARES, majority_of, status_columns
 from lmod_train.scoring.subset_names import Keys, subsets_of
 
 
@@ -31,9 +31,9 @@ def classification_scores(
     1 / number of choices. ``balanced_accuracy`` is the mean recall over the classes that occur; ``macro_f1`` the mean
     F1 over the classes that occur as truth or answer; in both, as in ``sensitivity`` and ``specificity``, a missing
     answer is wrong. ``kappa`` is Cohen's (1960), with missing answers as an extra class. ``chance`` is the mean of 1 /
-    number of choices, ``majority`` the share of the most frequent class among these items (the best score of a constant
-    answer). ``share_<status>`` are the shares of the reply statuses. If replies have likelihoods, `probability_scores`
-    follow; if all have and the healthy class is known, `retfound_scores` follow for the subset ``all``.
+    number of choices, ``majority`` the share that the best constant answers get (`majority_of`). ``share_<status>`` are
+    the shares of the reply statuses. If replies have likelihoods, `probability_scores` follow; if all have and the
+    healthy class is known, `retfound_scores` follow for the subset ``all``.
 
     Args:
         task: Name of the task.
@@ -83,7 +83,7 @@ def label_of(answer: Answer) -> str:
 
 
 def classification_columns(items: Sequence[Item], choices: Sequence[str]) -> dict[str, Floats]:
-    """Return the status columns, ``truths`` (n, classes) and ``confusion`` (n, classes, classes + 1).
+    """Return the status columns, ``majority``, ``truths`` (n, classes) and ``confusion`` (n, classes, classes + 1).
 
     Rows of the confusion matrix are truths, columns answers; the last column holds items without an answer.
 
@@ -98,7 +98,8 @@ def classification_columns(items: Sequence[Item], choices: Sequence[str]) -> dic
     one = np.arange(len(items))
     confusion = np.zeros((len(items), len(index), len(index) + 1))
     confusion[one, truths, answers] = 1
-    return status_columns(items) | {"confusion": confusion, "truths": confusion.sum(axis=2)}
+    columns = {"confusion": confusion, "truths": confusion.sum(axis=2), "majority": majority_of(items)}
+    return status_columns(items) | columns
 
 
 def _index(item: Item, answer: Answer, index: Mapping[str, int]) -> int:
@@ -170,8 +171,7 @@ MEASURES = (
     mean_measure("balanced_accuracy", _recalls, lambda c: c["truths"]),
     mean_measure("macro_f1", _f1s, lambda c: c["truths"]),
     KAPPA,
-    CHANCE,
-    Measure("majority", lambda s: ratio(s["truths"].max(axis=-1), s["items"]), items_in, interval=False),
+    *BASELINES,
 )
 
 

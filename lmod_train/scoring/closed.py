@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,7 @@ from lmod_train.scoring.chain_steps import is_right
 from lmod_train.scoring.confidence import likelihood_scores
 from lmod_train.scoring.intervals import Measure, compute_scores, items_in, ratio, share_measure
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
+from lmod_train.scoring.status import BASELINES, STATUS_SHARES, majority_of, status_columns
 from lmod_train.scoring.subset_names import Keys, subsets_of
 
 BY_LANGUAGE: Keys = {"language": lambda item: item.language}
@@ -43,28 +42,18 @@ def answer_scores(task: str, subset: str, items: Sequence[Item]) -> list[Score]:
 
     ``accuracy_strict`` counts items without an answer as wrong, ``accuracy_answered`` excludes them, and
     ``accuracy_chance_filled`` counts them as 1 / number of choices. ``chance`` is the mean of 1 / number of choices;
-    ``majority`` and ``majority_letter`` are the best constant text in each language, and the best constant place among
-    the options. ``share_<status>`` are the shares of the reply statuses.
+    ``majority`` is the share that the best constant answers get (`majority_of`). ``share_<status>`` are the shares of
+    the reply statuses.
 
     Args:
         task: Name of the task.
         subset: Name of the subset.
         items: One per record id, at least one, truths and answers as texts of options.
     """
-    columns = status_columns(items) | {"right": np.array([is_right(item) for item in items], dtype=np.float64)}
+    right = np.array([is_right(item) for item in items], dtype=np.float64)
+    columns = status_columns(items) | {"right": right, "majority": majority_of(items)}
     groups = [item.group for item in items]
-    scores = compute_scores(task, subset, columns, groups, [*_ACCURACIES, CHANCE])
-    scores += [Score(task, subset, name, len(items), value) for name, value in _constants(items).items()]
-    return scores + compute_scores(task, subset, columns, groups, STATUS_SHARES)
-
-
-def _constants(items: Sequence[Item]) -> dict[str, float]:
-    """Return the share of the most frequent true text of each language, and of its most frequent place."""
-    texts = Counter((item.language, str(item.truth)) for item in items)
-    best = {language: n for (language, _), n in reversed(texts.most_common())}
-    places = Counter(item.choices.index(str(item.truth)) for item in items if item.truth in item.choices)
-    counts = {"majority": sum(best.values()), "majority_letter": max(places.values(), default=0)}
-    return {name: count / len(items) for name, count in counts.items()}
+    return compute_scores(task, subset, columns, groups, [*_ACCURACIES, *BASELINES, *STATUS_SHARES])
 
 
 _ACCURACIES = (

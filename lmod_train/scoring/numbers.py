@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -20,7 +19,7 @@ from lmod_train.scoring.intervals import (
     share_measure,
 )
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import STATUS_SHARES, scores_by_subset, status_counts
+from lmod_train.scoring.status import MAJORITY, STATUS_SHARES, best_constant, scores_by_subset, status_counts
 from lmod_train.scoring.subset_names import subsets_of
 
 
@@ -64,8 +63,7 @@ def _columns(items: Sequence[Item]) -> dict[str, Floats]:
     columns["error"] = np.where(given, np.abs(answers - truths), 0.0)
     columns["exact"] = np.where(given, answers == truths, 0.0)
     columns["of_median"] = np.abs(truths - np.median(truths))
-    _, counts = np.unique(truths, return_counts=True)
-    columns["majority"] = np.full(len(items), counts.max() / len(items))
+    columns["majority"] = best_constant([{truth: 1.0} for truth in truths.tolist()], [""] * len(items))
     return columns
 
 
@@ -86,9 +84,6 @@ def _errors(columns: Columns) -> tuple[Measure, Measure]:
 
 
 EXACT = share_measure("exact_match", "exact")
-
-MAJORITY = share_measure("majority", "majority", interval=False)
-
 
 # Metrics of questions that several choices may be right of, or none.
 
@@ -132,7 +127,7 @@ def _columns_several(items: Sequence[Item], choices: Sequence[str], separator: s
     ]
     columns = {**status_counts(items), "true": _table(truths, choices), "said": _table(answers, choices)}
     columns["hit"] = columns["true"] * columns["said"]
-    columns["majority"] = np.full(len(items), max(Counter(map(frozenset, truths)).values()) / len(items))
+    columns["majority"] = best_constant([{frozenset(truth): 1.0} for truth in truths], [""] * len(items))
     same = [own and truth == answer for own, truth, answer in zip(given, truths, answers, strict=True)]
     return columns | {"exact": np.array(same, dtype=np.float64)}
 

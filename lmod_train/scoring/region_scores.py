@@ -6,8 +6,8 @@ regions (including regions that do not exist), recall the number of correct ones
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +22,9 @@ from lmod_train.scoring.intervals import (
     items_in,
     mean_measure,
     ratio,
-    share_measure,
 )
 from lmod_train.scoring.items import Item
-from lmod_train.scoring.status import CHANCE, STATUS_SHARES, status_columns
+from lmod_train.scoring.status import BASELINES, STATUS_SHARES, best_constant, status_columns
 from lmod_train.scoring.subset_names import subsets_of
 
 
@@ -142,14 +141,9 @@ def _regions(item: Item) -> Mapping[int, str]:
 
 def _majority(items: Sequence[Item]) -> Floats:
     """Return the F1 of each image under the best constant name for its choices, (items)."""
-    total: dict[tuple[str, ...], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for item in items:
-        truth = _regions(item)
-        for structure in truth.values():
-            total[item.choices][structure] += 1 / len(truth)
-    best = {choices: max(sorted(sums), key=sums.__getitem__) for choices, sums in total.items()}
-    named = [[s == best[item.choices] for s in _regions(item).values()] for item in items]
-    return np.array([sum(hits) / len(hits) for hits in named], dtype=np.float64)
+    names = [Counter(_regions(item).values()) for item in items]
+    shares: list[dict[Hashable, float]] = [{name: count / own.total() for name, count in own.items()} for own in names]
+    return best_constant(shares, [item.choices for item in items])
 
 
 def _harmonic(precision: Floats, recall: Floats) -> Floats:
@@ -205,5 +199,3 @@ MACRO = (
     mean_measure("f1_lmod_v1_macro", _each_v1, _cells("images")),
     mean_measure("hr_macro", _each("hr", "predicted"), _cells("predicted")),
 )
-
-BASELINES = (CHANCE, share_measure("majority", "majority", interval=False))

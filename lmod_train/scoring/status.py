@@ -1,8 +1,9 @@
-"""Measures that every task has: shares of the reply statuses, and the chance level; and measures by subset."""
+"""Measures that every task has: shares of the reply statuses, and what guesses reach; and measures by subset."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import get_args
 
 import numpy as np
@@ -22,7 +23,7 @@ ColumnsOf = Callable[[Sequence[Item]], Columns]
 def status_columns(items: Sequence[Item]) -> dict[str, Floats]:
     """Return the columns that every task has, each of shape (items).
 
-    ``items`` is ones; ``chance`` is 1 / number of choices; ``chance_filled`` is ``chance`` for items without an answer
+    ``items`` is ones; ``chance`` is that of `chance_of`; ``chance_filled`` is ``chance`` for items without an answer
     and 0 otherwise; and there is one 0/1 column per status.
 
     Raises:
@@ -33,7 +34,7 @@ def status_columns(items: Sequence[Item]) -> dict[str, Floats]:
             cure = "set `choices` of the question in the task's `ask`"
             raise BadArgument(f"choices of {item.id}", item.choices, "at least one option", cure)
     columns = status_counts(items)
-    columns["chance"] = np.array([1 / len(item.choices) for item in items], dtype=np.float64)
+    columns["chance"] = np.array([chance_of([item.choices]) for item in items], dtype=np.float64)
     columns["chance_filled"] = columns["chance"] * [item.status != "answered" for item in items]
     return columns
 
@@ -44,6 +45,58 @@ def status_counts(items: Sequence[Item]) -> dict[str, Floats]:
     for status in STATUSES:
         columns[status] = np.array([item.status == status for item in items], dtype=np.float64)
     return columns
+
+
+def chance_of(choices: Iterable[Sequence[str]]) -> float | None:
+    """Return the expected accuracy of random answers, the mean of 1 / number of choices.
+
+    None without questions, and if one of them has no choices.
+
+    Example:
+        >>> chance_of([("yes", "no"), ("a", "b", "c", "d")]), chance_of([("yes", "no"), ()]), chance_of([])
+        (0.375, None, None)
+    """
+    counts = [len(own) for own in choices]
+    return sum(1 / count for count in counts) / len(counts) if counts and all(counts) else None
+
+
+def majority_of(items: Sequence[Item]) -> Floats:
+    """Return whether the best constant answer to these items is right, (items): its mean is ``majority``.
+
+    It is the best text, or the best place among the options, for the questions in each language.
+
+    Example:
+        >>> items = [Item(i, "answered", "x", truth, ("x", truth)) for i, truth in zip("abc", "yzy")]
+        >>> majority_of(items)  # the second option
+        array([1., 1., 1.])
+    """
+    return best_constant([_constants(item) for item in items], [item.language for item in items])
+
+
+def _constants(item: Item) -> dict[Hashable, float]:
+    """Return what may be said to an item, a text or the place of an option, and is right."""
+    text = f"{item.truth:g}" if isinstance(item.truth, int | float) else str(item.truth)
+    places = [place for place, choice in enumerate(item.choices) if choice == text]
+    return dict.fromkeys([text, *places], 1.0)
+
+
+def best_constant(credit: Sequence[Mapping[Hashable, float]], kinds: Sequence[Hashable]) -> Floats:
+    """Return what each item gets if all of its kind have the one answer that gets most over them, (items).
+
+    Args:
+        credit: For each item, what gets any credit as its answer, and how much.
+        kinds: Kind of each item, e.g. the language of its question.
+
+    Example:
+        >>> best_constant([{"a": 1}, {"b": 1}, {"a": 0.5, "b": 0.5}, {"c": 1}], ["x", "x", "x", "y"])
+        array([1. , 0. , 0.5, 1. ])
+    """
+    sums: dict[Hashable, dict[Hashable, float]] = defaultdict(lambda: defaultdict(float))
+    for kind, own in zip(kinds, credit, strict=True):
+        for answer, share in own.items():
+            sums[kind][answer] += share
+    best = {kind: max(sorted(own, key=str), key=own.__getitem__) for kind, own in sums.items()}
+    return np.array([own.get(best[kind], 0.0) for kind, own in zip(kinds, credit, strict=True)], dtype=np.float64)
 
 
 def scores_by_subset(
@@ -63,7 +116,9 @@ STATUS_SHARES = tuple(share_measure(f"share_{status}", status) for status in STA
 Failed requests are no items (`lmod_train.scoring.items.items_of`); `lmod_train.scoring.completeness` counts them."""
 
 CHANCE = share_measure("chance", "chance", interval=False)
-"""Mean of 1 / number of choices."""
+MAJORITY = share_measure("majority", "majority", interval=False)
+BASELINES = (CHANCE, MAJORITY)
+"""Mean of 1 / number of choices, and of what the best constant answer gets."""
 
 
 PENDING = Unparsed("failed", "not judged yet")

@@ -38,6 +38,7 @@ from lmod_train.data.audit.shortcut_classifiers import accuracy_row
 from lmod_train.extensions.looking.scores import AS_IS, EVIDENCE, fill_of, variant_parts
 from lmod_train.scoring.items import group_of
 from lmod_train.scoring.macro import macro_mean
+from lmod_train.scoring.status import chance_of
 
 LEVEL = 0.01
 """Of the test by which words are reported to give answers away."""
@@ -134,7 +135,8 @@ def _blind(task: str, records: Sequence[Record]) -> Blind:
     names = _right([thing.names for thing in train], [thing.names for thing in held], *truths)
     frequent = _most_frequent(train)
     expected = [frequent.get(thing.kind) == thing.answer for thing in held]
-    chance, prior = sum(1 / max(1, len(thing.record.choices)) for thing in held) / len(held), sum(expected) / len(held)
+    chance = chance_of(thing.record.choices or ("",) for thing in held) or 0.0  # without choices there is one answer
+    prior = sum(expected) / len(held)
     interval = binomtest(sum(words), len(held)).proportion_ci(0.95, "exact")
     right = {"words": words, "names": names, "most_frequent": expected}
     return Blind(

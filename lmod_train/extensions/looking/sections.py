@@ -23,6 +23,7 @@ from lmod_train.report.thumbnails import licences
 from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
+from lmod_train.scoring.status import chance_of
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
 
@@ -193,7 +194,7 @@ def _cells_blind(found: Probed) -> list[Cell]:
     refused = share_score("refused", [i.status == "refused" for i in items], [i.group for i in items]).value
     if found.kind == "foreign" or not all(item.choices for item in items):
         return [len(items), None, None, None, None, refused, None]
-    chance = sum(1 / len(item.choices) for item in items) / len(items)
+    chance = chance_of(item.choices for item in items)
     if not both:
         return [len(items), None, _mean(_right(items)), None, None, refused, chance]
     own, without = _right([one for one, _ in both]), _right([other for _, other in both])

@@ -40,9 +40,7 @@ ENCODED = ("BERTScore", "rescaled", "BERTScore by")
 """Columns that only a run with an encoder has."""
 
 
-_BESIDE = ("accuracy_answered", "accuracy_chance_filled", "chance")
-
-_CONSTANTS = ("majority", "majority_letter")
+_BESIDE = ("accuracy_answered", "accuracy_chance_filled", "chance", "majority")
 
 _SHARES = ("share_unparsed", "share_refused", "share_truncated", "share_other_language")
 
@@ -170,15 +168,10 @@ def _subset(run: RunScores, outcomes: Outcomes, task: str, language: str) -> Ite
         return found.value if found else None
 
     judges = [judge.judge for judge in judges_of(outcomes)] or ["not judged"]
-    constant = max((v for v in map(value, _CONSTANTS) if v is not None), default=None)
     shares = [value(metric) for metric in _SHARES]
     for judge in judges if task == OPEN else [""]:
         metric = f"accuracy_judged:{judge}" if judge else "accuracy_strict"
-        beside = (
-            [value(f"accuracy_judged_answered:{judge}"), None, None, None]
-            if judge
-            else [*map(value, _BESIDE), constant]
-        )
+        beside = [value(f"accuracy_judged_answered:{judge}"), None, None, None] if judge else [*map(value, _BESIDE)]
         score = find_in(run, outcomes, task, metric, language)
         n = sum(item.language == language for item in outcomes.items[task])
         accuracy = score_cells(score)[1:]

@@ -31,6 +31,7 @@ from lmod_train.scoring.comparison import benjamini_hochberg, holm, mcnemar, pai
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.language_pairs import CELLS, LANGUAGES, Consistency, consistency
 from lmod_train.scoring.share import share_score
+from lmod_train.scoring.status import chance_of
 from lmod_train.scoring.text import BLIND
 from lmod_train.tasks.verdicts import Judge
 
@@ -149,8 +150,7 @@ def _of_groups(results: Results, name: str, key: str) -> Iterator[list[Cell]]:
         for group in sorted(sizes, key=lambda group: (-sizes[group], group)):
             some = [item for item in within if _BY[key](item) == group]
             score = share_score("accuracy", [own.right[item.id] for item in some], [item.group for item in some])
-            chances = [1 / len(item.choices) for item in some if item.choices]
-            chance = sum(chances) / len(some) if len(chances) == len(some) else None
+            chance = chance_of(item.choices for item in some)
             yield [name, subset, own.judge, group, *score_cells(score), chance, "few" if score.n < FEW else None]
 
 
@@ -225,6 +225,5 @@ def _prior_cells(pairs: Sequence[tuple[Item, Item]], right: Mapping[str, bool]) 
     own, without = ([right[pair[k].id] for pair in pairs] for k in (0, 1))
     groups = [seen.group for seen, _ in pairs]
     blind, gap = share_score("without", without, groups), paired_difference("", own, without, groups)
-    chances = [1 / len(seen.choices) for seen, _ in pairs if seen.choices]
-    chance = sum(chances) / len(chances) if chances else None
+    chance = chance_of(seen.choices for seen, _ in pairs)
     return [len(pairs), sum(own) / len(own), *score_cells(blind)[1:], gap.value, (gap.low, gap.high), chance]

@@ -70,7 +70,7 @@ def test_closed_subsets(results):
         assert (row["n"], row["accuracy"]) == (n, pytest.approx(right / n))
         assert row["answered only"] == pytest.approx(right / (n - lost), abs=1e-6)
         assert row["chance filled"] == pytest.approx((right + chance * lost) / n, abs=1e-6)
-        assert row["chance"] == row["constant"] == chance
+        assert row["chance"] == row["majority"] == chance
         assert row["unparsed"] == pytest.approx((UNREADABLE + TURNED) / n, abs=1e-6) and row[
             "refused"
         ] == pytest.approx(REFUSED / n)
