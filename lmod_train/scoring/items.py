@@ -57,6 +57,25 @@ class Item:
     chain_step: str = ""
 
 
+FEW_PATIENTS = 10
+"""Patients of a class below which the width of its intervals is not what it should be (benchmark of rare classes)."""
+
+
+def patients_of_classes(items: Sequence[Item]) -> dict[str, int]:
+    """Return the number of patients of each true class; regions have no classes.
+
+    Example:
+        >>> patients_of_classes([Item(i, "answered", "x", t, group=g) for i, t, g in ("axp", "bxp", "cxq", "dyq")])
+        {'x': 2, 'y': 1}
+    """
+    patients: dict[str, set[str]] = {}
+    for item in items:
+        if not isinstance(item.truth, Mapping):
+            text = item.truth if isinstance(item.truth, str) else f"{item.truth:g}"
+            patients.setdefault(text, set()).add(item.group)
+    return {label: len(groups) for label, groups in patients.items()}
+
+
 def items_of(predictions: Sequence[Prediction], truth: Callable[[Prediction], Answer | Unparsed]) -> list[Item]:
     """Return one item per record id with a reply, in id order; an empty list without predictions.
 

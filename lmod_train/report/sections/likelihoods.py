@@ -22,6 +22,7 @@ from lmod_train.report.figures.reliability_diagram import draw_reliability
 from lmod_train.report.figures.sheet import MOST
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.report.sections.metrics import few_patients
 from lmod_train.scoring.calibration import reliability
 from lmod_train.scoring.classification import classification_columns
 from lmod_train.scoring.probability import curve_classes, probabilities_of
@@ -50,7 +51,10 @@ class Likelihoods(Section):
         """Yield the table, and two figures per task; nothing if no run has likelihoods."""
         rows = [row for task, name, run in results.each() for row in _rows(task, name, run)]
         columns = [N, Column("given", "percent"), *(Column(head, "estimate") for head in MEASURES.values())]
-        yield from noted(texts(__file__)["note"], table("likelihoods", ["task", "model", *columns], rows))
+        few = [text for task in results.tasks for text in few_patients(results, task)] if rows else []
+        yield from noted(
+            " ".join([texts(__file__)["note"], *few]), table("likelihoods", ["task", "model", *columns], rows)
+        )
         for task in results.choices:
             yield from _figures(results, task)
 

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from lmod_train.core.package_data import package_data
 from lmod_train.core.tables import Cell, Column, Estimate, Heads, table
-from lmod_train.report.contents import Part
+from lmod_train.report.contents import Part, Text, texts
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.scoring.items import FEW_PATIENTS, patients_of_classes
 from lmod_train.tasks.run_scores import RunScores
 
 _FIRST: list[str] = package_data(__file__, "words.yaml")["metrics"]["first"]
@@ -29,7 +30,20 @@ class Metrics(Section):
             own = list(results.named(task))
             rows = [[metric, *(_cell(run, task, metric) for _, run in own)] for metric in _metrics(task, results.runs)]
             columns: Heads = ["metric", *(Column(name, "estimate") for name, _ in own)]
+            yield from map(Text, few_patients(results, task))
             yield table(f"metrics-{task}", columns, rows, title=task)
+
+
+def few_patients(results: Results, task: str) -> Iterator[str]:
+    """Yield a sentence if a class of the task has so few patients that its intervals are not as wide as they should be.
+
+    The patients are those of the run with the most; questions with options of their own have no classes.
+    """
+    counts = [patients_of_classes(items[task]) for items in results.items.values() if items.get(task)]
+    most = {label: max(own.get(label, 0) for own in counts) for own in counts for label in own}
+    if few := {label: n for label, n in sorted(most.items()) if n < FEW_PATIENTS} if results.choices.get(task) else {}:
+        named = ", ".join(f"{label} {n}" for label, n in few.items())
+        yield texts(__file__)["few"].format(task=task, named=named, least=FEW_PATIENTS)
 
 
 def _metrics(task: str, runs: Sequence[RunScores]) -> list[str]:
