@@ -50,6 +50,7 @@ from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.strategies.keeping import damaged, set_aside
 from lmod_train.models.strategies.saved import AnyCheckpoint, damage, facts_of, to_continue
 from lmod_train.models.strategies.sharding import Sharded
+from lmod_train.tasks.building import task_arguments
 from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.tasks.statements import findings
 from lmod_train.training.callbacks.energy import EnergyOfReplies
@@ -534,7 +535,9 @@ def scored(run: Path, against: Sequence[Path] = (), trusted: Sequence[str] = (),
     typed = [*arguments[:1], *(by_short_name(arguments[0], arguments[1:]) if arguments else ())]
     found = [part for rows in loaded(joined("rows")) for part in rows(run, against, trusted, typed)]
     shown = [markdown(part) if isinstance(part, Table) else part for part in (headline_table(rows), *found)]
-    said = "\n".join(finding.text for finding in findings({rows[0].model: rows}))
+    asked = [own for _, own in task_arguments(Run(run).read_config())]
+    questions = {str(own["name"]): str(own["words"]) for own in asked if {"name", "words"} <= own.keys()}
+    said = "\n".join(finding.text for finding in findings({rows[0].model: rows}, questions=questions))
     return "\n\n".join([said, *shown])
 
 

@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 import yaml
 
+from lmod_train.cli.experiment import scored
 from lmod_train.core.artifacts.manifest import write_json
 from lmod_train.core.types import Reason, Reply, Unparsed
 from lmod_train.report.report import write_report
@@ -134,6 +135,8 @@ def test_a_question_of_ones_own_is_named_by_its_words_and_stands_above_its_score
         "q_47b4d0": "眼压偏高吗", "rim": "Rim", "q_2": "Q 2"
     }  # fmt: skip
     assert {head["task"]: head["question"] for head in screen.heads} == own
+    said = scored(made)
+    assert "眼压偏高吗: m answers" in said and "Rim: m answers" in said, "as the end of `validate` prints it"
     page = write_report([made], tmp_path / "out", sections=[Metrics()]).read_text()
     links = dict(re.findall(r'data-view="task" data-task="(.*?)">(.*?)</a>', page))
     assert links == {"q_47b4d0": "眼压偏高吗", "rim": "Rim", "q_2": "Q 2"}
