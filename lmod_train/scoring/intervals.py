@@ -160,8 +160,8 @@ def interval_of_parts(
     defined = np.flatnonzero(~np.isnan(values))
     weights = np.ones(len(values)) / len(defined) if measure.signs is None else np.array(measure.signs)
     variances = between_patients(values, deviations.T, held, np.array([e.wrong for e in evidence]))
-    wrong = sum(e.wrong for e in evidence)  # all parts show how items of a patient correlate
-    evidence = [replace(e, wrong=wrong) for e in evidence]
+    wrong, mixed = sum(e.wrong for e in evidence), sum(e.mixed for e in evidence)
+    evidence = [replace(e, wrong=wrong, mixed=mixed) for e in evidence]  # all show how items of a patient correlate
     correlation = _correlation(deviations[:, defined])
 
     def interval(level: float) -> Interval:
@@ -215,9 +215,10 @@ def pseudovalues(value: Callable[[Columns], Floats], totals: Columns, by_group: 
 
 
 def _shortfall(share: float, deviations: Floats, held: Floats) -> Floats:
-    """Return each patient's contribution to the distance of a share from the nearer of 0 and 1."""
-    size = held / held.mean() if held.any() else held
-    return (1 - share) * size - deviations if share > 0.5 else share * size + deviations
+    """Return each patient's contribution to the distance of a share from the nearer of 0 and 1, in items."""
+    missed = deviations * held.mean()
+    short: Floats = (1 - share) * held - missed if share > 0.5 else share * held + missed
+    return short
 
 
 def _without(value: Callable[[Columns], Floats], totals: Columns, by_group: Columns, some: slice) -> Floats:

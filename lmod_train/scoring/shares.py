@@ -33,7 +33,7 @@ ASSUMED_CORRELATION = 0.7
 """Assumed correlation within a patient for a share of 0 or 1, so that intervals are valid up to it."""
 EDGE, MIDDLE = 5.0, 10.0
 """Effective right or wrong items, the fewer of both, up to which the interval is exact, and from which on Jeffreys'."""
-_FADE = 2.0  # effective number of wrong patients after which the weight of the assumption falls to 1 / e
+_FADE = 5.0  # effective number of wrong patients, or 1 mixed patient, after which the assumption's weight is 1 / e
 TINY = 1e-16
 """Variance below which there is none but for rounding."""
 
@@ -47,21 +47,26 @@ class Evidence:
         patients: Number of patients with such items.
         at_edge: Assumed effective sample size for a share of 0 or 1.
         wrong: Effective number of patients that keep the share from the nearer of 0 and 1.
+        mixed: Sum over patients of 4 f (1 - f), where f is the part of a patient's items that do. A patient with right
+            and wrong items shows that its items are not all alike.
     """
 
     items: float
     patients: int
     at_edge: float
     wrong: float = 0.0
+    mixed: float = 0.0
 
     @property
     def assumed(self) -> float:
         """The weight of the assumed correlation, in patients."""
-        return math.exp(-min(self.wrong / _FADE, 50.0))  # never 0: a share of 1 needs it
+        return math.exp(-min(self.wrong / _FADE + self.mixed, 50.0))  # never 0: a share of 1 needs it
 
     def perfect(self) -> Evidence:
         """Return the sample behind a share of 1 that limits the interval, between `at_edge` and `items`."""
-        return replace(self, at_edge=min(max(self.items, self.at_edge), self.at_edge / self.assumed), wrong=0.0)
+        return replace(
+            self, at_edge=min(max(self.items, self.at_edge), self.at_edge / self.assumed), wrong=0.0, mixed=0.0
+        )
 
 
 def evidence_of(held: Floats, shortfall: Floats | None = None) -> Evidence:
@@ -69,27 +74,27 @@ def evidence_of(held: Floats, shortfall: Floats | None = None) -> Evidence:
 
     Args:
         held: Each patient's part of the denominator, (patients).
-        shortfall: Each patient's part of the distance to the nearer of 0 and 1, in any unit, (patients).
+        shortfall: Each patient's part of the distance to the nearer of 0 and 1, in items, (patients).
 
     Example:
         >>> evidence_of(np.array([1.0, 1.0, 0.0])), evidence_of(np.array([8.0, 8.0])).at_edge
-        (Evidence(items=2.0, patients=2, at_edge=2.0, wrong=0.0), 2.71...)
+        (Evidence(items=2.0, patients=2, at_edge=2.0, wrong=0.0, mixed=0.0), 2.71...)
     """
     items = float(held.sum())
     if items == 0:
         return Evidence(0.0, 0, 0.0)
     size = float((held**2).sum()) / items
-    return Evidence(
-        items, int(np.count_nonzero(held)), items / (1 + max(0.0, size - 1) * ASSUMED_CORRELATION), _number(shortfall)
-    )
+    at_edge = items / (1 + max(0.0, size - 1) * ASSUMED_CORRELATION)
+    return Evidence(items, int(np.count_nonzero(held)), at_edge, *_numbers(held, shortfall))
 
 
-def _number(shortfall: Floats | None) -> float:
-    """Return the effective number of patients: the squared sum over the sum of squares (Kish 1965), 0 for none."""
+def _numbers(held: Floats, shortfall: Floats | None) -> tuple[float, float]:
+    """Return the number of wrong patients, squared sum over sum of squares (Kish 1965), and that of mixed ones."""
     if shortfall is None or not np.any(shortfall > TINY):
-        return 0.0
+        return 0.0, 0.0
     parts = shortfall.clip(0)
-    return float(parts.sum() ** 2 / (parts**2).sum())
+    own = np.minimum(1.0, parts / np.maximum(held, TINY))
+    return float(parts.sum() ** 2 / (parts**2).sum()), float(np.sum(4 * own * (1 - own)))
 
 
 def share_interval(share: float, variance: float, evidence: Evidence, bounded: bool = True) -> Interval:

@@ -136,7 +136,8 @@ def share_intervals(held: Floats, right: Floats) -> tuple[Floats, Floats]:
     wrong = _over(short.sum(axis=1) ** 2, (short**2).sum(axis=1))
     variance = between_patients(share, deviations, held, wrong)
     at_edge = items / (1 + ((held**2).sum(axis=1) / items - 1).clip(0) * shares.ASSUMED_CORRELATION)
-    prior = np.exp(-np.minimum(wrong / shares._FADE, 50))
+    own = np.minimum(1.0, short / size)
+    prior = np.exp(-np.minimum(wrong / shares._FADE + (4 * own * (1 - own)).sum(axis=1), 50))
     spread = variance * (items - 1) / items
     effective = (share * (1 - share) + prior / at_edge) / (spread + prior / at_edge**2)
     tail = (1 + LEVEL) / 2

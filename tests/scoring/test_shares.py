@@ -144,3 +144,11 @@ def test_a_share_of_nothing_has_no_value_and_one_of_ten_its_interval():
     score = share_score("x", [True] + [False] * 9, [str(i) for i in range(10)])
     assert (score.n, score.value) == (10, 0.1)
     assert (score.low, score.high) == pytest.approx(proportion_confint(1, 10, method="beta"), abs=0.02)
+
+
+def test_a_patient_with_right_and_wrong_items_ends_the_assumption_that_all_are_alike():
+    sizes, wrong = np.full(12, 8.0), np.zeros((2, 12))
+    wrong[0, 0], wrong[1, :2] = 8, 4
+    none, alike, mixed = evidence_of(sizes), evidence_of(sizes, wrong[0]), evidence_of(sizes, wrong[1])
+    assert none.assumed == 1 > alike.assumed > 0.5 > 0.2 > mixed.assumed
+    assert none.perfect() == none and alike.perfect().at_edge < mixed.perfect().at_edge <= 96
