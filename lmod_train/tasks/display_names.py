@@ -30,9 +30,11 @@ def task_name(task: str, words: str = "") -> str:
     Example:
         >>> task_name("four_way"), task_name("image_quality"), task_name("q_47b4d0", "眼压偏高吗?")
         ('Four-way diagnosis', 'Image quality', '眼压偏高吗')
+        >>> task_name("q_dfcbbd", "Based on the image, what is: 分期?")
+        '分期'
     """
     if words and _HASHED.fullmatch(task):
-        return words.rstrip("?？ ")
+        return words.rstrip("?？ ").rpartition(": ")[2]  # "Based on the image, what is: NAME?"
     return TASKS.get(task) or _in_words(task)[:1].upper() + _in_words(task)[1:]
 
 

@@ -86,4 +86,5 @@ def test_rows_remarks_and_the_first_screen_name_them(folders, tmp_path):
         assert apart == (one.task in CLOSED) and "not tested here" not in one.text
         assert one.task not in CLOSED or ("(high)" in one.best and "(forced) 9" not in one.text)
     write_report([folders["high"], folders["forced"]], tmp_path / "report", sections=[Comparisons()])
-    assert CONSTRAINED in (tmp_path / "report" / "index.html").read_text()
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert CONSTRAINED in page and "<code>--model.constrain choices</code>" in page
