@@ -9,7 +9,7 @@ the healthy model. ``--null`` resamples patients of the healthy models' cached r
 named. Finished cells are not computed again.
 
     python scripts/benchmarks/dissection.py --cost small_base --curated CUR --work W    time and size an image
-    python scripts/benchmarks/dissection.py --coverage 1000                             intervals and tests of the steps
+    python scripts/benchmarks/dissection.py --coverage 1000                             intervals of the steps
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def cells(
             finding, scores = found(out, well)
             fall = healthy[own.place] - scores[own.place]
             name = finding.loss.name if finding.loss else ""
-            verdict = "right" if name in own.truth else "wrong" if name else "undecided"
+            verdict = "right" if name in own.truth else "wrong" if name and not finding.behind else "undecided"
             yield {
                 "fit": i,
                 "kind": kind,
@@ -170,7 +170,7 @@ def coverage(simulations: int) -> None:
     Records are right before a step with a probability, and change with others; two records of a patient agree in half
     of their changes.
     """
-    print("records  classes  per patient  right before  gained  lost  coverage (at least 93 %)  p < 0.05")
+    print("records  classes  per patient  right before  gained  lost  coverage (at least 93 %)  0 outside")
     noise = np.random.default_rng(0)
     for n, classes, each, right, gain, loss in CELLS_OF_COVERAGE:
         held = rejected = 0
@@ -184,7 +184,7 @@ def coverage(simulations: int) -> None:
             (step,) = steps(truth, read, [f"{i // each}" for i in range(n)], classes)
             change = (1 - right) * gain - right * loss
             held += step.low is not None and step.low - 1e-9 <= change <= (step.high or 0.0) + 1e-9
-            rejected += step.p is not None and step.p < 0.05
+            rejected += step.low is not None and not step.low <= 0 <= (step.high or 0.0)
         cell = "  ".join(f"{value:g}" for value in (n, classes, each, right, gain, loss))
         print(f"{cell}  {held / simulations:.3f}  {rejected / simulations:.3f}")
 

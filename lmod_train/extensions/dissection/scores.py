@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from lmod_train.core.package_data import package_data
 from lmod_train.core.types import Score
-from lmod_train.scoring.comparison import holm
-from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, mean_measure, ratio, sum_by
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, mean_measure, ratio
 from lmod_train.scoring.share import share_score
 
 _WORDS = package_data(__file__, "words.yaml")["scores"]
@@ -37,11 +36,8 @@ POINTS = f"{100 * MARGIN:.0f} points or more"
 NONE = f"no step loses {POINTS} of the mean recall"
 """Reason of a finding without a loss. A class alone, or several steps together, can still have lost more."""
 
-LEVEL = 0.05
-"""Level of the tests of the steps, over all steps together."""
-
-FLIPS = 9999
-"""Random signs of the patients' differences in the test of a step."""
+TIMES = (2, 5, 10)
+"""How many times as many images are thought of where nothing can be told; more are not advised."""
 
 CEILING, TOWER, PROJECTOR, BEST, LAST = "ceiling", "tower", "projector", "best layer", "last layer"
 
@@ -77,7 +73,6 @@ class Step:
         change: Balanced accuracy behind the step minus in front of it; None if not judged.
         low: Lower end of its 95 % interval, by patient.
         high: Upper end.
-        p: p value of no change, adjusted over the steps by Holm.
     """
 
     name: str
@@ -87,17 +82,20 @@ class Step:
     change: float | None
     low: float | None = None
     high: float | None = None
-    p: float | None = None
 
     @property
     def is_loss(self) -> bool:
-        """Whether at least `MARGIN` is lost and the test rejects no change."""
-        return self.change is not None and self.change <= -MARGIN and self.p is not None and self.p < LEVEL
+        """Whether at least `MARGIN` is lost, by the interval."""
+        return self.high is not None and self.high <= -MARGIN
 
     @property
     def excludes_loss(self) -> bool:
         """Whether a loss of `MARGIN` is outside the interval; True where the step is not judged."""
         return self.change is None or (self.low is not None and self.low > -MARGIN)
+
+    def exceeds(self, other: Step) -> bool:
+        """Whether more is lost than another step may lose, by both intervals."""
+        return self.high is not None and other.low is not None and self.high < other.low
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +106,15 @@ class Finding:
         loss: The step named; None if none is.
         largest: The step of the largest fall; None if nothing falls.
         reason: Why no step is named; empty if one is.
+        behind: An earlier step whose interval excludes no loss, from which the named one may follow; None without.
+        times: How many times as many images would tell; 0 if not even the last of `TIMES`, None if there is no need.
     """
 
     loss: Step | None
     largest: Step | None
     reason: str = ""
+    behind: Step | None = None
+    times: int | None = None
 
 
 def balanced(task: str, place: str, truth: Classes, read: Classes, groups: Sequence[str], classes: int) -> Score:
@@ -138,7 +140,7 @@ _BALANCED = mean_measure("balanced_accuracy", lambda s: ratio(s["right"], s["hel
 
 
 def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], classes: int) -> list[Step]:
-    """Return the steps between neighbouring places of `CHAIN`, with p values adjusted over all of them.
+    """Return the steps between neighbouring places of `CHAIN`, with 95 % intervals by patient.
 
     A place that is missing joins its neighbours. The step behind the ceiling is not judged where the probe of the tower
     is better than the ceiling, which then is none.
@@ -149,7 +151,7 @@ def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], 
         groups: Patient of each record.
         classes: Number of classes.
     """
-    found, tests = [], []
+    found = []
     for first, second in pairwise([place for place in CHAIN if place in places]):
         both = (places[first] != ABSENT) & (places[second] != ABSENT)
         kept = np.flatnonzero(both)
@@ -159,10 +161,8 @@ def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], 
         step = _step(name, first, second, truth[kept], (before, after), own, classes)
         judged = not (first == CEILING and (step.change or 0) > 0)
         found.append(step if judged else replace(step, change=None, low=None, high=None))
-        tests.append(_sign_flips(truth[kept], before, after, own, classes) if judged and len(kept) else None)
-    tested = [replace(step, p=p) for step, p in zip(found, holm(tests), strict=True)]
     unused = _tokens_keep(truth, places)
-    return [replace(s, name=UNUSED) if unused and s.is_loss and s.name == "comprehension" else s for s in tested]
+    return [replace(s, name=UNUSED) if unused and s.is_loss and s.name == "comprehension" else s for s in found]
 
 
 def _tokens_keep(truth: Classes, places: Mapping[str, Classes]) -> bool:
@@ -196,7 +196,7 @@ def _step(
     groups: Sequence[str],
     classes: int,
 ) -> Step:
-    """Return a step without its p value."""
+    """Return a step with its interval."""
     before, after = right
     present = sorted(set(truth.tolist()))
     held = _one_hot(truth, classes)[:, present]
@@ -213,49 +213,53 @@ def _step(
     return Step(name, first, second, len(truth), score.value, score.low, score.high)
 
 
-def _sign_flips(
-    truth: Classes, before: NDArray[np.bool_], after: NDArray[np.bool_], groups: Sequence[str], classes: int
-) -> float:
-    """Return the two-sided p value of no change of balanced accuracy, by random signs of the patients' differences."""
-    sizes = np.bincount(truth, minlength=classes)
-    lead = (after.astype(np.float64) - before) / sizes[truth]
-    names, place = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    sums = sum_by(place, len(names), lead)
-    sums = sums[np.abs(sums) > 1e-12]
-    if not len(sums):
-        return 1.0
-    signs = np.random.default_rng(0).integers(0, 2, (FLIPS, len(sums)), dtype=np.int8) * 2.0 - 1
-    beyond = np.abs(signs @ sums) >= abs(sums.sum()) - 1e-12
-    return float((1 + beyond.sum()) / (FLIPS + 1))
-
-
 def named(found: Sequence[Step]) -> Finding:
-    """Return the first loss, if no earlier step can hide one.
+    """Return the first step that loses at least 5 points and more than any earlier one may lose, by their intervals.
 
-    The first step that loses at least 5 points after Holm's adjustment is named, if the interval of every earlier step
-    stays above -5 points. Losses behind the first may follow from it, so that the largest is not named. The rule was
-    chosen on planted faults; `scripts/benchmarks/dissection.py` measures it on others.
+    Behind an earlier loss whose interval excludes 0 it only may follow from that one. Where none is named,
+    the intervals of more images are thought of as narrower by the root of their number.
 
     Example:
-        >>> step = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17, 0.001)
+        >>> step = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17)
         >>> named([step]).loss.name, named([]).reason
         ('prior', 'no step is judged')
+        >>> named([Step("mapping", LAST, READ, 200, -0.09, -0.15, -0.03)]).times
+        5
     """
     judged = [step for step in found if step.change is not None]
-    falls = [step for step in judged if (step.change or 0) < 0]
-    largest = min(falls, key=lambda step: step.change or 0, default=None)
+    largest = min((step for step in judged if (step.change or 0) < 0), key=lambda step: step.change or 0, default=None)
     if not judged:
         return Finding(None, None, "no step is judged")
+    finding = replace(_decided(judged), largest=largest)
+    if finding.loss or finding.reason == NONE:
+        return finding
+    more = (times for times in TIMES if _tells(_decided([_narrower(step, times) for step in judged])))
+    return replace(finding, times=next(more, 0))
+
+
+def _decided(judged: Sequence[Step]) -> Finding:
+    """Return what judged steps say, without the largest fall."""
     for i, step in enumerate(judged):
-        unsure = [one for one in judged[:i] if not one.excludes_loss]
-        if step.is_loss and not unsure:
-            return Finding(step, largest)
+        if step.is_loss and all(step.exceeds(one) for one in judged[:i]):
+            behind = next((one for one in judged[:i] if one.high is not None and one.high < 0), None)
+            return Finding(step, None, behind=behind)
+    for i, step in enumerate(judged):
         if step.is_loss:
-            return Finding(None, largest, f"{unsure[0].name} may lose {POINTS} before it")
-    unsure = [step for step in judged if not step.excludes_loss]
-    if unsure:
-        return Finding(None, largest, f"{' and '.join(dict.fromkeys(s.name for s in unsure))} may lose {POINTS}")
-    return Finding(None, largest, NONE)
+            may = next(one for one in judged[:i] if not step.exceeds(one))
+            return Finding(None, None, f"{may.name} may lose as much before {step.name}")
+    unsure = dict.fromkeys(step.name for step in judged if not step.excludes_loss)
+    return Finding(None, None, f"{' and '.join(unsure)} may lose {POINTS}" if unsure else NONE)
+
+
+def _tells(finding: Finding) -> bool:
+    return finding.loss is not None or finding.reason == NONE
+
+
+def _narrower(step: Step, times: int) -> Step:
+    """Return a step as expected of so many times as many images; one without an interval gets that of its change."""
+    middle = step.change or 0.0
+    low, high = (middle if end is None else middle + (end - middle) / times**0.5 for end in (step.low, step.high))
+    return replace(step, low=low, high=high)
 
 
 NEXT: Mapping[str, str] = _WORDS["next"]
@@ -268,6 +272,7 @@ def sentence(
     finding: Finding,
     best: str = BEST,
     recalls: Mapping[str, tuple[float, float]] | None = None,
+    visible: str = "",
 ) -> str:
     """Return one sentence: what can be read at the places, where it is lost, and what to try next.
 
@@ -277,9 +282,10 @@ def sentence(
         finding: What the steps say.
         best: The layer of the language model that was chosen most often, in words.
         recalls: Class -> its recalls in the tower and in the reply; the one that falls most is named, from `MARGIN` on.
+        visible: What the replies show without any probe, which is said first.
 
     Example:
-        >>> loss = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17, 0.001)
+        >>> loss = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.23, -0.31, -0.17)
         >>> scores = {TOWER: 0.97, PROJECTOR: 0.96, BEST: 0.95, CORRECTED: 0.78, REPLY: 0.55}
         >>> recalls = {"GLAUCOMA": (0.96, 0.13), "NON-GLAUCOMA": (0.98, 0.97)}
         >>> print(sentence("glaucoma", scores, Finding(loss, loss), "layer 18", recalls))
@@ -290,25 +296,41 @@ def sentence(
     """
     places = {place: words for place, words in _SAID.items() if place in scores}
     told = [f"{scores[p]:.2f} {words}{f' ({best})' if p == BEST else ''}" for p, words in places.items()]
-    said = [f"{task}: {', '.join(told)}: {_lead(scores, finding)}", _largest(finding), _fallen(recalls or {})]
+    said = [f"{task}: {visible}", f"{', '.join(told)}: {_lead(scores, finding)}"]
+    said = [*(said if visible else ["".join(said)]), _largest(finding), _fallen(recalls or {})]
     if CEILING not in scores and scores.get(TOWER, 1.0) <= 1 - MARGIN:  # what is lost first could be lost here
         said.append("whether the tower itself loses any is not tested: add `--ceiling RUN` of a supervised model")
-    if finding.loss or " may lose " in finding.reason:
-        said.append(f"next: {NEXT[finding.loss.name] if finding.loss else 'read more images'}")
-    return "; ".join(part for part in said if part)
+    return "; ".join(part for part in (*said, _next(finding)) if part)
+
+
+def _next(finding: Finding) -> str:
+    """Return in words what to try next: for the loss, or for one before it that may be of at least `MARGIN`."""
+    before = finding.behind if finding.behind and not finding.behind.excludes_loss else None
+    if tried := before or finding.loss:
+        return f"next: {NEXT[tried.name]}"
+    if finding.times:
+        return f"next: read about {finding.times} times as many images"
+    return (
+        "" if finding.times is None else f"{TIMES[-1]} times as many images are not expected to tell, so read no more"
+    )
 
 
 def _lead(scores: Mapping[str, float], finding: Finding) -> str:
     """Return in words where it is lost, why that cannot be told, or that no loss is found."""
     loss = finding.loss
     if loss is not None:
-        ends = "" if loss.low is None or loss.high is None else f", {loss.low:+.2f} to {loss.high:+.2f}"
-        return f"lost {'to the prior' if loss.name == 'prior' else f'in {loss.name}'} ({loss.change:+.2f}{ends})"
+        may = f", which may follow from the loss before it, in {_step_said(finding.behind)}" if finding.behind else ""
+        return f"lost {'to' if loss.name == 'prior' else 'in'} {_step_said(loss)}{may}"
     if finding.reason != NONE:
         it = "it" if finding.largest and finding.largest.is_loss else "anything, if at all,"
         return f"where {it} is lost cannot be told ({finding.reason})"
     together = scores.get(TOWER, 0.0) - scores.get(REPLY, 1.0)
     return f"{'lost in several steps together' if together >= MARGIN else 'no loss is found'} ({finding.reason})"
+
+
+def _step_said(step: Step) -> str:
+    name = "the prior" if step.name == "prior" else step.name
+    return f"{name} ({step.change:+.2f}, {step.low:+.2f} to {step.high:+.2f})"
 
 
 def _fallen(recalls: Mapping[str, tuple[float, float]]) -> str:

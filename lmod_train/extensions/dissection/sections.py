@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,11 +13,12 @@ import numpy as np
 import pandas as pd
 
 from lmod_train.core.tables import Cell, Heads, Table, table
-from lmod_train.core.types import Score
+from lmod_train.core.types import Score, Unparsed
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
     BEST,
     CHAIN,
+    MARGIN,
     REPLY,
     SHORTCUTS,
     TOWER,
@@ -39,7 +41,9 @@ from lmod_train.report.figures.lines import Line, distinct, interval, lines, num
 from lmod_train.report.figures.sheet import MOST, SMALL, sheet
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
+from lmod_train.scoring.items import Item
 from lmod_train.scoring.ranking import areas, rank
+from lmod_train.tasks.display_names import REASONS
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
 
@@ -83,13 +87,14 @@ class DissectedRun:
     Args:
         model: Label of the run.
         task: Name of the task.
-        choices: Its choices.
+        items: Its items that were dissected, of the same choices.
         rows: Rows of the run's answers, see `lmod_train.extensions.dissection.linear_reading`.
         dissected: The run's folder of the dissection.
     """
 
-    def __init__(self, model: str, task: str, choices: Sequence[str], rows: pd.DataFrame, dissected: Dissected) -> None:
-        self.model, self.task, self.choices, self._rows = model, task, choices, rows
+    def __init__(self, model: str, task: str, items: Sequence[Item], rows: pd.DataFrame, dissected: Dissected) -> None:
+        self.model, self.task, self.choices, self._rows = model, task, items[0].choices, rows
+        self._unread = Counter(item.answer.reason for item in items if isinstance(item.answer, Unparsed))
         self._read: dict[str, Classes] = {
             str(place): own["read"].to_numpy(np.intp) for place, own in rows.groupby("place", sort=False)
         }
@@ -108,7 +113,7 @@ class DissectedRun:
         """Where it is lost; nothing can be lost behind a tower from which nothing can be read."""
         found, tower = named(self.steps), self.scores.get(TOWER)
         if found.loss is None and tower is not None and (tower.low is None or tower.low <= self.chance):
-            return replace(found, reason="the probe of the tower is not shown to be above chance")
+            return replace(found, reason="the probe of the tower is not shown to be above chance", times=None)
         return found
 
     @property
@@ -122,9 +127,19 @@ class DissectedRun:
         scores = {place: score.value or 0.0 for place, score in self.scores.items() if place in CHAIN}
         answered = self._recalls(REPLY)
         recalls = {choice: (held, answered[choice]) for choice, held in self._recalls(TOWER).items()}
-        said = sentence(self.task, scores, self.finding, self.best, recalls)
+        said = sentence(self.task, scores, self.finding, self.best, recalls, self._visible)
         left = len(self._dissected.left_out().keys() - set(self._rows["id"]))
         return said + self._shortcut + (f" ({left} records could not be dissected)" if left else "")
+
+    @property
+    def _visible(self) -> str:
+        """How many replies were not read, and most of them why; empty where they are few."""
+        n, unread = len(self._truth), sum(self._unread.values())
+        if unread < MARGIN * n:
+            return ""
+        ((why, most),) = self._unread.most_common(1)
+        shown = f"{most} of {n} replies were not read ({REASONS[why]})"
+        return f"{shown}{f', {unread - most} for other reasons' if unread > most else ''}: look at these first"
 
     @property
     def _shortcut(self) -> str:
@@ -167,7 +182,7 @@ class DissectedRun:
     def step_rows(self) -> Iterator[list[Cell]]:
         """Yield a row a step."""
         for s in self.steps:
-            yield [self.model, s.name, s.first, s.second, s.n, s.change, (s.low, s.high), s.p]
+            yield [self.model, s.name, s.first, s.second, s.n, s.change, (s.low, s.high)]
 
     def place_rows(self) -> Iterator[list[Cell]]:
         """Yield a row a place, with its area under the ROC curve and the recalls."""
@@ -231,10 +246,10 @@ def _runs(results: Results) -> Iterator[DissectedRun]:
         if dissected.answers.exists():
             rows = pd.read_parquet(dissected.answers)
             for task, items in results.items[name].items():
-                choices = {item.id: item.choices for item in items}
-                own = rows[rows["id"].isin(choices)]
+                own = rows[rows["id"].isin([item.id for item in items])]
                 if len(own):
-                    yield DissectedRun(name, task, choices[own["id"].iloc[0]], own, dissected)
+                    read = set(own["id"])
+                    yield DissectedRun(name, task, [item for item in items if item.id in read], own, dissected)
 
 
 # Balanced accuracy at each place between the vision tower and the reply, as a staircase.

@@ -1,6 +1,7 @@
 """The sentence, the staircase and the tables of a dissected run, against what was planted in its answers."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from lmod_train.core.tables import Table
+from lmod_train.core.types import Unparsed
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
     BEST,
@@ -90,7 +92,7 @@ def test_a_planted_prior_is_named_with_what_is_read_at_each_place(tmp_path):
     assert list(stairs[TOWER][2:]) == [N, 1.0, stairs[TOWER][4], 0.5, None, 0.52]
     steps = {(row["from"], row["to"]): row for row in tables["lost_steps-glaucoma"]}
     assert len(steps) == 7 and steps[CORRECTED, LIKELIHOOD]["change"] == pytest.approx(-0.4, abs=0.01)
-    assert steps[CORRECTED, LIKELIHOOD]["p (Holm)"] < 0.05 and steps[TOWER, PROJECTOR]["p (Holm)"] == 1
+    assert all(end < -0.3 for end in steps[CORRECTED, LIKELIHOOD]["95 % interval"])
     rows = pd.read_parquet(Dissected(run).answers)
     for row in tables["lost_places-glaucoma"]:
         place = {"tower, layer 4": "tower.4", "image tokens, layer 1": "image.1", "decision, layer 1": "decision.1"}
@@ -104,6 +106,18 @@ def test_a_planted_prior_is_named_with_what_is_read_at_each_place(tmp_path):
     assert "GLAUCOMA 0.60, NON-GLAUCOMA 0.60" in {
         row["recalls of the classes"] for row in tables["lost_places-glaucoma"]
     }
+
+
+@pytest.mark.parametrize(("loops", "others"), [(239, 29), (239, 0), (20, 0), (19, 0), (0, 0)])
+def test_replies_that_were_not_read_are_said_before_any_probe(tmp_path, loops, others):
+    results = read_results([dissected(tmp_path / "cnn", BEHIND)])
+    own = results.items["cnn"]["glaucoma"]
+    reasons = ["repetition"] * loops + ["refused"] * others
+    own[:] = [replace(i, answer=Unparsed(why)) for i, why in zip(own, reasons, strict=False)] + own[len(reasons) :]
+    (said,) = WhereItIsLost.sentences(results)
+    rest = f", {others} for other reasons" if others else ""
+    told = f"glaucoma: {loops} of 400 replies were not read (the reply repeats itself){rest}: look at these first; 1.00"
+    assert said.startswith(told if loops >= 20 else "glaucoma: 1.00 can be read from the tower")
 
 
 def test_a_ceiling_of_some_records_is_scored_on_these(tmp_path):
