@@ -181,7 +181,7 @@ def coverage(simulations: int) -> None:
             draws = np.where(noise.random(n) < 0.5, shared, draws) if each > 1 else draws
             after = before ^ (draws < np.where(before, loss, gain))
             read = {p: np.where(own, truth, (truth + 1) % classes) for p, own in ((TOWER, before), (PROJECTOR, after))}
-            (step,) = steps(truth, read, [f"{i // each}" for i in range(n)], classes)
+            _, step = steps(truth, read, [f"{i // each}" for i in range(n)], classes)
             change = (1 - right) * gain - right * loss
             held += step.low is not None and step.low - 1e-9 <= change <= (step.high or 0.0) + 1e-9
             rejected += step.low is not None and not step.low <= 0 <= (step.high or 0.0)

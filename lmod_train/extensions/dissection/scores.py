@@ -142,8 +142,8 @@ _BALANCED = mean_measure("balanced_accuracy", lambda s: ratio(s["right"], s["hel
 def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], classes: int) -> list[Step]:
     """Return the steps between neighbouring places of `CHAIN`, with 95 % intervals by patient.
 
-    A place that is missing joins its neighbours. The step behind the ceiling is not judged where the probe of the tower
-    is better than the ceiling, which then is none.
+    A place that is missing joins its neighbours. The step behind the ceiling is not tested, and has no change, without
+    one, and where the probe of the tower is better than the ceiling, which then is none.
 
     Args:
         truth: Index of the true class of each record.
@@ -151,7 +151,7 @@ def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], 
         groups: Patient of each record.
         classes: Number of classes.
     """
-    found = []
+    found = [] if CEILING in places else [Step(STEPS[CEILING, TOWER], CEILING, TOWER, 0, None)]
     for first, second in pairwise([place for place in CHAIN if place in places]):
         both = (places[first] != ABSENT) & (places[second] != ABSENT)
         kept = np.flatnonzero(both)
@@ -298,16 +298,22 @@ def sentence(
     told = [f"{scores[p]:.2f} {words}{f' ({best})' if p == BEST else ''}" for p, words in places.items()]
     said = [f"{task}: {visible}", f"{', '.join(told)}: {_lead(scores, finding)}"]
     said = [*(said if visible else ["".join(said)]), _largest(finding), _fallen(recalls or {})]
-    if CEILING not in scores and scores.get(TOWER, 1.0) <= 1 - MARGIN:  # what is lost first could be lost here
-        said.append("whether the tower itself loses any is not tested: add `--ceiling RUN` of a supervised model")
-    return "; ".join(part for part in (*said, _next(finding)) if part)
+    ceiling, tower = scores.get(CEILING, 0.0), scores.get(TOWER, 1.0)
+    untested = ceiling < tower <= 1 - MARGIN  # what is lost first could be lost here
+    if untested:
+        better = "a better supervised model than this" if ceiling else "a supervised model"
+        said.append(f"whether the tower itself loses any is not tested: add `--ceiling RUN` of {better}")
+    return "; ".join(part for part in (*said, _next(finding, untested)) if part)
 
 
-def _next(finding: Finding) -> str:
-    """Return in words what to try next: for the loss, or for one before it that may be of at least `MARGIN`."""
+def _next(finding: Finding, untested: bool) -> str:
+    """Return in words what to try next: for the loss, or for one before it that may be of at least `MARGIN`.
+
+    A projector behind a tower that is not tested is not to blame yet.
+    """
     before = finding.behind if finding.behind and not finding.behind.excludes_loss else None
     if tried := before or finding.loss:
-        return f"next: {NEXT[tried.name]}"
+        return "" if untested and tried.name in ("connection", UNUSED) else f"next: {NEXT[tried.name]}"
     if finding.times:
         return f"next: read about {finding.times} times as many images"
     return (

@@ -91,7 +91,11 @@ def test_a_planted_prior_is_named_with_what_is_read_at_each_place(tmp_path):
     stairs = {row[1]: row for row in figure.table.rows}
     assert list(stairs[TOWER][2:]) == [N, 1.0, stairs[TOWER][4], 0.5, None, 0.52]
     steps = {(row["from"], row["to"]): row for row in tables["lost_steps-glaucoma"]}
-    assert len(steps) == 7 and steps[CORRECTED, LIKELIHOOD]["change"] == pytest.approx(-0.4, abs=0.01)
+    assert (
+        len(steps) == 8
+        and steps[CEILING, TOWER]["change"] is None
+        and steps[CORRECTED, LIKELIHOOD]["change"] == pytest.approx(-0.4, abs=0.01)
+    )
     assert all(end < -0.3 for end in steps[CORRECTED, LIKELIHOOD]["95 % interval"])
     rows = pd.read_parquet(Dissected(run).answers)
     for row in tables["lost_places-glaucoma"]:
