@@ -47,6 +47,7 @@ from lmod_train.extensions.dissection.states import (
 )
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
+from lmod_train.models.chat.encoding import Encoded
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
@@ -132,9 +133,12 @@ class Dissection(Callback):
         if not pairs or self._dissected.exchanged() == of:
             return
         images, rows = data_of(trainer).images, []
-        for records in pairs:
+        encoded: dict[str, Encoded] = {}
+        for i, records in enumerate(pairs):
             batch = module.collate(records, images).to(module.device)
-            rows += exchanged(network, dialect, ChatBatch.of(batch))
+            rows += exchanged(network, dialect, ChatBatch.of(batch), encoded)
+            later = {record.id for others in pairs[i + 1 :] for record in others}
+            encoded = {name: one for name, one in encoded.items() if name in later}
         table = pd.DataFrame(rows, columns=list(Exchange._fields))
         self._dissected.keep(self._dissected.interchange, table.assign(of=of))
 

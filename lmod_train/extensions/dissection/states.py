@@ -23,7 +23,7 @@ from lmod_train.extensions.dissection.scores import LAST, PROJECTOR, TOWER, UNTR
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.decoding import choice_likelihoods, choice_replies
 from lmod_train.models.chat.dialect import Dialect
-from lmod_train.models.chat.encoding import Images, encode
+from lmod_train.models.chat.encoding import Encoded, Images, encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.family.base import Family
 
@@ -268,7 +268,9 @@ class Exchange(NamedTuple):
 
 
 @torch.no_grad()
-def exchanged(network: Any, dialect: Dialect, asked: ChatBatch) -> list[Exchange]:
+def exchanged(
+    network: Any, dialect: Dialect, asked: ChatBatch, encoded: dict[str, Encoded] | None = None
+) -> list[Exchange]:
     """Return the outcomes of the exchanges of the first record of a batch with each other one, at every layer read.
 
     Args:
@@ -276,19 +278,29 @@ def exchanged(network: Any, dialect: Dialect, asked: ChatBatch) -> list[Exchange
         dialect: The dialect that collated the batch.
         asked: Records with one image each and the same choices. Partners whose images have another number of tokens
             take no part.
+        encoded: Record id -> embeddings of its image, to which those that are computed are added.
     """
+    encoded = {} if encoded is None else encoded
     one, *partners = (alone(asked, row) for row in range(len(asked)))
-    own = _preferred(network, dialect, one)
+
+    def preferred(who: ChatBatch) -> str:
+        name = who.records[0].id
+        if name not in encoded:
+            encoded[name] = encode(network, who.images)
+        (likelihoods,) = choice_likelihoods(network, dialect, who, encoded[name], "sum")
+        return max(likelihoods, key=likelihoods.__getitem__)
+
+    own = preferred(one)
     rows = []
     for partner in partners:
         if partner.prompt_ids != one.prompt_ids:
             continue
         states: dict[int, Tensor] = {}
         with _recorded(network, partner, states):
-            theirs = _preferred(network, dialect, partner)
+            theirs = preferred(partner)
         for layer, state in states.items():
             with _replaced(network, one, layer, state):
-                made = _preferred(network, dialect, one)
+                made = preferred(one)
             rows.append(Exchange(one.records[0].id, partner.records[0].id, layer, own == theirs, made == theirs))
     return rows
 
@@ -296,11 +308,6 @@ def exchanged(network: Any, dialect: Dialect, asked: ChatBatch) -> list[Exchange
 def exchange_layers(network: Any) -> list[int]:
     """Return the layers in front of which image tokens are exchanged: the input, and those that are read."""
     return [0, *(layer for layer in read_layers(network) if layer < len(decoder_layers(network)))]
-
-
-def _preferred(network: Any, dialect: Dialect, asked: ChatBatch) -> str:
-    (likelihoods,) = choice_likelihoods(network, dialect, asked, encode(network, asked.images), "sum")
-    return max(likelihoods, key=likelihoods.__getitem__)
 
 
 @contextmanager

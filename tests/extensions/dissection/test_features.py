@@ -179,16 +179,19 @@ def test_states_that_are_not_finite_are_listed(folder, model, tmp_path, monkeypa
 
 
 def test_images_are_exchanged_between_patients_once_for_what_is_asked(folder, model, tmp_path, monkeypatch):
-    calls = []
+    calls, kept = [], []
 
-    def exchanged(network, dialect, asked):
+    def exchanged(network, dialect, asked, encoded):
         calls.append([r.id for r in asked.records])
+        for name in calls[-1]:
+            kept.append(name in encoded)
+            encoded[name] = None
         return [features.Exchange(asked.records[0].id, r.id, 0, True, True) for r in asked.records[1:]]
 
     monkeypatch.setattr(features, "exchanged", exchanged)
     monkeypatch.setattr(Dissection, "_preferred", lambda self, record: int(record.id[-1]) % 2)
     dissected = dissect(folder, tmp_path / "run", model, pairs=3)
-    assert len(calls) == 3
+    assert len(calls) == 3 and kept.count(False) == len({name for own in calls for name in own}), "encoded once"
     for one, other, same in calls:
         assert (int(one[-1]) - int(other[-1])) % 2 == 1 and (int(one[-1]) - int(same[-1])) % 2 == 0 and one != same
     assert len(pd.read_csv(dissected.interchange)) == 6

@@ -1,10 +1,13 @@
 """Exchanged image tokens: at the input the answer is the partner's, by itself nothing changes."""
 
+from dataclasses import replace
+
 from lmod_train.extensions.dissection import states as interchange
 from lmod_train.extensions.dissection.states import alone, exchange_layers, exchanged
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.decoding import choice_likelihoods
 from lmod_train.models.chat.encoding import encode
+from lmod_train.models.chat.family import family_of
 from tests.tiny import record
 
 CHOICES = ("NORMAL", "CATARACT", "GLAUCOMA", "DRUSEN", "MYOPIA")
@@ -52,3 +55,21 @@ def test_a_row_a_layer_and_partner_and_none_of_another_size(kin, eyes):
     tall = pair(eyes, kin, ("a.png", "tall.png"))
     if tall.images.tokens[0] != tall.images.tokens[1]:
         assert exchanged(kin.network, kin.dialect, tall) == []
+
+
+def test_the_tower_runs_once_an_image(kin, eyes):
+    """However many layers and partners there are, and whether the image is a record's own or a partner's."""
+    calls, tower = [], kin.network.get_submodule(family_of(kin.network).tower)
+    first, again = pair(eyes, kin, ("a.png", "b.png", "a.png")), pair(eyes, kin, ("b.png", "a.png", "b.png"))
+    for i, record_ in enumerate(first.records):
+        again.records[i] = replace(record_, id=("1", "0", "3")[i])
+    handle = tower.register_forward_pre_hook(lambda *_: calls.append(1))
+    try:
+        encoded = {}
+        rows = exchanged(kin.network, kin.dialect, first, encoded)
+        a_image = len(calls) // 3
+        assert len(calls) == 3 * a_image and a_image in (1, 2) and set(encoded) == {"0", "1", "2"}
+        exchanged(kin.network, kin.dialect, again, encoded)
+        assert len(calls) == 4 * a_image and len(rows) == 2 * len(exchange_layers(kin.network))
+    finally:
+        handle.remove()
