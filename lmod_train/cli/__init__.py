@@ -25,7 +25,7 @@ from lmod_train.cli.terminal import CURES, error_text, harmless, lines
 from lmod_train.cli.typed import own_classes, value_of, values_of
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.interruption import heard
-from lmod_train.core.links import links_followed
+from lmod_train.core.links import links_followed, rooted
 from lmod_train.core.lock import is_first
 
 if TYPE_CHECKING:
@@ -172,7 +172,6 @@ def _checked(arguments: list[str]) -> Series | None:
 def _each(series: Series, arguments: list[str]) -> int:
     """Run the commands of a series one after another in this process; `doctor` checks the first."""
     from lmod_train.cli.seeds_and_folds import release
-    from lmod_train.core.links import rooted
 
     run, status = run_of(arguments[0]), 0
     if arguments[0] == "doctor":

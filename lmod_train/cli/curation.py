@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.core.errors import BadArgument, NothingToCurate, SourceNotFound, StrictDrops
+from lmod_train.core.lock import locked
 from lmod_train.core.types import Dropped
-from lmod_train.data.sources.base import Source
+from lmod_train.data.sources.base import UNPLACED, Source
 from lmod_train.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ def curate(
         accept: File of drops that `--strict` permits: a checked copy of dropped.csv, or rows of source, key and reason.
         **settings: Settings of the pipeline.
     """
-    from lmod_train.core.lock import locked
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.accepted import Refusal, read_accepted
     from lmod_train.data.curation.filters import BoxFilter
@@ -153,7 +153,6 @@ def _sources(
     A source given by its root must be complete. An incomplete source found below `raw` is left out. Folders that are
     not recognised count as left out if every known source was searched.
     """
-    from lmod_train.data.sources.base import UNPLACED
     from lmod_train.data.sources.discovery import discover, source_classes
 
     known = {s.name: s for s in wanted} if wanted else {name: cls() for name, cls in source_classes().items()}
@@ -221,7 +220,6 @@ def subset(
         tasks: Names of tasks to draw from, separated by commas; all tasks if not given.
     """
     from lmod_train.core.artifacts.manifest import read_manifest
-    from lmod_train.core.lock import locked
     from lmod_train.data.audit.subset import write_subset
 
     read_manifest(curated)

@@ -11,7 +11,6 @@ from lmod_train.core.files import write_durably
 from lmod_train.data.sources.grid import read_grid
 from lmod_train.data.sources.sheets import UnreadableSheet
 
-_DELIMITERS = ",;\t"
 SAVE = "save the table as `CSV UTF-8`, with the columns that were written"
 
 

@@ -111,8 +111,6 @@ def _options(part: Any) -> Mapping[str, Any]:
 
 def _figures(results: Results, task: str, every: Sequence[Evaluated]) -> Iterator[Part]:
     """Yield the curves of a task, `PANELS` classes in a figure."""
-    from lmod_train.scoring.probability import curve_classes
-
     if len(every) > MOST:
         yield Text(FEW.format(MOST))
         return
@@ -131,8 +129,6 @@ def _curves(
     task: str, classes: Sequence[str], place: int, every: Sequence[Evaluated], scored: Mapping[str, list[NetBenefit]]
 ) -> Iterator[list[Cell]]:
     """Yield the points of one class; of a series, the mean over its seeds."""
-    from lmod_train.extensions.clinical.chosen_on import of_runs
-
     of_all: dict[tuple[str, ...], tuple[str, list[float]]] = {}
     for own in every:
         runs = of_runs(used(own), classes)

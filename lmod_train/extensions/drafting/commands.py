@@ -11,17 +11,22 @@ from typing import Any, Literal, get_args
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.ended import Ended
-from lmod_train.core.artifacts.records import write_run_records
+from lmod_train.cli.names import check_names
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.records import write_records, write_run_records
 from lmod_train.core.artifacts.replies import ReplyFile, read_replies
 from lmod_train.core.artifacts.run import PEOPLE, Run
 from lmod_train.core.csv_files import csv_bytes
 from lmod_train.core.errors import BadArgument, JudgeConflict
 from lmod_train.core.escaping import from_csv
-from lmod_train.core.lock import locked
+from lmod_train.core.links import rooted
+from lmod_train.core.lock import is_first, locked
 from lmod_train.core.types import Prediction, Reply, Unparsed
 from lmod_train.core.vocabulary.error_types import ERROR_LABELS, NO_ERROR, type_called
 from lmod_train.data.formats.spreadsheet import Table as SpreadsheetTable
 from lmod_train.data.formats.spreadsheet import write_table
+from lmod_train.tasks.rescore import rescore
+from lmod_train.tasks.verdicts import given
 
 MYPY = False  # true for a type checker; jsonargparse runs a block of `TYPE_CHECKING`, and these load scipy
 if MYPY:
@@ -81,10 +86,6 @@ def judge(
         trust: Module outside this package with task classes that the run names, which may be imported; can be repeated.
     """
     given = {key: value for key, value in locals().items() if key != "others"}
-    from lmod_train.core.artifacts.predictions import read_predictions
-    from lmod_train.core.artifacts.run import Run
-    from lmod_train.core.links import rooted
-    from lmod_train.core.lock import is_first
 
     ways: dict[str, Callable[..., Ended]] = {
         "model": partial(_ask_model, others),
@@ -136,7 +137,6 @@ def _write_sheet(run: Run, predictions: Sequence[Prediction], given: Mapping[str
 
 
 def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
-    from lmod_train.cli.names import check_names
     from lmod_train.extensions.drafting.judgement import to_judge
 
     to_judge(predictions, _listed(given["tasks"]))  # refuses unknown tasks before torch is imported
@@ -153,7 +153,6 @@ def _ask_model(others: Sequence[str], run: Run, predictions: Sequence[Prediction
 
 def _read_people(run: Run, predictions: Sequence[Prediction], given: Mapping[str, Any]) -> Ended:
     from lmod_train.extensions.drafting.judgement import Judgement
-    from lmod_train.tasks.rescore import rescore
 
     task = Judgement(**_asking(given))
     rows = read_verdicts(given["verdicts"], task)
@@ -198,11 +197,9 @@ def _prompt(named: str) -> dict[str, str]:
 
 def _join(run: Run, trust: Sequence[str]) -> None:
     """Score the run with the new judgements, and print a line and the rows of each judge."""
-    from lmod_train.core.lock import locked
     from lmod_train.core.tables import Table, markdown
     from lmod_train.extensions.drafting.judges import Agreement, Judges
     from lmod_train.report.results import read_results
-    from lmod_train.tasks.rescore import rescore
 
     with locked(run.folder, "run", WAIT):
         lines = rescore(run.folder, tuple(trust))
@@ -245,9 +242,7 @@ def ask_questions(
         seed: Seed of the letters of right options, and of the choice among several structures of an image.
         limit: Maximum number of drafts, the first in id order; 0 for all.
     """
-    from lmod_train.cli.names import check_names
     from lmod_train.core.artifacts.manifest import read_manifest
-    from lmod_train.core.lock import locked
     from lmod_train.extensions.drafting.drafts import STAGES
 
     read_manifest(curated)
@@ -265,8 +260,6 @@ def ask_questions(
 
 def _checked(folder: Path) -> list[str]:
     """Check the drafts of a folder, write their lists, and return the lines to print."""
-    from lmod_train.core.artifacts.predictions import read_predictions
-    from lmod_train.core.artifacts.run import Run
     from lmod_train.extensions.drafting.checks import faults_of
     from lmod_train.extensions.drafting.drafts import drafted_of
     from lmod_train.extensions.drafting.review import CHECKS, DRAFTS, FAULTS, lines, write_lists
@@ -320,8 +313,6 @@ def captions(
         seed: Seed of all draws.
         limit: Maximum number of captions, the first of the table; 0 for all.
     """
-    from lmod_train.cli.names import check_names
-    from lmod_train.core.lock import locked
     from lmod_train.extensions.drafting.caption_files import Folder, copy_images, read_captions
     from lmod_train.extensions.drafting.caption_steps import Settings
     from lmod_train.extensions.drafting.captions import KINDS
@@ -363,7 +354,6 @@ def _questions(folder: Folder, found: Sequence[Caption], kinds: Sequence[str], o
 
 def _asked(folder: Folder, name: str, records: Sequence[Record], options: Sequence[str]) -> Ended:
     """Ask for the requests of a run that have no reply."""
-    from lmod_train.core.artifacts.records import write_records
     from lmod_train.extensions.drafting.model_runs import Captioning, Comparing, start_requests
 
     write_records(folder.requests(name), records)
@@ -405,8 +395,6 @@ def judge_captions(
         share: Share of the questions of each kind that are compared, above 0, up to 1.
         seed: Seed of the sample.
     """
-    from lmod_train.cli.names import check_names
-    from lmod_train.core.lock import locked
     from lmod_train.extensions.drafting.caption_files import PARITY, read_folder
     from lmod_train.extensions.drafting.caption_steps import comparisons, sampled
 
@@ -429,7 +417,6 @@ def judge_captions(
 
 def _report(folder: Folder) -> None:
     """Write the lists of a folder anew, and print the outcome."""
-    from lmod_train.core.artifacts.run import Run
     from lmod_train.extensions.drafting.caption_files import COMPARED, GENERATION, PARITY, write_lists
     from lmod_train.extensions.drafting.caption_steps import differing, summary
     from lmod_train.extensions.drafting.judges import judges_itself
@@ -488,7 +475,6 @@ def write_sheet(path: Path, predictions: Sequence[Prediction]) -> int:
         BadArgument: The file exists with other content, such as a sheet that people have filled in.
     """
     from lmod_train.extensions.drafting.judgement import question_of  # scipy: not for `--help`
-    from lmod_train.tasks.verdicts import given
 
     judged = [(p, text) for p in predictions for text in [given(p)] if text is not None]
     rows = [(p.record.id, question_of(p.record), p.record.answer, text, "") for p, text in judged]
@@ -616,7 +602,6 @@ def _outcome(
     text, the verdict is stale.
     """
     from lmod_train.extensions.drafting.judgement import judgement_id
-    from lmod_train.tasks.verdicts import given
 
     text, id = given(prediction), judgement_id(verdict.id)
     if text is None:

@@ -209,7 +209,7 @@ CD in one phrase joined by "+", and labels are ours there."""
 # What is known of an image for one stage: the truth from a curated record, earlier truths, and measured boxes.
 STAGES = tuple(PARTS)
 
-CHAIN, ANATOMY = "chain", "anatomy"
+CHAIN = "chain"
 
 DIAGNOSES = ("four_way", "glaucoma")
 """Tasks whose answer is a diagnosis."""

@@ -12,23 +12,34 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.run import Run
 from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.core.escaping import from_csv
 from lmod_train.core.links import check_link
-from lmod_train.core.raw import read_json
+from lmod_train.core.lock import locked
+from lmod_train.core.raw import read_json, read_yaml
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record, Score
-from lmod_train.data.formats.chosen_records import Licence
+from lmod_train.data.formats.chosen_records import Licence, select
 from lmod_train.data.formats.reading_sheet import OPTION, ReadingSheet, code_of, write_blank
 from lmod_train.data.formats.spreadsheet import Table, cell
-from lmod_train.extensions.drafting.drafts import Drafted
-from lmod_train.extensions.drafting.review import OTHERS, Plan, Reading, Review
+from lmod_train.extensions.drafting.checks import Fault, faults_of
+from lmod_train.extensions.drafting.drafts import Drafted, drafted_of
+from lmod_train.extensions.drafting.review import (
+    OTHERS,
+    DraftedQuestions,
+    Plan,
+    Reading,
+    Review,
+    Stage,
+    planned,
+    reviewed,
+    without_faults,
+)
 from lmod_train.tasks.prompt import prompt
 
 if TYPE_CHECKING:
-    from lmod_train.extensions.drafting.checks import Fault
-    from lmod_train.extensions.drafting.review import Stage
     from lmod_train.tasks.base import Task
 
     Check = Callable[[Sequence[Drafted]], Sequence[Fault]]
@@ -73,8 +84,6 @@ def review(
         out: Folder to curate the released questions into; without it, the review is only reported.
         confidence: Whether the released questions ask for a confidence.
     """
-    from lmod_train.data.formats.chosen_records import select
-
     check_arguments("draft review", blank, sheets, share, kappa)
     drafts = _drafts(draft)
     if blank is not None:
@@ -107,9 +116,6 @@ def check_arguments(
 def _drafts(folder: Path) -> list[Drafted]:
     """Return the drafts of a folder in which no check finds a fault, from its replies."""
     from lmod_train.core.artifacts.predictions import read_predictions
-    from lmod_train.core.artifacts.run import Run
-    from lmod_train.extensions.drafting.drafts import drafted_of
-    from lmod_train.extensions.drafting.review import without_faults
 
     try:
         drafts = without_faults(drafted_of(read_predictions(Run(folder).predictions)))
@@ -145,9 +151,6 @@ def write_sheet(
         seed: Seed of the sample.
         first: Ids of drafts that are reviewed besides the sample, at the top of the sheet.
     """
-    from lmod_train.core.lock import locked
-    from lmod_train.extensions.drafting.review import planned
-
     plan = planned(drafts, codes_of(drafts), share, seed, first)
     with locked(folder, "draft"):
         page = write_review(folder, images, licences, drafts, plan, blank)
@@ -168,10 +171,6 @@ def read_sheets(
         least: Least kappa of a stage that is released.
         check: Function that returns the faults of corrected drafts; None for the checks of drafts of chains.
     """
-    from lmod_train.core.lock import locked
-    from lmod_train.extensions.drafting.checks import faults_of
-    from lmod_train.extensions.drafting.review import reviewed
-
     names = [sheet.stem for sheet in sheets]
     if len(set(names)) < len(names):
         expected = "files of different names, as each names its reviewer"
@@ -224,10 +223,7 @@ def _stage_lines(stage: Stage, least: float) -> list[str]:
 
 
 def _curate(found: Review, curated: Path, out: Path, seed: int, confidence: bool) -> None:
-    from lmod_train.core.lock import locked
     from lmod_train.data.curation.pipeline import curate
-    from lmod_train.data.formats.chosen_records import select
-    from lmod_train.extensions.drafting.review import DraftedQuestions
 
     sources = {r.drafted.record.source for r in found.released}
     licences = [one for one in select(curated, for_own_use=True).licences if one.source in sources]
@@ -248,7 +244,6 @@ def _chain(confidence: bool) -> Task:
     Raises:
         BadArgument: The extension with the task is not there.
     """
-    from lmod_train.core.raw import read_yaml
     from lmod_train.core.shipped import config_files
     from lmod_train.tasks.building import build
 
@@ -291,8 +286,6 @@ def review_captions(
         seed: Seed of the sample and of the order of its images.
         kappa: Least kappa of a kind and language that is released.
     """
-    from lmod_train.core.lock import locked
-    from lmod_train.data.formats.chosen_records import Licence
     from lmod_train.extensions.drafting.caption_files import (
         RELEASED,
         accepted,

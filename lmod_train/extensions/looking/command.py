@@ -10,6 +10,7 @@ from jsonargparse.typing import NonNegativeInt, PositiveInt
 from lmod_train.cli.curation import curate
 from lmod_train.cli.phantoms import phantom
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.lock import locked
 
 if TYPE_CHECKING:
     from lmod_train.extensions.looking.blind import Blind
@@ -35,7 +36,6 @@ def blind(curated: Path) -> None:
     from lmod_train.core.artifacts.manifest import read_manifest
     from lmod_train.core.artifacts.records import read_records
     from lmod_train.core.artifacts.shortcuts import FILE, write_shortcuts
-    from lmod_train.core.lock import locked
     from lmod_train.data.audit.shortcut_classifiers import shortcuts
     from lmod_train.extensions.looking.blind import blind as answer
     from lmod_train.extensions.looking.blind import rows_of, write_filled_crops
@@ -105,7 +105,6 @@ def phantom_with_counterfactuals(
         counterfactuals: Also draw each eye of refuge with only glaucoma or not changed.
         **settings: Options of `phantom`.
     """
-    from lmod_train.core.lock import locked
     from lmod_train.phantom.folders.refuge import write_counterfactuals
 
     if counterfactuals and sources != "all" and PAIRED not in sources.split(","):

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.cli.curation import print_written
-from lmod_train.core.errors import BadArgument, LmodError
+from lmod_train.core.errors import BadArgument, LeavesFolder, LmodError
 from lmod_train.core.extension import joined, loaded
+from lmod_train.core.links import follows
+from lmod_train.core.lock import locked
 
 if TYPE_CHECKING:
     from lmod_train.data.cells.image_names import Folder
@@ -99,7 +101,6 @@ def curate_table(
         seed: Seed of the splits.
         workers: Number of processes that read and write images.
     """
-    from lmod_train.core.lock import locked
     from lmod_train.data.cells.devices import read_devices, remove_held
     from lmod_train.data.curation import pipeline
     from lmod_train.data.curation.accepted import read_accepted
@@ -335,8 +336,6 @@ def _refuse_elsewhere(file: Path, plan: Plan) -> None:
     Raises:
         LeavesFolder: It does, and the user does not allow it.
     """
-    from lmod_train.core.errors import LeavesFolder
-    from lmod_train.core.links import follows
     from lmod_train.extensions.table.plan import is_below
 
     if not follows() and not is_below(file, plan):

@@ -30,9 +30,10 @@ from lmod_train.data.cells.options import (
 )
 from lmod_train.data.cells.values import ids_in_doubt
 from lmod_train.data.cells.vocabulary import HEADERS, WEAK, bare, plain
-from lmod_train.data.curation.accepted import Refusal, refused
+from lmod_train.data.curation.accepted import Refusal, read_accepted, refused
 from lmod_train.data.curation.manifest_files import write_dropped
 from lmod_train.data.sources.grid import Grid
+from lmod_train.data.sources.objects import HELD, MOST_BYTES, is_conversation, is_parquet, objects_in, unpack
 from lmod_train.extensions.table.law import LISTING, TENTH, Loss
 from lmod_train.extensions.table.looks import AGREED
 from lmod_train.extensions.table.meanings import FACTS, Column, option_of, typed, value_of
@@ -76,7 +77,6 @@ _TURNS = re.compile(r'"(?:conversations|conversatons|messages)"\s*:\s*\[')
 def holds_conversations(file: Path) -> bool:
     """Return whether a file holds conversations, by the keys of its objects; False for one that cannot be read."""
     from lmod_train.core.raw import decoded, open_file, read_bytes
-    from lmod_train.data.sources.objects import MOST_BYTES, is_conversation, is_parquet, objects_in
 
     try:
         if file.is_dir() or is_parquet(file):
@@ -98,10 +98,8 @@ def converse(given: Mapping[str, Any], patient: str, believed: bool) -> None:
     """
     from lmod_train.core.files import remove
     from lmod_train.core.lock import locked
-    from lmod_train.data.curation.accepted import read_accepted
     from lmod_train.data.curation.pipeline import check_out
     from lmod_train.data.formats.conversations import Conversations, held_images, import_conversations
-    from lmod_train.data.sources.objects import HELD, objects_in, unpack
 
     file, out, accept = given["table"], given["out"], given["accept"]
     patient = patient or _patient_in(next(objects_in(file), None))

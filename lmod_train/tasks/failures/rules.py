@@ -417,10 +417,6 @@ def special_tokens(case: AskedReply) -> Span | None:
 
 
 # Find tokens of a chat template, of padding or of grounding that are visible in a reply.
-_OPEN, _CLOSE, _BAR = r"(?:<|&lt;|\u2039)", r"(?:>|&gt;|\u203a)", r"\\?[|\uff5c]"
-
-_NAMES = phrases("rules.names")
-
 
 TOKEN = compiled("rules.token")
 """A special token; the marks of a boxed answer and of thinking are a format and none."""

@@ -119,7 +119,6 @@ def without_parentheses(text: str) -> str:
     return _EXAMPLES.sub("", _PARENTHESIS.sub(r"\g<verb> ", text))
 
 
-_THINKS = phrases("rewriting.thinks")
 _ENGLISH = compiled("rewriting.english")
 _CHINESE_RETRACTION = compiled("rewriting.chinese_retraction", 0)
 _CHANGED, _DENIED_LATER = compiled("rewriting.changed"), compiled("rewriting.denied_later")
@@ -145,7 +144,6 @@ def _taken_back(thought: re.Match[str]) -> str:
     return "taken back" if alone else " "
 
 
-_HEALTHY = phrases("rewriting.healthy")
 _LOSS = compiled("rewriting.loss")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lmod_train.core.vocabulary import compiled, entry
+from lmod_train.core.vocabulary import compiled
 from lmod_train.tasks.parsing.normalise import in_place
 from lmod_train.tasks.parsing.objects import Group, Node, Word
 from lmod_train.tasks.parsing.slots import kinds_of
@@ -23,8 +23,6 @@ _LONGEST_CONTENT = 4000
 _LONGEST_ROW = 4000
 
 _RULE = re.compile(r"[ \t]{0,9}\|?(?:\s?:?-{1,60}:?\s?\|?){1,12}[ \t]{0,9}$", re.MULTILINE)
-
-_ON, _OFF = "".join(entry("characters.boxes")["on"]), "".join(entry("characters.boxes")["off"])
 
 _BOX = compiled("layouts.box", 0)
 

@@ -49,7 +49,6 @@ _SIGNED = re.compile(r"[:=|?\n\[(]")
 
 _CLOSERS = phrases("slots.closers")
 _BRACKET = phrases("slots.bracket")
-_NOUN = phrases("slots.noun")
 _STRONG = compiled("slots.strong")
 _QUESTION = compiled("slots.question")
 _ABSENT = compiled("slots.absent")

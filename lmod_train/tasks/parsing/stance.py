@@ -164,7 +164,6 @@ _REACH_END = compiled("stance.reach_end")
 
 _NEGATED_BEHIND = compiled("stance.negated_behind")
 _CALLED_FALSE = compiled("stance.called_false")
-_EVIDENCE = phrases("stance.evidence")
 _NOT_EARNED = compiled("stance.not_earned")
 _OF_SOMETHING_ELSE = compiled("stance.of_something_else")
 
@@ -351,7 +350,6 @@ def _reach(before: str, after: str) -> Literal["reaches", "none", "unclear"]:
     return "reaches" if _LIST.search(between) or _LIST.search(after[:60]) else "unclear"
 
 
-_CALLED = phrases("stance.called")
 _ABSENT = compiled("stance.absent")
 _TAIL = compiled("stance.tail")
 _AFTER = compiled("stance.after")

@@ -23,10 +23,6 @@ _REACH = 200
 _QUOTED = re.compile(r"\"(?!\w{1,12}[.!]?\")[^\"\n]{5,300}\"|'(?=[^'\n]{0,300}\s)[^'\n]{9,300}'(?![a-z])")
 _TRUE, _FALSE = phrases("verdicts.true"), phrases("verdicts.false")
 _TICK, _CROSS = (re.compile(rf"[{entry('characters.marks')[kind]}]\ufe0f?(?!\s?[0-9])") for kind in ("yes", "no"))
-_ALONE_TRUE, _ALONE_FALSE = (
-    any_of([w for w in own if w.isascii()], [w for w in own if not w.isascii()])
-    for own in (entry("verdicts.alone_true"), entry("verdicts.alone_false"))
-)
 _ENDED = phrases("verdict.ended")
 _VERDICT = re.compile(rf"(?:(?P<true>{_TRUE})|(?P<false>{_FALSE})){_ENDED}", re.IGNORECASE)
 _ALONE = compiled("verdict.alone")
