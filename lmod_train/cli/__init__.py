@@ -10,16 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from lmod_train.cli.commands import (
-    LIGHTNING,
-    asks,
-    chosen,
-    commands,
-    group_overview,
-    groups,
-    overview,
-    whole_name,
-)
+from lmod_train.cli.commands import LIGHTNING, asks, chosen, commands, group_overview, groups, overview, whole_name
 from lmod_train.cli.short_names import by_name
 from lmod_train.cli.terminal import CURES, error_text, harmless, lines
 from lmod_train.cli.typed import own_classes, value_of, values_of

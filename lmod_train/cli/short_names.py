@@ -27,11 +27,7 @@ DATA = "--data"
 TASKS = "--data.tasks"
 """Option of Lightning's commands whose value is a list of tasks; they can be those of a curated folder, too."""
 
-LISTS = {
-    ("curate", "--tasks"): "task",
-    ("curate", "--sources"): "source",
-    ("report", "--sections"): "section",
-}
+LISTS = {("curate", "--tasks"): "task", ("curate", "--sources"): "source", ("report", "--sections"): "section"}
 """Command and option whose value is a list of classes -> what it names. With ``+`` an option adds to the list."""
 
 _NAME = re.compile(r"[\w-]+")

@@ -129,10 +129,7 @@ def _soft(distance: _Plane, radius: float, edge: float) -> _Plane:
 
 def _lay_disc(scene: _Plane, eye: Eye, size: int) -> None:
     """Draw the disc and the paler cup; the middle of each soft edge is the outline of the mask."""
-    for centre, radii, edge, colour in (
-        (eye.disc, eye.disc_radii, 0.016, _RIM),
-        (eye.cup, eye.cup_radii, 0.014, _CUP),
-    ):
+    for centre, radii, edge, colour in ((eye.disc, eye.disc_radii, 0.016, _RIM), (eye.cup, eye.cup_radii, 0.014, _CUP)):
         alpha = 0.95 * _soft(_ellipse(centre, radii, size), radii[1], edge)
         _blend(scene, alpha, _colour(colour) * (1 - 0.15 * eye.pigment))
 

@@ -25,12 +25,7 @@ from lmod_train.phantom.oct import render as render_scan
 SPAN = 0.5
 """Width of the scan in units of the photograph's side."""
 
-SPOTS = {
-    "far to the left": -0.16,
-    "just to the left": -0.085,
-    "just to the right": 0.085,
-    "far to the right": 0.16,
-}
+SPOTS = {"far to the left": -0.16, "just to the left": -0.085, "just to the right": 0.085, "far to the right": 0.16}
 """Place of a spot, seen from the fovea -> its distance to the right in units of the photograph's side."""
 
 SPOT = 0.019

@@ -11,16 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from lmod_train.data.cells.vocabulary import (
-    ERRORS,
-    MISSING,
-    NO,
-    SEX_WORDS,
-    SIDES,
-    SPLITS,
-    YES,
-    plain,
-)
+from lmod_train.data.cells.vocabulary import ERRORS, MISSING, NO, SEX_WORDS, SIDES, SPLITS, YES, plain
 
 _AGE = re.compile(
     r"(\d{1,3}(?:[.,]\d+)?)\s*(?:y|yr|yrs|yo|y/o|years?|years? old|jahre?|j|ans?|anos?|años?|a|岁|歳|周岁)?\.?",

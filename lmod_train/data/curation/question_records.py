@@ -199,10 +199,7 @@ def _turn(one: PlacedQuestion, seed: int) -> tuple[str, ...]:
 
 
 def show_all(
-    asked: Sequence[PlacedQuestion],
-    photographs: Callable[[], Sequence[Photograph]],
-    seed: int,
-    out: Path = Path(),
+    asked: Sequence[PlacedQuestion], photographs: Callable[[], Sequence[Photograph]], seed: int, out: Path = Path()
 ) -> tuple[list[PlacedQuestion], list[Dropped]]:
     """Give every question the image that it shows.
 

@@ -117,10 +117,7 @@ def image_places(question: Question) -> int:
 
 
 def ask_all(
-    tasks: Sequence[Task],
-    samples: Iterable[Sample],
-    splits: Mapping[Place, Split],
-    images: Mapping[Place, Prepared],
+    tasks: Sequence[Task], samples: Iterable[Sample], splits: Mapping[Place, Split], images: Mapping[Place, Prepared]
 ) -> list[PlacedQuestion]:
     """Ask every task about every sample.
 

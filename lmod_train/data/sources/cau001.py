@@ -13,12 +13,7 @@ from lmod_train.data.sources.base import UNPLACED
 from lmod_train.data.sources.roboflow import Meaning, Roboflow
 from lmod_train.data.sources.roboflow_labels import Annotation, LabelProblem
 
-ALIASES: Mapping[str, str] = {
-    "Iris": "iris",
-    "Pupila": "pupil",
-    "Ojo Der": "right eye",
-    "Ojo Izq": "left eye",
-}
+ALIASES: Mapping[str, str] = {"Iris": "iris", "Pupila": "pupil", "Ojo Der": "right eye", "Ojo Izq": "left eye"}
 """Structure by class name of version 1, in Spanish."""
 
 _SIDES = {"right eye": "right", "left eye": "left"}

@@ -14,16 +14,7 @@ from urllib.parse import quote
 
 from lmod_train.core.option_letters import split_lettered
 from lmod_train.core.raw import read_json
-from lmod_train.core.types import (
-    Answer,
-    Message,
-    Part,
-    Prediction,
-    Record,
-    Reply,
-    Score,
-    Unparsed,
-)
+from lmod_train.core.types import Answer, Message, Part, Prediction, Record, Reply, Score, Unparsed
 from lmod_train.extensions.drafting.judgement import (
     WORDS,
     Request,

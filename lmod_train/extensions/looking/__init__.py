@@ -5,9 +5,7 @@ from lmod_train.core.extension import Extension
 EXTENSION = Extension(
     name="looking",
     about="Does a model look at the image",
-    commands={
-        "blind": "lmod_train.extensions.looking.command:blind",
-    },
+    commands={"blind": "lmod_train.extensions.looking.command:blind"},
     options={
         "curate --sheet": "lmod_train.extensions.looking.command:curate_with_sheet",
         "phantom --counterfactuals": "lmod_train.extensions.looking.command:phantom_with_counterfactuals",

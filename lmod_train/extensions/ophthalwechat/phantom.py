@@ -141,10 +141,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, headers: Headers = "mix
     note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "headers": headers})
     files = [(root / "images" / shown.file,) for shown in drawn]
     draw_all(files, [shown.drawn for shown in drawn], partial(_draw, size=size), _SOURCE, workers)
-    for name, kind, rows, own in (
-        (QUESTIONS, "questions", question_rows, "en"),
-        (IMAGES, "images", image_rows, "zh"),
-    ):
+    for name, kind, rows, own in ((QUESTIONS, "questions", question_rows, "en"), (IMAGES, "images", image_rows, "zh")):
         language = own if headers == "mixed" else headers
         write_workbook(root / name, HEADERS[kind][language], rows(drawn, language))
 

@@ -28,15 +28,7 @@ from scipy.special import stdtrit
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Score
 from lmod_train.scoring.comparison import paired_difference
-from lmod_train.scoring.intervals import (
-    Columns,
-    Floats,
-    compute_scores,
-    pseudovalues,
-    ratio,
-    share_measure,
-    sum_by,
-)
+from lmod_train.scoring.intervals import Columns, Floats, compute_scores, pseudovalues, ratio, share_measure, sum_by
 from lmod_train.scoring.shares import LEVEL, MIN_PATIENTS, TINY, Interval, beta_interval
 
 

@@ -88,11 +88,7 @@ def write_page(
 
 
 def _verdict(
-    columns: Sequence[Column],
-    source: OwnTable | None,
-    shares: Sequence[Share],
-    dropped: Sequence[Dropped],
-    stops: bool,
+    columns: Sequence[Column], source: OwnTable | None, shares: Sequence[Share], dropped: Sequence[Dropped], stops: bool
 ) -> str:
     """Return the first line of the page: what is to be said or lost, else how many images are asked about."""
     if doubted := [column.name for column in columns if column.doubt]:

@@ -28,15 +28,7 @@ from lmod_train.scoring.comparison import (
 )
 from lmod_train.scoring.confidence import confidence_scores
 from lmod_train.scoring.expertise import ESA, ESA_MEAN, expertise_columns, level_of
-from lmod_train.scoring.intervals import (
-    Columns,
-    Floats,
-    Measure,
-    compute_scores,
-    mean_measure,
-    ratio,
-    share_measure,
-)
+from lmod_train.scoring.intervals import Columns, Floats, Measure, compute_scores, mean_measure, ratio, share_measure
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.reliability import Flags
 from lmod_train.scoring.status import status_counts

@@ -115,11 +115,7 @@ def train_transform(
     steps += [_CROP(size, scale=settings.crop_area, ratio=settings.crop_ratio, interpolation="bicubic")]
     steps += [transforms.RandomHorizontalFlip(settings.flip)] if settings.flip else []
     if settings.policy:
-        means = {
-            "translate_pct": settings.shift,
-            "img_mean": settings.fill,
-            "interpolation": Image.Resampling.BICUBIC,
-        }
+        means = {"translate_pct": settings.shift, "img_mean": settings.fill, "interpolation": Image.Resampling.BICUBIC}
         names = [name for name in OPERATIONS if name not in settings.without]
         steps += [_rand_augment(settings.policy, means, names)]
     steps += [_Normalised(mean, std)]

@@ -80,8 +80,7 @@ def truths(n: int, seed: int, size: int = 128) -> list[Truth]:
                 group=str(file.pid) if file.pid else key,
                 boxes=boxes_of(extents),
                 patient=Patient(
-                    age=float(person.age) if person.age >= 0 else None,
-                    sex={0: "female", 1: "male"}.get(person.gender),
+                    age=float(person.age) if person.age >= 0 else None, sex={0: "female", 1: "male"}.get(person.gender)
                 ),
             )
         )

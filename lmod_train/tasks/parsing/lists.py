@@ -89,14 +89,7 @@ def _lines(signs: str) -> Iterator[_Line]:
             text = whole[at : cut[0]]
             if any(c.isalnum() for c in text):
                 begin = at + len(text) - len(text.lstrip())
-                yield _Line(
-                    text.strip(),
-                    start + begin,
-                    start + cut[1],
-                    indent,
-                    bullet if first else "",
-                    first,
-                )
+                yield _Line(text.strip(), start + begin, start + cut[1], indent, bullet if first else "", first)
                 first = False
             at = cut[1]
         start += len(whole) + 1

@@ -17,14 +17,7 @@ from lmod_train.core.vocabulary import compiled, entry
 from lmod_train.tasks.parsing.cues import CORRECTION, FINAL, final_statement
 from lmod_train.tasks.parsing.forms import plain
 from lmod_train.tasks.parsing.groups import EMPTY, TICKED, Layout, Slot, Span, about_of, of_denied, of_group, of_items
-from lmod_train.tasks.parsing.keys import (
-    OWN_NAMES,
-    Role,
-    is_closed,
-    is_known,
-    kind_of,
-    role_of,
-)
+from lmod_train.tasks.parsing.keys import OWN_NAMES, Role, is_closed, is_known, kind_of, role_of
 from lmod_train.tasks.parsing.lists import is_bare, is_sentence, lists, polarity_of
 from lmod_train.tasks.parsing.normalise import in_place, normalise
 from lmod_train.tasks.parsing.objects import Group, objects

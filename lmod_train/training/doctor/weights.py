@@ -18,14 +18,7 @@ from lmod_train.core.weight_values import checkpoint_json
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import find
 from lmod_train.models.chat.checkpoint_files import layout_name
-from lmod_train.models.chat.delta import (
-    SENTENCES,
-    DeltaSigns,
-    described,
-    mean_gain,
-    named_delta,
-    next_token_entropy,
-)
+from lmod_train.models.chat.delta import SENTENCES, DeltaSigns, described, mean_gain, named_delta, next_token_entropy
 from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.tasks.base import Task
