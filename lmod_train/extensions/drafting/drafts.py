@@ -185,22 +185,6 @@ def parts_of(answer: str) -> dict[str, str]:
     return found
 
 
-def shuffled(draft: Draft, order: tuple[int, ...]) -> Draft:
-    """Return a draft with its options in another order, and the letter of the right one.
-
-    Args:
-        draft: With a right option.
-        order: Index in the draft of the option that comes first, second, ...
-
-    Example:
-        >>> shuffled(Draft("Which?", ("cup", "rim"), "A", ""), (1, 0)).letter
-        'B'
-    """
-    place = ascii_uppercase.index(draft.letter)
-    options = tuple(draft.options[i] for i in order)
-    return replace(draft, options=options, letter=ascii_uppercase[order.index(place)])
-
-
 PARTS: dict[str, list[str]] = _WORDS["parts"]
 """Stage -> labels of the lines of its answer. Those of LC and DD are printed; listings 5 and 6 name the parts of SG and
 CD in one phrase joined by "+", and labels are ours there."""

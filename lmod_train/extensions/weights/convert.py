@@ -149,13 +149,9 @@ def _why_not(folder: Path, values: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _write_config(config: Any, folder: Path, dtype: str) -> None:
-    config.architectures = [_class_name(config)]
+    config.architectures = [str(MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES[config.model_type])]
     config.dtype = dtype
     config.save_pretrained(folder)
-
-
-def _class_name(config: Any) -> str:
-    return str(MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES[config.model_type])
 
 
 def _begun(template: str, words: Words) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
@@ -34,10 +34,6 @@ from lmod_train.phantom.surgery import render as render_surgery
 from lmod_train.phantom.truth import Truth
 
 _SOURCE = "xpcr"
-
-_SPLITS = (("train", 0.8), ("val", 0.9), ("test", 1.0))
-
-Layout = Literal["hub", "json", "card"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +144,14 @@ def _side(place: str) -> str:
     return Path(place).stem.rpartition("_")[2]
 
 
-def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub", workers: int = 2) -> None:
-    """Draw `n` phantoms, and a quarter as many cases, below ``out/X-PCR``; existing images are kept.
+def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> None:
+    """Draw `n` phantoms, and a quarter as many cases, below ``out/X-PCR``, the images inside the tables.
 
     Args:
         out: Folder to write below.
         n: Number of images, from 0, besides the two of each case.
         seed: Seed, from 0; the same seed writes the same files.
         size: Side of the images in pixels, from 32; laser scans are wider, and frames of surgery lower.
-        layout: ``hub`` for Parquet files with the images inside, ``json`` for a JSON table beside image files, ``card``
-            for the layout of the data set's card.
         workers: Number of processes to start; 0 works in this one.
 
     Raises:
@@ -167,29 +161,9 @@ def write(out: Path, n: int, seed: int, size: int = 384, layout: Layout = "hub",
     if size < 32:
         raise BadArgument("size", size, "at least 32 pixels", "use 120 or more to recognise anything")
     root = Path(out) / "X-PCR"
-    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": layout})
+    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size, "layout": "hub"})
     write_cases(root / "multimodal_cases", cases(n // 4, seed), size, workers)
-    if layout == "hub":
-        _write_parquet(root / "data", drawn, size)
-        return
-    images = root / "images" if layout == "card" else root
-    draw_all([(images / row.place,) for row in drawn], drawn, partial(_write_image, size=size), _SOURCE, workers)
-    for name, part in _tables(root, drawn, layout):
-        make_folder(name.parent)
-        with write_beside(name) as beside:
-            beside.write_text(json.dumps([table_row(row) for row in part], indent=1), encoding="utf-8")
-
-
-def _tables(root: Path, drawn: Sequence[Row], layout: Layout) -> Iterator[tuple[Path, Sequence[Row]]]:
-    """Yield each JSON table with its rows."""
-    if layout == "json":
-        yield root / "X-PCR.json", drawn
-        return
-    first = 0
-    for name, end in _SPLITS:
-        last = round(end * len(drawn))
-        yield root / "annotations" / f"{name}.json", drawn[first:last]
-        first = last
+    _write_parquet(root / "data", drawn, size)
 
 
 def table_row(row: Row) -> dict[str, Any]:
@@ -209,11 +183,6 @@ def _picture(drawn: Eye | Scan | Drawing, size: int) -> Image.Image:
     if isinstance(drawn, Eye):
         return render_fundus(drawn, size)
     return render_oct(drawn, size) if isinstance(drawn, Scan) else drawn.picture(size)
-
-
-def _write_image(files: Files, row: Row, size: int) -> None:
-    with write_beside(files[0]) as beside:
-        beside.write_bytes(image_file(row, size))
 
 
 def _write_parquet(folder: Path, drawn: Sequence[Row], size: int) -> None:

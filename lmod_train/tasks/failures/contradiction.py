@@ -72,14 +72,10 @@ def _choice(text: str, choices: tuple[str, ...], task: str) -> str | Unparsed:
     if all(choice.isdecimal() for choice in choices):
         if _COMPARISON.search(text):
             return Unparsed("ambiguous", "compares stages")
-        return parse_stage(text, choices, _words_of(task))
+        return parse_stage(text, choices, next((scale.words for scale in SCALES if scale.name == task), ()))
     if not mentions_choice(text, choices):  # most explanations: parsing them would take ten times as long
         return Unparsed("no_match")
     return parse_choice(text, choices)
-
-
-def _words_of(task: str) -> tuple[tuple[str, ...], ...]:
-    return next((scale.words for scale in SCALES if scale.name == task), ())
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ are closed by a comma or bracket count. Libraries for such JSON keep the last of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lmod_train.core.vocabulary import compiled, phrases
@@ -236,19 +235,3 @@ def _unescaped(found: re.Match[str]) -> str:
     if found["code"]:
         return chr(int(found["code"], 16))
     return _ESCAPES.get(found["one"], found["one"])
-
-
-def words(node: Node) -> Iterator[str]:
-    """Yield the text of all values of a node.
-
-    Example:
-        >>> list(words(Group([("a", Word("x", 0, 1)), ("b", Group([("", Word("y", 2, 3))]))])))
-        ['x', 'y']
-    """
-    stack: list[Node] = [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, Word):
-            yield one.text
-        else:
-            stack += [inner for _, inner in reversed(one.members)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmod_train.core.types import Unparsed
-from lmod_train.extensions.drafting.drafts import Draft, parts_of, read_draft, shuffled
+from lmod_train.extensions.drafting.drafts import Draft, parts_of, read_draft
 from tests.tabled import tabled
 
 DRAFT = Draft("Which structure?", ("cup", "rim", "macula", "fovea"), "B", "PRESENT. At the\nupper left.")
@@ -66,12 +66,6 @@ def test_a_letter_of_no_option_is_kept_and_has_no_right_option():
 def test_no_text_raises(text: str):
     for reply in (text, DRAFT.text + text, text.join(DRAFT.text.splitlines(keepends=True))):
         assert isinstance(read_draft(reply), Draft | Unparsed)
-
-
-def test_shuffled_options_keep_the_right_one():
-    for order in ((3, 2, 1, 0), (1, 0, 2, 3)):
-        assert shuffled(DRAFT, order).right == "rim"
-        assert sorted(shuffled(DRAFT, order).options) == sorted(DRAFT.options)
 
 
 def test_parts_of_a_long_answer():

@@ -21,6 +21,7 @@ from lmod_train.extensions.xpcr import phantom as xpcr
 from lmod_train.extensions.xpcr.source import Xpcr
 from lmod_train.extensions.xpcr.stages import STAGE_NAMES
 from lmod_train.extensions.xpcr.tasks import Chain
+from lmod_train.phantom.shots import note
 from lmod_train.report.thumbnails import licences
 from lmod_train.tasks.base import Task
 from tests.contracts import SourceContract
@@ -32,9 +33,24 @@ N = 20
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
     folder = tmp_path_factory.mktemp("xpcr")
-    for layout in ("hub", "json", "card"):
-        xpcr.write(folder / layout, N, 3, size=48, layout=layout, workers=0)
+    xpcr.write(folder / "hub", N, 3, size=48, workers=0)
+    rows = xpcr.rows(N, 3)
+    beside(folder / "json" / "X-PCR", "", {"X-PCR.json": rows})
+    parts = {"train": rows[:16], "val": rows[16:18], "test": rows[18:]}
+    beside(folder / "card" / "X-PCR", "images", {f"annotations/{name}.json": part for name, part in parts.items()})
     return folder
+
+
+def beside(root, images, tables):
+    """Write JSON tables with the images in files beside them, as earlier releases and the data set's card have them."""
+    note(root, {"source": "xpcr", "n": N, "seed": 3, "size": 48, "layout": root.parent.name})
+    xpcr.write_cases(root / "multimodal_cases", xpcr.cases(N // 4, 3), 48)
+    for name, rows in tables.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(json.dumps([xpcr.table_row(row) for row in rows], indent=1), encoding="utf-8")
+        for row in rows:
+            (root / images / row.place).parent.mkdir(parents=True, exist_ok=True)
+            (root / images / row.place).write_bytes(xpcr.image_file(row, 48))
 
 
 @pytest.fixture(params=["hub", "json", "card"])
