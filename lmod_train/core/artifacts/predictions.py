@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from lmod_train.core.artifacts.parquet import is_of_other_version, read_rows, write_rows
+from lmod_train.core.artifacts.parquet import each_row, is_of_other_version, write_rows
 from lmod_train.core.artifacts.records import record_of, record_row
 from lmod_train.core.artifacts.schema import PREDICTION_SCHEMA, REPLY_COLUMNS
 from lmod_train.core.errors import BadArgument, NotAsked, NotScored
@@ -99,4 +99,21 @@ def read_predictions(path: Path) -> list[Prediction]:
     if not path.exists():
         raise NotScored(path, "no predictions here")
     refusal = NotAsked if is_of_other_version(path) else NotScored  # its records are of that version too
-    return [prediction_of(row) for row in read_rows(path, PREDICTION_SCHEMA, refusal)]
+    kept: dict[str, str] = {}
+    return [prediction_of(_sharing(row, kept)) for row in each_row(path, PREDICTION_SCHEMA, refusal)]
+
+
+_REPEATED = (
+    "task", "task_class", "source", "modality", "split", "language", "licence", "rendered", "finish_reason", "model",
+    "settings",
+)  # fmt: skip
+"""Columns whose texts many rows share."""
+
+
+def _sharing(row: dict[str, Any], kept: dict[str, str]) -> dict[str, Any]:
+    """Return a row with texts that rows before it have, too: prompts are most of what a run holds in memory."""
+    for name in _REPEATED:
+        row[name] = kept.setdefault(row[name], row[name])
+    for part in (part for message in row["messages"] for part in message["parts"]):
+        part["text"] = kept.setdefault(part["text"], part["text"])
+    return row

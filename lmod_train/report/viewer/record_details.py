@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def modality_name(record: Record) -> str:
 
 def groups_of(record: Record) -> list[tuple[str, str]]:
     """Return the (key, value) pairs that predictions can be filtered by, besides task, source and modality."""
-    patient = asdict(record.patient)
+    patient = {one.name: getattr(record.patient, one.name) for one in fields(record.patient)}
     age = patient.pop("age")
     stated = {"split": record.split, "language": record.language, "age": age_group(age), **patient, **record.tags}
     return [(key, str(value)) for key, value in stated.items() if value]
