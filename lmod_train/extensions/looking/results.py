@@ -13,6 +13,7 @@ from lmod_train.core.types import Record
 from lmod_train.extensions.looking.scores import (
     AGAIN,
     AS_IS,
+    SHOWN,
     Asked,
     Judged,
     findings,
@@ -74,10 +75,23 @@ def sentence(looks: Mapping[str, Look], task: str) -> str:
     """Return the verdicts on a task in a sentence; empty for a task that is not of the audit."""
     told = []
     for name, look in looks.items():
-        own = [f"{one.verdict} ({one.finding.truth})" for one in look.judged if one.finding.task == task]
+        own = [f"{one.verdict} ({_stated(one)})" for one in look.judged if one.finding.task == task]
         told += [f"{name}: {', '.join(own)}"] if own else []
     rest = [f"{len(told) - NAMED} more below"] if len(told) > NAMED else []
     return f"Does it look? {'; '.join([*told[:NAMED], *rest])}." if told else ""
+
+
+def _stated(one: Judged) -> str:
+    """Return the true answer with what the verdict rests on: the least effect over fills, and the least share."""
+    found = one.finding
+    if one.default:
+        return f"{found.truth}: removal leads to {one.default}"
+    effects = [e.value for e in found.specific.values() if e.value is not None]
+    if one.verdict not in ("looks at the evidence", "reacts to the removal, does not follow it") or not effects:
+        return found.truth
+    shares = [e.value for e in found.grounded.values() if e.value is not None]
+    grounded = f", grounded share {100 * min(shares):.0f} %" if shares else ""
+    return f"{found.truth}: specific effect {100 * min(effects):+.0f} points{grounded}"
 
 
 def one_eye(asked: Mapping[str, Sequence[Asked]], records: Mapping[str, Record]) -> list[list[Cell]]:
@@ -94,7 +108,7 @@ def one_eye(asked: Mapping[str, Sequence[Asked]], records: Mapping[str, Record])
     question = chosen.shown[AS_IS].id
     same = {name: next((a for a in asked[name] if a.shown[AS_IS].id == question), None) for name in names}
     rows: list[list[Cell]] = []
-    for shown in in_order(chosen.shown.keys() - {AGAIN}):
+    for shown in (one for one in in_order(chosen.shown.keys() - {AGAIN}) if one.partition(".")[0] in SHOWN):
         image = next(iter(records[chosen.shown[shown].id].image), "")
         for name, own in same.items():
             if own is not None and shown in own.shown:

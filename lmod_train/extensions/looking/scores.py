@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
 from lmod_train.core.types import Score, Unparsed
-from lmod_train.scoring.comparison import paired_difference
+from lmod_train.scoring.comparison import holm, paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
 from lmod_train.scoring.ways import question_of
@@ -91,6 +91,9 @@ class Finding:
         given: Answer to the image as it is -> share of questions.
         turned: Answer without the evidence -> share of questions that change to it, and do not without the place
             elsewhere.
+        following: Change under `OTHER` minus change under `SAME`.
+        recall: Share of this answer where it is the truth, minus its share where another answer is.
+        obeys: Share of answers under `REDRAWN` that are the truth of the redrawn image.
         hidden: What was shown -> share of questions with an answer neither to it nor to the image as it is: a change
             between two replies that cannot be read, or two refusals, is not seen.
     """
@@ -108,6 +111,9 @@ class Finding:
     given: Mapping[str, float] = field(default_factory=dict)
     turned: Mapping[str, float] = field(default_factory=dict)
     hidden: Mapping[str, float] = field(default_factory=dict)
+    following: Effect = NOTHING
+    recall: Effect = NOTHING
+    obeys: Effect = NOTHING
 
 
 def variant_parts(variant: str) -> tuple[str, str]:
@@ -134,16 +140,24 @@ def said(item: Item) -> str:
 def asked_of(items: Iterable[Item]) -> list[Asked]:
     """Return the questions that were asked about the image as it is, in the order of their ids.
 
+    A question that was asked in several ways is one for each. The first one has the answers about the image as it is
+    in the other ways, too, e.g. ``wording-1``.
+
     Args:
         items: As the task scores them, in any order.
     """
-    found: dict[str, dict[str, Item]] = {}
+    found: dict[str, dict[str, dict[str, Item]]] = {}
     for item in items:
         shown = variant_parts(item.variant)[1]
         question = question_of(item.id, item.tags)
-        way = item.id.removeprefix(question)
-        found.setdefault(question.removesuffix(shown) + way, {})[shown] = item
-    return [Asked(own) for _, own in sorted(found.items()) if AS_IS in own]
+        way = item.id.removeprefix(question).removeprefix("/")
+        found.setdefault(question.removesuffix(shown), {}).setdefault(way, {})[shown] = item
+    made = []
+    for _, ways in sorted(found.items()):
+        first = min(ways)
+        others = {way: own[AS_IS] for way, own in sorted(ways.items()) if way != first and AS_IS in own}
+        made += [Asked(own | (others if way == first else {})) for way, own in sorted(ways.items()) if AS_IS in own]
+    return made
 
 
 def findings(task: str, items: Iterable[Item]) -> list[Finding]:
@@ -159,7 +173,26 @@ def findings(task: str, items: Iterable[Item]) -> list[Finding]:
     by_truth: dict[str, list[Asked]] = {}
     for asked in asked_of(items):
         by_truth.setdefault(asked.truth, []).append(asked)
-    return [_finding(task, truth, own) for truth, own in sorted(by_truth.items())]
+    every = [one for own in by_truth.values() for one in own]
+    return [replace(_finding(task, t, own), recall=_recall(every, t)) for t, own in sorted(by_truth.items())]
+
+
+def _recall(asked: Sequence[Asked], truth: str) -> Effect:
+    """Return the share of an answer where it is the truth, minus that where it is not.
+
+    The interval is that of two shares by the hybrid method (Newcombe 1998, method 10).
+    """
+    its = [one for one in asked if one.truth == truth]
+    others = [one for one in asked if one.truth != truth]
+    own, beside = (_share(part, (AS_IS,), lambda one: said(one.shown[AS_IS]) == truth) for part in (its, others))
+    if own.value is None or beside.value is None:
+        return NOTHING
+    value = own.value - beside.value
+    if None in (own.low, own.high, beside.low, beside.high):
+        return Effect(own.n, value)
+    below = math.hypot(own.value - (own.low or 0.0), (beside.high or 0.0) - beside.value)
+    above = math.hypot((own.high or 0.0) - own.value, beside.value - (beside.low or 0.0))
+    return Effect(own.n, value, value - below, value + above)
 
 
 def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
@@ -184,6 +217,8 @@ def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
             [said(one.shown[name]) for one in asked for _, name, like in both if _turns(one, name, like)], len(asked)
         ),
         {name: _hidden(asked, name) for name in (AGAIN, *shown)},
+        _difference(asked, OTHER, SAME, Asked.changed),
+        obeys=_share(asked, (REDRAWN,), lambda one: said(one.shown[REDRAWN]) == str(one.shown[REDRAWN].truth)),
     )
 
 
@@ -220,20 +255,20 @@ def _difference(asked: Sequence[Asked], first: str, second: str, value: Callable
     """Return the mean of the value of one thing shown minus that of another, over the questions that have both."""
     own = [one for one in asked if {first, second} <= one.shown.keys()]
     values = [[value(one, name) for one in own] for name in (first, second)]
-    return _widest(paired_difference("", values[0], values[1], groups) for groups in _groupings(own, first))
+    return _widest(paired_difference("", values[0], values[1], groups) for groups in _groupings(own, first, second))
 
 
 def _share(asked: Sequence[Asked], needed: Sequence[str], held: Callable[[Asked], object]) -> Effect:
     own = [one for one in asked if set(needed) <= one.shown.keys()]
     values = [bool(held(one)) for one in own]
-    return _widest(share_score("", values, groups) for groups in _groupings(own, needed[0])) if own else NOTHING
+    return _widest(share_score("", values, groups) for groups in _groupings(own, *needed)) if own else NOTHING
 
 
-def _groupings(asked: Sequence[Asked], shown: str) -> Iterator[list[str]]:
+def _groupings(asked: Sequence[Asked], *shown: str) -> Iterator[list[str]]:
     """Yield the patients asked about and, where others' images are shown, which one: many may be shown the same."""
     yield [one.group for one in asked]
-    if shown in (SAME, OTHER):
-        yield [one.shown[shown].image or one.group for one in asked]
+    for name in {SAME, OTHER}.intersection(shown):
+        yield [one.shown[name].image or one.group for one in asked]
 
 
 def _widest(scores: Iterable[Score]) -> Effect:
@@ -311,6 +346,8 @@ def _named(found: Finding) -> Iterable[tuple[str, str, Effect]]:
     yield from (("grounded_share", f"{EVIDENCE}.{fill}", effect) for fill, effect in found.grounded.items())
     yield "follow", OTHER, found.follow
     yield "stay", SAME, found.stay
+    yield "following", "", found.following
+    yield "recall_difference", "", found.recall
 
 
 # What the changes of a model's answers say: whether it looks at the eye, and at the evidence for the answer.
@@ -322,7 +359,21 @@ LEVEL = 0.025
 
 _Z, _POWER = 1.959964, 0.841621  # normal quantiles of 0.975, and of 0.8
 
-Verdict = Literal["does not look", "looks, not at the evidence", "looks at the evidence", "cannot be told"]
+Verdict = Literal[
+    "does not look",
+    "looks, not at the evidence",
+    "reacts to the removal, does not follow it",
+    "looks at the evidence",
+    "cannot be told",
+]
+
+_NAMED: Mapping[str, Verdict] = {
+    "blind": "does not look",
+    "at": "looks at the evidence",
+    "reacts": "reacts to the removal, does not follow it",
+    "off": "looks, not at the evidence",
+}
+"""Test -> verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,15 +382,17 @@ class Judged:
 
     Attributes:
         finding: What was measured.
-        verdict: One of four.
+        verdict: One of five.
         why: Why it cannot be told, and what to do next; empty for other verdicts.
         widest: The effect that more questions would tell; None if they would not.
+        default: The answer that removal leads to and that is given here, too: it cannot be shown for this truth.
     """
 
     finding: Finding
     verdict: Verdict
     why: str = ""
     widest: Effect | None = None
+    default: str = ""
 
     @property
     def detectable(self) -> float | None:
@@ -348,28 +401,32 @@ class Judged:
 
 
 def judged(found: Sequence[Finding]) -> list[Judged]:
-    """Return the verdict on each finding of one model, in their order; Holm-adjusted over the tasks.
+    """Return the verdict on each finding of one model, in their order; Holm-adjusted over tasks and true answers.
 
     Does not look: the upper end of the change under `OTHER` is below `SMALL`. Looks at the evidence: the lower end of
-    the specific effect is above 0, for every fill. Looks, not at the evidence: the lower end of the change under
-    `OTHER` is above 0, and the upper end of the specific effect is below `SMALL`, for every fill. Otherwise it cannot
-    be told; nor where two of these hold, nor where a removal could not show it: the evidence for another answer may be
-    looked at, and without it an answer is given that is given here, too. Changes that are hidden count against each
-    verdict.
+    the specific effect is above `SMALL` for every fill, and those of `Finding.following` and `Finding.recall` are above
+    0. Reacts to the removal, does not follow it: the first of these, and the upper end of following is below `SMALL`.
+    Looks, not at the evidence: the lower end of the change under `OTHER` is above 0, and the upper end of the specific
+    effect is below `SMALL`, for every fill. Otherwise it cannot be told; nor where two of these hold, nor where a
+    removal could not show it: the evidence for another answer may be looked at, and without it an answer is given that
+    is given here, too. Changes that are hidden count against each verdict.
 
     Args:
         found: Of all tasks of one model.
     """
+    hidden = [{name: f.hidden.get(name, 0.0) for name in (AGAIN, SAME, OTHER)} for f in found]
+    both = list(zip(found, hidden, strict=True))
+    removed = [_worst(f, partial(_above, margin=SMALL), ELSEWHERE) for f in found]
+    follows = [max(p, _above(f.following, h[SAME])) for p, (f, h) in zip(removed, both, strict=True)]
     tests = {
-        "blind": [_below(f.changes.get(OTHER, NOTHING), f.hidden.get(OTHER, 0)) for f in found],
-        "at": [_worst(f, _above, ELSEWHERE) for f in found],
-        "off": [
-            max(_above(f.changes.get(OTHER, NOTHING), f.hidden.get(AGAIN, 0)), _worst(f, _below, EVIDENCE))
-            for f in found
-        ],
+        "blind": [_below(f.changes.get(OTHER, NOTHING), h[OTHER]) for f, h in both],
+        "at": [max(p, _above(f.recall, 0.0)) for p, f in zip(follows, found, strict=True)],
+        "reacts": [max(p, _below(f.following, h[OTHER])) for p, (f, h) in zip(removed, both, strict=True)],
+        "off": [max(_above(f.changes.get(OTHER, NOTHING), h[AGAIN]), _worst(f, _below, EVIDENCE)) for f, h in both],
+        "follows": follows,
     }
-    held = {name: _adjusted(found, p) for name, p in tests.items()}
-    at = [f for f, shown in zip(found, held["at"], strict=True) if shown]
+    held = {name: [p is not None and p < LEVEL for p in holm(own)] for name, own in tests.items()}
+    at = [f for f, shown in zip(found, held["follows"], strict=True) if shown]
     near = [f for f in found if _worst(f, _below, EVIDENCE) >= LEVEL]
     return [_judged(f, {name: own[i] for name, own in held.items()}, at, near) for i, f in enumerate(found)]
 
@@ -380,22 +437,24 @@ def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding], nea
     Args:
         found: The finding.
         held: Test -> whether it passed.
-        at: Findings that look at the evidence.
+        at: Findings whose answers follow the evidence.
         near: Findings that may look at it.
     """
-    named: Mapping[str, Verdict] = {
-        "blind": "does not look", "at": "looks at the evidence", "off": "looks, not at the evidence",
-    }  # fmt: skip
-    passed = [verdict for test, verdict in named.items() if held[test]]
+    passed = [verdict for test, verdict in _NAMED.items() if held[test]]
+    if passed == [_NAMED["blind"], _NAMED["reacts"]]:
+        passed = [_NAMED["reacts"]]  # no answer follows an image that is looked at for its removal alone
     same = _same_without(found, near if passed else at)
-    if same and passed in ([], [named["off"]]):
-        why = f"without the evidence the answer is {same} in any case; see its change under {OTHER}"
-        return Judged(found, "cannot be told", why)
+    if same and passed in ([], [_NAMED["off"]]):
+        why = f"removal leads to {same}, which is answered here in any case: its use cannot be shown for this truth"
+        return Judged(found, "cannot be told", why, default=same)
     if len(passed) == 1:
         return Judged(found, passed[0])
+    if held["follows"] and not passed and found.recall.low is not None:
+        why = "the answer follows the evidence, and is not shown to be given more often where it is true"
+        return Judged(found, "cannot be told", f"{why}: the evidence is read wrongly, or the answers are exchanged")
     if why := _why(found, passed):
         return Judged(found, "cannot be told", why)
-    effects = [e for e in (found.changes[OTHER], *found.specific.values()) if e.low is not None]
+    effects = [e for e in (found.changes[OTHER], found.following, *found.specific.values()) if e.low is not None]
     return Judged(found, "cannot be told", "the intervals are too wide", max(effects, key=_spread))
 
 
@@ -439,11 +498,11 @@ def _worst(found: Finding, test: Callable[[Effect, float], float], hiding: str) 
     return max((test(e, hidden.get(f"{hiding}.{fill}", 0)) for fill, e in found.specific.items()), default=1.0)
 
 
-def _above(effect: Effect, hidden: float) -> float:
-    """Return the one-sided p value that an effect is above 0: `LEVEL` if its interval begins at what is hidden."""
+def _above(effect: Effect, hidden: float, margin: float = 0.0) -> float:
+    """Return the one-sided p value that an effect is above a margin: `LEVEL` if its interval begins at it."""
     if effect.value is None or effect.low is None:
         return 1.0
-    return _tail(effect.value - hidden, effect.value - effect.low)
+    return _tail(effect.value - hidden - margin, effect.value - effect.low)
 
 
 def _below(effect: Effect, hidden: float) -> float:
@@ -458,20 +517,6 @@ def _tail(distance: float, half: float) -> float:
     if half <= 0:
         return 0.0 if distance > 0 else 1.0
     return 0.5 * math.erfc(_Z * distance / half / math.sqrt(2))
-
-
-def _adjusted(found: Sequence[Finding], p: Sequence[float]) -> list[bool]:
-    """Return which tests hold, adjusted over tasks by Holm (1979); the p value of a task is its smallest one."""
-    least: dict[str, float] = {}
-    for one, value in zip(found, p, strict=True):
-        least[one.task] = min(value, least.get(one.task, 1.0))
-    factors, reached = {}, 0.0
-    for place, (task, value) in enumerate(sorted(least.items(), key=lambda pair: pair[1])):
-        factors[task] = len(least) - place, reached
-        reached = max(reached, value * (len(least) - place))
-    return [
-        max(value * factors[one.task][0], factors[one.task][1]) < LEVEL for one, value in zip(found, p, strict=True)
-    ]
 
 
 def enough(effect: Effect, detectable: float) -> int:

@@ -10,7 +10,7 @@ from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.core.removal import ALL
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Estimate, Heads, N, table
 from lmod_train.extensions.looking.results import COLUMNS, Look, draw_strip, looks_of, one_eye
-from lmod_train.extensions.looking.scores import SMALL, Effect, Finding, Judged, asked_of, enough
+from lmod_train.extensions.looking.scores import NOTHING, SMALL, Effect, Finding, Judged, asked_of, enough
 from lmod_train.extensions.looking.task import Grounding
 from lmod_train.report.contents import Figure, Part, Remark, Text, heads, noted, texts
 from lmod_train.report.figures.qualitative import MODELS
@@ -46,6 +46,7 @@ class Looking(Section):
             found = {name: look.judged for name, look in looks.items()}
             yield from _verdicts(found, _evidence(results))
             yield from _leaks(results)
+            yield from _checks(found)
             yield from _tables(found)
             yield from _strips(results, looks)
         yield from WithoutImage().parts(results)
@@ -76,8 +77,6 @@ def _task(found: Finding) -> str:
 
 def _next(one: Judged) -> str:
     """Return why it cannot be told, what could have been shown, and what to do next."""
-    if one.verdict == "looks at the evidence" and not any(share.n for share in one.finding.grounded.values()):
-        return "no answer is right: the evidence is read wrongly, or the answers are exchanged"
     if one.verdict != "cannot be told":
         return _TEXTS[one.verdict]
     if one.widest is None or one.detectable is None:
@@ -105,6 +104,20 @@ def _leaks(results: Results) -> Iterator[Remark]:
             )
 
 
+def _checks(found: Mapping[str, Sequence[Judged]]) -> Iterator[Remark]:
+    """Yield how often each model answers phantoms by the fact that they were redrawn with: a check of its verdicts."""
+    for name, several in found.items():
+        own = [(_task(one.finding), one.finding.truth, one.finding.obeys) for one in several]
+        each = [f"{task}, {truth}: {_percent(effect)} of {effect.n}" for task, truth, effect in own if effect.n]
+        if each:
+            yield Remark(f"Phantoms redrawn with only the asked fact changed, {name} answers by it: {'; '.join(each)}.")
+
+
+def _percent(effect: Effect) -> str:
+    value, low, high = (None if end is None else 100 * end for end in (effect.value, effect.low, effect.high))
+    return f"{value:.0f} %" + (f" ({low:.0f}-{high:.0f} %)" if low is not None and high is not None else "")
+
+
 def _stated(row: Shortcut) -> str:
     return f"{row.value:.2f} ({row.low:.2f} to {row.high:.2f}, n = {row.n})"
 
@@ -112,18 +125,28 @@ def _stated(row: Shortcut) -> str:
 def _tables(found: Mapping[str, Sequence[Judged]]) -> Iterator[Part]:
     changes: list[list[Cell]] = []
     effects: list[list[Cell]] = []
-    for name, one in ((name, one.finding) for name, several in found.items() for one in several):
+    for name, own in ((name, own) for name, several in found.items() for own in several):
+        one = own.finding
         lead: list[Cell] = [_task(one), one.truth, name]
         changes.append([*lead, "as_is_again (floor)", *_cells(one.floor), None])
         for shown, effect in one.changes.items():
             changes.append([*lead, shown, *_cells(effect), _signed(one.margins.get(shown))])
         for fill, effect in one.specific.items():
-            shares = (one.grounded[fill], one.follow, one.stay)
-            effects.append([*lead, fill, *_cells(effect), *map(_estimate, shares)])
+            grounded = NOTHING if own.default else one.grounded[fill]  # removal cannot show it for this truth
+            effects.append([*lead, fill, *_cells(effect), _estimate(grounded), *_answers(one)])
         if not one.specific:
-            effects.append([*lead, "", None, None, None, None, *map(_estimate, (one.follow, one.stay))])
+            effects.append([*lead, "", None, None, None, None, *_answers(one)])
     yield table("looking_changes", _HEADS["changes"], changes, "Changes of the answer")
     yield table("looking_effects", _HEADS["effects"], effects, "Does the evidence count?")
+
+
+def _answers(found: Finding) -> list[Cell]:
+    """Return what holds for all fills: follow, stay, following and recall."""
+    return [*map(_estimate, (found.follow, found.stay)), *_ends(found.following), *_ends(found.recall)]
+
+
+def _ends(effect: Effect) -> list[Cell]:
+    return [effect.value, (effect.low, effect.high)]
 
 
 def _cells(effect: Effect) -> list[Cell]:

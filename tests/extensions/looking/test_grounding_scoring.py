@@ -101,14 +101,22 @@ def test_the_grounded_share_is_of_right_answers():
     assert found.specific["mean"].value == pytest.approx(4 / 14)
 
 
-def test_ways_of_asking_are_paired_within_themselves():
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_ways_of_asking_are_paired_within_themselves_and_how_answers_depend_on_them_is_seen(share):
     tags = {"wording": "1"}
-    items = [
-        replace(one, id=f"{one.id}/wording-1", tags=tags) if second else one
-        for one in replied(disc, 20)
-        for second in (False, True)
-    ]
-    assert len(asked_of(items)) == 40 and all(set(a.shown) == set(SHOWN) for a in asked_of(items))
+    flip = {YES: NO, NO: YES}
+
+    def reworded(one):
+        at = int(one.id.split("/")[2])
+        answer = flip[one.answer] if at // 2 < 20 * share else one.answer
+        return replace(one, id=f"{one.id}/wording-1", tags=tags, answer=answer)
+
+    plain = replied(disc, 40)
+    both = asked_of([*map(reworded, plain), *plain])
+    assert len(both) == 80 and [set(a.shown) - set(SHOWN) for a in both[:2]] == [{"wording-1"}, set()]
+    assert all(set(SHOWN) <= set(a.shown) for a in both)
+    for found in findings("t", [*plain, *map(reworded, plain)]):
+        assert (found.changes["wording-1"].n, found.changes["wording-1"].value) == (20, pytest.approx(share))
 
 
 def test_questions_of_one_image_stay_apart():

@@ -79,7 +79,7 @@ def test_reading_the_evidence_alone_is_never_told_as_looking_elsewhere(default):
         items = []
         for at in range(300):
             own, other = truths[at % 3], truths[(at + 1 + at // 3 % 2) % 3]
-            shown = {AS_IS: own, AGAIN: own, LIKE: own, OTHER: other, GONE: ""}
+            shown = {AS_IS: own, AGAIN: own, LIKE: own, SAME: own, OTHER: other, GONE: ""}
             items += [
                 item(
                     f"t/s/{at:04d}/{name}", answer.get(seen, default), seen or own, truths, group=f"p{at}", variant=name
@@ -89,8 +89,8 @@ def test_reading_the_evidence_alone_is_never_told_as_looking_elsewhere(default):
         told = verdicts(items)
         assert "looks, not at the evidence" not in told.values(), (answers, default, told)
         at_it = {truth for truth, verdict in told.items() if verdict == "looks at the evidence"}
-        changes = {truth for truth in truths if answer[truth] != default}
-        assert at_it == (changes if len(set(answers)) > 1 else set()), (answers, default, told)
+        right = {truth for truth in truths if answer[truth] == truth != default}
+        assert at_it == (right if len(set(answers)) > 1 else set()), (answers, default, told)
 
 
 @pytest.mark.parametrize("images", (1, 2, 5, 100))
@@ -195,3 +195,67 @@ def test_a_change_of_five_points_is_rarely_told_as_none():
         wrong += judged(findings("t", items))[0].verdict == "does not look"
     assert wrong <= 3
     assert looking.SMALL == 0.05
+
+
+def sharpness(at, truth, shown):
+    """Reads how sharp an image is, which goes along with the truth here: another image has its own sharpness."""
+    return NO if shown in (GONE, BLANK) else border(at, truth, shown)
+
+
+def fallback(at, truth, shown):
+    """Reads the border's colour, and answers NON-GLAUCOMA where no disc is seen."""
+    return NO if shown in (GONE, BLANK) else (YES, NO)[(at // 2 + (shown in (OTHER, SAME))) % 2]
+
+
+def fills(at, truth, shown):
+    """Answers YES but where something was filled at the disc."""
+    return NO if shown == GONE else YES
+
+
+@pytest.mark.parametrize("n", [200, 480, 1000])
+@pytest.mark.parametrize("model", [sharpness, fallback, fills])
+def test_what_changes_with_the_removal_and_does_not_follow_is_never_told_as_looking_at_the_evidence(model, n):
+    told = verdicts(replied(model, n))
+    assert told[YES] == "reacts to the removal, does not follow it", told
+    assert told[NO] != "looks at the evidence", told
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_a_reader_of_the_disc_is_told_also_with_noise(noise, seed):
+    rng = np.random.default_rng(seed)
+
+    def model(at, truth, shown):
+        return (YES, NO)[int(rng.integers(2))] if rng.random() < noise else disc(at, truth, shown)
+
+    assert verdicts(replied(model, 200 if not noise else 480))[YES] == "looks at the evidence"
+
+
+def test_an_effect_of_less_than_five_points_is_not_use_of_the_evidence():
+    """The specific effect is shown to be above 0, and is below the margin."""
+
+    def model(at, truth, shown):
+        return (
+            disc(at, truth, shown) if at // 2 % 25 == 0 else truth if shown not in (OTHER,) else disc(at, truth, shown)
+        )
+
+    (found, _) = [one.finding for one in judged(findings("t", replied(model, 4000)))]
+    assert 0 < found.specific["mean"].low < found.specific["mean"].high < 0.06
+    assert verdicts(replied(model, 4000))[YES] != "looks at the evidence"
+
+
+def test_a_constant_answer_is_no_recall():
+    for constant in (YES, NO):
+        found = findings("t", replied(lambda at, t, s, c=constant: c))
+        assert all(f.recall.value == 0 and f.recall.low < 0 < f.recall.high for f in found)
+    (yes, no) = findings("t", replied(disc))
+    assert yes.recall.value == no.recall.value == 1 and yes.recall.n == 100
+
+
+def test_holm_counts_the_true_answers():
+    """What is told of one truth alone is not told of it among ten truths of one task."""
+    n = next(n for n in range(60, 140, 2) if verdicts(replied(words, 2 * n))[YES] == "does not look")
+    (alone,) = [f for f in findings("t", replied(words, 2 * n)) if f.truth == YES]
+    assert judged([alone])[0].verdict == "does not look"
+    many = [replace(alone, truth=str(k)) for k in range(10)]
+    assert {one.verdict for one in judged(many)} == {"cannot be told"}

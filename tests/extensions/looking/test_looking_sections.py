@@ -11,8 +11,8 @@ from lmod_train.core.artifacts.shortcuts import Shortcut, write_shortcuts
 from lmod_train.core.tables import Table
 from lmod_train.data.curation.image_files import write_image
 from lmod_train.extensions.looking.results import looks_of
-from lmod_train.extensions.looking.scores import Effect, Judged
-from lmod_train.extensions.looking.sections import Looking, WithoutImage, _verdicts
+from lmod_train.extensions.looking.scores import REDRAWN, Effect, Judged, findings, judged
+from lmod_train.extensions.looking.sections import Looking, WithoutImage, _checks, _verdicts
 from lmod_train.extensions.looking.task import Grounding
 from lmod_train.report.contents import Figure, Remark, Text
 from lmod_train.report.results import Outcomes, Results
@@ -22,7 +22,7 @@ from lmod_train.tasks.glaucoma import Glaucoma
 from lmod_train.tasks.run_scores import RunScores
 from tests.contracts import TaskContract
 from tests.extensions.looking.test_grounding import HEALTHY, SAMPLE
-from tests.extensions.looking.test_grounding_scoring import NO, YES, border, disc, words
+from tests.extensions.looking.test_grounding_scoring import NO, SHOWN, YES, border, disc, replied, words
 from tests.report.scored import scored
 
 TASK = Grounding(Glaucoma(), ["mean"])
@@ -91,10 +91,30 @@ def test_what_few_questions_would_have_shown_is_possible_and_of_their_number(pla
         assert f"these {n} questions" in told and all(5 < p <= most for p in points) and bool(points) == bool(most)
 
 
-def test_reading_the_evidence_wrongly_is_no_share_of_right_answers(planted):
-    finding = replace(planted_finding(planted), grounded={"mean": Effect(0, None)})
-    (row,) = tables(_verdicts({"m": [Judged(finding, "looks at the evidence")]}, {}))["looking"].rows
-    assert "no answer is right" in row[5]
+def test_exchanged_answers_follow_the_evidence_and_are_not_told_as_read():
+    exchanged = {YES: NO, NO: YES}
+    items = replied(lambda at, truth, shown: exchanged[disc(at, truth, shown)])
+    told = {one.finding.truth: one for one in judged(findings("t", items))}
+    assert {one.verdict for one in told.values()} == {"cannot be told"}
+    assert "or the answers are exchanged" in told[YES].why
+
+
+def test_a_truth_that_removal_leads_to_has_no_grounded_share(planted):
+    found = tables(Looking().parts(planted))["looking_effects"]
+    shares = {(row[2], row[1]): row[7].value for row in found.rows}
+    assert shares["disc", YES] == 1 and shares["disc", NO] is None
+    why = {(r[2], r[1]): r[5] for r in tables(Looking().parts(planted))["looking"].rows}
+    assert "removal leads to NON-GLAUCOMA" in why["disc", NO]
+
+
+def test_redrawn_phantoms_check_the_verdicts_in_a_line_a_model():
+    found = {name: judged(findings(TASK.name, replied(own))) for name, own in (("words", words), ("disc", disc))}
+    lines = [remark.text for remark in _checks(found)]
+    assert [f"changed, {name} answers by it: " in text for name, text in zip(found, lines, strict=True)] == [True, True]
+    assert "glaucoma, GLAUCOMA: 0 % (" in lines[0] and "glaucoma, NON-GLAUCOMA: 100 % (" in lines[0]
+    assert "glaucoma, GLAUCOMA: 100 % (" in lines[1] and "glaucoma, NON-GLAUCOMA: 100 % (" in lines[1]
+    undrawn = replied(disc, shown=[name for name in SHOWN if name != REDRAWN])
+    assert list(_checks({"disc": judged(findings(TASK.name, undrawn))})) == []
 
 
 def planted_finding(planted):

@@ -25,7 +25,8 @@ def test_the_page_begins_with_the_verdict():
     from lmod_train.report.viewer.first_screen import first_screen
 
     (finding,) = first_screen(results(disc=disc)).findings
-    assert "looks at the evidence (GLAUCOMA), cannot be told (NON-GLAUCOMA)" in finding.text
+    told = "looks at the evidence (GLAUCOMA: specific effect +100 points, grounded share 100 %)"
+    assert f"{told}, cannot be told (NON-GLAUCOMA: removal leads to NON-GLAUCOMA)." in finding.text
     assert "100.0 %" in finding.text
 
 
