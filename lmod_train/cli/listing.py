@@ -11,7 +11,6 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -145,9 +144,8 @@ def class_path_of(name: str) -> str:
     if dot and (last in class_names(module) or class_in(module, last) is not None):
         return name
     if name not in known:
-        near = get_close_matches(name, known, n=1)
         listed = "`python -m lmod_train list sources`, `list tasks` and `list models` print names and class paths"
-        cure = f"did you mean `python -m lmod_train list options {near[0]}`?" if near else listed
+        cure = did_you_mean("python -m lmod_train list options", [name], known, listed)
         expected = (
             f"a class path, the name of a source, task, model config or datamodule, or one of {', '.join(GROUPS)}"
         )

@@ -309,6 +309,12 @@ def check_one_of(argument: str, value: object, known: Collection[str], cure: str
         raise BadArgument(argument, value, expected, cure)
 
 
+def refuse_folder(path: Path, name: str) -> None:
+    """Raise an error for the folder of a run in the place of a file in it."""
+    if (path / name).exists():
+        raise BadArgument("path", str(path), f"the file {name} of a run, not its folder", f"name {path / name}")
+
+
 def check_number(argument: str, value: float, least: float, most: float, cure: str) -> None:
     """Raise an error for a number outside a range, NaN and infinity among them.
 

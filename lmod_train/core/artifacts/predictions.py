@@ -10,7 +10,7 @@ from typing import Any, get_args
 from lmod_train.core.artifacts.parquet import each_row, is_of_other_version, write_rows
 from lmod_train.core.artifacts.records import record_of, record_row
 from lmod_train.core.artifacts.schema import PREDICTION_SCHEMA, REPLY_COLUMNS
-from lmod_train.core.errors import BadArgument, NotAsked, NotScored
+from lmod_train.core.errors import NotAsked, NotScored, refuse_folder
 from lmod_train.core.types import Answer, Prediction, Reason, Reply, Unparsed
 
 _PLAIN = tuple(name for name, _ in REPLY_COLUMNS if name not in ("reply_step", "likelihoods"))
@@ -89,13 +89,7 @@ def read_predictions(path: Path) -> list[Prediction]:
         BadArgument: The path is that of the run's folder.
         ArtifactError: It is missing, unreadable, or of another schema version.
     """
-    if (path / "predictions.parquet").exists():
-        raise BadArgument(
-            "path",
-            str(path),
-            "the file predictions.parquet of a run, not its folder",
-            f"name {path / 'predictions.parquet'}",
-        )
+    refuse_folder(path, "predictions.parquet")
     if not path.exists():
         raise NotScored(path, "no predictions here")
     refusal = NotAsked if is_of_other_version(path) else NotScored  # its records are of that version too

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lmod_train.core.csv_files import read_rows, write_csv
-from lmod_train.core.errors import BadArgument, NotScored
+from lmod_train.core.errors import NotScored, refuse_folder
 from lmod_train.core.types import Score
 
 SCORE_COLUMNS = ("run", "model", "task", "subset", "metric", "n", "value", "low", "high")
@@ -35,10 +35,7 @@ def read_scores(path: Path) -> list[tuple[str, str, Score]]:
         BadArgument: The path is that of the run's folder.
         ArtifactError: It is missing, damaged, or has other columns.
     """
-    if (path / "scores.csv").exists():
-        raise BadArgument(
-            "path", str(path), "the file scores.csv of a run, not its folder", f"name {path / 'scores.csv'}"
-        )
+    refuse_folder(path, "scores.csv")
     if not path.exists():
         raise NotScored(path, "no scores here")
     try:

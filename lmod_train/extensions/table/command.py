@@ -298,14 +298,8 @@ def _plan(
     if is_plan(table):
         found = read_plan(table)
         _refuse_elsewhere(table, replace(found, images=None) if images else found)
-        given: dict[str, Any] = {
-            "images": images,
-            "modality": modality,
-            "name": name,
-            "licence": licence,
-            "sheet": sheet,
-            "language": language,
-        }
+        given: dict[str, Any] = {"images": images, "modality": modality, "name": name, "licence": licence}
+        given |= {"sheet": sheet, "language": language}
         found = replace(found, **{key: value for key, value in given.items() if value})
         return replace(found, redistributable=redistributable or (found.redistributable and is_below(table, found)))
     if not modality:

@@ -57,8 +57,7 @@ class LlavaNext(Llava):
     def _tiles(self) -> dict[str, Any]:
         return {"image_grid_pinpoints": self._grid}
 
-    def _cut(self) -> dict[str, Any]:
-        return {"image_grid_pinpoints": self._grid}
+    _cut = _tiles  # of the image processor too
 
     def _check_tiles(self) -> None:
         if self.values.get("mm_patch_merge_type") != MERGE:
