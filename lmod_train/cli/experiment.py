@@ -304,13 +304,12 @@ class Experiment(LightningCLI):
         for logger in _loggers(config.trainer.logger):
             logger.init_args.save_dir = str(run)
         if config.trainer.accelerator in ("gpu", "cuda") and not torch.cuda.is_available():
-            raise BadArgument(
-                "trainer.accelerator",
-                config.trainer.accelerator,
-                "another accelerator, as no CUDA device is visible on this machine",
+            expected = "another accelerator, as no CUDA device is visible on this machine"
+            cure = (
                 "run it on a machine with a GPU; to try the configuration here add `--trainer.accelerator cpu "
-                "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`",
+                "--trainer.strategy auto` and a small model, e.g. `--model configs/model/small_base_lora.yaml`"
             )
+            raise BadArgument("trainer.accelerator", config.trainer.accelerator, expected, cure)
         parser = self._parser(self.subcommand)
         self.config_dump = plain(parser, config)  # or Lightning would write it to YAML again, and read it slowly
         resolved = self._with_path(self.config_dump)
@@ -406,9 +405,8 @@ def _datamodule(path: str) -> type[LightningDataModule]:
         cure = unnamed_import(str(error)) or "run the command in the folder of the module's file"
         raise BadArgument(DATA, path, f"the path of a class ({error})", cure) from error
     if not (isinstance(found, type) and issubclass(found, LightningDataModule)):
-        raise BadArgument(
-            DATA, path, "a LightningDataModule", "name a class such as GlaucomaDataModule, or leave it out"
-        )
+        expected = "a LightningDataModule"
+        raise BadArgument(DATA, path, expected, "name a class such as GlaucomaDataModule, or leave it out")
     return found
 
 

@@ -259,13 +259,12 @@ def refuse_secrets(config: Mapping[str, Any]) -> None:
     known = [v.strip() for k, v in os.environ.items() if _SECRET.search(k) and len(v.strip()) >= SHORTEST]
     for option, text in _texts(config, ""):
         if _has_key(text) or _is_key(option, text) or any(secret in text for secret in known):
-            raise BadArgument(
-                option.replace("init_args.", ""),
-                "(not shown)",
-                "a value without an API key, as the configuration is stored with the run",
+            expected = "a value without an API key, as the configuration is stored with the run"
+            cure = (
                 "`export OPENAI_API_KEY=...`, and remove the key here; another variable is named by "
-                "`--model.backend.key_variable`",
+                "`--model.backend.key_variable`"
             )
+            raise BadArgument(option.replace("init_args.", ""), "(not shown)", expected, cure)
 
 
 def _has_key(text: str) -> bool:

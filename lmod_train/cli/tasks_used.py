@@ -111,12 +111,8 @@ def _refuse_several(config: Namespace, arguments: Sequence[str]) -> None:
         return
     names = _names(config.data.tasks)
     kind = str(config.model.class_path).rpartition(".")[2]
-    raise BadArgument(
-        "data.tasks",
-        ",".join(names),
-        f"exactly one task, as {kind} is a classifier; these are {len(names)}",
-        _again(config, arguments, names),
-    )
+    expected = f"exactly one task, as {kind} is a classifier; these are {len(names)}"
+    raise BadArgument("data.tasks", ",".join(names), expected, _again(config, arguments, names))
 
 
 def is_classifier(config: Namespace) -> bool:

@@ -189,9 +189,8 @@ def content_of(option: str, name: str, folder: Path = Path(), room: str = "") ->
         tree = parse_yaml(read_bytes(file, MOST_YAML_BYTES).decode("utf-8-sig"))  # the parser reads no other encoding
     except UnicodeDecodeError as error:
         cure = f"save it as UTF-8, e.g. `iconv -f utf-16 -t utf-8 {file}`"
-        raise BadArgument(
-            option, str(file), f"a YAML file in UTF-8 ({error.reason}, byte {error.start})", cure
-        ) from error
+        expected = f"a YAML file in UTF-8 ({error.reason}, byte {error.start})"
+        raise BadArgument(option, str(file), expected, cure) from error
     except (OSError, ValueError) as error:
         raise BadArgument(option, str(file), f"a valid YAML file ({error})", f"correct {file}") from error
     return _whole(tree, option, file.parent)

@@ -31,12 +31,8 @@ def lettered(options: Sequence[str]) -> str:
     """
     plain = all(text and text.splitlines() == [text] and text == text.strip() for text in options)
     if not (plain and 2 <= len(options) <= len(LETTERS) and len(set(options)) == len(options)):
-        raise BadArgument(
-            "options",
-            list(options),
-            f"2 to {len(LETTERS)} different texts, each a line without surrounding blanks",
-            "correct the options of the question, or leave it out",
-        )
+        expected = f"2 to {len(LETTERS)} different texts, each a line without surrounding blanks"
+        raise BadArgument("options", list(options), expected, "correct the options of the question, or leave it out")
     return "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False))
 
 

@@ -63,12 +63,9 @@ def _line(record: Record, line: str, choices: Sequence[str]) -> Wording:
     line = own_part(line, choices)
     fitting = [c for c in choices if line == c or line.endswith(f" {c}")]
     if not fitting:
-        raise BadArgument(
-            "data.tasks",
-            record.answer,
-            f"lines that each end with one of the task's choices {list(choices)}",
-            f"curate again with the task's present options (record {record.id})",
-        )
+        expected = f"lines that each end with one of the task's choices {list(choices)}"
+        cure = f"curate again with the task's present options (record {record.id})"
+        raise BadArgument("data.tasks", record.answer, expected, cure)
     word = max(fitting, key=len)
     return Wording(line.removesuffix(word), choices.index(word))
 
@@ -137,12 +134,9 @@ def refuse_several_questions(records: Iterable[Record], choices: Sequence[str]) 
     """
     forms = {wordings(record, choices)[0].form for record in records if not record.regions}
     if len(forms) > 1:
-        raise BadArgument(
-            "data.variant",
-            "",
-            f"one question for a classifier; these records ask {len(forms)}: {', '.join(sorted(forms))}",
-            "name one variant, e.g. `--data.variant drusen`, and train one classifier for each",
-        )
+        expected = f"one question for a classifier; these records ask {len(forms)}: {', '.join(sorted(forms))}"
+        cure = "name one variant, e.g. `--data.variant drusen`, and train one classifier for each"
+        raise BadArgument("data.variant", "", expected, cure)
 
 
 def reply_text(wording: Sequence[Wording], classes: Sequence[int], choices: Sequence[str]) -> str:

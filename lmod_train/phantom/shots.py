@@ -80,12 +80,8 @@ def note(root: Path, drawn: Mapping[str, int | float | str]) -> None:
     if path.exists():
         before = _noted(path)
         if before != dict(drawn):
-            raise BadArgument(
-                "out",
-                str(root),
-                f"phantoms drawn with {dict(drawn)}, but it contains phantoms drawn with {before}",
-                "name a new folder",
-            )
+            expected = f"phantoms drawn with {dict(drawn)}, but it contains phantoms drawn with {before}"
+            raise BadArgument("out", str(root), expected, "name a new folder")
     elif root.is_dir() and any(root.iterdir()):  # its photographs would be taken for phantoms
         raise BadArgument("out", str(root), "a folder that is new, empty or contains phantoms", "name a new folder")
     write_text(path, json.dumps(dict(drawn), sort_keys=True) + "\n")

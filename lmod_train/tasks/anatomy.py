@@ -80,9 +80,8 @@ class Anatomy(Task):
             return
         ids = [r.id for r in sample.regions]
         if len(set(ids)) != len(ids) or min(ids) < 1:
-            raise BadArgument(
-                f"region ids of {sample.source}/{sample.key}", ids, "one id per region, from 1", "number them all"
-            )
+            cure = "number them all"
+            raise BadArgument(f"region ids of {sample.source}/{sample.key}", ids, "one id per region, from 1", cure)
         choices = self._choices_for(sample)
         answer = "\n".join(f"Region ID: {r.id}; Type: {self._option(r.structure, choices, sample)}" for r in regions)
         described = description(sample, choices)
@@ -106,23 +105,17 @@ class Anatomy(Task):
     def _choices_for(self, sample: Sample) -> tuple[str, ...]:
         words = self.options.get(sample.source) or self.options.get(sample.modality)
         if not words:
-            raise BadArgument(
-                "options",
-                sorted(self.options),
-                f"an entry for source {sample.source!r} or modality {sample.modality!r}",
-                f"add `options: {{{sample.modality}: [...]}}` to the task's configuration",
-            )
+            expected = f"an entry for source {sample.source!r} or modality {sample.modality!r}"
+            cure = f"add `options: {{{sample.modality}: [...]}}` to the task's configuration"
+            raise BadArgument("options", sorted(self.options), expected, cure)
         has_lesions = any(term_name(word) == r.structure for word in self.lesions for r in sample.regions)
         return tuple(dict.fromkeys([*words, *(self.lesions if has_lesions else [])]))
 
     def _image_type(self, sample: Sample) -> str:
         if sample.modality not in self.image_types:
-            raise BadArgument(
-                "image_types",
-                sorted(self.image_types),
-                f"an entry for modality {sample.modality!r}",
-                f"add `image_types: {{{sample.modality}: ...}}` to the task's configuration",
-            )
+            expected = f"an entry for modality {sample.modality!r}"
+            cure = f"add `image_types: {{{sample.modality}: ...}}` to the task's configuration"
+            raise BadArgument("image_types", sorted(self.image_types), expected, cure)
         return self.image_types[sample.modality]
 
     def _option(self, structure: str, choices: Sequence[str], sample: Sample) -> str:
@@ -130,12 +123,9 @@ class Anatomy(Task):
         for word in choices:
             if plain(word) == plain(structure) or term_name(word) == structure:
                 return word
-        raise BadArgument(
-            "options",
-            list(choices),
-            f"a word for {structure!r}, which {sample.source}/{sample.key} has",
-            f"add it under {sample.source!r} or {sample.modality!r}, or leave such boxes out in curation",
-        )
+        expected = f"a word for {structure!r}, which {sample.source}/{sample.key} has"
+        cure = f"add it under {sample.source!r} or {sample.modality!r}, or leave such boxes out in curation"
+        raise BadArgument("options", list(choices), expected, cure)
 
 
 def term_name(word: str) -> str:

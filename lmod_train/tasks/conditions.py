@@ -120,6 +120,5 @@ def asked_of(record: Record) -> Finding:
         if finding.short == short:
             return finding
     known = ", ".join(finding.short for finding in FINDINGS)
-    raise BadArgument(
-        f"answer of record {record.id}", record.answer, f"it to begin with one of {known}", "curate it again"
-    )
+    cure = "curate it again"
+    raise BadArgument(f"answer of record {record.id}", record.answer, f"it to begin with one of {known}", cure)

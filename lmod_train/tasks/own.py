@@ -301,13 +301,10 @@ class Own(Task):
         for choice in self.choices:
             found = self.parse(Reply("", f"{self._lead}{choice}"))
             if found != choice:
-                raise BadArgument(
-                    "choices",
-                    choice,
-                    f"words that a reply can state; 'Answer: {choice}' is read as "
-                    + (found.reason if isinstance(found, Unparsed) else repr(found)),
-                    "write the choice, and the labels, in another way",
+                expected = f"words that a reply can state; 'Answer: {choice}' is read as " + (
+                    found.reason if isinstance(found, Unparsed) else repr(found)
                 )
+                raise BadArgument("choices", choice, expected, "write the choice, and the labels, in another way")
 
 
 _SHORTEST = 8

@@ -66,9 +66,8 @@ class Probe(Derived):
         for question in self.of.ask(sample):
             if question.marked and "another" in self.kinds:
                 cure = "set `kinds: [none, foreign]`"
-                raise BadArgument(
-                    "kinds", self.kinds, f"none or foreign, as {self.of.name} asks about drawn boxes", cure
-                )
+                expected = f"none or foreign, as {self.of.name} asks about drawn boxes"
+                raise BadArgument("kinds", self.kinds, expected, cure)
             for kind in self.kinds:
                 formed = self.of.in_form(sample, question, cast(Form, kind)) if kind in FORMS else question
                 yield from (self._asked(one, kind) for one in (formed,) if one is not None)

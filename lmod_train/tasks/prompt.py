@@ -38,12 +38,9 @@ def image_type(sample: Sample) -> str:
     """
     words = words_of(sample.modality)
     if not words or not set(words) <= set(IMAGE_WORDS):
-        raise BadArgument(
-            f"modality of {sample.source}/{sample.key}",
-            sample.modality,
-            f"made of {', '.join(IMAGE_WORDS)}",
-            "correct the source, or limit the task to other `sources`",
-        )
+        expected = f"made of {', '.join(IMAGE_WORDS)}"
+        cure = "correct the source, or limit the task to other `sources`"
+        raise BadArgument(f"modality of {sample.source}/{sample.key}", sample.modality, expected, cure)
     return " and ".join(f"an ophthalmology {IMAGE_WORDS[word]} image" for word in words)
 
 

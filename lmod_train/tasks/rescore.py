@@ -74,9 +74,8 @@ def _rescored(
     predictions = [p for t in tasks for p in parse_replies(t, records, saved.replies, before.get(t.name, ()))]
     if not predictions:
         others = f" ({saved.stale} saved replies are outdated)" if saved.stale else ""
-        raise ArtifactError(
-            run.replies, f"no reply to any of the {len(records)} records{others}", _ask_first(run.folder)
-        )
+        cure = _ask_first(run.folder)
+        raise ArtifactError(run.replies, f"no reply to any of the {len(records)} records{others}", cure)
     found = other_replies(run, predictions)
     encoded, changed = counted(read_bert_scores(run.bert_scores), predictions)
     scores = [*scores_of(tasks, predictions, records, known), *bert_scores(predictions, encoded)]

@@ -54,6 +54,5 @@ def _content(path: Path, name: str) -> str:
     try:
         return content_sha256(path)
     except OSError as error:
-        raise BadArgument(
-            name, str(path), f"a file or folder that can be read ({error.strerror})", "name it"
-        ) from error
+        cure = "name it"
+        raise BadArgument(name, str(path), f"a file or folder that can be read ({error.strerror})", cure) from error

@@ -55,9 +55,8 @@ class Staging(Task):
         row = next((row for row in SCALES if row.name == scale), None)
         if row is None:
             known = ", ".join(row.name for row in SCALES)
-            raise BadArgument(
-                "scale", scale, f"one of {known}", "a new scale is a row of lmod_train/core/vocabulary/scales.toml"
-            )
+            cure = "a new scale is a row of lmod_train/core/vocabulary/scales.toml"
+            raise BadArgument("scale", scale, f"one of {known}", cure)
         self.name = self.scale = scale
         self.wording = known_wording(wording, tuple(PROMPTS))
         self.disease = row.disease if disease is None else disease

@@ -52,9 +52,8 @@ def split(
         BadArgument: `ratios` are not three shares that sum to 1, or `by` is unknown.
     """
     if len(ratios) != 3 or min(ratios) < 0 or abs(sum(ratios) - 1) > 1e-6:
-        raise BadArgument(
-            "ratios", tuple(ratios), "three shares (train, val, test) that sum to 1", "e.g. 0.8 0.15 0.05"
-        )
+        cure = "e.g. 0.8 0.15 0.05"
+        raise BadArgument("ratios", tuple(ratios), "three shares (train, val, test) that sum to 1", cure)
     check_one_of("split_by", by, ("group", "image"), "`group` keeps a patient's images together")
     if by == "image":
         warnings.warn(

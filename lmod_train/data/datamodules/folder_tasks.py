@@ -94,9 +94,6 @@ def among(curated: Path, names: Sequence[str]) -> list[str]:
 
 def _not_rebuilt(curated: Path, lost: list[str], others: list[str]) -> BadArgument:
     few = f", or use the other tasks: `--data.tasks {','.join(others)}`" if others else ""
-    return BadArgument(
-        "data.tasks",
-        ",".join(lost),
-        f"tasks with settings that are arguments of their classes; those in {curated / 'manifest.json'} are not",
-        f"name the tasks by their files, as they were curated: `--data.tasks FILE`{few}",
-    )
+    expected = f"tasks with settings that are arguments of their classes; those in {curated / 'manifest.json'} are not"
+    cure = f"name the tasks by their files, as they were curated: `--data.tasks FILE`{few}"
+    return BadArgument("data.tasks", ",".join(lost), expected, cure)

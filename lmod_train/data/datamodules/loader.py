@@ -102,14 +102,13 @@ class RecordLoader:
         """
         at_once = state["at_once"]
         if at_once != self._batches.at_once and 0 < state["done"] < max(state["of"], len(self)):
-            raise BadArgument(
-                "devices x data.batch_size",
-                self._batches.at_once,
-                f"{at_once} questions a step, as in the epoch to be continued",
+            expected = f"{at_once} questions a step, as in the epoch to be continued"
+            cure = (
                 "use the number of devices and the batch size of the stopped run; or start a new run (a language model "
                 "from its weights: `python -m lmod_train weights merge --ckpt CKPT --out DIR`, then "
-                "`--model.init_args.checkpoint DIR`)",
+                "`--model.init_args.checkpoint DIR`)"
             )
+            raise BadArgument("devices x data.batch_size", self._batches.at_once, expected, cure)
         self._batches.epoch, self._done, self._continues = state["epoch"], state["done"], True
 
 

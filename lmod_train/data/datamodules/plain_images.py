@@ -92,10 +92,7 @@ class PlainImages:
 
 def _only_image(record: Record) -> str:
     if len(record.image) != 1:
-        raise BadArgument(
-            "data.tasks",
-            record.task,
-            f"one image per record ({record.id} has {len(record.image) or 'none'})",
-            "leave the task out, or set `data.collate` to a function that takes such records",
-        )
+        expected = f"one image per record ({record.id} has {len(record.image) or 'none'})"
+        cure = "leave the task out, or set `data.collate` to a function that takes such records"
+        raise BadArgument("data.tasks", record.task, expected, cure)
     return record.image[0]

@@ -272,9 +272,8 @@ class RecordsDataModule(LightningDataModule):
             chosen = self._in_regime(self._chosen(stage))
             if self._asking.shots and any(r.split == "train" for r in chosen):
                 cure = "evaluate another one, e.g. `--data.split test`"
-                raise BadArgument(
-                    "data.split", self._split, "a split without training images, of which the examples are", cure
-                )
+                expected = "a split without training images, of which the examples are"
+                raise BadArgument("data.split", self._split, expected, cure)
             training = self.records("train")
             self._in_every_way[stage] = in_every_way(chosen, self.tasks, self._asking, training)
         return self._in_every_way[stage]
@@ -381,9 +380,8 @@ class RecordsDataModule(LightningDataModule):
         """Return all training records, those of the tasks first, and the draw of each epoch."""
         own = self._own()
         if not own:
-            raise BadArgument(
-                "data.curated", str(self.curated), "records in the split train", "curate with more samples"
-            )
+            cure = "curate with more samples"
+            raise BadArgument("data.curated", str(self.curated), "records in the split train", cure)
         cells = cells_of(own, self.balance)
         numbers = shares(cells)
         general = self._general()
@@ -431,12 +429,8 @@ class RecordsDataModule(LightningDataModule):
         asked, done = self.asked(stage), set(self._answered())
         if not asked and stage != "fit":
             splits = dict(Counter(r.split for r in self._records))
-            raise BadArgument(
-                "data.split",
-                self._split,
-                f"a split with records to {stage} (records by split: {splits})",
-                "name another",
-            )
+            expected = f"a split with records to {stage} (records by split: {splits})"
+            raise BadArgument("data.split", self._split, expected, "name another")
         own = Shard.parse(self.shard).of(asked) if self.shard else asked
         left, module = [r for r in own if r.id not in done], self._module()
         if stage != "fit":

@@ -36,12 +36,8 @@ class Shard:
         """
         found = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", text)
         if not found or int(found[1]) > int(found[2]):
-            raise BadArgument(
-                "data.shard",
-                text,
-                "i/n, number i of n parts, counted from 1",
-                "start n commands with `--data.shard 1/n` to `--data.shard n/n`",
-            )
+            cure = "start n commands with `--data.shard 1/n` to `--data.shard n/n`"
+            raise BadArgument("data.shard", text, "i/n, number i of n parts, counted from 1", cure)
         return cls(int(found[1]), int(found[2]))
 
     def __str__(self) -> str:

@@ -245,9 +245,8 @@ def _dialogue(key: str, value: Any, images: Path, held: Mapping[str, ImageFile])
     alternating = roles[1:] if roles[:1] == ["system"] else roles
     if not alternating or alternating != ["user", "assistant"] * (len(alternating) // 2):
         found = ", ".join(str(_speaker(turn)) for turn in spoken)
-        raise BadDialogue(
-            "roles", f"human and gpt must alternate, human first and gpt last; found {found or 'no turn'}"
-        )
+        reason = "roles"
+        raise BadDialogue(reason, f"human and gpt must alternate, human first and gpt last; found {found or 'no turn'}")
     contents = _numbered(roles, [_content(turn) for turn in (*stated, *spoken)], len(named))
     turns, shown = [], list[bytes | str | None]()
     for role, content in zip(roles, contents, strict=True):

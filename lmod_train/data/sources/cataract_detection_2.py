@@ -82,12 +82,9 @@ class CataractDetection2(Roboflow):
         """Raise an error for class names that are not in `labels`."""
         unknown = sorted(name for name in names if plain_class(name) not in self.labels)
         if unknown:
-            raise BadArgument(
-                "labels",
-                sorted(self.labels),
-                f"every class name of the export ({', '.join(map(repr, names))}); {unknown[0]!r} is unknown",
-                "set `labels` in the source's configuration: class name -> 'cataract', 'normal' or '' (no diagnosis)",
-            )
+            expected = f"every class name of the export ({', '.join(map(repr, names))}); {unknown[0]!r} is unknown"
+            cure = "set `labels` in the source's configuration: class name -> 'cataract', 'normal' or '' (no diagnosis)"
+            raise BadArgument("labels", sorted(self.labels), expected, cure)
 
     def _meaning(self, drawn: Sequence[Annotation]) -> Meaning:
         unknown = sorted({a.name for a in drawn if plain_class(a.name) not in self.labels})

@@ -74,9 +74,8 @@ class Dissected:
             differing = [p for p, n in lengths.items() if then["places"].get(p) != n]
             differing += [] if list(choices) == then["choices"] else ["choices"]
             expected = f"records with the same states and choices; they differ at {', '.join(differing)}"
-            raise BadArgument(
-                "--task", str(self.run), expected, "name one task with one list of choices: `--task glaucoma`"
-            )
+            cure = "name one task with one list of choices: `--task glaucoma`"
+            raise BadArgument("--task", str(self.run), expected, cure)
 
     def places(self) -> dict[str, slice]:
         """Return the part of a file of states at each place, in the order in which an image passes through them."""

@@ -347,9 +347,8 @@ def wrong_of_each(predictions: Sequence[Prediction], tasks: Iterable[Task], coun
         own = [p for p in predictions if p.record.task == task.name and not is_open(p.record)]
         kept.update(wrong_ids(map(task.as_scored, items_of(own, task.truth)), count))
     if not kept:
-        raise BadArgument(
-            "--wrong", count, "wrong replies to the named tasks, of those with choices", "leave it out for all"
-        )
+        cure = "leave it out for all"
+        raise BadArgument("--wrong", count, "wrong replies to the named tasks, of those with choices", cure)
     return [p for p in predictions if p.record.id in kept]
 
 

@@ -123,9 +123,8 @@ def _drafts(folder: Path) -> list[Drafted]:
         cure = "write drafts: `python -m lmod_train draft ask CURATED --model MODEL --out DRAFT`"
         raise BadArgument("draft", str(folder), f"a folder of drafts ({error})", cure) from error
     if not drafts:
-        raise BadArgument(
-            "draft", str(folder), "a draft without faults", f"see {folder / 'faults.csv'} for the reasons"
-        )
+        expected = "a draft without faults"
+        raise BadArgument("draft", str(folder), expected, f"see {folder / 'faults.csv'} for the reasons")
     return drafts
 
 
@@ -406,9 +405,8 @@ def read_plan(folder: Path) -> Plan:
     try:
         return _plan(read_json(path))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ArtifactError(
-            path, f"cannot be read ({type(error).__name__}: {error})", f"move it away and {cure}"
-        ) from error
+        problem = f"cannot be read ({type(error).__name__}: {error})"
+        raise ArtifactError(path, problem, f"move it away and {cure}") from error
 
 
 def _plan(row: Mapping[str, Any]) -> Plan:

@@ -62,9 +62,8 @@ def leaderboard(packs: Sequence[Path], curated: Path, out: Path, trust: Sequence
         write_markdown(_contents(places, reasons), out / WRITTEN)
     lines = [f"refused: {r.file}: {reason}" for r in refused for reason in r.reasons]
     if not held:
-        raise BadArgument(
-            "--verify", len(packs), f"a pack that holds; {'; '.join(lines)}", "ask its author for another"
-        )
+        cure = "ask its author for another"
+        raise BadArgument("--verify", len(packs), f"a pack that holds; {'; '.join(lines)}", cure)
     return [markdown(places), *lines, f"verified: {len(held)} of {len(packs)} packs", f"wrote {out / WRITTEN}"]
 
 

@@ -487,9 +487,8 @@ class Ledger(Section):
 
     def __init__(self, papers: list[str] | None = None) -> None:
         if unknown := [name for name in papers or () if name not in PAPERS_MODEL_FACTS]:
-            raise BadArgument(
-                "papers", unknown, f"names among {', '.join(PAPERS_MODEL_FACTS)}", "correct the report's config"
-            )
+            cure = "correct the report's config"
+            raise BadArgument("papers", unknown, f"names among {', '.join(PAPERS_MODEL_FACTS)}", cure)
         self.papers = papers or list(PAPERS_MODEL_FACTS)
 
     def parts(self, results: Results) -> Iterator[Part]:

@@ -133,9 +133,8 @@ def _regions(boxes: Any, size: tuple[int, int], options: Sequence[str]) -> Itera
         option = next((option for option in options if plain(option) == plain(kind) or term_name(option) == kind), None)
         corners = [box.get(name) for name in ("xmin", "ymin", "xmax", "ymax")] if option else []
         if option is None or not all(isinstance(c, float | int) and -1e-6 <= c <= 1 + 1e-6 for c in corners):
-            raise BadRow(
-                "unusable box", f"box {number}, {str(box)[:100]}; expected corners from 0 to 1, and one of {options}"
-            )
+            detail = f"box {number}, {str(box)[:100]}; expected corners from 0 to 1, and one of {options}"
+            raise BadRow("unusable box", detail)
         x0, y0, x1, y1 = (round(corner * size[place % 2]) for place, corner in enumerate(corners))
         if x0 >= x1 or y0 >= y1:
             raise BadRow("unusable box", f"box {number} is empty: {str(box)[:100]}")

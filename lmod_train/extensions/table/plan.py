@@ -157,9 +157,8 @@ def read_plan(file: Path) -> Plan:
             questions=tuple(map(_question, stated.get("questions") or ())),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadArgument(
-            "--table", str(file), f"{expected} ({type(error).__name__}: {error})", "name the table itself"
-        ) from error
+        cure = "name the table itself"
+        raise BadArgument("--table", str(file), f"{expected} ({type(error).__name__}: {error})", cure) from error
 
 
 _TEXTS = frozenset({"name", "words", "column", "kind", "label", "unit", "language"})
@@ -414,9 +413,8 @@ def answering(question: Mapping[str, Any], columns: Sequence[Column]) -> list[Co
     named = next((c for c in columns if c.name == question.get("column")), None)
     if named is None:
         expected = f"a column of the table: {', '.join(c.name for c in columns)}"
-        raise BadArgument(
-            f"question {question['name']}", question.get("column"), expected, "edit its `column` in table.yaml"
-        )
+        cure = "edit its `column` in table.yaml"
+        raise BadArgument(f"question {question['name']}", question.get("column"), expected, cure)
     return [c for c in columns if label_of(c) == label_of(named)]
 
 

@@ -209,9 +209,8 @@ def asking_columns(grid: Grid, stated: Mapping[str, str]) -> dict[str, Column]:
     letters = [cell for cell in named if cell in OPTIONS]
     if not any(rows) and len({*letters}) > 1 and len(letters) * 2 > len(named):
         expected = f"columns of options ({', '.join(grid.header)[:200]}), as the answers in {answers[0]} are letters"
-        raise BadArgument(
-            "--table", str(grid.path), expected, "`--column options=NAME` if one of them lists the options"
-        )
+        cure = "`--column options=NAME` if one of them lists the options"
+        raise BadArgument("--table", str(grid.path), expected, cure)
     return found
 
 

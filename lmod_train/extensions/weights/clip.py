@@ -62,11 +62,9 @@ def clip_config(folder: Path, name: str, tower: Path | None, shapes: Mapping[str
 def _stated(tower: Path) -> CLIPVisionConfig:
     values = checkpoint_json(tower / "config.json")
     if values.get("model_type") not in ("clip", "clip_vision_model"):
-        raise NotConvertible(
-            tower,
-            f"expected a CLIP vision tower; its config.json states model_type {values.get('model_type')!r}",
-            "name the folder of the tower that mm_vision_tower of the checkpoint's config.json names",
-        )
+        problem = f"expected a CLIP vision tower; its config.json states model_type {values.get('model_type')!r}"
+        cure = "name the folder of the tower that mm_vision_tower of the checkpoint's config.json names"
+        raise NotConvertible(tower, problem, cure)
     config: CLIPVisionConfig = CLIPVisionConfig.from_pretrained(tower, local_files_only=True)
     return config
 

@@ -90,6 +90,5 @@ def _import_family(path: str) -> None:
         cure = "install the package that defines it, or run the command in the folder of the module's file"
         raise BadArgument("--family", path, f"the path of a class ({error})", cure) from error
     if not (isinstance(found, type) and issubclass(found, Family)):
-        raise BadArgument(
-            "--family", path, "a subclass of lmod_train.models.chat.family.base.Family", "name that class"
-        )
+        expected = "a subclass of lmod_train.models.chat.family.base.Family"
+        raise BadArgument("--family", path, expected, "name that class")

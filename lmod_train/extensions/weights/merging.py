@@ -57,9 +57,8 @@ def merge(
     saved = read(ckpt, trusted)
     facts = saved.get("conversation")
     if facts is None:
-        raise ArtifactError(
-            ckpt, "does not name the base that it was tuned from", "name a checkpoint of a run that tuned a model"
-        )
+        cure = "name a checkpoint of a run that tuned a model"
+        raise ArtifactError(ckpt, "does not name the base that it was tuned from", cure)
     folder = find(base or facts["base"])
     check_base(folder, fingerprint(folder), facts)
     if names == "server":

@@ -57,12 +57,9 @@ def check_scale(ours: Lora | None, theirs: Mapping[str, Any] | None) -> None:
         >>> check_scale(Lora(rank=8, alpha=16), {"rank": 8, "alpha": 16, "dropout": 0.1})
     """
     if ours is not None and theirs is not None and ours.alpha * theirs["rank"] != theirs["alpha"] * ours.rank:
-        raise WeightsMismatch(
-            "ckpt_path",
-            [f"adapters of rank {ours.rank} and alpha {ours.alpha}"],
-            [f"adapters of rank {theirs['rank']} and alpha {theirs['alpha']}"],
-            "use the configuration the checkpoint was trained with (config.yaml in its run folder)",
-        )
+        unexpected = [f"adapters of rank {theirs['rank']} and alpha {theirs['alpha']}"]
+        cure = "use the configuration the checkpoint was trained with (config.yaml in its run folder)"
+        raise WeightsMismatch("ckpt_path", [f"adapters of rank {ours.rank} and alpha {ours.alpha}"], unexpected, cure)
 
 
 def trainable(base: Any, lora: Lora | None, tune_tower: bool = False, tune_language_model: bool = False) -> Any:

@@ -82,14 +82,13 @@ def _found(checkpoint: str, family: type[Family] | None) -> tuple[Path, str]:
 
 def _check_known(checkpoint: str, model_type: str) -> None:
     if not is_known(model_type):
-        raise BadArgument(
-            "checkpoint",
-            checkpoint,
-            f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {model_type!r}",
+        expected = f"one of {', '.join(MODEL_TYPES)}; its config.json says model_type {model_type!r}"
+        cure = (
             "name a checkpoint of one of these families in transformers layout, or the class of a family of your own, "
             "e.g. `--model.init_args.family my_family.MyFamily` (of `weights merge`: `--family my_family.MyFamily`). "
-            "Without training, the backend HuggingFace evaluates any class of AutoModelForImageTextToText",
+            "Without training, the backend HuggingFace evaluates any class of AutoModelForImageTextToText"
         )
+        raise BadArgument("checkpoint", checkpoint, expected, cure)
 
 
 def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention | None = None) -> PreTrainedModel:

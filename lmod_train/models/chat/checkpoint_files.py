@@ -59,13 +59,11 @@ def checked(checkpoint: str) -> tuple[Path, str]:
         _refuse_layout(folder, config)
     if not any(folder.glob("*.safetensors")):
         fetch = download(checkpoint)
-        raise WeightsNotFound(
-            "checkpoint",
-            checkpoint,
-            f"{folder} holds a configuration but no *.safetensors",
+        cure = (
             f"fetch the weights too{f', e.g. {fetch}' if fetch else ''}; pickled *.bin files are not loaded (they can "
-            "execute code)",
+            "execute code)"
         )
+        raise WeightsNotFound("checkpoint", checkpoint, f"{folder} holds a configuration but no *.safetensors", cure)
     check_weights(checkpoint, folder)
     check_loaded(checkpoint, folder, config)
     for part, names in PARTS.items():
@@ -108,14 +106,13 @@ def _how_to_fetch(checkpoint: str) -> str:
 def _refuse_layout(folder: Path, config: Mapping[str, Any]) -> None:
     """Raise an error that names the layout and the command that converts it to that of transformers."""
     code = "InternVL's own code" if layout_name(config) == "internvl" else "the original LLaVA code"
-    raise WeightsMismatch(
-        str(folder),
-        ["text_config", "vision_config"],
-        [name for name in ("mm_vision_tower", "llm_config") if name in config],
+    unexpected = [name for name in ("mm_vision_tower", "llm_config") if name in config]
+    cure = (
         f"this is a checkpoint of {code}, which transformers reads as another model, its weights random, or not at "
         f"all; convert it: `python -m lmod_train weights convert {shlex.quote(str(folder))} --out "
-        f"{shlex.quote(f'{folder}-hf')}`, and name what that writes",
+        f"{shlex.quote(f'{folder}-hf')}`, and name what that writes"
     )
+    raise WeightsMismatch(str(folder), ["text_config", "vision_config"], unexpected, cure)
 
 
 def check_settings(checkpoint: str, folder: Path) -> None:

@@ -216,9 +216,8 @@ def _sum(ours: Tensor, theirs: Tensor | None, sign: int, name: str, right: Path)
         return ours.contiguous()
     words = language_name(name) in (EMBEDDING, HEAD)  # only these may have additional rows
     if ours.shape[words:] != theirs.shape[words:] or len(ours) < len(theirs):
-        raise WeightsMismatch(
-            str(right), [f"{name} {list(ours.shape)}"], [f"{name} {list(theirs.shape)}"], "name the model it belongs to"
-        )
+        cure = "name the model it belongs to"
+        raise WeightsMismatch(str(right), [f"{name} {list(ours.shape)}"], [f"{name} {list(theirs.shape)}"], cure)
     made = ours.float().clone()
     made[: len(theirs)] += sign * theirs.float()
     return made.to(ours.dtype)

@@ -146,9 +146,7 @@ def verify_tokens(config: Any, images: Images) -> None:
 
 
 def _other_count(network: Sequence[int], processor: Sequence[int]) -> WeightsMismatch:
-    return WeightsMismatch(
-        "processor_config.json",
-        [f"{', '.join(map(str, network))} image tokens (network)"],
-        [f"{', '.join(map(str, processor))} image tokens (processor)"],
-        "use the processor files that were published with these weights",
-    )
+    missing = [f"{', '.join(map(str, network))} image tokens (network)"]
+    unexpected = [f"{', '.join(map(str, processor))} image tokens (processor)"]
+    cure = "use the processor files that were published with these weights"
+    return WeightsMismatch("processor_config.json", missing, unexpected, cure)

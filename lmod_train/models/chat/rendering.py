@@ -47,13 +47,11 @@ class Rendering:
         if text := prompting.template_text():
             processor.chat_template = text
         if not processor.chat_template:
-            raise WeightsMismatch(
-                str(folder),
-                ["chat_template"],
-                [],
+            cure = (
                 "add the chat_template.jinja that was published with these weights; without it the prompt is unknown; "
-                "for a model that takes plain words, such as PaliGemma, set `prompt.template: words`",
+                "for a model that takes plain words, such as PaliGemma, set `prompt.template: words`"
             )
+            raise WeightsMismatch(str(folder), ["chat_template"], [], cure)
         if prompting.thinking and _SWITCH not in processor.chat_template:
             expected = f"false, as the chat template of {folder} has no switch {_SWITCH}"
             raise BadArgument("prompt.thinking", True, expected, "leave it out for this checkpoint")
@@ -193,14 +191,12 @@ class Rendering:
         begun = prompt if whole.startswith(prompt) else prompt.rstrip()
         lead, found, tail = whole[len(begun) :].partition(answer)
         if not whole.startswith(begun) or not found or lead.strip():
-            raise WeightsMismatch(
-                "chat_template",
-                [_PREFIX],
-                [],
+            cure = (
                 "give the checkpoint a chat template in which add_generation_prompt=True renders a prefix of the "
                 "conversation with its answer; otherwise training and inference use different prompts (a template "
-                "that opens a thinking block belongs to a reasoning model: use the instruct variant)",
+                "that opens a thinking block belongs to a reasoning model: use the instruct variant)"
             )
+            raise WeightsMismatch("chat_template", [_PREFIX], [], cure)
         return prompt, lead if begun == prompt else "", tail
 
     def refusal(self, record: Record) -> str:
@@ -233,12 +229,9 @@ class Rendering:
         places = sum(part.type == "image" for message in record.messages for part in message.parts)
         marker, wanted = getattr(self.processor, "image_token", None), len(record.image)
         if places != wanted:
-            raise BadArgument(
-                f"messages of {record.id}",
-                f"{places} image part(s)",
-                f"{wanted}, one for each image of the record",
-                "leave the task out of data.tasks, or curate it again",
-            )
+            expected = f"{wanted}, one for each image of the record"
+            cure = "leave the task out of data.tasks, or curate it again"
+            raise BadArgument(f"messages of {record.id}", f"{places} image part(s)", expected, cure)
         if marker and prompt.count(marker) != wanted:
             raise BadArgument(
                 f"prompt of {record.id}",
@@ -299,14 +292,13 @@ def check_system_message(template: Template, turns: Turns, place: str) -> None:
         return
     problem = _problem(template, turns)
     if problem:
-        raise BadArgument(
-            f"chat_template of {place}",
-            problem,
-            "a template that renders a system message before the user's words and not as an assistant's turn",
+        expected = "a template that renders a system message before the user's words and not as an assistant's turn"
+        cure = (
             "give its chat_template.jinja a branch for message['role'] == 'system' (that of the small base has one), "
             "or leave the tasks with system messages out of data.tasks, or write these words into the user's messages "
-            "and curate again",
+            "and curate again"
         )
+        raise BadArgument(f"chat_template of {place}", problem, expected, cure)
 
 
 def _problem(template: Template, turns: Turns) -> str:

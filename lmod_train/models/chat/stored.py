@@ -57,9 +57,8 @@ def weight_files(folder: Path) -> list[Path]:
     """
     files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
     if not files:
-        raise WeightsNotFound(
-            "folder", str(folder), "it holds no weights (*.safetensors)", "fetch them, or correct the path"
-        )
+        cure = "fetch them, or correct the path"
+        raise WeightsNotFound("folder", str(folder), "it holds no weights (*.safetensors)", cure)
     return files
 
 

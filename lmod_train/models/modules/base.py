@@ -149,12 +149,8 @@ class LmodModule(LightningModule, ABC):
         """
         choices = list(checkpoint.get("choices", ()))
         if choices != list(self.choices):
-            raise WeightsMismatch(
-                "ckpt_path",
-                [f"choices {list(self.choices)}"],
-                [f"choices {choices}"],
-                "name a checkpoint of this task, or the task (data.tasks, data.variant) that it was trained on",
-            )
+            cure = "name a checkpoint of this task, or the task (data.tasks, data.variant) that it was trained on"
+            raise WeightsMismatch("ckpt_path", [f"choices {list(self.choices)}"], [f"choices {choices}"], cure)
         self._refuse_other_input(checkpoint.get("input", {}))
         ours = self._trained_shapes()
         if "state_dict" in checkpoint:
@@ -184,12 +180,11 @@ class LmodModule(LightningModule, ABC):
         ours = self._input()
         other = [name for name in ours if theirs.get(name) != ours[name]]
         if other:
-            raise WeightsMismatch(
-                "ckpt_path",
-                [f"{name} {ours[name]}" for name in other],
-                [f"{name} {theirs.get(name)}" for name in other],
-                "set under model.init_args the values the checkpoint was trained with (config.yaml in its run folder)",
+            unexpected = [f"{name} {theirs.get(name)}" for name in other]
+            cure = (
+                "set under model.init_args the values the checkpoint was trained with (config.yaml in its run folder)"
             )
+            raise WeightsMismatch("ckpt_path", [f"{name} {ours[name]}" for name in other], unexpected, cure)
 
     @property
     def weights_origin(self) -> str:

@@ -275,9 +275,8 @@ class FineTuning(LmodModule):
         absent = [word for i, word in enumerate(self.choices) if not found[i]]
         if len(found) < 2:
             known = ", ".join(self.choices[i] for i in found)
-            raise BadArgument(
-                "data.curated", known, "training records of at least two classes", "curate with more samples"
-            )
+            cure = "curate with more samples"
+            raise BadArgument("data.curated", known, "training records of at least two classes", cure)
         if absent:
             rank_zero_warn(f"no training image of {', '.join(absent)}: the model cannot learn it")
         return [found[i] for i in range(len(self.choices))]

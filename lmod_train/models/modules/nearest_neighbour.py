@@ -87,12 +87,8 @@ class NearestNeighbour(FrozenFeatures):
         """Return the shares of the vote (B, choices), above 0, of features (B, width)."""
         bank, targets = (self.bank[name].to(features.device) for name in ("features", "targets"))
         if not len(bank):
-            raise BadArgument(
-                "ckpt_path",
-                None,
-                "a checkpoint, or a training split to take neighbours from",
-                "name a fitted checkpoint",
-            )
+            cure = "name a fitted checkpoint"
+            raise BadArgument("ckpt_path", None, "a checkpoint, or a training split to take neighbours from", cure)
         alike = functional.normalize(features, dim=1) @ functional.normalize(bank, dim=1).T
         cosine, nearest = alike.topk(min(self._neighbours, len(bank)), dim=1)
         weights = ((cosine - cosine[:, :1]) / self._temperature).exp()
@@ -119,9 +115,8 @@ class NearestNeighbour(FrozenFeatures):
         kept = dict(checkpoint.get("bank", {}))
         choices = kept.pop("choices", [])
         if choices != list(self.choices):
-            raise WeightsMismatch(
-                "ckpt_path", list(self.choices), choices, "name a checkpoint that was fitted on the same task"
-            )
+            cure = "name a checkpoint that was fitted on the same task"
+            raise WeightsMismatch("ckpt_path", list(self.choices), choices, cure)
         self.bank = kept
 
     def configure_optimizers(self) -> None:

@@ -72,11 +72,8 @@ def writing(ckpt: Path) -> Iterator[Path]:
         if not why or isinstance(error, KeyboardInterrupt):
             raise
         remove(partial(ckpt))
-        raise ArtifactError(
-            ckpt,
-            f"cannot be written ({why}); the previous checkpoint is unchanged",
-            "free some disk space, and type the same command again: it continues from the previous checkpoint",
-        ) from error
+        cure = "free some disk space, and type the same command again: it continues from the previous checkpoint"
+        raise ArtifactError(ckpt, f"cannot be written ({why}); the previous checkpoint is unchanged", cure) from error
 
 
 def _reason(error: BaseException) -> str:

@@ -117,11 +117,9 @@ def to_continue(last: Path) -> Path | None:
     found = [path for path in (last, set_aside(last)) if path.exists()]
     readable = next((path for path in found if not damage(path)), None)
     if found and readable is None:
-        raise ArtifactError(
-            found[0],
-            f"cannot be read ({damage(found[0])}), and no other checkpoint of this run can be read either",
-            f"copy it again from an undamaged copy; or train from the start: remove {last.parent}",
-        )
+        problem = f"cannot be read ({damage(found[0])}), and no other checkpoint of this run can be read either"
+        cure = f"copy it again from an undamaged copy; or train from the start: remove {last.parent}"
+        raise ArtifactError(found[0], problem, cure)
     return readable
 
 

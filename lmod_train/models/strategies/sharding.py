@@ -95,12 +95,9 @@ class Sharded:
             make_folder(beside)
         self.barrier("folder made")
         if not self.reduce_boolean_decision(_appears(beside), all=True):
-            raise BadArgument(
-                "run",
-                str(last.parent.parent),
-                "a folder that the processes of all nodes share: each writes its part of a checkpoint there",
-                "name one on a file system that all nodes mount (--run)",
-            )
+            expected = "a folder that the processes of all nodes share: each writes its part of a checkpoint there"
+            cure = "name one on a file system that all nodes mount (--run)"
+            raise BadArgument("run", str(last.parent.parent), expected, cure)
         with writing(last):
             yield beside
         self.barrier("shards written")

@@ -159,12 +159,9 @@ def _card(architecture: str) -> Any:
     if known:
         return card or timm.models.PretrainedCfg(mean=IMAGENET_MEAN, std=IMAGENET_STD)
     near = difflib.get_close_matches(architecture, timm.list_models(), 4, 0.5)
-    raise BadArgument(
-        "architecture",
-        architecture,
-        f"an architecture of timm {timm.__version__}" + (f", e.g. {', '.join(near)}" if near else ""),
-        "list them: python -c \"import timm; print(*timm.list_models('*vit_base*'), sep='\\n')\"",
-    )
+    expected = f"an architecture of timm {timm.__version__}" + (f", e.g. {', '.join(near)}" if near else "")
+    cure = "list them: python -c \"import timm; print(*timm.list_models('*vit_base*'), sep='\\n')\""
+    raise BadArgument("architecture", architecture, expected, cure)
 
 
 @cache
@@ -193,12 +190,9 @@ def _created(backbone: Backbone, classes: int, drop_path: float) -> nn.Module:
         network: nn.Module = timm.create_model(backbone.architecture, pretrained=False, **options)
     except (TypeError, AssertionError, ValueError, RuntimeError) as error:
         asked = {"image_size": backbone.image_size, "pooling": backbone.pooling, "drop_path": drop_path}
-        raise BadArgument(
-            "architecture",
-            backbone.architecture,
-            f"an architecture that can be built with {asked} ({str(error)[:160]})",
-            "leave pooling out, set drop_path: 0, and an image_size that is a multiple of its patches",
-        ) from error
+        expected = f"an architecture that can be built with {asked} ({str(error)[:160]})"
+        cure = "leave pooling out, set drop_path: 0, and an image_size that is a multiple of its patches"
+        raise BadArgument("architecture", backbone.architecture, expected, cure) from error
     return network
 
 

@@ -100,10 +100,7 @@ def _targets(record: Record, choices: Sequence[str], wanted: int) -> list[int]:
     """Return the classes of a record, one per line of its reference reply."""
     lines = wordings(record, choices)
     if len(lines) != wanted:
-        raise BadArgument(
-            "data.tasks",
-            record.answer,
-            f"{wanted} line(s), each ending with one of the task's choices {list(choices)}",
-            f"curate again with the task's present options (record {record.id})",
-        )
+        expected = f"{wanted} line(s), each ending with one of the task's choices {list(choices)}"
+        cure = f"curate again with the task's present options (record {record.id})"
+        raise BadArgument("data.tasks", record.answer, expected, cure)
     return [line.target for line in lines]

@@ -15,12 +15,9 @@ def one_picture(record: Record) -> str:
         BadArgument: The record has no image, or several.
     """
     if len(record.image_plain) != 1:
-        raise BadArgument(
-            "data.tasks",
-            record.task,
-            f"one image per record ({record.id} has {len(record.image_plain) or 'none'})",
-            "remove the task from data.tasks, or evaluate it with a vision-language model",
-        )
+        expected = f"one image per record ({record.id} has {len(record.image_plain) or 'none'})"
+        cure = "remove the task from data.tasks, or evaluate it with a vision-language model"
+        raise BadArgument("data.tasks", record.task, expected, cure)
     return record.image_plain[0]
 
 

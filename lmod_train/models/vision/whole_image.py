@@ -85,12 +85,9 @@ class WholeImages:
         """
         lines = wordings(record, self.choices)
         if len(lines) != 1:
-            raise BadArgument(
-                "data.tasks",
-                record.task,
-                f"a task with one answer per image ({record.id} has {len(lines)})",
-                "train the CNN on it (configs/model/cnn.yaml), which classifies regions",
-            )
+            expected = f"a task with one answer per image ({record.id} has {len(lines)})"
+            cure = "train the CNN on it (configs/model/cnn.yaml), which classifies regions"
+            raise BadArgument("data.tasks", record.task, expected, cure)
         return lines[0].target
 
     def _key(self, record: Record) -> str:

@@ -48,12 +48,9 @@ class BestCheckpoint(ModelCheckpoint):
         if len(names) != 1:
             raise BadArgument("data.tasks", names, "exactly one task to choose the best weights by", "name one")
         if stage == "fit" and not data.records("val"):
-            raise BadArgument(
-                "data.curated",
-                str(data.images.root),
-                "records in the split val, by which the best weights are chosen",
-                "curate with a larger share for validation, or take BestCheckpoint out of trainer.callbacks",
-            )
+            expected = "records in the split val, by which the best weights are chosen"
+            cure = "curate with a larger share for validation, or take BestCheckpoint out of trainer.callbacks"
+            raise BadArgument("data.curated", str(data.images.root), expected, cure)
         metrics = [self._metric] if isinstance(self._metric, str) else self._metric
         self._parts = [f"val/{names[0]}/{metric}" for metric in metrics]
         self.monitor = f"val/{names[0]}/{'+'.join(metrics)}"
@@ -75,12 +72,9 @@ class BestCheckpoint(ModelCheckpoint):
         scored = trainer.state.fn == "fit" and not trainer.sanity_checking
         if scored and not set(self._parts) <= trainer.callback_metrics.keys():
             known = sorted(name for name in trainer.callback_metrics if name.startswith("val/"))
-            raise BadArgument(
-                "trainer.callbacks.metric",
-                self._metric,
-                f"a metric of the validation, which logged {', '.join(known) or 'none'}",
-                "name one of them; an AUROC needs at least two classes in the split val",
-            )
+            expected = f"a metric of the validation, which logged {', '.join(known) or 'none'}"
+            cure = "name one of them; an AUROC needs at least two classes in the split val"
+            raise BadArgument("trainer.callbacks.metric", self._metric, expected, cure)
         if scored and len(self._parts) > 1:
             values = [trainer.callback_metrics[part] for part in self._parts]
             trainer.callback_metrics[str(self.monitor)] = torch.stack(values).mean()

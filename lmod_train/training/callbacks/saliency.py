@@ -43,12 +43,9 @@ def explaining(module: LightningModule) -> Explaining:
         BadArgument: It has no method `saliency`.
     """
     if not isinstance(module, Explaining):
-        raise BadArgument(
-            "trainer.callbacks",
-            f"Saliency with {type(module).__name__}",
-            "a module with a method `saliency`, such as lmod_train.models.modules.classifier.Classifier",
-            "leave the callback out of trainer.callbacks",
-        )
+        expected = "a module with a method `saliency`, such as lmod_train.models.modules.classifier.Classifier"
+        cure = "leave the callback out of trainer.callbacks"
+        raise BadArgument("trainer.callbacks", f"Saliency with {type(module).__name__}", expected, cure)
     return module
 
 

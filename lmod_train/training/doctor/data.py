@@ -58,9 +58,8 @@ def records(subject: Subject) -> Iterator[CheckResult]:
     if not broken and not unread and not changed:
         text = sum(not r.image for r in asked) / len(asked)
         images = str(len(opened)) if len(opened) == len(named) else f"{len(opened)} of {len(named)}"
-        yield CheckResult(
-            "records", "ok", f"{len(asked)} records, {images} images decoded, {text:.0%} without an image"
-        )
+        what = f"{len(asked)} records, {images} images decoded, {text:.0%} without an image"
+        yield CheckResult("records", "ok", what)
         if text == 1:
             yield problem("records.no_image", "warn", "no record has an image")
 

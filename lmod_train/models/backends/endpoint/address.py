@@ -165,9 +165,8 @@ def check_encrypted(route: Route, allowed: bool = False) -> None:
     if urlsplit(route.url).scheme == "https" or route.place == "machine":
         return
     if route.place != "network":
-        raise BadArgument(
-            "base_url", str(route), "https, as a key is sent to a server outside your network", "use https://"
-        )
+        expected = "https, as a key is sent to a server outside your network"
+        raise BadArgument("base_url", str(route), expected, "use https://")
     if not allowed:
         cure = (
             "use https://; or take the key away (`unset` its variable) if the server needs none; or, if you trust your "

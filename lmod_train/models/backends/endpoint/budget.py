@@ -41,9 +41,8 @@ class Budget:
                 raise BadArgument(f"budget.{name}", getattr(self, name), "0 or more; 0 is no limit", "set 0")
         if self.money and not (self.price_in or self.price_out):
             cure = "add `--model.backend.budget.price_in P --model.backend.budget.price_out Q` from the price list"
-            raise BadArgument(
-                "budget.money", self.money, "`price_in` or `price_out` to be set, the prices of a million tokens", cure
-            )
+            expected = "`price_in` or `price_out` to be set, the prices of a million tokens"
+            raise BadArgument("budget.money", self.money, expected, cure)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
         """Return the costs of prompt and reply tokens.

@@ -35,9 +35,8 @@ class Pace:
     def __post_init__(self) -> None:
         for name in ("concurrency", "timeout", "attempts", "longest_wait", "give_up_after"):
             if not getattr(self, name) > 0:
-                raise BadArgument(
-                    f"pace.{name}", getattr(self, name), "a number above 0", f"remove pace.{name} to use its default"
-                )
+                cure = f"remove pace.{name} to use its default"
+                raise BadArgument(f"pace.{name}", getattr(self, name), "a number above 0", cure)
 
     def backoff(self, attempt: int, draw: float) -> float:
         """Return the seconds to wait after an attempt: exponential backoff with jitter.

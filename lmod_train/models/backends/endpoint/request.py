@@ -51,9 +51,8 @@ class Decoding:
         if taken:
             raise BadArgument("backend.extra", taken, "fields that no other option sets", "use the option of that name")
         if "stream" in self.extra or self.extra.get("n", 1) != 1:
-            raise BadArgument(
-                "backend.extra", sorted(self.extra), "a single reply without streaming", "remove `stream` and `n`"
-            )
+            cure = "remove `stream` and `n`"
+            raise BadArgument("backend.extra", sorted(self.extra), "a single reply without streaming", cure)
 
     @property
     def reasoning(self) -> bool:

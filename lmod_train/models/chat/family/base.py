@@ -206,12 +206,8 @@ class Family(ABC):
 def _joined(name: str, tensors: Sequence[Tensor]) -> Tensor:
     shapes = {tuple(t.shape[-2:]) for t in tensors if t.ndim > 3}
     if len(shapes) > 1:
-        raise BadArgument(
-            f"{name} of images in one batch",
-            sorted(shapes),
-            "one height and width",
-            "write the method `joined` of the family, e.g. pad the smaller images with zeros",
-        )
+        cure = "write the method `joined` of the family, e.g. pad the smaller images with zeros"
+        raise BadArgument(f"{name} of images in one batch", sorted(shapes), "one height and width", cure)
     if tensors[0].ndim > 3:  # (1, tiles, ...), or (tiles, 3, ...), which needs no padding
         most = max(t.shape[1] for t in tensors)
         tensors = [torch.cat([t, t.new_zeros(len(t), most - t.shape[1], *t.shape[2:])], 1) for t in tensors]
