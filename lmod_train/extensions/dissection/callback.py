@@ -27,10 +27,12 @@ from lmod_train.core.artifacts.training_set import read_training_set, run_of_che
 from lmod_train.core.cache import Cache
 from lmod_train.core.curated import Curated
 from lmod_train.core.errors import BadArgument
+from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record
 from lmod_train.data.audit.shortcut_classifiers import coarse_views
 from lmod_train.data.curation.copies import DARK
+from lmod_train.extensions.dissection.prior import prior_biases
 from lmod_train.extensions.dissection.scores import SHORTCUTS
 from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.extensions.dissection.states import (
@@ -127,8 +129,8 @@ class Dissection(Callback):
 
     def _exchange(self, trainer: Trainer, network: Any, dialect: Dialect, module: LmodModule) -> None:
         """Exchange the images of records, unless those of the same records have been exchanged."""
-        pairs = self._chosen(data_of(trainer).asked("validate"))
-        asked = " ".join(self._named[record.id] for records in pairs for record in records)
+        pairs, biases = self._chosen(data_of(trainer).asked("validate"))
+        asked = "prior removed " + " ".join(self._named[record.id] for records in pairs for record in records)
         of = sha256(asked.encode()).hexdigest()
         if not pairs or self._dissected.exchanged() == of:
             return
@@ -136,19 +138,26 @@ class Dissection(Callback):
         encoded: dict[str, Encoded] = {}
         for i, records in enumerate(pairs):
             batch = module.collate(records, images).to(module.device)
-            rows += exchanged(network, dialect, ChatBatch.of(batch), encoded)
+            rows += exchanged(network, dialect, ChatBatch.of(batch), biases, encoded)
             later = {record.id for others in pairs[i + 1 :] for record in others}
             encoded = {name: one for name, one in encoded.items() if name in later}
         table = pd.DataFrame(rows, columns=list(Exchange._fields))
         self._dissected.keep(self._dissected.interchange, table.assign(of=of))
 
-    def _chosen(self, records: Sequence[Record]) -> list[list[Record]]:
+    def _chosen(self, records: Sequence[Record]) -> tuple[list[list[Record]], list[float]]:
         """Return records, each followed by one that the model prefers another choice for, and by one with the same.
 
-        Partners show the image of another patient and are asked in the same words.
+        Preferences are those without the prior, whose biases are returned too. Partners show the image of another
+        patient and are asked in the same words.
         """
-        preferred = {record.id: self._preferred(record) for record in records}
-        order = sorted((r for r in records if preferred[r.id] is not None), key=lambda r: shuffle_key(self._seed, r.id))
+        likelihoods = {record.id: self._likelihoods(record) for record in records}
+        order = sorted((r for r in records if len(likelihoods[r.id])), key=lambda r: shuffle_key(self._seed, r.id))
+        if not order:
+            return [], []
+        truth = np.array([list(replies_of(record).values()).index(record.answer) for record in order])
+        logits = np.stack([likelihoods[record.id] for record in order])
+        biases = prior_biases(logits, truth)
+        preferred = dict(zip([r.id for r in order], (logits + biases).argmax(1).tolist(), strict=True))
         found: list[list[Record]] = []
         for i, one in enumerate(order):
             others = [r for r in (*order[i + 1 :], *order[:i]) if _comparable(one, r)]
@@ -158,12 +167,12 @@ class Dissection(Callback):
             ]
             if partners[0] is not None and len(found) < self._pairs:
                 found.append([one, *(partner for partner in partners if partner is not None)])
-        return found
+        return found, biases.tolist()
 
-    def _preferred(self, record: Record) -> int | None:
-        """Return the index of the choice of the largest likelihood; None without stored states."""
+    def _likelihoods(self, record: Record) -> Floats:
+        """Return the log-likelihoods of the choices; none without stored states."""
         vector: NDArray[np.float32] | None = self._cache.read(self._named[record.id])
-        return None if vector is None else int(vector[-len(record.choices) :].argmax())
+        return np.array([] if vector is None else vector[-len(record.choices) :], dtype=np.float64)
 
 
 def shortcuts_of(record: Record, images: Curated) -> dict[str, Tensor]:

@@ -8,12 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Literal, get_args, get_type_hints
 
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Answer, Prediction, Unparsed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CALLBACK = "lmod_train.extensions.dissection.callback.Dissection"
 
@@ -32,6 +35,7 @@ def dissect(
     task: str,
     out: Path,
     ceiling: Path | None = None,
+    reference: Path | None = None,
     split: Literal["held_out", "val", "test", "all"] = "held_out",
     pairs: NonNegativeInt = 60,
     control: bool = False,
@@ -52,6 +56,8 @@ def dissect(
         task: Name of a task with listed choices and one image a question, e.g. four_way.
         out: Folder to write; new, or of the same command.
         ceiling: Run of a supervised model on the same records, whose score is what a tower could reach.
+        reference: Folder of this command of another model of the architecture, or of the base before tuning; without
+            it, a loss to the prior cannot be told from an image that is not used.
         split: Splits whose images are read; held_out is val and test; images that a run was tuned on are left out.
         pairs: Number of questions whose image is exchanged at each layer; 0 for none.
         control: Read a tower of random weights too; what it gives needs no training.
@@ -63,6 +69,7 @@ def dissect(
 
     read_manifest(curated)
     reached = None if ceiling is None else _ceiling(ceiling, curated, task)
+    compared = None if reference is None else _reference(reference, task)
     asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
     trusted = [word for module in trust or () for word in ("--trust", module)]
     options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs, control), *others]
@@ -75,8 +82,49 @@ def dissect(
     from lmod_train.core.lock import is_first
 
     if is_first():
+        _keep_reference(out, reference, compared)
         _read(out, reached, tuple(trust or ()))
     return status
+
+
+def _reference(run: Path, task: str) -> pd.DataFrame:
+    """Return the exchanges of a dissected run with the patient of each; refuse another before a model is loaded."""
+    import pandas as pd
+
+    from lmod_train.extensions.dissection.state_files import Dissected
+
+    own = Dissected(run)
+    if own.answers.exists() and own.interchange.exists():
+        answers, exchanges = pd.read_parquet(own.answers, columns=["id", "group"]), pd.read_csv(own.interchange)
+        exchanges = exchanges.merge(answers.drop_duplicates("id"), on="id")
+        if len(exchanges) and all(str(name).startswith(f"{task}/") for name in exchanges["id"]):
+            return exchanges
+    cure = f"make one: `python -m lmod_train dissect MODEL CURATED --task {task} --out DIR`"
+    raise BadArgument("--reference", str(run), f"a folder of `dissect` with exchanged images of {task}", cure)
+
+
+def _keep_reference(out: Path, run: Path | None, exchanges: pd.DataFrame | None) -> None:
+    """Keep the exchanges of a reference beside those of a run; refuse the same model, and another architecture."""
+    from lmod_train.cli.run_provenance import KEY
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.core.files import remove
+    from lmod_train.extensions.dissection.state_files import Dissected
+
+    own = Dissected(out)
+    if run is None or exchanges is None:
+        remove(own.reference)
+        return
+    layers = [
+        [(p, part.stop - part.start) for p, part in one.places().items() if p.startswith("image.")]
+        for one in (own, Dissected(run))
+    ]
+    weights = [sorted(((Run(one).read_config().get(KEY) or {}).get("weights") or {}).values()) for one in (out, run)]
+    same = weights[0] == weights[1] != []
+    if same or layers[0] != layers[1]:
+        found = "the same model" if same else "a model of other layers"
+        cure = "name another, or leave `--reference` out; what has been computed is kept"
+        raise BadArgument("--reference", f"{run}, {found}", "another model of this architecture", cure)
+    own.keep(own.reference, exchanges)
 
 
 def _ceiling(run: Path, curated: Path, task: str) -> Ceiling:

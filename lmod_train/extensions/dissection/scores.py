@@ -28,6 +28,15 @@ Classes = NDArray[np.intp]
 UNUSED = "comprehension or mapping"
 """Name of a loss behind image tokens that keep what is lost."""
 
+PRIOR = "prior"
+"""Name of a loss to the preference for a choice, if a reference shows that the image is used."""
+
+ACTS_LIKE = "prior, or an earlier fault that acts like one"
+"""Its name if that is not known."""
+
+FOLLOWED = 0.5
+"""Share, by its lower end, from which a reference is said to use an exchanged image in front of a layer."""
+
 MARGIN = 0.05
 """Smallest difference of balanced accuracy that is called a loss: 5 points."""
 
@@ -65,8 +74,8 @@ class Step:
     """The change of balanced accuracy from one place to the next, on the records read at both.
 
     Attributes:
-        name: What is lost here: representation, connection, comprehension, mapping, prior or saying; or
-            ``comprehension or mapping``, where the image's tokens keep in the language model what the decision lacks.
+        name: What is lost here: representation, connection, comprehension, mapping, prior or saying; `ACTS_LIKE`;
+            or `UNUSED`, where the image's tokens keep in the language model what the decision lacks.
         first: Place in front of the step.
         second: Place behind it.
         n: Number of records.
@@ -326,7 +335,7 @@ def _lead(scores: Mapping[str, float], finding: Finding) -> str:
     loss = finding.loss
     if loss is not None:
         may = f", which may follow from the loss before it, in {_step_said(finding.behind)}" if finding.behind else ""
-        return f"lost {'to' if loss.name == 'prior' else 'in'} {_step_said(loss)}{may}"
+        return f"lost {'to' if loss.name in (PRIOR, ACTS_LIKE) else 'in'} {_step_said(loss)}{may}"
     if finding.reason != NONE:
         it = "it" if finding.largest and finding.largest.is_loss else "anything, if at all,"
         return f"where {it} is lost cannot be told ({finding.reason})"
@@ -335,7 +344,7 @@ def _lead(scores: Mapping[str, float], finding: Finding) -> str:
 
 
 def _step_said(step: Step) -> str:
-    name = "the prior" if step.name == "prior" else step.name
+    name = f"the {step.name}" if step.name in (PRIOR, ACTS_LIKE) else step.name
     return f"{name} ({step.change:+.2f}, {step.low:+.2f} to {step.high:+.2f})"
 
 
@@ -416,6 +425,24 @@ def exchanged_at(layer: int, alike: Flags, followed: Flags, groups: Sequence[str
         return share_score("share", followed[of].tolist(), [groups[i] for i in np.flatnonzero(of).tolist()])
 
     return Exchanged(layer, share(~alike), share(alike), used)
+
+
+def prior_name(own: Sequence[Exchanged], reference: Sequence[Exchanged]) -> str:
+    """Return what a loss to the prior is called by the exchange of images in a model and in its reference.
+
+    It is the prior where the model uses the image at least half as much as the reference, by the lower end, in front of
+    every layer where the reference uses it (`FOLLOWED`); comprehension where it uses less, by the upper end.
+
+    Args:
+        own: What exchange shows in the model, layer by layer, of preferences without the prior.
+        reference: The same of another model of the architecture; empty for none.
+    """
+    at = {one.layer: one.used for one in own}
+    limits = [(at.get(one.layer), (one.used.value or 0.0) / 2) for one in reference if (one.used.low or 0.0) > FOLLOWED]
+    if any(used and used.high is not None and used.high < half for used, half in limits):
+        return STEPS[PROJECTOR, BEST]
+    follows = [bool(used and used.low is not None and used.low > half) for used, half in limits]
+    return PRIOR if follows and all(follows) else ACTS_LIKE
 
 
 def _sides(sums: Columns) -> Floats:

@@ -19,6 +19,7 @@ from lmod_train.extensions.dissection.scores import (
     BEST,
     CHAIN,
     MARGIN,
+    PRIOR,
     REPLY,
     SHORTCUTS,
     TOWER,
@@ -30,6 +31,7 @@ from lmod_train.extensions.dissection.scores import (
     balanced,
     exchanged_at,
     named,
+    prior_name,
     sentence,
     steps,
     used_until,
@@ -74,7 +76,7 @@ class WhereItIsLost(Section):
             for name, rows_of in (("steps", DissectedRun.step_rows), ("places", DissectedRun.place_rows)):
                 listed = [row for one in own for row in rows_of(one)]
                 yield table(f"lost_{name}-{task}", _HEADS[name], listed, f"{task}: {name}")
-            followed = [[one.model, *row] for one in own for row in one.followed()]
+            followed = [row for one in own for row in one.followed()]
             if followed:
                 yield Text(_TEXTS["exchanged"])
                 yield from (Remark(f"{one.model}: {said}") for one in own if (said := used_until(one.exchanged)))
@@ -105,8 +107,11 @@ class DissectedRun:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """The steps between the places of the chain."""
-        return steps(self._truth, self._read, self._groups, len(self.choices))
+        """The steps between the places of the chain; the exchange of images names a loss to the prior."""
+        found = steps(self._truth, self._read, self._groups, len(self.choices))
+        lost = [s.name == PRIOR and s.high is not None and s.high < 0 for s in found]
+        name = prior_name(self.exchanged, self.reference)
+        return [replace(s, name=name) if is_lost else s for s, is_lost in zip(found, lost, strict=True)]
 
     @property
     def finding(self) -> Finding:
@@ -214,17 +219,29 @@ class DissectedRun:
         group = dict(zip(self._rows["id"], self._rows["group"], strict=True))
         exchanges = pd.read_csv(self._dissected.interchange)
         exchanges = exchanges[exchanges["id"].isin(group)]
-        found = []
-        for layer, own in exchanges.groupby("layer"):
-            alike, followed = own[["alike", "followed"]].to_numpy(bool).T
-            found.append(exchanged_at(int(str(layer)), alike, followed, [group[i] for i in own["id"]]))
-        return found
+        return _by_layer(exchanges.assign(group=exchanges["id"].map(group)))
+
+    @cached_property
+    def reference(self) -> list[Exchanged]:
+        """The same of the model that it is compared with; empty without one."""
+        file = self._dissected.reference
+        return _by_layer(pd.read_csv(file)) if file.exists() else []
 
     def followed(self) -> Iterator[list[Cell]]:
-        """Yield a row a layer: how often the exchanged image is followed, and how often the answer stays."""
-        for one in self.exchanged:
-            ends = (one.used.low, one.used.high)
-            yield [one.layer, one.followed.n, one.followed.value, one.stayed.n, one.stayed.value, one.used.value, ends]
+        """Yield a row a layer, of a reference too: how often an exchanged image is followed, and the answer stays."""
+        for model, layers in ((self.model, self.exchanged), (f"{self.model}: reference", self.reference)):
+            for one in layers:
+                shares = (share for score in (one.followed, one.stayed) for share in (score.n, score.value))
+                yield [model, one.layer, *shares, one.used.value, (one.used.low, one.used.high)]
+
+
+def _by_layer(exchanges: pd.DataFrame) -> list[Exchanged]:
+    """Return what exchanges show, in front of each layer."""
+    found = []
+    for layer, own in exchanges.groupby("layer"):
+        alike, followed = own[["alike", "followed"]].to_numpy(bool).T
+        found.append(exchanged_at(int(str(layer)), alike, followed, own["group"].astype(str).tolist()))
+    return found
 
 
 def in_words(place: str) -> str:

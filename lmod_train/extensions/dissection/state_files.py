@@ -50,6 +50,11 @@ class Dissected:
         return self.folder / "interchange.csv"
 
     @property
+    def reference(self) -> Path:
+        """The same of the model that it is compared with, and the patient of each, CSV."""
+        return self.folder / "reference.csv"
+
+    @property
     def answers(self) -> Path:
         """What was read at each place for each record, Parquet."""
         return self.folder / "answers.parquet"

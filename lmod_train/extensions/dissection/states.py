@@ -250,7 +250,7 @@ def joined(vectors: Vectors) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 class Exchange(NamedTuple):
-    """What a model prefers after its image tokens at one layer were exchanged.
+    """What a model prefers, its prior removed, after its image tokens at one layer were exchanged.
 
     Attributes:
         id: Record whose question was asked.
@@ -269,7 +269,11 @@ class Exchange(NamedTuple):
 
 @torch.no_grad()
 def exchanged(
-    network: Any, dialect: Dialect, asked: ChatBatch, encoded: dict[str, Encoded] | None = None
+    network: Any,
+    dialect: Dialect,
+    asked: ChatBatch,
+    biases: Sequence[float],
+    encoded: dict[str, Encoded] | None = None,
 ) -> list[Exchange]:
     """Return the outcomes of the exchanges of the first record of a batch with each other one, at every layer read.
 
@@ -278,6 +282,7 @@ def exchanged(
         dialect: The dialect that collated the batch.
         asked: Records with one image each and the same choices. Partners whose images have another number of tokens
             take no part.
+        biases: What is added to the likelihood of each choice, so that no choice is preferred for all images.
         encoded: Record id -> embeddings of its image, to which those that are computed are added.
     """
     encoded = {} if encoded is None else encoded
@@ -288,7 +293,8 @@ def exchanged(
         if name not in encoded:
             encoded[name] = encode(network, who.images)
         (likelihoods,) = choice_likelihoods(network, dialect, who, encoded[name], "sum")
-        return max(likelihoods, key=likelihoods.__getitem__)
+        corrected = {c: likelihoods[c] + bias for c, bias in zip(who.records[0].choices, biases, strict=True)}
+        return max(corrected, key=corrected.__getitem__)
 
     own = preferred(one)
     rows = []

@@ -85,7 +85,8 @@ def changed(tmp_path, records):
 
 def test_a_folder_of_weights_is_dissected(complete):
     out, said = complete
-    assert "glaucoma: 0." in said and " can be read from the tower, " in said and " is answered: " in said
+    assert "glaucoma: 16 of 16 replies were not read (" in said and " is answered: " in said
+    assert "; 0." in said and " can be read from the tower, " in said
     assert "wrote out/report/index.html" in said and (out / "report" / "index.html").exists()
     page, sentence = (out / "report" / "tables.md").read_text(), sentence_in(said)
     assert "Where is it lost?" in page and sentence.partition(": ")[2][:60] in page
@@ -93,7 +94,7 @@ def test_a_folder_of_weights_is_dissected(complete):
 
 
 def sentence_in(said):
-    return next(line for line in said.splitlines() if line.startswith("glaucoma: 0."))
+    return next(line for line in said.splitlines() if " can be read from the tower, " in line)
 
 
 def test_the_same_command_continues(complete, model, folder, out, capsys, monkeypatch):
@@ -162,7 +163,7 @@ def test_a_ceiling_counts_for_the_same_images_outside_its_training(model, folder
     known = [r for r in RECORDS if r.id != HELD_OUT[0]]
     named = ceiling(tmp_path, known, folder)
     assert dissect(model, folder, "--ceiling", named, "--pairs", "0", "--split", "all") == 0
-    assert "glaucoma: 1.00 by the supervised model, " in capsys.readouterr().out
+    assert " 1.00 by the supervised model, " in capsys.readouterr().out
     answers = pd.read_parquet(Dissected(tmp_path / "out").answers)
     read = answers[answers["place"] == CEILING].set_index("id")["read"]
     assert set(read.index[read == ABSENT]) == {r.id for r in RECORDS if r.split == "train"} | {HELD_OUT[0]}
@@ -205,6 +206,57 @@ def test_a_ceiling_does_not_count_for_what_its_model_was_trained_on(folder):
     assert set(command._reached(given, None, images)) == set(HELD_OUT)
     with pytest.raises(BadArgument, match="not trained on"):
         command._reached(given, frozenset(), images)
+
+
+@pytest.fixture(scope="module")
+def tuned(folder, tmp_path_factory):
+    """The folder of another model of this architecture, dissected."""
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(StringIO()):
+        patched.chdir(tmp_path_factory.mktemp("tuned"))
+        quick(patched)
+        assert dissect(write_tiny(Path.cwd(), "llava", seed=1), folder, "--pairs", "4") == 0
+        return Path("out").resolve()
+
+
+def test_a_reference_is_another_model_of_the_architecture(model, folder, tuned, out, tmp_path, capsys):
+    own, named = Dissected(out), ("--pairs", "2", "--reference")
+    assert dissect(model, folder, *named, str(tuned)) == 0
+    assert len(pd.read_csv(own.reference)) == len(pd.read_csv(Dissected(tuned).interchange))
+    assert ": reference" in (out / "report" / "tables.md").read_text()
+    capsys.readouterr()
+    same = shutil.copytree(out, tmp_path / "same")
+    assert dissect(model, folder, *named, str(same)) == 2
+    refused(capsys, "--reference", "the same model", "is kept")
+    places = json.loads((Dissected(same).folder / "places.json").read_text())
+    for layer in [p for p in places["places"] if p.startswith("image.")]:
+        places["places"][f"{layer}0"] = places["places"].pop(layer)
+    (Dissected(same).folder / "places.json").write_text(json.dumps(places))
+    config = yaml.safe_load(Run(same).config.read_text())
+    config["provenance"]["weights"] = {"other": "f00"}
+    Run(same).config.write_text(yaml.safe_dump(config))
+    assert dissect(model, folder, *named, str(same)) == 2
+    refused(capsys, "--reference", "other layers")
+    assert dissect(model, folder, "--pairs", "2") == 0 and not own.reference.exists(), "as typed last"
+
+
+@pytest.mark.parametrize("lost", ["answers", "interchange", "all", "task"])
+def test_a_reference_that_says_nothing_is_refused_before_the_model_is_loaded(
+    model, folder, tuned, tmp_path, capsys, lost
+):
+    given = shutil.copytree(tuned, tmp_path / "ref")
+    if lost == "task":
+        rows = pd.read_parquet(Dissected(given).answers)
+        rows["id"] = "sex/" + rows["id"]
+        Dissected(given).keep(Dissected(given).answers, rows)
+        other = pd.read_csv(Dissected(given).interchange)
+        Dissected(given).keep(Dissected(given).interchange, other.assign(id="sex/" + other["id"]))
+    elif lost == "all":
+        shutil.rmtree(given)
+    else:
+        getattr(Dissected(given), lost).unlink()
+    assert dissect(model, folder, "--reference", "ref") == 2
+    refused(capsys, "--reference", "dissect MODEL CURATED --task glaucoma --out DIR")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_ceiling_that_does_not_exist_is_refused_before_the_model_is_loaded(model, folder, tmp_path, capsys):

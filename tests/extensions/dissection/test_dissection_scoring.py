@@ -10,6 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
+    ACTS_LIKE,
     BEST,
     CEILING,
     CHAIN,
@@ -253,7 +254,7 @@ def test_a_class_that_the_mean_hides_is_named(classes, share):
 
 
 def test_every_step_has_a_next_thing_to_try():
-    assert set(NEXT) == {*STEPS.values(), UNUSED}
+    assert set(NEXT) == {*STEPS.values(), UNUSED, ACTS_LIKE}
 
 
 def test_tokens_that_keep_what_the_decision_lacks_are_told_apart():

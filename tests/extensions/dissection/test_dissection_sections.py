@@ -82,9 +82,13 @@ def test_a_planted_prior_is_named_with_what_is_read_at_each_place(tmp_path):
     found, tables = parts(run)
     (said,) = [p.text for p in found if isinstance(p, Remark)]
     assert said.startswith("cnn: glaucoma: 1.00 can be read from the tower, 1.00 behind the projector")
-    assert "lost to the prior (-0.40" in said and "at the best layer (decision, layer 1)" in said
+    assert (
+        "lost to the prior, or an earlier fault that acts like one (-0.40" in said
+        and "at the best layer (decision, layer 1)" in said
+    )
     assert "GLAUCOMA falls most, from 1.00 in the tower to 0.60 in the reply" in said
-    assert said.endswith("next: tune, or correct the prior (3 records could not be dissected)")
+    assert "add `--reference RUN`" in said and "correct the prior" not in said
+    assert said.endswith("more `--pairs` (3 records could not be dissected)")
     (figure,) = [p for p in found if isinstance(p, Figure)]
     shown = [row[1] for row in figure.table.rows]
     assert set(shown) == set(PLACES) and [p for p in shown if p in CHAIN] == list(CHAIN[1:]), "as they are passed"
@@ -142,6 +146,25 @@ def test_nothing_is_lost_where_nothing_is_lost_and_not_where_nothing_could_be_re
     blind = dissected(tmp_path / "b" / "cnn", dict.fromkeys(PLACES, 0.5))
     (said,) = WhereItIsLost.sentences(read_results([blind]))
     assert "cannot be told (the probe of the tower is not shown to be above chance)" in said
+
+
+@pytest.mark.parametrize(
+    ("follows", "told"), [(True, "lost to the prior (-0.40"), (False, "lost in comprehension (-0.40")]
+)
+def test_a_reference_tells_the_prior_from_an_image_that_is_not_used(tmp_path, follows, told):
+    """Every layer in which the reference is followed is asked, not the first one alone."""
+    alike = [(layer, True, True) for layer in (0, 1) for _ in range(40)]
+    rows = [(layer, False, layer == 0 or follows) for layer in (0, 1) for _ in range(40)]
+    run = dissected(tmp_path / "cnn", BEHIND, exchanges=alike + rows)
+    own = Dissected(run)
+    other = [(i, *row) for i, row in enumerate([*alike, *((0, False, True), (1, False, True)) * 40])]
+    own.keep(own.reference, pd.DataFrame(other, columns=["group", "layer", "alike", "followed"]))
+    found, tables = parts(run)
+    said = found[0].text
+    assert told in said and ("tune, or correct the prior" in said) == follows == ("tune the language model" not in said)
+    shown = [(row["model"], row["layers in front"], row["followed"]) for row in tables["lost_interchange-glaucoma"]]
+    ours = [("cnn", 0, 1.0), ("cnn", 1, float(follows))]
+    assert shown == [*ours, ("cnn: reference", 0, 1.0), ("cnn: reference", 1, 1.0)]
 
 
 def test_exchanged_images_are_followed_by_layer(tmp_path):

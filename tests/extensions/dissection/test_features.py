@@ -181,7 +181,7 @@ def test_states_that_are_not_finite_are_listed(folder, model, tmp_path, monkeypa
 def test_images_are_exchanged_between_patients_once_for_what_is_asked(folder, model, tmp_path, monkeypatch):
     calls, kept = [], []
 
-    def exchanged(network, dialect, asked, encoded):
+    def exchanged(network, dialect, asked, biases, encoded):
         calls.append([r.id for r in asked.records])
         for name in calls[-1]:
             kept.append(name in encoded)
@@ -189,7 +189,7 @@ def test_images_are_exchanged_between_patients_once_for_what_is_asked(folder, mo
         return [features.Exchange(asked.records[0].id, r.id, 0, True, True) for r in asked.records[1:]]
 
     monkeypatch.setattr(features, "exchanged", exchanged)
-    monkeypatch.setattr(Dissection, "_preferred", lambda self, record: int(record.id[-1]) % 2)
+    monkeypatch.setattr(Dissection, "_likelihoods", lambda self, record: np.eye(2)[int(record.id[-1]) % 2])
     dissected = dissect(folder, tmp_path / "run", model, pairs=3)
     assert len(calls) == 3 and kept.count(False) == len({name for own in calls for name in own}), "encoded once"
     for one, other, same in calls:
@@ -204,6 +204,23 @@ def test_images_are_exchanged_between_patients_once_for_what_is_asked(folder, mo
     assert len(calls) == 6, "other images"
 
 
+def test_pairs_are_chosen_once_the_prior_is_removed(folder, model, tmp_path, monkeypatch):
+    """A model that always prefers one choice has pairs that differ all the same."""
+    given = {r.id: np.array([0.0, 9.0 + i % 2]) for i, r in enumerate(RECORDS)}
+    monkeypatch.setattr(Dissection, "_likelihoods", lambda self, record: given[record.id])
+    used = []
+
+    def exchanged(network, dialect, asked, biases, encoded):
+        preferred = [int((given[r.id] + biases).argmax()) for r in asked.records]
+        assert preferred[0] != preferred[1] and preferred[0] == preferred[2]
+        used.append(biases)
+        return [features.Exchange(asked.records[0].id, r.id, 0, True, True) for r in asked.records[1:]]
+
+    monkeypatch.setattr(features, "exchanged", exchanged)
+    dissect(folder, tmp_path / "run", model, pairs=4)
+    assert len(used) == 4 and {tuple(biases) for biases in used} == {(0.0, -9.5)}
+
+
 @pytest.mark.parametrize("when", ["exchanged", "keep", "respond"])
 def test_a_run_killed_at_its_end_has_the_exchanges_once_it_is_complete(folder, model, tmp_path, monkeypatch, when):
     """Nothing runs where no question is left to ask, so that all else is done in front of the last reply."""
@@ -216,7 +233,7 @@ def test_a_run_killed_at_its_end_has_the_exchanges_once_it_is_complete(folder, m
         return responded(*_)
 
     run, responded = tmp_path / "run", HuggingFace.respond
-    monkeypatch.setattr(Dissection, "_preferred", lambda self, record: int(record.id[-1]) % 2)
+    monkeypatch.setattr(Dissection, "_likelihoods", lambda self, record: np.eye(2)[int(record.id[-1]) % 2])
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr({"exchanged": features, "keep": Dissected, "respond": HuggingFace}[when], when, killed)
         dissect(folder, run, model, pairs=2)

@@ -11,6 +11,8 @@ from lmod_train.models.chat.family import family_of
 from tests.tiny import record
 
 CHOICES = ("NORMAL", "CATARACT", "GLAUCOMA", "DRUSEN", "MYOPIA")
+NONE = (0.0,) * len(CHOICES)
+"""No biases."""
 
 
 def pair(eyes, kin, images=("a.png", "b.png")) -> ChatBatch:
@@ -48,13 +50,13 @@ def test_a_records_own_states_change_nothing(kin, eyes):
 
 
 def test_a_row_a_layer_and_partner_and_none_of_another_size(kin, eyes):
-    rows = exchanged(kin.network, kin.dialect, pair(eyes, kin))
+    rows = exchanged(kin.network, kin.dialect, pair(eyes, kin), NONE)
     assert [(r.id, r.partner, r.layer) for r in rows] == [("0", "1", layer) for layer in exchange_layers(kin.network)]
     assert kin.model_type == "qwen3_vl" or rows[0].followed
     assert not any(len(m._forward_pre_hooks) for m in kin.network.modules() if "Decoder" in type(m).__name__)
     tall = pair(eyes, kin, ("a.png", "tall.png"))
     if tall.images.tokens[0] != tall.images.tokens[1]:
-        assert exchanged(kin.network, kin.dialect, tall) == []
+        assert exchanged(kin.network, kin.dialect, tall, NONE) == []
 
 
 def test_the_tower_runs_once_an_image(kin, eyes):
@@ -66,10 +68,24 @@ def test_the_tower_runs_once_an_image(kin, eyes):
     handle = tower.register_forward_pre_hook(lambda *_: calls.append(1))
     try:
         encoded = {}
-        rows = exchanged(kin.network, kin.dialect, first, encoded)
+        rows = exchanged(kin.network, kin.dialect, first, NONE, encoded)
         a_image = len(calls) // 3
         assert len(calls) == 3 * a_image and a_image in (1, 2) and set(encoded) == {"0", "1", "2"}
-        exchanged(kin.network, kin.dialect, again, encoded)
+        exchanged(kin.network, kin.dialect, again, NONE, encoded)
         assert len(calls) == 4 * a_image and len(rows) == 2 * len(exchange_layers(kin.network))
     finally:
         handle.remove()
+
+
+def test_preferences_are_judged_without_the_prior(kin, eyes):
+    """With biases that make a choice the preferred one of both images, all pairs are alike and followed."""
+    biases = (0.0, 0.0, 99.0, 0.0, 0.0)
+    rows = exchanged(kin.network, kin.dialect, pair(eyes, kin), biases)
+    assert rows and all(row.alike and row.followed for row in rows)
+    ours, theirs = (likelihoods(kin, alone(pair(eyes, kin), row)) for row in (0, 1))
+    gap = {c: ours[c] - theirs[c] for c in CHOICES}  # between the two gaps the images prefer different choices
+    one, other = max(gap, key=gap.get), min(gap, key=gap.get)
+    level = (ours[other] - ours[one] + theirs[other] - theirs[one]) / 2
+    biases = [level if c == one else 0.0 if c == other else -99.0 for c in CHOICES]
+    rows = exchanged(kin.network, kin.dialect, pair(eyes, kin), biases)
+    assert not any(row.alike for row in rows) and (kin.model_type == "qwen3_vl" or rows[0].followed)

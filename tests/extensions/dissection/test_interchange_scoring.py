@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lmod_train.extensions.dissection.scores import exchanged_at, used_until
+from lmod_train.extensions.dissection.scores import ACTS_LIKE, PRIOR, exchanged_at, prior_name, used_until
 
 PAIRS = 60
 
@@ -59,3 +59,43 @@ def test_the_last_layer_in_words():
     assert "; in front of layer 8 not shown, " in said and "12" not in said
     assert used_until(layers[:1]).endswith("in front of the first layer (+1.00 used)")
     assert used_until([]) == "" == used_until([exchanged_at(0, np.ones(3, bool), np.ones(3, bool), list("abc"))])
+
+
+HEALTHY = [1.0, 0.9, 0.22, 0.1]
+"""What the small base is followed, in front of layers 0 to 3."""
+
+
+def layers(follows, moves=0.0, choices=2, seed=0, pairs=PAIRS):
+    return [planted(i, one, moves, choices, pairs, seed + i) for i, one in enumerate(follows)]
+
+
+@pytest.mark.parametrize(
+    ("follows", "name"),
+    [
+        ([1.0, 0.9, 0.22, 0.1], PRIOR),
+        ([1.0, 0.9, 0.0, 0.0], PRIOR),  # late layers are not asked
+        ([0.95, 0.75, 0.0, 0.0], PRIOR),
+        ([1.0, 0.0, 0.0, 0.0], "comprehension"),  # cut behind the first layer
+        ([0.1, 0.9, 0.2, 0.1], "comprehension"),
+        ([1.0, 0.48, 0.2, 0.1], ACTS_LIKE),
+    ],
+)
+@pytest.mark.parametrize("choices", [2, 4])
+def test_the_prior_is_named_where_the_image_is_used_as_in_the_reference(follows, name, choices):
+    found = [prior_name(layers(follows, 0.0, choices, 10 * s), layers(HEALTHY, 0.0, choices, s)) for s in range(20)]
+    wrong = [one for one in found if one not in (name, ACTS_LIKE)]
+    assert len(wrong) <= (2 if name == ACTS_LIKE else 0) and found.count(name) >= 14, found
+
+
+def test_an_image_that_only_disturbs_is_not_the_prior():
+    """Of two choices, one that moves at random would be followed in half of the pairs."""
+    found = [prior_name(layers([1.0, 0.0, 0.0, 0.0], 1.0, 2, 10 * s), layers(HEALTHY, 0.0, 2, s)) for s in range(20)]
+    assert PRIOR not in found and found.count("comprehension") >= 14
+
+
+def test_without_a_reference_or_pairs_the_prior_is_not_told():
+    own = layers(HEALTHY)
+    assert prior_name(own, []) == ACTS_LIKE == prior_name([], own)
+    assert prior_name(own, layers([0.3, 0.2, 0.1, 0.0])) == ACTS_LIKE, "a reference that does not use the image"
+    assert prior_name(own, own) == PRIOR and prior_name(own[:1], own) == ACTS_LIKE, "a layer is missing"
+    assert prior_name(layers(HEALTHY, pairs=3), own) == ACTS_LIKE, "few pairs"
