@@ -1,8 +1,9 @@
 """Where the information about an image is lost between a vision tower and the scored answer, and what exchange adds.
 
 At every place the true class is read for each record, by a probe or by the model itself, and the places stand in the
-order in which information can only be lost. A step is the difference of balanced accuracy between two places on the
-same records. Definitions and the rule that names a loss: `named`.
+order in which an image passes through them. A linear probe can read more behind a place than at it. A step is the
+difference of balanced accuracy between two places on the same records. Definitions and the rule that names a loss:
+`named`.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ READ, CORRECTED, LIKELIHOOD, REPLY = "likelihoods, read", "prior corrected", "li
 
 CHAIN = (CEILING, TOWER, PROJECTOR, BEST, LAST, READ, CORRECTED, LIKELIHOOD, REPLY)
 """The places that the steps compare, in order."""
+
+PROBED = (TOWER, PROJECTOR, BEST, LAST, READ)
+"""The places at which a linear probe reads; what is lost in front of them can still be there in another form."""
 
 SHORTCUTS = ("border mask", "thumbnail")
 """What can be read without a model, the floor: where an image is black, and its coarse colours."""
@@ -289,7 +293,7 @@ def sentence(
         task: Name of the task.
         scores: Place -> balanced accuracy.
         finding: What the steps say.
-        best: The layer of the language model that was chosen most often, in words.
+        best: The layer of the language model that was chosen, in words.
         recalls: Class -> its recalls in the tower and in the reply; the one that falls most is named, from `MARGIN` on.
         visible: What the replies show without any probe, which is said first.
 
@@ -334,8 +338,12 @@ def _lead(scores: Mapping[str, float], finding: Finding) -> str:
     """Return in words where it is lost, why that cannot be told, or that no loss is found."""
     loss = finding.loss
     if loss is not None:
+        if loss.second in PROBED:
+            said = f"{'a' if finding.behind else 'first'} drop of linear readability: {_step_said(loss)}"
+        else:
+            said = f"lost {'to' if loss.name in (PRIOR, ACTS_LIKE) else 'in'} {_step_said(loss)}"
         may = f", which may follow from the loss before it, in {_step_said(finding.behind)}" if finding.behind else ""
-        return f"lost {'to' if loss.name in (PRIOR, ACTS_LIKE) else 'in'} {_step_said(loss)}{may}"
+        return f"{said}{may}"
     if finding.reason != NONE:
         it = "it" if finding.largest and finding.largest.is_loss else "anything, if at all,"
         return f"where {it} is lost cannot be told ({finding.reason})"

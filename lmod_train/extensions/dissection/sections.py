@@ -162,9 +162,18 @@ class DissectedRun:
 
     @property
     def best(self) -> str:
-        """Place that was chosen most often as the best layer, in words."""
-        chosen = self._controls.loc[self._controls["control"] == "best layer", "value"].mode()
-        return in_words(str(chosen.iloc[0])) if len(chosen) else BEST
+        """The layer that was chosen as the best, in words: the median of the folds, with their spread."""
+
+        def number_of(place: str) -> float:
+            return float(place.partition(".")[2] or "inf")
+
+        chosen = self._controls.loc[self._controls["control"] == "best layer", "value"]
+        ordered = sorted(chosen.astype(str), key=number_of)
+        if not ordered:
+            return BEST
+        ends = [in_words(place).rpartition(", ")[2] for place in (ordered[0], ordered[-1])]
+        spread = f", median of {len(ordered)} folds, {ends[0]} to {ends[1]}" if ends[0] != ends[1] else ""
+        return f"{in_words(ordered[(len(ordered) - 1) // 2])}{spread}"
 
     @cached_property
     def scores(self) -> dict[str, Score]:

@@ -18,6 +18,7 @@ from lmod_train.extensions.dissection.scores import (
     NEXT,
     NONE,
     PROJECTOR,
+    READ,
     REPLY,
     STEPS,
     TOWER,
@@ -211,6 +212,17 @@ def test_a_loss_is_found_at_every_position(others, lost, data):
     assert finding.loss == planted and finding.behind is None
     hidden = named([step("wide", 0.0, -1.0, 1.0), *found[:at], planted, *found[at:]])
     assert hidden.loss is None and "wide may lose as much before planted" in hidden.reason
+
+
+@pytest.mark.parametrize("pair", STEPS)
+@pytest.mark.parametrize("behind", [None, SMALL])
+def test_a_drop_between_probes_claims_no_cause(pair, behind):
+    loss = Step(STEPS[pair], *pair, 100, -0.2, -0.3, -0.1)
+    finding = named([behind, loss] if behind else [loss])
+    said = sentence("t", {TOWER: 0.99, REPLY: 0.5}, finding)
+    probed = pair[1] in (TOWER, PROJECTOR, BEST, LAST, READ)
+    drop = f"{'a' if behind else 'first'} drop of linear readability: {loss.name} (-0.20, -0.30 to -0.10)"
+    assert (drop in said) == probed and ("lost " in said) == (not probed)
 
 
 def test_what_is_visible_is_said_before_any_probe():

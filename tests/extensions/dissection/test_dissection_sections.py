@@ -128,6 +128,25 @@ def test_replies_that_were_not_read_are_said_before_any_probe(tmp_path, loops, o
     assert said.startswith(told if loops >= 20 else "glaucoma: 1.00 can be read from the tower")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (["decision.1"] * 3, "(decision, layer 1)"),
+        (["decision.4", "image.12", "decision.8"], "(decision, layer 8, median of 3 folds, layer 4 to layer 12)"),
+        (["decision.10", "image.2"], "(image tokens, layer 2, median of 2 folds, layer 2 to layer 10)"),
+        ([LAST, "image.8", LAST], "(last layer, median of 3 folds, layer 8 to last layer)"),
+        (["image.4", "decision.4"], "(image tokens, layer 4)"),
+        ([LAST], "(last layer)"),
+        ([], "(best layer)"),
+    ],
+)
+def test_the_best_layer_is_the_median_of_the_folds_with_their_spread(tmp_path, chosen, said):
+    run = dissected(tmp_path / "cnn", {})
+    rows = [("best layer", i, place) for i, place in enumerate(chosen)]
+    Dissected(run).keep(Dissected(run).controls, pd.DataFrame(rows, columns=["control", "number", "value"]))
+    assert f"at the best layer {said}" in WhereItIsLost.sentences(read_results([run]))[0]
+
+
 def test_a_ceiling_of_some_records_is_scored_on_these(tmp_path):
     run = dissected(tmp_path / "cnn", {}, ceiling=N // 2)
     _, tables = parts(run)
