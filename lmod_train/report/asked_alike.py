@@ -1,25 +1,30 @@
 """Which questions runs were asked differently: their replies are not compared, unless that is the comparison.
 
-Compared is what was asked, record by record: words, images, choices, examples before the question and system words,
-with placeholders unfilled. Template, resolution and decoding belong to a model: they count between runs of the same
-weights.
+Compared is what was asked, record by record: words, images, choices, examples before the question, system words and the
+reference answer, with placeholders unfilled. Template, resolution and decoding belong to a model: they count between
+runs of the same weights, or of a service's model of the same name.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
+from typing import Any
 
+from lmod_train.core.artifacts.replies import models_of
+from lmod_train.core.artifacts.run import NETWORK
 from lmod_train.core.types import Record
 from lmod_train.report.origin import NOT_RECORDED, origin_of
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.scoring.ways import compared_ids
 
-WORDS, IMAGES, CHOICES, SHOTS, SYSTEM, SETTINGS = "wording", "images", "choices", "shots", "system", "settings"
-KINDS = (WORDS, IMAGES, CHOICES, SHOTS, SYSTEM, SETTINGS)
+WORDS, IMAGES, CHOICES, SHOTS, SYSTEM = "wording", "images", "choices", "shots", "system"
+TRUTHS, SETTINGS = "truths", "settings"
+KINDS = (WORDS, IMAGES, CHOICES, SHOTS, SYSTEM, TRUTHS, SETTINGS)
 """What can differ between the questions of two runs; `Results.compare` names those that are the comparison."""
 
 Asked = Mapping[str, Hashable]
@@ -28,12 +33,12 @@ Asked = Mapping[str, Hashable]
 
 @dataclass(frozen=True, slots=True)
 class Otherwise:
-    """What a run was asked otherwise than the runs before it in the report.
+    """What a run was asked otherwise than the run that was asked as most others were.
 
     Attributes:
         task: Name of the task.
         run: Label of the run.
-        first: Label of the run before it that differs in most questions.
+        first: Label of that run: the first of those that differ least from all others.
         n: Number of questions that differ.
         of: Number of questions that both have.
         kinds: Kind -> number of questions that differ in it.
@@ -71,6 +76,7 @@ def asked_of(record: Record) -> dict[str, Hashable]:
         CHOICES: record.choices,
         SHOTS: (before, tuple(content[:split])),
         SYSTEM: tuple(message for message in record.messages[:last] if message.role == "system"),
+        TRUTHS: record.answer,
     }
 
 
@@ -81,9 +87,11 @@ def questions(results: Results) -> Mapping[str, Mapping[str, Mapping[str, Asked]
     kept: dict[Hashable, Asked] = {}  # one object for all that were asked the same, which are compared by identity
     for name, outcomes in results.outcomes.items():
         ids = {t: compared_ids((i.id, i.tags) for i in items) for t, items in outcomes.items.items()}
+        system, options = _options(outcomes.config)
         for p in outcomes.predictions:
             if id := ids.get(p.record.task, {}).get(p.record.id):
-                own = asked_of(p.record) | {SETTINGS: _settings(p.reply.settings)}
+                own = asked_of(p.record) | {SETTINGS: (_settings(p.reply.settings), options)}
+                own[SYSTEM] = (own[SYSTEM], system)
                 same = kept.setdefault(tuple(own.values()), own)
                 found.setdefault(p.record.task, {}).setdefault(name, {})[id] = same
     return found
@@ -91,15 +99,17 @@ def questions(results: Results) -> Mapping[str, Mapping[str, Mapping[str, Asked]
 
 @lru_cache(maxsize=1)  # warnings and remarks name them
 def otherwise(results: Results) -> list[Otherwise]:
-    """Return which runs of a task were asked otherwise than one before them, in what, and how many questions."""
-    return [one for task, runs in questions(results).items() for one in _of_task(results, task, runs)]
+    """Return which runs of a task were asked otherwise than most, in what, and how many questions."""
+    return list(_differences(results, set(KINDS) - set(results.compare)))
 
 
 def remarks_on(results: Results) -> Iterator[str]:
-    """Yield a sentence for each run and task that was asked otherwise than a run before it."""
+    """Yield a sentence for each run and task that was asked otherwise than most, also where that is compared."""
     for one in otherwise(results):
         cure = f"these are not compared (`--compare {','.join(one.kinds)}` if that is the comparison)"
         yield f"{one.task}: {one.run} was asked otherwise than {one.first} ({one.text}): {cure}"
+    for one in _differences(results, set(results.compare)):
+        yield f"{one.task}: {one.run} was asked otherwise than {one.first} ({one.text}), which is what is compared"
 
 
 def asked_ids(results: Results, task: str) -> dict[str, dict[str, str]]:
@@ -126,28 +136,32 @@ def settings_of(results: Results, task: str, name: str) -> tuple[str | None, fro
     return weights_of(results)[name], frozenset(str(own[SETTINGS]) for own in asked.values())
 
 
-def _of_task(results: Results, task: str, runs: Mapping[str, Mapping[str, Asked]]) -> Iterator[Otherwise]:
-    names = list(runs)
-    for place, name in enumerate(names):
-        found = []
-        for first in names[:place]:
-            common = runs[first].keys() & runs[name].keys()
-            kinds = [differing(results, (first, runs[first][id]), (name, runs[name][id])) for id in common]
-            counts = Counter(kind for own in kinds for kind in own)
-            found.append(Otherwise(task, name, first, sum(map(bool, kinds)), len(common), dict(counts)))
-        if found and (most := max(found, key=lambda one: one.n)).n:
-            yield most
+def _differences(results: Results, kinds: Set[str]) -> Iterator[Otherwise]:
+    for task, runs in questions(results).items():
+        yield from _of_task(results, task, runs, kinds)
 
 
-def differing(results: Results, one: tuple[str, Asked], other: tuple[str, Asked]) -> list[str]:
-    """Return in which kinds two questions of two runs differ, each with its label, without those that are compared."""
-    if one[1] is other[1]:
-        return []
+def _of_task(
+    results: Results, task: str, runs: Mapping[str, Mapping[str, Asked]], kinds: Set[str]
+) -> Iterator[Otherwise]:
     weights = weights_of(results)
-    kinds = set(KINDS) - set(results.compare)
-    if weights[one[0]] is None or weights[one[0]] != weights[other[0]]:
-        kinds.discard(SETTINGS)
-    return [kind for kind in KINDS if kind in kinds and one[1].get(kind) != other[1].get(kind)]
+    of_two: dict[frozenset[str], tuple[list[list[str]], int]] = {}
+    for one, other in combinations(runs, 2):
+        alike = weights[one] is not None and weights[one] == weights[other]
+        counted = [kind for kind in KINDS if kind in kinds and (alike or kind != SETTINGS)]
+        both = [(runs[one][id], runs[other][id]) for id in runs[one].keys() & runs[other].keys()]
+        found = [differing(*pair, counted) for pair in both if pair[0] is not pair[1]]
+        of_two[frozenset((one, other))] = [kinds for kinds in found if kinds], len(both)
+    first = min(runs, key=lambda name: sum(len(found) for pair, (found, _) in of_two.items() if name in pair))
+    for name in runs:
+        if name != first and (pair := of_two[frozenset((first, name))])[0]:
+            counts = Counter(kind for own in pair[0] for kind in own)
+            yield Otherwise(task, name, first, len(pair[0]), pair[1], {k: counts[k] for k in KINDS if counts[k]})
+
+
+def differing(one: Asked, other: Asked, kinds: Sequence[str]) -> list[str]:
+    """Return in which kinds two questions differ."""
+    return [kind for kind in kinds if one.get(kind) != other.get(kind)]
 
 
 @lru_cache(maxsize=1)
@@ -157,15 +171,38 @@ def weights_of(results: Results) -> Mapping[str, str | None]:
 
 
 def _weights(outcomes: Outcomes) -> str | None:
+    """Return the weights, or the names of a service's models; None if neither is recorded."""
     origin = origin_of(outcomes)
-    return None if origin.weights == NOT_RECORDED else f"{origin.weights} {origin.trained}"
+    if origin.weights != NOT_RECORDED:
+        return f"{origin.weights} {origin.trained}"
+    return ", ".join(models_of(p.reply for p in outcomes.predictions if p.status != "failed")) or None
 
 
 def _settings(stored: str) -> str:
-    """Return the settings of a reply without its seed, of which two runs are two draws of one model."""
+    """Return the settings of a reply without its seed, of which two runs are two draws, and without its constraint.
+
+    Constrained replies are ranked apart (`lmod_train.report.paired_runs.Scored`).
+    """
     try:
         found = json.loads(stored or "{}")
     except (ValueError, RecursionError):
         return stored
-    kept = {key: value for key, value in found.items() if key != "seed"} if isinstance(found, dict) else found
-    return json.dumps(kept, sort_keys=True)
+    if isinstance(found, dict):
+        found = {key: value for key, value in found.items() if key not in ("seed", "constrain")}
+    return json.dumps(found, sort_keys=True)
+
+
+_OPTIONS = ("template", "thinking", "images")
+"""Options of a model that change what it is sent, and are no setting of a reply."""
+
+
+def _options(config: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the user's system words in a configuration, and `_OPTIONS` with resolution and tiles, as text."""
+    network = (config.get("provenance") or {}).get(NETWORK) or {}
+    found: dict[str, Any] = {name: network[name] for name in ("resolution", "tiles") if network.get(name)}
+    within = [config.get("model")]
+    while within:
+        if isinstance(one := within.pop(), dict):
+            found = {key: one[key] for key in ("system_prompt", *_OPTIONS) if one.get(key)} | found
+            within += one.values()
+    return str(found.pop("system_prompt", "")), json.dumps(found, sort_keys=True, default=str)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 
-from lmod_train.core.artifacts.records import curated_ids
+from lmod_train.core.artifacts.records import curated_ids, read_run_records
+from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.series import FOLDS
 from lmod_train.core.artifacts.training_set import read_unseen, trained_on, training_warnings
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_terminal
 from lmod_train.core.tables import Table, table
-from lmod_train.core.types import Score
+from lmod_train.core.types import Prediction, Reply, Score, Unparsed
 from lmod_train.report.asked_alike import Otherwise, otherwise
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, named_folder
 from lmod_train.scoring.headline_metrics import HEADLINES, has_baseline, headline_metric
 from lmod_train.scoring.item_score import item_score
-from lmod_train.scoring.items import Item
+from lmod_train.scoring.items import Item, item_of
 from lmod_train.scoring.subset_names import subsets_of
 from lmod_train.scoring.warnings import TaskOfRun, Warned, warnings_of
 from lmod_train.scoring.ways import question_of
@@ -78,7 +79,7 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         pooled=FOLDS in outcomes.config,
         own_options=outcomes.choices.get(task) == (),
         account=run.account(task),
-        failed=[item for item in outcomes.failed if item.id in {p.record.id for p in own}],
+        failed=[*(i for i in outcomes.failed if i.id in {p.record.id for p in own}), *_not_asked(run, outcomes, task)],
         balanced=run.find(task, "balanced_accuracy"),
         auroc=run.find(task, "auroc_macro"),
         trained_on=[]
@@ -86,6 +87,22 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         else [p.record.id for p in own if question_of(p.record.id, p.record.tags) not in unseen],
         training={phrase: for_terminal(text) for phrase, text in training_warnings(outcomes.config).items()},
     )
+
+
+def _not_asked(run: RunScores, outcomes: Outcomes, task: str) -> Iterator[Item]:
+    """Yield an item for each record of a task that was not asked; none if the run's records cannot be read."""
+    account = run.account(task)
+    if account is None or not account.not_asked:
+        return
+    asked = {p.record.id for p in outcomes.predictions}
+    try:
+        records = read_run_records(Run(run.path).records)
+    except ArtifactError:  # the account says how many, and the next `validate` writes the file again
+        return
+    for record in records:
+        if record.task == task and record.id not in asked:
+            unsent = Prediction(record, Reply(record.id, "", finish_reason="error"), Unparsed("failed"))
+            yield item_of(unsent, outcomes.tasks[task].truth(unsent))
 
 
 def _told(differ: Otherwise | None) -> tuple[str, float]:

@@ -77,7 +77,7 @@ class TaskOfRun:
         training: Phrase -> sentence of the warnings about the training of the model.
         otherwise: What was asked otherwise than of another run, and the share of their questions; empty for nothing.
         trained_on: Ids of records whose image or patient the model was trained on; empty if none or not known.
-        failed: Items whose request failed; no score contains them.
+        failed: Items whose request failed or was not sent; no score contains them.
         balanced: Balanced accuracy; None without one.
         auroc: Area under the ROC curve of the likelihoods; None without likelihoods.
         trained_beside: Whether a model of the report was trained on records.
@@ -151,7 +151,7 @@ def class_failed(case: TaskOfRun) -> str:
         for word, (n, of, others, rest) in sorted(shares.items())
         if rest and n >= FEWEST and n > LOST * of and n * rest > 2 * others * of
     ]
-    return f"failed: {_few(found)}; the score is mostly of the others" if found else ""
+    return f"failed or not asked: {_few(found)}; the score is mostly of the others" if found else ""
 
 
 def one_class_only(case: TaskOfRun) -> str:
@@ -226,31 +226,45 @@ def class_never_answered(case: TaskOfRun) -> str:
 
 
 def source_tells(case: TaskOfRun) -> str:
-    """Return a sentence if one answer per source would be right much more often than the most frequent answer.
+    """Return a sentence if one answer per source, camera or modality is right much more often than one to all.
 
     Each record is answered with the most frequent truth of the *other* records of its source, within each kind of
     question, so that few records of many sources do not tell their own truths.
     """
     known = [item for item in case.items if isinstance(item.truth, str) and item.choices and not case.own_options]
-    of_all = _share_told([(item.variant, item.truth) for item in known])
-    of_source = _share_told([((item.variant, item.source), item.truth) for item in known])
-    if of_source <= of_all + TOLD:
+    to_all = _share_told([((item.variant,), item.truth) for item in known], own=0)
+    told = {name: _share_told([((i.variant, of(i)), i.truth) for i in known], own=1) for name, of in _ORIGINS.items()}
+    name = max(told, key=lambda one: told[one])
+    if told[name] <= to_all + TOLD:
         return ""
     return (
-        f"one answer per source would be right in {100 * of_source:.0f} % of the records, and one to all in "
-        f"{100 * of_all:.0f} %: is the disease seen, or the camera of a source?"
+        f"one answer per {name} would be right in {100 * told[name]:.0f} % of the records, and one to all in "
+        f"{100 * to_all:.0f} %: is the disease seen, or where the image comes from?"
     )
 
 
-def _share_told(cells: Sequence[tuple[Hashable, Answer]]) -> float:
-    """Return the share of records, each (place, truth), whose truth is the most frequent of the others of its place."""
+_ORIGINS: Mapping[str, Callable[[Item], str]] = {
+    "source": lambda item: item.source,
+    "camera": lambda item: item.patient.camera or "",
+    "modality": lambda item: item.modality,
+}
+"""Where an image comes from, by name."""
+
+
+def _share_told(cells: Sequence[tuple[Hashable, Answer]], own: int) -> float:
+    """Return the share of records, each (place, truth), whose truth is the most frequent one of its place.
+
+    Args:
+        cells: The records.
+        own: 1 to leave each record itself out of what is counted for it, 0 to count it.
+    """
     counts: dict[Hashable, Counter[Answer]] = {}
     for place, truth in cells:
         counts.setdefault(place, Counter())[truth] += 1
     right = 0
-    for own in counts.values():
-        (_, most), (_, second) = [*own.most_common(2), ("", 0)][:2]
-        right += most if most - 1 > second else 0
+    for of_place in counts.values():
+        (_, most), (_, second) = [*of_place.most_common(2), ("", 0)][:2]
+        right += most if not own or most - own > second else 0
     return right / max(len(cells), 1)
 
 
@@ -442,7 +456,7 @@ CHECKS: dict[str, Callable[[TaskOfRun], str]] = {
     BELOW_CHANCE: below_chance,
     "one answer to all": one_answer,
     "class never answered": class_never_answered,
-    "source tells the class": source_tells,
+    "source or camera tells the class": source_tells,
     NOTHING_LEARNED: nothing_learned,
     BALANCED_TWICE: balanced_twice,
     "unparsed above 5 %": unparsed,

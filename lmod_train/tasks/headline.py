@@ -23,7 +23,8 @@ class Row:
     """One row of the headline table; None if a run does not have a value.
 
     `ways` is the number of ways in which each question was asked; `n` counts each of them. `no_interval` is why there
-    is no interval, if that is known. `balanced` is the balanced accuracy beside an accuracy.
+    is no interval, if that is known. `balanced` is the balanced accuracy beside an accuracy,
+    `patients` the number of patients of the items, 0 if it is not known.
     """
 
     task: str
@@ -44,6 +45,7 @@ class Row:
     refused: float | None = None
     no_interval: str = ""
     balanced: Score | None = None
+    patients: int = 0
 
 
 def headline(runs: Sequence[Path]) -> list[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lmod_train.core.artifacts.run import Run
@@ -21,7 +21,7 @@ class RunScores:
 
     Attributes:
         path: The run folder.
-        run: Name of the run: that of its folder, also if the run was copied.
+        run: Name of the run: that of its folder, also if the run was copied; with folders above if it is another's.
         model: Name of the model.
         scores: All scores.
     """
@@ -68,7 +68,9 @@ def read_run_scores(runs: Sequence[Path]) -> list[RunScores]:
         if not rows:
             raise NotScored(Run(path).scores, "contains no scores")
         found.append(RunScores(path, Run(path).name, rows[0][1], tuple(score for _, _, score in rows)))
-    return found
+    alike = Counter((run.run, run.called) for run in found)
+    named = zip(found, tails([run.path for run in found]), strict=True)
+    return [run if alike[run.run, run.called] == 1 else replace(run, run=tail) for run, tail in named]
 
 
 def tails(paths: Sequence[Path]) -> list[str]:

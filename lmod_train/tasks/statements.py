@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from lmod_train.scoring.expertise import ENDING
 from lmod_train.scoring.headline_metrics import direction
-from lmod_train.scoring.warnings import BELOW_CHANCE, CONSTRAINED, INCOMPLETE, OTHER_REPLIES, OTHERWISE
+from lmod_train.scoring.warnings import (
+    CONSTRAINED,
+    INCOMPLETE,
+    OTHER_REPLIES,
+    OTHERWISE,
+    PARTLY_OTHERWISE,
+)
 from lmod_train.tasks.display_names import metric_name, task_name
 from lmod_train.tasks.headline import Row
 
@@ -111,7 +117,7 @@ def _finding(task: str, name: str, rows: Mapping[str, Row], places: Sequence[Pla
     same = {label: row for label, row in kept.items() if not any(label in own for own in apart.values())} or kept
     best, said = _compared(same, ranked) if len(ranked) > 1 else _alone(same)
     if len(same) < len(kept):
-        said += [f"Not compared, as {why}: {_scored(own, kept)}." for why, own in apart.items() if own]
+        said += [f"Not ranked, as {why}: {_scored(own, kept)}." for why, own in apart.items() if own]
     cautions = [*_cautions(best, kept), *([f"Not the scores of their replies: {_few(stale)}."] if stale else [])]
     said += _worth(best, same) if best else ()
     return Finding(task, f"{name}: {' '.join(said)}", " ".join(cautions), best)
@@ -122,9 +128,12 @@ _APART = {CONSTRAINED: "constrained replies are no free ones", OTHERWISE: "asked
 
 
 def _apart(rows: Mapping[str, Row], ranked: Sequence[Place], warning: str) -> list[str]:
-    """Return the runs that stand apart from those that are ranked: they have a warning, or alone have it not."""
+    """Return the runs that are not ranked and stand apart from those that are: one of the two has a warning."""
     own = [label for label, row in rows.items() if warning in row.warnings]
-    return [label for label in rows if label not in own] if len(ranked) > 1 and ranked[0].run in own else own
+    if len(ranked) < 2:
+        return own
+    others = [label for label in rows if label not in {p.run for p in ranked}]
+    return [label for label in others if (label in own) != (ranked[0].run in own)]
 
 
 def _scored(labels: Sequence[str], rows: Mapping[str, Row]) -> str:
@@ -157,7 +166,9 @@ def _compared(rows: Mapping[str, Row], ranked: Sequence[Place]) -> tuple[str, li
     said = [f"{_named(best.run)} {_stated(rows[best.run])}{_against(lower, values, rows)}."]
     if any(p.n != rows[p.run].n for p in ranked):
         shared = _listed([f"{_named(p.run)} {_shown(rows[p.run], p.score)}" for p in ranked[: NAMED + 1]])
-        said.append(f"Compared on the {best.n:,} that all have a reply to, of which {shared}.")
+        otherwise = any({OTHERWISE, PARTLY_OTHERWISE} & {*rows[p.run].warnings} for p in ranked)
+        on = "were asked alike" if otherwise else "have a reply to"
+        said.append(f"Compared on the {best.n:,} that all {on}, of which {shared}.")
     if alike:
         who = _listed([_with(run, values, rows) for run in alike]) if len(alike) <= NAMED else f"{len(alike)} models"
         of = " in accuracy" if any(_uneven(rows[run]) for run in alike) else ""
@@ -183,7 +194,9 @@ def _with(label: str, values: Mapping[str, float], rows: Mapping[str, Row]) -> s
 def _uneven(row: Row) -> bool:
     """Return whether a score is an accuracy over uneven classes, which one answer to all can reach."""
     known = row.metric == SHARE and row.balanced is not None and row.balanced.value is not None
-    return known and None not in (row.majority, row.chance) and (row.majority or 0) > (row.chance or 0) + UNEVEN
+    if not known or row.majority is None or row.chance is None:
+        return False
+    return row.chance + UNEVEN < row.majority < 1  # of one class alone, there is nothing to tell apart
 
 
 def _balanced(row: Row) -> str:
@@ -220,12 +233,11 @@ def _cautions(best: str, rows: Mapping[str, Row]) -> Iterator[str]:
     if row.low is None or row.high is None:
         yield f"There is no interval, as {row.no_interval}." if row.no_interval else "There is no interval."
     elif row.metric in BASELINED and row.high - row.low > WIDE:
-        yield f"{row.n:,} questions are too few to say more."
+        of = f" of {row.patients:,} patients" if 0 < row.patients < row.n else ""
+        yield f"{row.n:,} questions{of} are too few to say more."
     if missing := [label for label, other in rows.items() if other.account and not other.account.complete]:
         yield f"Not all questions have a reply: {_few(missing)}."
-    warned = {
-        label: [p for p in other.warnings if p not in (INCOMPLETE, BELOW_CHANCE)] for label, other in rows.items()
-    }
+    warned = {label: [p for p in other.warnings if p != INCOMPLETE] for label, other in rows.items()}
     alike: dict[tuple[str, ...], list[str]] = {}
     for label, own in warned.items():
         if own:

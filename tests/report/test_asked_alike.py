@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from lmod_train.cli.report import report
 from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Message, Part, Record
-from lmod_train.report.asked_alike import KINDS, asked_of, otherwise
+from lmod_train.report.asked_alike import KINDS, asked_of, otherwise, remarks_on
 from lmod_train.report.paired_runs import ALL, comparable, letter_display, pairs
 from lmod_train.report.results import read_results
 from lmod_train.report.sections.comparisons import Comparisons
@@ -43,6 +44,7 @@ CHANGES = {
         image=("ex.jpg", *r.image),
         image_sha256=("ee", *r.image_sha256),
     ),
+    "truths": lambda r: replace(r, answer=f" {r.answer}"),
     "system": lambda r: replace(r, messages=(said("system", "You are an ophthalmologist."), *r.messages)),
 }
 
@@ -71,10 +73,13 @@ def curated(tmp_path_factory) -> Path:
     return curate(tmp_path_factory.mktemp("c") / "curated", N)
 
 
-def two(tmp_path: Path, curated: Path, change, **more):
+def two_folders(tmp_path: Path, curated: Path, change, **more) -> list[Path]:
     plain = changed(run(tmp_path / "plain", 0.5, curated=curated, seed=1), as_it_is)
-    other = changed(run(tmp_path / "other", 1.0, curated=curated, seed=2), change, **more)
-    return read_results([plain, other])
+    return [plain, changed(run(tmp_path / "other", 1.0, curated=curated, seed=2), change, **more)]
+
+
+def two(tmp_path: Path, curated: Path, change, **more):
+    return read_results(two_folders(tmp_path, curated, change, **more))
 
 
 @pytest.mark.parametrize("kind", CHANGES)
@@ -87,7 +92,7 @@ def test_what_was_asked_otherwise_is_said_and_not_compared(tmp_path: Path, curat
     assert {place.letters for place in letter_display(comparable(results), fewest=2)[0]} == {"not compared"}
     screen = first_screen(results)
     for finding in screen.findings:
-        assert "Not compared, as asked otherwise: base (other)" in finding.claim and "other" not in finding.best
+        assert "Not ranked, as asked otherwise: base (other)" in finding.claim and "other" not in finding.best
         assert "not shown to differ" not in finding.text and "; base (other)" not in finding.claim.partition(".")[0]
     assert [w.phrase for w in warned(results)[results.runs[1].path, "glaucoma"] if "otherwise" in w.phrase] == [
         "asked otherwise"
@@ -136,12 +141,12 @@ GREEDY, SAMPLED = '{"do_sample": false}', '{"do_sample": true, "seed": 1}'
 
 
 @pytest.mark.parametrize("kind", ["same weights", "other weights", "weights not recorded"])
-def test_settings_count_between_runs_of_the_same_weights_alone(tmp_path: Path, curated: Path, kind: str):
+def test_settings_count_between_runs_of_one_model_alone(tmp_path: Path, curated: Path, kind: str):
     weights = {"same weights": ("w", "w"), "other weights": ("w", "v"), "weights not recorded": (None, None)}[kind]
     stated = zip("ab", (GREEDY, SAMPLED), weights, strict=True)
     folders = [changed(run(tmp_path / n, 0.8, curated=curated), as_it_is, s, w) for n, s, w in stated]
     results = read_results(folders)
-    if kind != "same weights":
+    if kind == "other weights":
         assert otherwise(results) == [] and all(p.test.n == N for p in pairs(comparable(results), ALL))
         return
     assert {frozenset(one.kinds) for one in otherwise(results)} == {frozenset({"settings"})}
@@ -171,6 +176,71 @@ def test_the_option_is_read_and_a_wrong_word_lists_the_others(tmp_path: Path, cu
     report([plain, other], sections=[Comparisons()], out=tmp_path / "r")
     assert "(`--compare wording` if that is the comparison)" in capsys.readouterr().out
     report([plain, other], sections=[Comparisons()], out=tmp_path / "r", compare="wording, shots")
-    assert "otherwise" not in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "which is what is compared" in said and "not compared" not in said and "Not ranked" not in said
     with pytest.raises(BadArgument, match=r"words.*some of wording, images"):
         report([plain, other], sections=[Comparisons()], out=tmp_path / "r", compare="words")
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+@pytest.mark.parametrize(("n", "phrase"), [(N, "asked otherwise"), (5, "partly asked otherwise")])
+def test_only_the_odd_run_is_marked_in_any_order(tmp_path: Path, curated: Path, order, n: int, phrase: str):
+    def odd(place, record):
+        return CHANGES["wording"](record) if int(record.key) < n else record
+
+    changes = {"a": as_it_is, "odd": odd, "c": as_it_is}
+    made = [changed(run(tmp_path / name, 0.6, curated=curated, seed=1), change) for name, change in changes.items()]
+    results = read_results([made[place] for place in order])
+    marked = {path.name for (path, _), own in warned(results).items() for w in own if w.phrase == phrase}
+    assert marked == {"odd"} and {one.run for one in otherwise(results)} == {n for n in results.names if "odd" in n}
+    for finding in first_screen(results).findings:
+        assert "odd" not in finding.best or n < N, finding.text
+        assert ("Not ranked, as asked otherwise" in finding.text) == (n == N)
+
+
+def configured(folder: Path, model, provenance=None) -> Path:
+    config = yaml.safe_load((folder / "config.yaml").read_text()) or {}
+    config |= {"model": {"init_args": {"backend": {"init_args": model}}}}
+    config["provenance"] = (config.get("provenance") or {}) | (provenance or {})
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    return folder
+
+
+SENT = {
+    "system": ({"prompt": {"system_prompt": "Reply in one word."}}, None),
+    "template": ({"prompt": {"template": "words"}}, None),
+    "pixels": ({"images": {"max_pixels": 147456}}, None),
+    "resolution": ({}, {"network": {"resolution": 384}}),
+}
+
+
+@pytest.mark.parametrize("what", SENT)
+@pytest.mark.parametrize("alike", [True, False])
+def test_what_a_backend_adds_or_shows_counts_for_the_same_weights_and_system_words_always(
+    tmp_path: Path, curated: Path, what: str, alike: bool
+):
+    plain, other = two_folders(tmp_path, curated, as_it_is, weights="w" if alike else "v")
+    changed(plain, as_it_is, weights="w")
+    model, provenance = SENT[what]
+    configured(other, model, provenance)
+    found = otherwise(read_results([configured(plain, {}), other]))
+    kind = "system" if what == "system" else "settings"
+    assert {k for one in found for k in one.kinds} == ({kind} if alike or what == "system" else set())
+
+
+def test_a_comparison_of_what_was_asked_is_said(tmp_path: Path, curated: Path):
+    results = replace(two(tmp_path, curated, lambda i, r: CHANGES["wording"](r)), compare=("wording",))
+    said = [text for text in remarks_on(results) if "which is what is compared" in text]
+    assert len(said) == 3 and all("wording of 24 of 24 questions" in text for text in said)
+    assert not any("which is what" in text for text in remarks_on(replace(results, compare=())))
+
+
+def test_a_services_model_of_one_name_is_one_model(tmp_path: Path, curated: Path):
+    for names, found in ((("gpt-x", "gpt-x"), True), (("gpt-x", "gpt-y"), False)):
+        folders = two_folders(tmp_path / "-".join(names), curated, as_it_is, settings='{"temperature": 1}')
+        for folder, name in zip(folders, names, strict=True):
+            rows = read_predictions(folder / "predictions.parquet")
+            write_predictions(
+                folder / "predictions.parquet", [replace(p, reply=replace(p.reply, model=name)) for p in rows]
+            )
+        assert bool(otherwise(read_results(folders))) is found

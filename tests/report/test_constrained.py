@@ -33,7 +33,7 @@ def folders(tmp_path):
 
 
 def constrain(folder, tasks):
-    settings = '{"constrain": "choices", "do_sample": false}'
+    settings = '{"constrain": "choices"}'
     read = read_predictions(folder / "predictions.parquet")
     changed = [replace(p, reply=replace(p.reply, settings=settings)) if p.record.task in tasks else p for p in read]
     write_predictions(folder / "predictions.parquet", changed)
@@ -82,7 +82,7 @@ def test_rows_remarks_and_the_first_screen_name_them(folders, tmp_path):
     assert "(forced): its replies to four_way, glaucoma could only be one of the choices" in said
     assert "four_way, glaucoma: constrained replies and free ones are not ranked or compared" in said
     for one in first_screen(found).findings:
-        apart = "Not compared, as constrained replies are no free ones: " in one.text
+        apart = "Not ranked, as constrained replies are no free ones: " in one.text
         assert apart == (one.task in CLOSED) and "not tested here" not in one.text
         assert one.task not in CLOSED or ("(high)" in one.best and "(forced) 9" not in one.text)
     write_report([folders["high"], folders["forced"]], tmp_path / "report", sections=[Comparisons()])

@@ -184,3 +184,31 @@ def test_on_uneven_classes_always_no_and_seeing_are_told_apart():
     assert "That is not shown to be better." in alone and "apart" not in alone
     even = text({label: replace(row, majority=0.55) for label, row in rows.items()}, {"no": "a", "sees": "a"})
     assert "balanced" not in even and "not shown to differ from it." in even
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_any_warnings_and_letters_give_a_sentence(seed):
+    rng = random.Random(seed)
+    names = [f"m{k}" for k in range(rng.randint(2, 5))]
+    phrases = ["asked otherwise", "partly asked otherwise", "constrained to the choices", "scores of other replies"]
+    rows = {
+        name: replace(ROW, value=rng.random(), warnings=tuple(rng.sample(phrases, rng.randint(0, 2)))) for name in names
+    }
+    letters = {name: rng.choice(["a", "b", "ab", NOT_COMPARED]) for name in names}
+    (found,) = findings({name: [row] for name, row in rows.items()}, [
+        Place("four_way", name, 216, rows[name].value, own) for name, own in letters.items()
+    ])  # fmt: skip
+    assert found.text and (not found.best or found.best in rows)
+
+
+def test_of_one_class_nothing_is_told_apart():
+    one = Score("four_way", "all", "balanced_accuracy", 40, 1.0, 0.91, 1.0)
+    said = text({"a": replace(ROW, n=40, value=1.0, low=0.91, high=1.0, chance=0.5, majority=1.0, balanced=one)})
+    assert "balanced" not in said and "apart" not in said
+
+
+@pytest.mark.parametrize(("patients", "named"), [(3, True), (80, False), (0, False)])
+def test_few_patients_are_named_where_they_are_why_an_interval_is_wide(patients, named):
+    said = text({"a": replace(ROW, n=80, low=0.2, high=0.9, patients=patients)})
+    assert ("80 questions of 3 patients are too few" in said) is named
+    assert named or "80 questions are too few" in said

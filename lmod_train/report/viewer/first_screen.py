@@ -102,10 +102,11 @@ def first_screen(results: Results, names: Mapping[str, str] | None = None) -> Fi
 
 
 def _with_reason(row: Row, items: Sequence[Item]) -> Row:
-    """Return a row with the reason why its score has no interval."""
+    """Return a row with its number of patients, and the reason why its score has no interval."""
+    patients = len({item.group for item in items})
+    row = replace(row, patients=patients)
     if row.low is not None or row.value is None:
         return row
-    patients = len({item.group for item in items})
     if patients < MIN_PATIENTS:
         few = f"{patients} patient{'s' * (patients != 1)}"
         why = f"its {row.n} questions are of {few}" if row.n > 1 else f"its one question is of {few}"
