@@ -41,6 +41,7 @@ from lmod_train.extensions.dissection.states import (
     alone,
     exchanged,
     joined,
+    matrices_of,
     nothing_to_read,
     readable,
     states_of,
@@ -50,6 +51,7 @@ from lmod_train.extensions.dissection.states import (
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import Encoded
+from lmod_train.models.chat.family import family_of
 from lmod_train.models.modules.base import LmodModule
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.frozen import Frozen
@@ -110,6 +112,9 @@ class Dissection(Callback):
         own = ChatBatch.of(batch)
         left_out: dict[str, str] = {}
         with cast(LmodModule, pl_module).whole():
+            if not self._dissected.tower.exists():
+                weights = network.get_submodule(family_of(network).tower).state_dict().values()
+                self._dissected.keep(self._dissected.tower, pd.DataFrame({"matrix": sorted(matrices_of(weights))}))
             for row, record in enumerate(own.records):
                 if why := self._seen.get(record.id) or readable(own, row):
                     left_out[record.id] = why

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 from jsonargparse.typing import NonNegativeInt
 
@@ -83,8 +83,41 @@ def dissect(
 
     if is_first():
         _keep_reference(out, reference, compared)
+        if ceiling is not None:
+            _refuse_own_tower(out, ceiling)
         _read(out, reached, tuple(trust or ()))
     return status
+
+
+def _refuse_own_tower(out: Path, ceiling: Path) -> None:
+    """Refuse a ceiling that holds most matrices of the tower, frozen: what the tower lost, it lacks too."""
+    import pandas as pd
+
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.extensions.dissection.state_files import Dissected
+    from lmod_train.extensions.dissection.states import matrices_of
+    from lmod_train.models.chat.checkpoint import find_any
+    from lmod_train.models.vision.published_weights import located
+    from lmod_train.models.vision.weights_file import read_weights
+
+    held: set[str] = set()
+    for key, name in _frozen(Run(ceiling).read_config().get("model") if Run(ceiling).config.exists() else None):
+        with suppress(LmodError):  # weights that are gone or remote are not compared
+            place = find_any(name) if key == "checkpoint" else located(name)
+            for file in sorted(place.glob("*.safetensors")) if place.is_dir() else [place]:
+                held |= matrices_of(read_weights(file).tensors.values())
+    own = set(pd.read_csv(Dissected(out).tower)["matrix"]) if Dissected(out).tower.exists() else set()
+    if len(own & held) > len(own) / 2:
+        cure = "name a model trained from pixels, or leave `--ceiling` out; what has been computed is kept"
+        raise BadArgument("--ceiling", f"{ceiling}, on the tower of MODEL", "a model with a tower of its own", cure)
+
+
+def _frozen(config: Any, inside: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the weights that a model's config names and `fit` does not train: those of encoders and of bases."""
+    for key, value in config.items() if isinstance(config, dict) else ():
+        if isinstance(value, str) and (key == "checkpoint" or (key, inside) == ("weights", "encoder")):
+            yield key, value
+        yield from _frozen(value, key)
 
 
 def _reference(run: Path, task: str) -> pd.DataFrame:

@@ -55,6 +55,11 @@ class Dissected:
         return self.folder / "reference.csv"
 
     @property
+    def tower(self) -> Path:
+        """Hashes of the matrices of the tower, CSV."""
+        return self.folder / "tower.csv"
+
+    @property
     def answers(self) -> Path:
         """What was read at each place for each record, Parquet."""
         return self.folder / "answers.parquet"

@@ -6,9 +6,10 @@ all replies of choices, so that states and likelihoods come from the same forwar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +85,12 @@ def states_of(network: Any, dialect: Dialect, asked: ChatBatch, untrained: nn.Mo
             found[f"decision.{layer}" if layer else LAST] = state[0, decision]
     found[LIKELIHOODS] = torch.tensor([likelihoods[choice] for choice in asked.records[0].choices], dtype=torch.float64)
     return {place: vector.detach().float().cpu() for place, vector in found.items()}
+
+
+def matrices_of(tensors: Iterable[Tensor]) -> set[str]:
+    """Return the SHA-256 of each matrix in bfloat16, by which equal weights are found under any name and type."""
+    kept = (t.detach().to("cpu", torch.bfloat16).contiguous() for t in tensors if t.is_floating_point() and t.ndim > 1)
+    return {sha256(t.view(torch.int16).numpy().tobytes()).hexdigest() for t in kept}
 
 
 def untrained_tower(network: Any) -> nn.Module:

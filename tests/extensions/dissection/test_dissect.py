@@ -2,14 +2,16 @@
 
 import json
 import shutil
-from contextlib import redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 import yaml
+from safetensors.torch import save_file
 
 from lmod_train import cli
 from lmod_train.core.artifacts.predictions import write_predictions
@@ -25,6 +27,8 @@ from lmod_train.extensions.dissection import command as command
 from lmod_train.extensions.dissection import linear_reading as reading
 from lmod_train.extensions.dissection.scores import ABSENT, CEILING
 from lmod_train.extensions.dissection.state_files import Dissected
+from lmod_train.models.chat.checkpoint import load
+from lmod_train.models.chat.family import family_of
 from lmod_train.scoring.items import images_of
 from tests.behind_timm import write_behind
 from tests.families import write_tiny
@@ -257,6 +261,29 @@ def test_a_reference_that_says_nothing_is_refused_before_the_model_is_loaded(
     assert dissect(model, folder, "--reference", "ref") == 2
     refused(capsys, "--reference", "dissect MODEL CURATED --task glaucoma --out DIR")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["encoder", "half", "base", "own", "trained", "gone"])
+def test_a_ceiling_on_the_same_tower_is_none(model, out, folder, tmp_path, capsys, kind):
+    """Under other names and in another type; a model that trains these weights further has a tower of its own."""
+    network = load(model)
+    tower = network.get_submodule(family_of(network).tower).state_dict().values()
+    change = 1.5 if kind == "own" else 1.0
+    held = {f"v.{i}": change * t.to(torch.bfloat16 if kind == "half" else t.dtype) for i, t in enumerate(tower)}
+    save_file({name: t.contiguous() for name, t in held.items()}, tmp_path / "tower.safetensors")
+    weights = "gone.pth" if kind == "gone" else str(tmp_path / "tower.safetensors")
+    given = {"encoder": {"weights": weights}}
+    given = {"base": {"backend": {"init_args": {"checkpoint": str(model)}}}, "trained": {"weights": weights}}.get(
+        kind, given
+    )
+    run = Run(tmp_path / "cnn")
+    run.config.parent.mkdir()
+    run.config.write_text(yaml.safe_dump({"model": {"class_path": "a.B", "init_args": given}}))
+    with pytest.raises(BadArgument, match="tower of MODEL") if kind in ("encoder", "half", "base") else nullcontext():
+        command._refuse_own_tower(out, tmp_path / "cnn")
+    if kind == "encoder":
+        assert dissect(model, folder, "--pairs", "2", "--ceiling", ceiling(tmp_path, RECORDS, folder)) == 2
+        refused(capsys, "--ceiling", "from pixels", "is kept")
 
 
 def test_a_ceiling_that_does_not_exist_is_refused_before_the_model_is_loaded(model, folder, tmp_path, capsys):

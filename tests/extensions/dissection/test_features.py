@@ -227,12 +227,14 @@ def test_a_run_killed_at_its_end_has_the_exchanges_once_it_is_complete(folder, m
 
     class Killed(Exception): ...
 
-    def killed(*_):
+    def killed(*given):
+        if when == "keep" and given[1] != Dissected(run).interchange:
+            return kept(*given)
         if when != "respond" or len(read_replies(run / "replies")) == 8:
             raise Killed
-        return responded(*_)
+        return responded(*given)
 
-    run, responded = tmp_path / "run", HuggingFace.respond
+    run, responded, kept = tmp_path / "run", HuggingFace.respond, Dissected.keep
     monkeypatch.setattr(Dissection, "_likelihoods", lambda self, record: np.eye(2)[int(record.id[-1]) % 2])
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr({"exchanged": features, "keep": Dissected, "respond": HuggingFace}[when], when, killed)
