@@ -44,21 +44,29 @@ def read_rows(curated: Path, manifest: Mapping[str, Any], questions: Sequence[Qu
     listed = read_csv(curated / "dropped.csv") if (curated / "dropped.csv").is_file() else []
     gone = [row for row in listed if row["extent"] == "gone"]
     kept = {name: int(source.get("samples", 0)) for name, source in manifest.get("sources", {}).items()}
-    lost = Counter(row["source"] for row in gone)
-    yield 0, "main", "samples and files found", sum(kept.values()) + len(gone), None, None, None
-    for source in sorted(kept.keys() | lost):
-        yield 0, "main", source, kept.get(source, 0) + lost[source], None, None, None
-    yield from _reasons(0, "left out", gone)
-    asked = {(one.source, one.key) for one in questions}
-    total = sum(kept.values())
-    yield 1, "main", "samples that can be read", total, None, None, None
-    yield 1, "beside", "no question is asked about", total - len(asked), None, None, None
-    yield from _reasons(1, "used in part", [row for row in listed if row["extent"] != "gone"])
+    asked, total = {(one.source, one.key) for one in questions}, sum(kept.values())
+    if total < len(asked):
+        yield 0, "main", "samples found: not stated by the curated folder", None, None, None, None
+        yield from _reasons(0, "left out", gone)
+    else:
+        yield from _found(kept, gone)
+        yield 1, "main", "samples that can be read", total, None, None, None
+        yield 1, "beside", "no question is asked about", total - len(asked), None, None, None
+        yield from _reasons(1, "used in part", [row for row in listed if row["extent"] != "gone"])
     yield 2, "main", "samples with questions", len(asked), *_counted(questions)
     for split, said in SPLITS.items():
         own = [one for one in questions if one.split == split]
         if own:
             yield 2, "main", f"{said}: {len(own):,} questions", None, *_counted(own)
+
+
+def _found(kept: Mapping[str, int], gone: Sequence[Mapping[str, str]]) -> Iterator[Row]:
+    """Yield the box of what was found, in all and by source, and that of what was left out."""
+    lost = Counter(row["source"] for row in gone)
+    yield 0, "main", "samples and files found", sum(kept.values()) + len(gone), None, None, None
+    for source in sorted(kept.keys() | lost):
+        yield 0, "main", source, kept.get(source, 0) + lost[source], None, None, None
+    yield from _reasons(0, "left out", gone)
 
 
 def asked_rows(

@@ -127,6 +127,16 @@ def test_the_numbers_of_the_flow_add_up(eight):
         assert whole == sum(parts) == 9 * 24
 
 
+def test_a_folder_that_states_no_samples_gives_no_impossible_number(eight):
+    _, curated = eight
+    everything = asked_questions(read_records(curated / "records"), ())
+    manifest = json.loads((curated / "manifest.json").read_text(encoding="utf-8"))
+    for sources in ({}, {name: {} for name in manifest["sources"]}):
+        rows = [*read_rows(curated, manifest | {"sources": sources}, everything)]
+        assert all(row[3] is None or row[3] >= 0 for row in rows)
+        assert rows[0][2] == "samples found: not stated by the curated folder"
+
+
 def test_the_diagram_is_drawn_with_the_numbers_of_its_table(tmp_path):
     rows = [(0, "main", "found", 33, None, None, None), (0, "beside", "left out & <b>", 3, None, None, None)]
     figure = flow("paper_flow", [*rows, (1, "main", "asked", None, 20, 10, 4)])
