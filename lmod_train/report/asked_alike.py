@@ -100,7 +100,7 @@ def questions(results: Results) -> Mapping[str, Mapping[str, Mapping[str, Asked]
 @lru_cache(maxsize=1)  # warnings and remarks name them
 def otherwise(results: Results) -> list[Otherwise]:
     """Return which runs of a task were asked otherwise than most, in what, and how many questions."""
-    return list(_differences(results, set(KINDS) - set(results.compare)))
+    return list(differences(results, set(KINDS) - set(results.compare)))
 
 
 def remarks_on(results: Results) -> Iterator[str]:
@@ -108,7 +108,7 @@ def remarks_on(results: Results) -> Iterator[str]:
     for one in otherwise(results):
         cure = f"these are not compared (`--compare {','.join(one.kinds)}` if that is the comparison)"
         yield f"{one.task}: {one.run} was asked otherwise than {one.first} ({one.text}): {cure}"
-    for one in _differences(results, set(results.compare)):
+    for one in differences(results, set(results.compare)):
         yield f"{one.task}: {one.run} was asked otherwise than {one.first} ({one.text}), which is what is compared"
 
 
@@ -136,7 +136,8 @@ def settings_of(results: Results, task: str, name: str) -> tuple[str | None, fro
     return weights_of(results)[name], frozenset(str(own[SETTINGS]) for own in asked.values())
 
 
-def _differences(results: Results, kinds: Set[str]) -> Iterator[Otherwise]:
+def differences(results: Results, kinds: Set[str]) -> Iterator[Otherwise]:
+    """Yield which runs of a task were asked otherwise than most, in some of `KINDS`."""
     for task, runs in questions(results).items():
         yield from _of_task(results, task, runs, kinds)
 

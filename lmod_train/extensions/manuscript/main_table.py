@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from lmod_train.core.escaping import SUPERSCRIPTS
 from lmod_train.core.tables import Cell, Table, table
 from lmod_train.extensions.manuscript.characteristics import FEWEST
+from lmod_train.report.asked_alike import differences
 from lmod_train.report.contents import heads, texts
 from lmod_train.report.origin import without_patients
 from lmod_train.report.results import Results
@@ -23,11 +24,13 @@ def main_table(results: Results) -> Table:
     """Return the table of the headline scores; seeds of a series are one row, their mean."""
     rows = list(_rows(results))
     names = {task: task_name(task, results.questions.get(task, "")) for task in results.tasks}
+    meant = {(one.task, one.run): one.text for one in differences(results, set(results.compare))}
     notes: dict[str, str] = {}
     lines: list[list[Cell]] = []
     for label, row in rows:
         groups = _patients(results, label, row.task)
-        marks = "".join(_mark(notes, said) for said in _remarks(row, groups))
+        said = [*_remarks(row, groups), *_meant(meant.get((row.task, label), ""))]
+        marks = "".join(_mark(notes, one) for one in said)
         baseline = max((b for b in (row.chance, row.majority) if b is not None), default=None)
         lost = [share for share in (row.unparsed, row.refused, row.truncated) if share is not None]
         scored: list[Cell] = [row.value, (row.low, row.high), baseline, sum(lost) if lost else None]
@@ -76,6 +79,11 @@ def _remarks(row: Row, patients: int | None) -> Iterator[str]:
         yield "no patients are stated"
     elif patients < FEWEST:
         yield f"fewer than {FEWEST} patients"
+
+
+def _meant(text: str) -> Iterator[str]:
+    if text:
+        yield f"asked otherwise, which is what is compared: {text}"
 
 
 def _mark(notes: dict[str, str], said: str) -> str:

@@ -12,10 +12,11 @@ import pytest
 
 from lmod_train import cli
 from lmod_train.core.artifacts.manifest import write_json
+from lmod_train.core.artifacts.predictions import read_predictions, write_predictions
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.csv_files import write_csv
 from lmod_train.core.tables import Table
-from lmod_train.core.types import Patient
+from lmod_train.core.types import Message, Part, Patient
 from lmod_train.extensions.manuscript.characteristics import MARK, characteristics
 from lmod_train.extensions.manuscript.checklists import checklists, facts_of
 from lmod_train.extensions.manuscript.cohort import Photograph, asked_questions, class_of, classes_of, photographs
@@ -26,7 +27,7 @@ from lmod_train.report.contents import Figure, Remark
 from lmod_train.report.results import read_results
 from lmod_train.report.section import contents
 from lmod_train.report.writers.latex import write_latex
-from tests.report.make import many, records, run
+from tests.report.make import curate, many, records, run
 from tests.typeset import typeset
 
 DROPS = ("source", "key", "file", "step", "reason", "extent", "detail")
@@ -257,3 +258,15 @@ def test_the_option_writes_the_files_without_names_of_patients_and_the_next_repo
         assert len(list(csv.reader(file))) == 1 + 9 + 3
     assert cli.main(["report", str(folder), "--out", str(out), "--paper", "false"]) == 0
     assert not [file for file in out.rglob("paper_*") if file.parent.name in ("tables", "figures")]
+
+
+def test_a_comparison_of_what_was_asked_has_its_footnote(tmp_path):
+    place = curate(tmp_path / "curated")
+    plain, other = (run(tmp_path / name, 0.8, curated=place, seed=1) for name in ("plain", "other"))
+    rows = read_predictions(other / "predictions.parquet")
+    words = (Message("user", (Part("image"), Part("text", "Which?"))),)
+    changed = [replace(p, record=replace(p.record, messages=words)) for p in rows]
+    write_predictions(other / "predictions.parquet", changed)
+    results, said = read_results([plain, other]), "which is what is compared: wording of 24 of 24 questions"
+    assert said not in main_table(results).note
+    assert said in main_table(replace(results, compare=("wording",))).note
