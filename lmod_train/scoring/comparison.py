@@ -156,7 +156,7 @@ def paired_test(
     Example:
         >>> gap, p = paired_test("demo", [1, 1, 1, 1, 1, 1, 0, 1], [0, 0, 0, 0, 0, 1, 0, 0], list("abcdefgh"))
         >>> gap.value, round(p, 3)
-        (0.75, 0.008)
+        (0.75, 0.019)
     """
     columns = _columns(first, second, groups)
     score = compute_scores(task, "all", columns, groups, [_DIFFERENCE])[0]
