@@ -27,6 +27,7 @@ try:
 END = """
 except KeyboardInterrupt:
     print("ended", interruption.pressed, flush=True)
+    interruption.end()  # as commands do: Python's own end would let a press that comes late kill the process
 """
 PLACES = {
     "a finaliser": "    Lost(); work()",
