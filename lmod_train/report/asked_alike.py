@@ -138,7 +138,7 @@ def settings_of(results: Results, task: str, name: str) -> tuple[str | None, fro
 
 def differences(results: Results, kinds: Set[str]) -> Iterator[Otherwise]:
     """Yield which runs of a task were asked otherwise than most, in some of `KINDS`."""
-    for task, runs in questions(results).items():
+    for task, runs in questions(results).items() if kinds else ():
         yield from _of_task(results, task, runs, kinds)
 
 

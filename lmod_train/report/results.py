@@ -77,8 +77,8 @@ def read_outcomes(run: Path, trust: Sequence[str] = (), known: dict[str, Record]
         ArtifactError: The run has no predictions.
         BadArgument: No task of the run is installed, or one cannot parse its own reference reply.
     """
-    everything = tuple({p.record.id: p for p in read_predictions(Run(run).predictions)}.values())
-    everything = tuple(_sharing(p, {} if known is None else known) for p in everything)
+    read = {p.record.id: p for p in read_predictions(Run(run).predictions)}.values()
+    everything = tuple(read if known is None else (_sharing(p, known) for p in read))
     config = Run(run).read_config()
     tasks, missing = _installed(everything, config, Trust(tuple(trust), run))
     predictions = tuple(p for p in everything if p.record.task not in missing)
@@ -103,7 +103,8 @@ def read_outcomes(run: Path, trust: Sequence[str] = (), known: dict[str, Record]
 def _sharing(prediction: Prediction, known: dict[str, Record]) -> Prediction:
     """Return a prediction with the record that another run has, too, if it is equal."""
     same = known.setdefault(prediction.record.id, prediction.record)
-    return replace(prediction, record=same) if same == prediction.record else prediction
+    is_other = same is not prediction.record and same == prediction.record
+    return replace(prediction, record=same) if is_other else prediction
 
 
 def named_folder(config: Mapping[str, Any]) -> Path | None:

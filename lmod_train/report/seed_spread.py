@@ -71,21 +71,23 @@ def _means(results: Results, task: str, headline: str, names: list[str]) -> list
     return mean_scores(task, headline, items, results.choices.get(task, ()))
 
 
-def mean_rows(results: Results, rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
-    """Return name of each series of seeds -> a row of the headline table a task: the mean score over the seeds.
+def rows_with_means(results: Results, rows: Mapping[str, Sequence[Row]]) -> Mapping[str, Sequence[Row]]:
+    """Return the rows of the headline table with those of each series of seeds in place of its runs, by label.
 
-    Its interval is that of the mean over patients; there is none if the seeds have replies to different records.
-    Baselines are those of the first seed, warnings and missing replies those of any.
+    Those of a series come first, a row a task with the mean score over the seeds. Its interval is that of the mean over
+    patients; there is none if the seeds have replies to different records. Baselines are those of the first seed,
+    warnings and missing replies those of any.
 
     Args:
         results: The runs.
         rows: Label of each run -> its rows of the headline table.
     """
-    found = {}
+    found: dict[str, Sequence[Row]] = {}
     for folder, runs in by_series(results).items():
         own = {task: [(n, row) for n, _ in runs for row in rows[n] if row.task == task] for task in _tasks(runs)}
         found[f"{Run(folder).name} (mean of {len(runs)} seeds)"] = [_mean_row(results, *one) for one in own.items()]
-    return found
+    seeds = {name for runs in by_series(results).values() for name, _ in runs}
+    return found | {name: own for name, own in rows.items() if name not in seeds}
 
 
 def _mean_row(results: Results, task: str, seeds: list[tuple[str, Row]]) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from lmod_train.core.artifacts.training_set import read_unseen, trained_on, trai
 from lmod_train.core.errors import ArtifactError
 from lmod_train.core.escaping import for_terminal
 from lmod_train.core.tables import Table, table
-from lmod_train.core.types import Prediction, Reply, Score, Unparsed
+from lmod_train.core.types import Prediction, Record, Reply, Score, Unparsed
 from lmod_train.report.asked_alike import Otherwise, otherwise
 from lmod_train.report.origin import leaks_of
 from lmod_train.report.results import Outcomes, Results, named_folder
@@ -33,12 +33,13 @@ Place = tuple[Path, str]
 @lru_cache(maxsize=1)
 def warned(results: Results) -> dict[Place, list[Warned]]:
     """Return the warnings about each score of the headline table; an empty list if there is none."""
-    known, differ = cache(_ids), {(one.task, one.run): one for one in otherwise(results)}
+    known, records = cache(_ids), cache(_run_records)  # several runs have one folder, and several tasks one run
+    differ = {(one.task, one.run): one for one in otherwise(results)}
     trained = any(trained_on(found.config) for found in results.outcomes.values())
     return {
         (run.path, task): warnings_of(
             replace(
-                _case(run, found, task, known(results.images[name] or named_folder(found.config))),
+                _case(run, found, task, known(results.images[name] or named_folder(found.config)), records),
                 otherwise=_told(differ.get((task, name))),
                 trained_beside=trained,
             )
@@ -59,8 +60,13 @@ def warnings_table(results: Results, found: Mapping[Place, list[Warned]]) -> Tab
     return table("warnings", ["task", "model", "warning", "what was found"], rows, "Warnings")
 
 
-def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) -> TaskOfRun:
+Records = Callable[[Path], Sequence[Record]]
+"""Folder of a run -> the records that it was to ask."""
+
+
+def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str], records: Records) -> TaskOfRun:
     own = [p for p in outcomes.predictions if p.record.task == task]
+    ids = {p.record.id for p in own}
     strange = [p.record.id for p in own if known and question_of(p.record.id, p.record.tags) not in known]
     unseen = read_unseen(run.path)
     chance, items = run.find(task, "chance"), outcomes.items.get(task, ())
@@ -79,7 +85,7 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
         pooled=FOLDS in outcomes.config,
         own_options=outcomes.choices.get(task) == (),
         account=run.account(task),
-        failed=[*(i for i in outcomes.failed if i.id in {p.record.id for p in own}), *_not_asked(run, outcomes, task)],
+        failed=[*(item for item in outcomes.failed if item.id in ids), *_not_asked(run, outcomes, task, records)],
         balanced=run.find(task, "balanced_accuracy"),
         auroc=run.find(task, "auroc_macro"),
         trained_on=[]
@@ -89,20 +95,23 @@ def _case(run: RunScores, outcomes: Outcomes, task: str, known: frozenset[str]) 
     )
 
 
-def _not_asked(run: RunScores, outcomes: Outcomes, task: str) -> Iterator[Item]:
+def _not_asked(run: RunScores, outcomes: Outcomes, task: str, records: Records) -> Iterator[Item]:
     """Yield an item for each record of a task that was not asked; none if the run's records cannot be read."""
     account = run.account(task)
     if account is None or not account.not_asked:
         return
     asked = {p.record.id for p in outcomes.predictions}
-    try:
-        records = read_run_records(Run(run.path).records)
-    except ArtifactError:  # the account says how many, and the next `validate` writes the file again
-        return
-    for record in records:
+    for record in records(run.path):
         if record.task == task and record.id not in asked:
             unsent = Prediction(record, Reply(record.id, "", finish_reason="error"), Unparsed("failed"))
             yield item_of(unsent, outcomes.tasks[task].truth(unsent))
+
+
+def _run_records(run: Path) -> tuple[Record, ...]:
+    try:
+        return tuple(read_run_records(Run(run).records))
+    except ArtifactError:  # the account says how many, and the next `validate` writes the file again
+        return ()
 
 
 def _told(differ: Otherwise | None) -> tuple[str, float]:

@@ -218,8 +218,8 @@ def class_never_answered(case: TaskOfRun) -> str:
     """Return a sentence if a class of several records is never answered, and others are."""
     truths = Counter(_classes(case, case.items))
     given = Counter(item.answer for item in case.items if isinstance(item.answer, str))
-    never = [f"{word} ({n} of {truths.total()} records)" for word, n in sorted(truths.items()) if n >= FEWEST]
-    never = [text for text in never if not given[text.rpartition(" (")[0]]]
+    missing = {word: n for word, n in sorted(truths.items()) if n >= FEWEST and not given[word]}
+    never = [f"{word} ({n} of {truths.total()} records)" for word, n in missing.items()]
     if not never or given.total() < LEAST_ANSWERS or one_answer(case) or one_answer_unread(case):
         return ""
     return f"{_few(never)} is never the answer: the score says how well the model tells the other classes apart"

@@ -16,10 +16,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
+import numpy as np
+
 from lmod_train.core.types import Score, Unparsed
 from lmod_train.scoring.comparison import holm, paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
+from lmod_train.scoring.shares import combined_interval
 from lmod_train.scoring.ways import question_of
 
 AS_IS, AGAIN = "as_is", "as_is_again"
@@ -180,19 +183,17 @@ def findings(task: str, items: Iterable[Item]) -> list[Finding]:
 def _recall(asked: Sequence[Asked], truth: str) -> Effect:
     """Return the share of an answer where it is the truth, minus that where it is not.
 
-    The interval is that of two shares by the hybrid method (Newcombe 1998, method 10).
+    The interval is that of two independent shares (Newcombe 1998, method 10).
     """
     its = [one for one in asked if one.truth == truth]
     others = [one for one in asked if one.truth != truth]
     own, beside = (_share(part, (AS_IS,), lambda one: said(one.shown[AS_IS]) == truth) for part in (its, others))
     if own.value is None or beside.value is None:
         return NOTHING
-    value = own.value - beside.value
-    if None in (own.low, own.high, beside.low, beside.high):
-        return Effect(own.n, value)
-    below = math.hypot(own.value - (own.low or 0.0), (beside.high or 0.0) - beside.value)
-    above = math.hypot((own.high or 0.0) - own.value, beside.value - (beside.low or 0.0))
-    return Effect(own.n, value, value - below, value + above)
+    ends = combined_interval(
+        np.array([own.value, beside.value]), np.array([1.0, -1.0]), [(e.low, e.high) for e in (own, beside)], np.eye(2)
+    )
+    return Effect(own.n, own.value - beside.value, *ends)
 
 
 def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:

@@ -11,7 +11,7 @@ from lmod_train.report.asked_alike import differences
 from lmod_train.report.contents import heads, texts
 from lmod_train.report.origin import without_patients
 from lmod_train.report.results import Results
-from lmod_train.report.seed_spread import by_series, mean_rows
+from lmod_train.report.seed_spread import by_series, rows_with_means
 from lmod_train.report.sorted_errors import GROUNDING, PROBES
 from lmod_train.report.warned import warned
 from lmod_train.tasks.display_names import metric_name, task_name
@@ -49,9 +49,7 @@ def _rows(results: Results) -> Iterator[tuple[str, Row]]:
     found: Mapping[str, Sequence[Row]] = {
         name: headline_rows([run], warned(results)) for name, run in zip(results.names, results.runs, strict=True)
     }
-    means = mean_rows(results, found)
-    seeds = {name for runs in by_series(results).values() for name, _ in runs}
-    shown = {**means, **{name: own for name, own in found.items() if name not in seeds}}
+    shown = rows_with_means(results, found)
     for task in results.tasks:
         if not task.endswith((PROBES, GROUNDING)):
             yield from ((label, row) for label, own in shown.items() for row in own if row.task == task)

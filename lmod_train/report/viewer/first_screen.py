@@ -17,7 +17,7 @@ from lmod_train.core.types import Prediction
 from lmod_train.report.origin import without_patients
 from lmod_train.report.paired_runs import comparable, letter_display
 from lmod_train.report.results import Outcomes, Results
-from lmod_train.report.seed_spread import by_series, mean_rows
+from lmod_train.report.seed_spread import by_series, rows_with_means
 from lmod_train.report.thumbnails import thumbnail
 from lmod_train.report.viewer.outcome_text import answer_text, outcome_of
 from lmod_train.report.warned import warned
@@ -120,11 +120,8 @@ def _compared(
     results: Results, scores: Mapping[str, Sequence[Row]]
 ) -> tuple[Mapping[str, Sequence[Row]], Sequence[Place]]:
     """Return what the sentences compare: runs with their letters, or, of seeds, their mean, which has none."""
-    means = mean_rows(results, scores)
-    if not means:
-        return scores, letter_display(comparable(results), fewest=2)[0]
-    seeds = {name for runs in by_series(results).values() for name, _ in runs}
-    return {**means, **{name: rows for name, rows in scores.items() if name not in seeds}}, ()
+    places = () if by_series(results) else letter_display(comparable(results), fewest=2)[0]
+    return rows_with_means(results, scores), places
 
 
 def _title(results: Results) -> str:
