@@ -17,9 +17,13 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.errors import ArtifactError, BadArgument
 from lmod_train.data.datamodules.folder_tasks import names_with_records
 from lmod_train.tasks.base import Task
+from lmod_train.tasks.variants import Derived
 
 if TYPE_CHECKING:
     from lmod_train.data.datamodules.records import RecordsDataModule
+
+EVALUATING = ("validate", "test", "predict")
+"""Commands that ask a model, and do not train it."""
 
 
 def use_tasks(data: type[RecordsDataModule], config: Namespace, arguments: Sequence[str]) -> list[str]:
@@ -43,15 +47,19 @@ def use_tasks(data: type[RecordsDataModule], config: Namespace, arguments: Seque
         config.data.tasks = _of_folder(data, curated, tuple(config.trust))
         rank_zero_info(f"tasks of {curated}: {', '.join(_names(config.data.tasks))}")
     elif (configured := len(config.data.tasks) - _typed(arguments)) > 0:
-        absent = _leave_out_absent(config, arguments, configured)
+        absent = _leave_out_absent(data, config, arguments, configured)
     _refuse_several(config, arguments)
     return absent
 
 
-def _leave_out_absent(config: Namespace, arguments: Sequence[str], configured: int) -> list[str]:
+def _leave_out_absent(
+    data: type[RecordsDataModule], config: Namespace, arguments: Sequence[str], configured: int
+) -> list[str]:
     """Leave out the tasks of a config that have no records, and print which.
 
-    The tasks after the `configured` ones are typed; an unknown one of these is refused when the records are read.
+    Where none is left, an evaluation asks the folder's tasks that ask one of them about changed images, such as
+    ``glaucoma_grounding`` for ``glaucoma``. The tasks after the `configured` ones are typed; an unknown one of these is
+    refused when the records are read.
     """
     try:
         manifest = read_manifest(Path(config.data.curated))
@@ -64,13 +72,25 @@ def _leave_out_absent(config: Namespace, arguments: Sequence[str], configured: i
         return []
     curated = config.data.curated
     left = [task for name, task in zip(names, config.data.tasks, strict=True) if name not in absent]
+    if not left and known and arguments[0] in EVALUATING:
+        left, original = _derived(data, config, absent)
+        absent = [name for name in absent if name not in original]
     if not left:
         expected = f"at least one of the tasks in {curated}: {', '.join(known) or 'none has records'}"
         raise BadArgument("data.tasks", ",".join(absent), expected, _again(config, arguments, known))
     config.data.tasks = left
-    used = ", ".join(name for name in names if name not in absent)
-    rank_zero_info(f"{curated} lacks tasks of the config, which are left out: {', '.join(absent)}; used: {used}")
+    lost = f"{curated} lacks tasks of the config, which are left out: {', '.join(absent) or 'none'}"
+    rank_zero_info(f"{lost}; used: {', '.join(_names(left))}")
     return absent
+
+
+def _derived(
+    data: type[RecordsDataModule], config: Namespace, names: Sequence[str]
+) -> tuple[list[Namespace], set[str]]:
+    """Return the tasks of the folder that ask one of the named tasks otherwise, and which of these they ask."""
+    found = _of_folder(data, Path(config.data.curated), tuple(config.trust))
+    pairs = [(own, task.of.name) for own, task in zip(found, _built(found), strict=True) if isinstance(task, Derived)]
+    return [own for own, of in pairs if of in names], {of for _, of in pairs}
 
 
 def _of_folder(data: type[RecordsDataModule], curated: Path, trust: tuple[str, ...]) -> list[Namespace]:
@@ -89,8 +109,12 @@ def _tasks_parser() -> ArgumentParser:
 
 def _names(tasks: Sequence[Namespace]) -> list[str]:
     """Return the names of configured tasks, which may depend on their options."""
+    return [task.name for task in _built(tasks)]
+
+
+def _built(tasks: Sequence[Namespace]) -> list[Task]:
     built: list[Task] = _tasks_parser().instantiate(Namespace(tasks=list(tasks))).tasks  # type: ignore[no-untyped-call]
-    return [task.name for task in built]
+    return built
 
 
 def _typed(arguments: Sequence[str]) -> int:

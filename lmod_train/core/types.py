@@ -185,6 +185,10 @@ class Need:
     variant: str = ""
 
 
+OTHERS_IMAGES = ("another", "foreign", "same_answer", "other_answer", "blank")
+"""What a question shows in place of its sample's own image (`Question.shows`), and the end of its variant's name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question of a task about a sample.

@@ -76,6 +76,23 @@ def test_without_a_task_left_the_error_prints_the_command(two: Path, capsys: pyt
     assert not Path("run").exists()
 
 
+def test_an_evaluation_asks_a_task_of_its_config_as_the_folder_does_and_a_training_does_not(
+    two: Path, said: list[str], capsys: pytest.CaptureFixture[str]
+):
+    """The folder has no glaucoma, but its questions without an image; anatomy is not there in any form."""
+    assert main(["phantom", "--out", "raw", "--n", "12", "--sources", "refuge"]) == 0
+    assert main(["curate", "--raw", "raw", "--out", "other", "--tasks", "glaucoma_probe"]) == 0
+    assert main([*ASK, "other", "--config", "quickstart", "--model", "scripted"]) == 0
+    assert said == ["other lacks tasks of the config, which are left out: anatomy, four_way; used: glaucoma_probe"]
+    assert asked() == {"glaucoma_probe"}
+    assert Run(Path("run")).read_config()["provenance"][NOT_ASKED] == ["anatomy", "four_way"]
+    expected = "expected at least one of the tasks in other: glaucoma_probe"
+    for command, config in (("fit", "cnn_glaucoma"), ("validate", "cnn_anatomy")):
+        assert main([command, "--config", config, "--data.curated", "other", "--run", "none"]) == 2
+        assert expected in capsys.readouterr().err
+    assert not Path("none").exists()
+
+
 def test_a_typed_task_that_the_folder_lacks_is_an_error(two: Path, capsys: pytest.CaptureFixture[str]):
     for typed in (["--data.tasks", "anatomy,glaucoma"], ["--config", "cnn_glaucoma", "--data.tasks+", "anatomy"]):
         assert main([*ASK, str(two), "--model", "scripted", *typed]) == 2

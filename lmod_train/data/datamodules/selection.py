@@ -18,7 +18,7 @@ from lmod_train.core.connected_components import join
 from lmod_train.core.csv_files import read_csv
 from lmod_train.core.errors import BadArgument, did_you_mean
 from lmod_train.core.shuffling import shuffle_key
-from lmod_train.core.types import Record
+from lmod_train.core.types import OTHERS_IMAGES, Record
 from lmod_train.data.datamodules.class_balance import class_of
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -213,7 +213,8 @@ def families_of(records: Sequence[Record], curated: Path) -> dict[str, str]:
     """Return record id -> name of its family, which no division may separate.
 
     A family shares a group (patient or copies of a photograph within a source), an image file, a chain, or a photograph
-    with a copy in another source, as ``leakage.csv`` of the curated folder lists it.
+    with a copy in another source, as ``leakage.csv`` of the curated folder lists it. An image that is shown in place
+    of a record's own, such as another patient's or the mean image, joins nothing.
 
     Args:
         records: Records of the folder; the families are those among them.
@@ -234,7 +235,8 @@ def _shared(record: Record) -> Iterator[Member]:
     """Yield what a record shares with others."""
     yield ("image of", record.source, record.key)
     yield from (("group", record.source, record.group),) if record.group else ()
-    yield from (("file", digest) for digest in record.image_sha256)
+    if record.variant.rpartition("-")[2] not in OTHERS_IMAGES:  # a mean image would make the folder one family
+        yield from (("file", digest) for digest in record.image_sha256)
     yield from (("chain", record.chain),) if record.chain else ()
 
 

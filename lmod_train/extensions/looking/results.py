@@ -75,23 +75,24 @@ def sentence(looks: Mapping[str, Look], task: str) -> str:
     """Return the verdicts on a task in a sentence; empty for a task that is not of the audit."""
     told = []
     for name, look in looks.items():
-        own = [f"{one.verdict} ({_stated(one)})" for one in look.judged if one.finding.task == task]
+        own = [f"{one.verdict} ({': '.join(filter(None, (one.finding.truth, stated(one))))})" for one in look.judged
+               if one.finding.task == task]  # fmt: skip
         told += [f"{name}: {', '.join(own)}"] if own else []
     rest = [f"{len(told) - NAMED} more below"] if len(told) > NAMED else []
     return f"Does it look? {'; '.join([*told[:NAMED], *rest])}." if told else ""
 
 
-def _stated(one: Judged) -> str:
-    """Return the true answer with what the verdict rests on: the least effect over fills, and the least share."""
+def stated(one: Judged) -> str:
+    """Return what a verdict rests on, the least effect over fills and the least share; empty for other verdicts."""
     found = one.finding
     if one.default:
-        return f"{found.truth}: removal leads to {one.default}"
+        return f"removal leads to {one.default}"
     effects = [e.value for e in found.specific.values() if e.value is not None]
     if one.verdict not in ("looks at the evidence", "reacts to the removal, does not follow it") or not effects:
-        return found.truth
+        return ""
     shares = [e.value for e in found.grounded.values() if e.value is not None]
     grounded = f", grounded share {100 * min(shares):.0f} %" if shares else ""
-    return f"{found.truth}: specific effect {100 * min(effects):+.0f} points{grounded}"
+    return f"specific effect {100 * min(effects):+.0f} points{grounded}"
 
 
 def one_eye(asked: Mapping[str, Sequence[Asked]], records: Mapping[str, Record]) -> list[list[Cell]]:

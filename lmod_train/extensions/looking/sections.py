@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.core.removal import ALL
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Estimate, Heads, N, table
-from lmod_train.extensions.looking.results import COLUMNS, Look, draw_strip, looks_of, one_eye
+from lmod_train.extensions.looking.results import COLUMNS, Look, draw_strip, looks_of, one_eye, stated
 from lmod_train.extensions.looking.scores import NOTHING, SMALL, Effect, Finding, Judged, asked_of, enough
 from lmod_train.extensions.looking.task import Grounding
 from lmod_train.report.contents import Figure, Part, Remark, Text, heads, noted, texts
 from lmod_train.report.figures.qualitative import MODELS
 from lmod_train.report.probe_curves import read_probes
 from lmod_train.report.probes import Probed, probed
-from lmod_train.report.results import Results
+from lmod_train.report.results import Results, read_results
 from lmod_train.report.section import Section
 from lmod_train.report.sorted_errors import GROUNDING
 from lmod_train.report.thumbnails import licences
@@ -24,6 +25,7 @@ from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
 from lmod_train.scoring.status import chance_of
+from lmod_train.tasks.run_scores import read_run_scores
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
 
@@ -46,10 +48,25 @@ class Looking(Section):
             found = {name: look.judged for name, look in looks.items()}
             yield from _verdicts(found, _evidence(results))
             yield from _leaks(results)
-            yield from _checks(found)
+            yield from map(Remark, _checks(found))
             yield from _tables(found)
             yield from _strips(results, looks)
         yield from WithoutImage().parts(results)
+
+
+def rows(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the verdicts on a run of the audit, a line for each true answer (`lmod_train.core.extension.Extension`)."""
+    if any(name.endswith(GROUNDING) for name in read_run_scores([run])[0].tasks()):
+        found = {name: look.judged for name, look in looks_of(read_results([run], None, tuple(trusted))).items()}
+        verdicts = [_line(name, one) for name, several in found.items() for one in several]
+        yield "\n".join(["Does it look?", *verdicts, *_checks(found)])
+
+
+def _line(name: str, one: Judged) -> str:
+    """Return a verdict in a line, with what it rests on or why there is none."""
+    why = _next(one) if one.verdict == "cannot be told" else stated(one)
+    verdict = f"{name}: {_task(one.finding)}, {one.finding.truth} (n {one.finding.n}): {one.verdict}"
+    return f"{verdict}; {why}" if why else verdict
 
 
 def _evidence(results: Results) -> dict[str, str]:
@@ -104,13 +121,13 @@ def _leaks(results: Results) -> Iterator[Remark]:
             )
 
 
-def _checks(found: Mapping[str, Sequence[Judged]]) -> Iterator[Remark]:
+def _checks(found: Mapping[str, Sequence[Judged]]) -> Iterator[str]:
     """Yield how often each model answers phantoms by the fact that they were redrawn with: a check of its verdicts."""
     for name, several in found.items():
         own = [(_task(one.finding), one.finding.truth, one.finding.obeys) for one in several]
         each = [f"{task}, {truth}: {_percent(effect)} of {effect.n}" for task, truth, effect in own if effect.n]
         if each:
-            yield Remark(f"Phantoms redrawn with only the asked fact changed, {name} answers by it: {'; '.join(each)}.")
+            yield f"Phantoms redrawn with only the asked fact changed, {name} answers by it: {'; '.join(each)}."
 
 
 def _percent(effect: Effect) -> str:

@@ -18,7 +18,7 @@ from lmod_train.core.artifacts.training_set import (
 )
 from lmod_train.core.errors import LmodError
 from lmod_train.core.files import write_durably
-from lmod_train.core.types import Record
+from lmod_train.core.types import OTHERS_IMAGES, Record
 from lmod_train.scoring.ways import question_of
 
 
@@ -120,6 +120,8 @@ class TrainingSet(Callback):
 def leaks(records: Sequence[Record], families: Mapping[str, str], trained: Sequence[TrainedImage]) -> dict[str, str]:
     """Return record id -> why it belongs to a training, for those that do.
 
+    With the image of a record that was trained on, its whole family was, e.g. what asks about it with a part removed.
+
     Args:
         records: Records to evaluate.
         families: Record id -> family, by the ids of questions as curated.
@@ -127,9 +129,11 @@ def leaks(records: Sequence[Record], families: Mapping[str, str], trained: Seque
     """
     families = {r.id: families.get(question_of(r.id, r.tags), "") for r in records}
     files, groups = {image.sha256 for image in trained} - {""}, {image.family for image in trained} - {""}
+    same = {r.id: r for r in records if files.intersection(r.image_sha256)}
+    groups |= {families[name] for name, r in same.items() if r.variant.rpartition("-")[2] not in OTHERS_IMAGES} - {""}
     found: dict[str, str] = {}
     for record in records:
-        if files.intersection(record.image_sha256):
+        if record.id in same:
             found[record.id] = "the same image file"
         elif families[record.id] in groups:
             found[record.id] = "the same patient or photograph"

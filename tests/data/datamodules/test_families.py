@@ -34,3 +34,14 @@ def test_names_do_not_depend_on_the_order_and_copies_need_the_list(tmp_path):
     assert families_of(records, tmp_path) == families_of(records[::-1], tmp_path)
     found = families_of(records, tmp_path)
     assert found[records[0].id] != found[records[1].id] and found[records[2].id] == found[records[3].id]
+
+
+def test_images_shown_in_the_place_of_the_own_join_nobody(tmp_path):
+    """The mean image is that of all patients, and each image is another patient's in some question."""
+    shown = {"as_is": lambda i: i, "evidence_removed.blur": lambda i: f"{i} filled", "other_answer": lambda i: 1 - i,
+             "own-same_answer": lambda i: 1 - i, "blank": lambda i: "mean", "foreign": lambda i: "cat"}  # fmt: skip
+    records = [of(f"{i}/{v}", group=f"p{i}", variant=v, image_sha256=(str(file(i)),))
+               for i in range(2) for v, file in shown.items()]  # fmt: skip
+    found = families_of(records, tmp_path)
+    assert [len({found[r.id] for r in records if r.group == f"p{i}"}) for i in range(2)] == [1, 1]
+    assert len(set(found.values())) == 2

@@ -108,3 +108,18 @@ def test_a_patient_of_the_training_is_found_in_every_way_of_asking(trained, tmp_
     with pytest.raises(Leaked, match=r"^6 of 8 records"):
         TrainingSet().on_test_start(trainer(tmp_path / "TEST", data, trained), None)
     assert Run(tmp_path / "TEST").unseen.read_text() == "glaucoma/b/9\n", "ids as curated, which data.subset takes"
+
+
+def test_what_asks_about_a_changed_training_image_leaks_and_who_is_shown_it_does_not():
+    """Eye 1 was trained on; eye 2 was not, and is once asked about with eye 1 in its place."""
+    shown = {"1/as_is": "sha 1", "1/evidence_removed.blur": "sha x", "1/other_answer": "sha 2",
+             "2/as_is": "sha 2", "2/other_answer": "sha 1"}  # fmt: skip
+    asked = [of(n, variant=n[2:], image_sha256=(digest,)) for n, digest in shown.items()]
+    families = {r.id: f"eye {n[0]}" for n, r in zip(shown, asked, strict=True)}
+    found = leaks(asked, families, [TrainedImage("train", "a", "sha 1", "sha 1")])
+    assert {name.removeprefix("glaucoma/a/"): why for name, why in found.items()} == {
+        "1/as_is": "the same image file",
+        "1/evidence_removed.blur": "the same patient or photograph",
+        "1/other_answer": "the same patient or photograph",
+        "2/other_answer": "the same image file",
+    }
