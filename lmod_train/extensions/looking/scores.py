@@ -96,7 +96,7 @@ class Finding:
             elsewhere.
         following: Change under `OTHER` minus change under `SAME`.
         recall: Share of this answer where it is the truth, minus its share where another answer is.
-        obeys: Share of answers under `REDRAWN` that are the truth of the redrawn image.
+        obeys: Share of answers that change under `REDRAWN` to the truth of the redrawn image; a constant answer has 0.
         hidden: What was shown -> share of questions with an answer neither to it nor to the image as it is: a change
             between two replies that cannot be read, or two refusals, is not seen.
     """
@@ -219,8 +219,13 @@ def _finding(task: str, truth: str, asked: Sequence[Asked]) -> Finding:
         ),
         {name: _hidden(asked, name) for name in (AGAIN, *shown)},
         _difference(asked, OTHER, SAME, Asked.changed),
-        obeys=_share(asked, (REDRAWN,), lambda one: said(one.shown[REDRAWN]) == str(one.shown[REDRAWN].truth)),
+        obeys=_share(asked, (REDRAWN,), _obeys),
     )
+
+
+def _obeys(asked: Asked) -> bool:
+    redrawn = asked.shown[REDRAWN]
+    return asked.changed(REDRAWN) > 0 and said(redrawn) == str(redrawn.truth)
 
 
 def _shares(answers: Sequence[str], questions: int) -> dict[str, float]:
@@ -489,7 +494,8 @@ def _why(found: Finding, passed: Sequence[str]) -> str:
     hidden = max(found.hidden.values(), default=0.0)
     if hidden > SMALL:
         pairs = f"in up to {100 * hidden:.0f} % of the pairs of replies"
-        return f"{pairs}, both are refused or not in the form asked for, which hides a change; make it answer first"
+        cure = "make it answer first, e.g. by `--model.constrain choices`"
+        return f"{pairs}, both are refused or not in the form asked for, which hides a change; {cure}"
     return ""
 
 

@@ -122,12 +122,13 @@ def _leaks(results: Results) -> Iterator[Remark]:
 
 
 def _checks(found: Mapping[str, Sequence[Judged]]) -> Iterator[str]:
-    """Yield how often each model answers phantoms by the fact that they were redrawn with: a check of its verdicts."""
+    """Yield how often each model's answer changes to the fact that phantoms were redrawn with: a check of verdicts."""
     for name, several in found.items():
         own = [(_task(one.finding), one.finding.truth, one.finding.obeys) for one in several]
         each = [f"{task}, {truth}: {_percent(effect)} of {effect.n}" for task, truth, effect in own if effect.n]
         if each:
-            yield f"Phantoms redrawn with only the asked fact changed, {name} answers by it: {'; '.join(each)}."
+            pairs = "Phantoms redrawn with only the asked fact changed"
+            yield f"{pairs}, {name} changes its answer to it: {'; '.join(each)}."
 
 
 def _percent(effect: Effect) -> str:

@@ -1,6 +1,7 @@
 """The grounding audit from the command line: phantoms with counterfactuals, curation, own tables, and a report."""
 
 import json
+import re
 
 import pytest
 from PIL import Image
@@ -42,6 +43,8 @@ def test_a_sheet_and_the_row_of_the_filled_crops_are_written(look):
 def test_validate_and_report_tell_the_verdict(look, capsys, monkeypatch):
     monkeypatch.chdir(look)
     typed("validate --config grounding --model scripted --data.curated look --run run")
+    told = re.findall(r"^scripted: glaucoma, (\S+) \(n 3\): (.+?);", capsys.readouterr().out, re.M)
+    assert told == [("GLAUCOMA", "cannot be told"), ("NON-GLAUCOMA", "cannot be told")]
     typed("report run --out page")
     assert "Does it look? scripted: cannot be told (GLAUCOMA)" in capsys.readouterr().out
     assert "## Does it look?" in (look / "page" / "tables.md").read_text(encoding="utf-8")
