@@ -5,23 +5,26 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Literal, get_args, get_type_hints
 
 from jsonargparse.typing import NonNegativeInt
 
 from lmod_train.core.errors import BadArgument, LmodError
-from lmod_train.core.types import Answer, Prediction, Unparsed
+from lmod_train.extensions.dissection.ceiling import (
+    Ceiling,
+    cheap_ceiling,
+    reached,
+    read_ceiling,
+    refuse_own_tower,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CALLBACK = "lmod_train.extensions.dissection.callback.Dissection"
-
-Ceiling = tuple[Sequence[Prediction], frozenset[str] | None]
-"""Replies of a supervised model, and the questions whose images it was not trained on; None if it saw none."""
 
 OWN = {r"^run=": "out=", r"--run\b": "--out", r"--data\.tasks\b": "--task"}
 """Pattern of an option of `validate` in a message -> the option of this command that it was made of."""
@@ -34,7 +37,7 @@ def dissect(
     *,
     task: str,
     out: Path,
-    ceiling: Path | None = None,
+    ceiling: Literal["cheap", "none"] | Path = "cheap",
     reference: Path | None = None,
     split: Literal["held_out", "val", "test", "all"] = "held_out",
     pairs: NonNegativeInt = 60,
@@ -55,7 +58,8 @@ def dissect(
         curated: Curated folder.
         task: Name of a task with listed choices and one image a question, e.g. four_way.
         out: Folder to write; new, or of the same command.
-        ceiling: Run of a supervised model on the same records, whose score is what a tower could reach.
+        ceiling: What a tower could reach: cheap trains a small CNN from pixels on the training split, about a minute;
+            none leaves it out; or a run of a supervised model on the same records.
         reference: Folder of this command of another model of the architecture, or of the base before tuning; without
             it, a loss to the prior cannot be told from an image that is not used.
         split: Splits whose images are read; held_out is val and test; images that a run was tuned on are left out.
@@ -68,8 +72,8 @@ def dissect(
     from lmod_train.core.artifacts.manifest import read_manifest
 
     read_manifest(curated)
-    reached = None if ceiling is None else _ceiling(ceiling, curated, task)
-    compared = None if reference is None else _reference(reference, task)
+    given = read_ceiling(ceiling, curated, task) if isinstance(ceiling, Path) else None
+    compared = None if reference is None else reference_of(reference, task)
     asked = ["--data.curated", str(curated), "--data.tasks", task, "--data.split", split, "--run", str(out)]
     trusted = [word for module in trust or () for word in ("--trust", module)]
     options = [*_model(model, trust or ()), *asked, *trusted, *_callback(pairs, control), *others]
@@ -82,45 +86,17 @@ def dissect(
     from lmod_train.core.lock import is_first
 
     if is_first():
-        _keep_reference(out, reference, compared)
-        if ceiling is not None:
-            _refuse_own_tower(out, ceiling)
-        _read(out, reached, tuple(trust or ()))
+        from lmod_train.extensions.dissection.scores import CEILING, CHEAP
+
+        keep_reference(out, reference, compared)
+        if isinstance(ceiling, Path):
+            refuse_own_tower(out, ceiling)
+        cheap = cheap_ceiling(out, curated, task, split, others, trust or ()) if ceiling == "cheap" else None
+        _read(out, {CEILING: given, CHEAP: cheap}, tuple(trust or ()))
     return status
 
 
-def _refuse_own_tower(out: Path, ceiling: Path) -> None:
-    """Refuse a ceiling that holds most matrices of the tower, frozen: what the tower lost, it lacks too."""
-    import pandas as pd
-
-    from lmod_train.core.artifacts.run import Run
-    from lmod_train.extensions.dissection.state_files import Dissected
-    from lmod_train.extensions.dissection.states import matrices_of
-    from lmod_train.models.chat.checkpoint import find_any
-    from lmod_train.models.vision.published_weights import located
-    from lmod_train.models.vision.weights_file import read_weights
-
-    held: set[str] = set()
-    for key, name in _frozen(Run(ceiling).read_config().get("model") if Run(ceiling).config.exists() else None):
-        with suppress(LmodError):  # weights that are gone or remote are not compared
-            place = find_any(name) if key == "checkpoint" else located(name)
-            for file in sorted(place.glob("*.safetensors")) if place.is_dir() else [place]:
-                held |= matrices_of(read_weights(file).tensors.values())
-    own = set(pd.read_csv(Dissected(out).tower)["matrix"]) if Dissected(out).tower.exists() else set()
-    if len(own & held) > len(own) / 2:
-        cure = "name a model trained from pixels, or leave `--ceiling` out; what has been computed is kept"
-        raise BadArgument("--ceiling", f"{ceiling}, on the tower of MODEL", "a model with a tower of its own", cure)
-
-
-def _frozen(config: Any, inside: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the weights that a model's config names and `fit` does not train: those of encoders and of bases."""
-    for key, value in config.items() if isinstance(config, dict) else ():
-        if isinstance(value, str) and (key == "checkpoint" or (key, inside) == ("weights", "encoder")):
-            yield key, value
-        yield from _frozen(value, key)
-
-
-def _reference(run: Path, task: str) -> pd.DataFrame:
+def reference_of(run: Path, task: str) -> pd.DataFrame:
     """Return the exchanges of a dissected run with the patient of each; refuse another before a model is loaded."""
     import pandas as pd
 
@@ -136,7 +112,7 @@ def _reference(run: Path, task: str) -> pd.DataFrame:
     raise BadArgument("--reference", str(run), f"a folder of `dissect` with exchanged images of {task}", cure)
 
 
-def _keep_reference(out: Path, run: Path | None, exchanges: pd.DataFrame | None) -> None:
+def keep_reference(out: Path, run: Path | None, exchanges: pd.DataFrame | None) -> None:
     """Keep the exchanges of a reference beside those of a run; refuse the same model, and another architecture."""
     from lmod_train.cli.run_provenance import KEY
     from lmod_train.core.artifacts.run import Run
@@ -158,21 +134,6 @@ def _keep_reference(out: Path, run: Path | None, exchanges: pd.DataFrame | None)
         cure = "name another, or leave `--reference` out; what has been computed is kept"
         raise BadArgument("--reference", f"{run}, {found}", "another model of this architecture", cure)
     own.keep(own.reference, exchanges)
-
-
-def _ceiling(run: Path, curated: Path, task: str) -> Ceiling:
-    """Return what a supervised model answered; refuse a run of other records before a model is loaded."""
-    from lmod_train.core.artifacts.predictions import read_predictions
-    from lmod_train.core.artifacts.records import read_records
-    from lmod_train.core.artifacts.run import Run
-    from lmod_train.core.artifacts.training_set import read_unseen
-    from lmod_train.scoring.items import images_of
-
-    given, unseen = read_predictions(Run(run).predictions), read_unseen(run)
-    records = read_records(curated / "records")
-    known = {r.id for r in records if r.task == task} or {r.id for r in records}
-    _reached(given, unseen, {p.record.id: images_of(p.record) for p in given if p.record.id in known})
-    return given, unseen
 
 
 @contextmanager
@@ -233,7 +194,7 @@ def _callback(pairs: int, control: bool) -> list[str]:
     ]
 
 
-def _read(out: Path, ceiling: Ceiling | None, trust: tuple[str, ...]) -> None:
+def _read(out: Path, ceilings: Mapping[str, Ceiling | None], trust: tuple[str, ...]) -> None:
     """Read the places of a run, write its page, and print what was found."""
     from lmod_train.extensions.dissection.linear_reading import read_places
     from lmod_train.extensions.dissection.sections import WhereItIsLost
@@ -243,30 +204,9 @@ def _read(out: Path, ceiling: Ceiling | None, trust: tuple[str, ...]) -> None:
 
     results = read_results([out], trust=trust)
     items = [item for own in results.items.values() for tasks in own.values() for item in tasks]
-    reached = None if ceiling is None else _reached(*ceiling, {item.id: item.image for item in items})
-    read_places(out, items, reached, progress=sys.stderr.isatty())
+    images = {item.id: item.image for item in items}
+    answers = {place: reached(*own, images) for place, own in ceilings.items() if own is not None}
+    read_places(out, items, answers, progress=sys.stderr.isatty())
     page = write_report([out], out / "report", trust=trust, sections=[WhereItIsLost(), Scores()])
     print("\n".join(WhereItIsLost.sentences(results)))
     print(f"wrote {page}")
-
-
-def _reached(
-    ceiling: Sequence[Prediction], unseen: frozenset[str] | None, images: Mapping[str, str]
-) -> dict[str, Answer | Unparsed]:
-    """Return record id -> answer of the supervised model about the same images, none that it was trained on."""
-    from lmod_train.scoring.items import images_of
-    from lmod_train.scoring.ways import question_of
-
-    found = {
-        p.record.id: p.answer
-        for p in ceiling
-        if images.get(p.record.id) == images_of(p.record)
-        and p.record.split != "train"
-        and (unseen is None or question_of(p.record.id, p.record.tags) in unseen)
-        and p.status != "failed"
-    }
-    if not found:
-        expected = "a run with replies to these records, of a model that was not trained on them"
-        cure = "name another, or leave `--ceiling` out; what has been computed is kept"
-        raise BadArgument("--ceiling", f"{len(ceiling)} replies to other records", expected, cure)
-    return found

@@ -20,7 +20,6 @@ from lmod_train.extensions.dissection.prior import prior_biases
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
     BEST,
-    CEILING,
     CORRECTED,
     LAST,
     LIKELIHOOD,
@@ -45,7 +44,7 @@ PERMUTATIONS = 10
 def read_places(
     run: Path,
     items: Sequence[Item],
-    ceiling: Mapping[str, Answer | Unparsed] | None = None,
+    ceilings: Mapping[str, Mapping[str, Answer | Unparsed]] | None = None,
     permutations: int = PERMUTATIONS,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -54,7 +53,7 @@ def read_places(
     Args:
         run: Folder of the run, with the states that `Dissection` stored.
         items: Items of one task of the run; those without states take no part, and are listed.
-        ceiling: Record id -> answer of a supervised model; None without one.
+        ceilings: `CEILING` or `CHEAP` -> record id -> answer of this supervised model; None without one.
         permutations: Number of probes of permuted labels; 0 for none.
         progress: Whether a progress bar is shown.
 
@@ -89,8 +88,8 @@ def read_places(
     }
     classes = {place: probabilities.argmax(1) for place, probabilities in read.items()}
     classes[REPLY] = np.array([_class_of(item.answer, index) for item in kept])
-    if ceiling is not None:
-        classes[CEILING] = np.array([_class_of(ceiling[i.id], index) if i.id in ceiling else ABSENT for i in kept])
+    for place, answers in (ceilings or {}).items():
+        classes[place] = np.array([_class_of(answers[i.id], index) if i.id in answers else ABSENT for i in kept])
     table = pd.concat([_rows(kept, truth, place, classes[place], read.get(place)) for place in classes])
     controls: list[tuple[str, int, str | float]] = [("best layer", i, layers[which]) for i, which in enumerate(chosen)]
     controls += [("permuted labels", i, value) for i, value in _null(dissected, names, own, len(choices), permutations)]

@@ -51,10 +51,16 @@ TIMES = (2, 5, 10)
 
 CEILING, TOWER, PROJECTOR, BEST, LAST = "ceiling", "tower", "projector", "best layer", "last layer"
 
+CHEAP = "cheap ceiling"
+"""In the place of `CEILING`: a small network that was trained from pixels, which a better one may exceed."""
+
 READ, CORRECTED, LIKELIHOOD, REPLY = "likelihoods, read", "prior corrected", "likelihood", "reply"
 
 CHAIN = (CEILING, TOWER, PROJECTOR, BEST, LAST, READ, CORRECTED, LIKELIHOOD, REPLY)
 """The places that the steps compare, in order."""
+
+CEILINGS = (CEILING, CHEAP)
+"""One of them stands in front of the tower."""
 
 PROBED = (TOWER, PROJECTOR, BEST, LAST, READ)
 """The places at which a linear probe reads; what is lost in front of them can still be there in another form."""
@@ -164,15 +170,15 @@ def steps(truth: Classes, places: Mapping[str, Classes], groups: Sequence[str], 
         groups: Patient of each record.
         classes: Number of classes.
     """
-    found = [] if CEILING in places else [Step(STEPS[CEILING, TOWER], CEILING, TOWER, 0, None)]
-    for first, second in pairwise([place for place in CHAIN if place in places]):
+    found = [] if set(CEILINGS) & places.keys() else [Step(STEPS[CEILING, TOWER], CEILING, TOWER, 0, None)]
+    for first, second in pairwise([place for place in (CHEAP, *CHAIN) if place in places]):
         both = (places[first] != ABSENT) & (places[second] != ABSENT)
         kept = np.flatnonzero(both)
         own = [groups[i] for i in kept.tolist()]
         before, after = (places[p][kept] == truth[kept] for p in (first, second))
         name = next(name for pair, name in STEPS.items() if pair[1] == second)
         step = _step(name, first, second, truth[kept], (before, after), own, classes)
-        judged = not (first == CEILING and (step.change or 0) > 0)
+        judged = not (first in CEILINGS and (step.change or 0) > 0)
         found.append(step if judged else replace(step, change=None, low=None, high=None))
     unused = _tokens_keep(truth, places)
     return [replace(s, name=UNUSED) if unused and s.is_loss and s.name == "comprehension" else s for s in found]
@@ -311,11 +317,12 @@ def sentence(
     told = [f"{scores[p]:.2f} {words}{f' ({best})' if p == BEST else ''}" for p, words in places.items()]
     said = [f"{task}: {visible}", f"{', '.join(told)}: {_lead(scores, finding)}"]
     said = [*(said if visible else ["".join(said)]), _largest(finding), _fallen(recalls or {})]
-    ceiling, tower = scores.get(CEILING, 0.0), scores.get(TOWER, 1.0)
-    untested = ceiling < tower <= 1 - MARGIN  # what is lost first could be lost here
+    ceiling = next((place for place in CEILINGS if place in scores), "")
+    untested = scores.get(ceiling, 0.0) < scores.get(TOWER, 1.0) <= 1 - MARGIN  # what is lost first could be lost here
     if untested:
         better = "a better supervised model than this" if ceiling else "a supervised model"
-        said.append(f"whether the tower itself loses any is not tested: add `--ceiling RUN` of {better}")
+        below = f" as the {ceiling} is below it" if ceiling else ""
+        said.append(f"whether the tower itself loses any is not tested{below}: add `--ceiling RUN` of {better}")
     return "; ".join(part for part in (*said, _next(finding, untested)) if part)
 
 

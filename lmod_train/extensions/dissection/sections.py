@@ -17,7 +17,9 @@ from lmod_train.core.types import Score, Unparsed
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
     BEST,
+    CEILINGS,
     CHAIN,
+    CHEAP,
     MARGIN,
     PRIOR,
     REPLY,
@@ -59,11 +61,11 @@ class WhereItIsLost(Section):
     @staticmethod
     def sentences(results: Results) -> list[str]:
         """Return a sentence a dissected run and task."""
-        return [one.sentence for one in _runs(results)]
+        return [one.sentence for one in dissected_runs(results)]
 
     def parts(self, results: Results) -> Iterator[Part]:
         """Yield a sentence a model, a staircase and tables a task; nothing without dissected runs."""
-        found = list(_runs(results))
+        found = list(dissected_runs(results))
         yield from (Remark(f"{one.model}: {one.sentence}") for one in found)
         if found:
             yield Text(_TEXTS["note"])
@@ -129,7 +131,7 @@ class DissectedRun:
     @property
     def sentence(self) -> str:
         """The finding in one sentence, with the number of records that took no part."""
-        scores = {place: score.value or 0.0 for place, score in self.scores.items() if place in CHAIN}
+        scores = {place: score.value or 0.0 for place, score in self.scores.items() if place in (CHEAP, *CHAIN)}
         answered = self._recalls(REPLY)
         recalls = {choice: (held, answered[choice]) for choice, held in self._recalls(TOWER).items()}
         said = sentence(self.task, scores, self.finding, self.best, recalls, self._visible)
@@ -265,7 +267,7 @@ def in_words(place: str) -> str:
     return f"{kinds[kind]}, layer {layer}" if layer else place
 
 
-def _runs(results: Results) -> Iterator[DissectedRun]:
+def dissected_runs(results: Results) -> Iterator[DissectedRun]:
     """Yield each dissected run and task."""
     for name, run in zip(results.names, results.runs, strict=True):
         dissected = Dissected(run.path)
@@ -324,7 +326,7 @@ IN_WORDS = {"floor": "best shortcut", "permuted labels": "highest probe of permu
 BESIDE = (*SHORTCUTS, UNTRAINED)
 
 LEADING, TRAILING = (
-    (*BESIDE, "ceiling"),
+    (*BESIDE, *CEILINGS),
     ("best layer", "last layer", "likelihoods, read", "prior corrected", "likelihood", "reply"),
 )
 

@@ -60,6 +60,11 @@ class Dissected:
         return self.folder / "tower.csv"
 
     @property
+    def ceiling(self) -> Path:
+        """Folder of the cheap ceiling: its training and its replies."""
+        return self.folder / "ceiling"
+
+    @property
     def answers(self) -> Path:
         """What was read at each place for each record, Parquet."""
         return self.folder / "answers.parquet"

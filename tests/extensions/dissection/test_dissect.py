@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from PIL import Image
 from safetensors.torch import save_file
 
 from lmod_train import cli
@@ -23,9 +24,10 @@ from lmod_train.core.types import Message, Part, Reply
 from lmod_train.core.types import Prediction as Predicted
 from lmod_train.extensions.dissection import callback as features
 from lmod_train.extensions.dissection import callback as probes
+from lmod_train.extensions.dissection import ceiling as ceilings
 from lmod_train.extensions.dissection import command as command
 from lmod_train.extensions.dissection import linear_reading as reading
-from lmod_train.extensions.dissection.scores import ABSENT, CEILING
+from lmod_train.extensions.dissection.scores import ABSENT, CEILING, CHEAP
 from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.models.chat.checkpoint import load
 from lmod_train.models.chat.family import family_of
@@ -206,10 +208,65 @@ def test_a_ceiling_does_not_count_for_what_its_model_was_trained_on(folder):
     given = [Predicted(r, Reply(r.id, r.answer), r.answer) for r in own]
     images = {r.id: images_of(r) for r in own}
     for unseen in (HELD_OUT, HELD_OUT[:3], [HELD_OUT[0], RECORDS[2].id]):
-        assert set(command._reached(given, frozenset(unseen), images)) == set(unseen) & set(HELD_OUT)
-    assert set(command._reached(given, None, images)) == set(HELD_OUT)
+        assert set(ceilings.reached(given, frozenset(unseen), images)) == set(unseen) & set(HELD_OUT)
+    assert set(ceilings.reached(given, None, images)) == set(HELD_OUT)
     with pytest.raises(BadArgument, match="not trained on"):
-        command._reached(given, frozenset(), images)
+        ceilings.reached(given, frozenset(), images)
+
+
+def test_few_training_images_make_no_cheap_ceiling(complete):
+    out, said = complete
+    assert "no cheap ceiling: the training split has 8 images of this task, and a step takes 32\n" in said
+    assert "whether the tower itself loses any is not tested: add `--ceiling RUN`" in sentence_in(said)
+    assert not Dissected(out).ceiling.exists()
+
+
+@pytest.mark.parametrize("answers", [[WORDS[0]] * 40, [WORDS[0]] * 39 + [WORDS[1]], [*WORDS] * 15, []])
+def test_a_cheap_ceiling_needs_a_step_of_images_and_two_answers(answers):
+    why = ceilings._untrainable([replace(RECORDS[0], answer=answer) for answer in answers])
+    assert bool(why) == (len(answers) < 32 or len(set(answers)) < 2)
+
+
+def shining(tmp_path, images=72):
+    """A folder whose images are bright for one answer and dark for the other, with enough training images."""
+    more = [
+        record(f"glaucoma/p/{i}", image=[f"{i}.png"], answer=WORDS[i % 2], split="train") for i in range(24, images)
+    ]
+    records = [*RECORDS, *more]
+    folder = changed(tmp_path, records)
+    for i, one in enumerate(records):
+        Image.new("RGB", (48, 48), (60 + i, 90, 30 + 170 * (one.answer == WORDS[0]))).save(folder / one.image[0])
+    write_records(folder / "records" / "glaucoma.parquet", [hashed(folder, r) for r in records])
+    return folder
+
+
+@pytest.mark.slow
+def test_the_cheap_ceiling_reaches_what_the_pixels_show_and_is_trained_once(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(ceilings, "_STEPS", [word.replace("200", "25") for word in ceilings._STEPS])
+    folder = shining(tmp_path)
+    assert dissect(model, folder, "--pairs", "0") == 0, capsys.readouterr().err
+    said = capsys.readouterr().out
+    assert " 1.00 by the cheap ceiling (a small CNN" in sentence_in(said)
+    own = Dissected(tmp_path / "out")
+    read = pd.read_parquet(own.answers)
+    assert sorted(read[read["place"] == CHEAP]["id"]) == sorted(HELD_OUT), "each record once, none of the training"
+    assert "cheap ceiling" in (tmp_path / "out" / "report" / "tables.md").read_text()
+    trained = Run(own.ceiling / "fit").last.stat().st_mtime_ns
+    assert dissect(model, folder, "--pairs", "0") == 0
+    assert sentence_in(capsys.readouterr().out) == sentence_in(said)
+    assert Run(own.ceiling / "fit").last.stat().st_mtime_ns == trained
+    assert dissect(model, folder, "--pairs", "0", "--ceiling", "none") == 0
+    assert "ceiling (" not in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_cheap_ceiling_that_cannot_be_trained_is_left_out_with_the_reason(model, tmp_path, capsys):
+    folder = shining(tmp_path)
+    (folder / "30.png").write_bytes(b"no picture")
+    assert dissect(model, folder, "--pairs", "0") == 0
+    said = capsys.readouterr().out
+    assert "no cheap ceiling: " in said and "30.png" in said and "Next" not in said
+    assert "ceiling (" not in sentence_in(said)
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +337,7 @@ def test_a_ceiling_on_the_same_tower_is_none(model, out, folder, tmp_path, capsy
     run.config.parent.mkdir()
     run.config.write_text(yaml.safe_dump({"model": {"class_path": "a.B", "init_args": given}}))
     with pytest.raises(BadArgument, match="tower of MODEL") if kind in ("encoder", "half", "base") else nullcontext():
-        command._refuse_own_tower(out, tmp_path / "cnn")
+        ceilings.refuse_own_tower(out, tmp_path / "cnn")
     if kind == "encoder":
         assert dissect(model, folder, "--pairs", "2", "--ceiling", ceiling(tmp_path, RECORDS, folder)) == 2
         refused(capsys, "--ceiling", "from pixels", "is kept")

@@ -13,6 +13,7 @@ from lmod_train.extensions.dissection.scores import (
     ACTS_LIKE,
     BEST,
     CEILING,
+    CEILINGS,
     CHAIN,
     LAST,
     NEXT,
@@ -95,9 +96,10 @@ def test_a_record_that_was_not_asked_takes_part_in_no_pair_with_this_place():
     assert [(s.n, s.change) for s in none] == [(0, None)] and named(none).reason == "no step is judged"
 
 
-def test_a_ceiling_below_the_tower_is_none():
+@pytest.mark.parametrize("ceiling", CEILINGS)
+def test_a_ceiling_below_the_tower_is_none(ceiling):
     truth = np.arange(80) % 2
-    places = {CEILING: read_with(truth, 0.7, 0), TOWER: truth, PROJECTOR: read_with(truth, 0.5, 1)}
+    places = {ceiling: read_with(truth, 0.7, 0), TOWER: truth, PROJECTOR: read_with(truth, 0.5, 1)}
     first, second = steps(truth, places, list(map(str, range(80))), 2)
     assert (first.change, first.is_loss, first.excludes_loss) == (None, False, True)
     assert named([first, second]).loss == second and second.name == "connection"
@@ -236,12 +238,14 @@ LOST_BY_PROJECTOR, UNUSED_TOKENS = (replace(LOSS, name=name) for name in ("conne
 @pytest.mark.parametrize("tower", [0.3, 0.6, 0.95, 0.96, 1.0])
 @pytest.mark.parametrize("found", [[SURE], [LOSS], [UNSURE], [], [LOST_BY_PROJECTOR], [UNUSED_TOKENS]])
 @pytest.mark.parametrize("ceiling", [None, 0.2, 0.97, 1.0])
-def test_a_tower_that_may_have_lost_is_not_passed_over(tower, found, ceiling):
+@pytest.mark.parametrize("place", CEILINGS)
+def test_a_tower_that_may_have_lost_is_not_passed_over(tower, found, ceiling, place):
     """Without a ceiling above it the first step is not tested: no projector is tuned for a tower that may be broken."""
-    scores = {TOWER: tower, REPLY: tower} | ({} if ceiling is None else {CEILING: ceiling})
+    scores = {TOWER: tower, REPLY: tower} | ({} if ceiling is None else {place: ceiling})
     said = sentence("t", scores, named(found))
     untested = tower <= 0.95 and (ceiling is None or ceiling < tower)
-    assert ("not tested: add `--ceiling RUN` of a " in said) == untested
+    below = "" if ceiling is None else f" as the {place} is below it"
+    assert (f"not tested{below}: add `--ceiling RUN` of a " in said) == untested
     assert ("of a better supervised model than this" in said) == bool(untested and ceiling)
     projector = found in ([LOST_BY_PROJECTOR], [UNUSED_TOKENS])
     assert ("projector" in said) == (projector and not untested)

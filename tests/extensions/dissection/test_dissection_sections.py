@@ -14,6 +14,7 @@ from lmod_train.extensions.dissection.scores import (
     ABSENT,
     BEST,
     CEILING,
+    CEILINGS,
     CHAIN,
     CORRECTED,
     LAST,
@@ -36,21 +37,21 @@ PLACES = (TOWER, "tower.4", PROJECTOR, "image.1", "decision.1", LAST, READ, BEST
 N = 400
 
 
-def dissected(folder, wrong, ceiling=None, left=0, exchanges=(), n=N, shortcuts=False):
+def dissected(folder, wrong, ceiling=None, supervised=CEILING, left=0, exchanges=(), n=N, shortcuts=False):
     """A run whose places are wrong on the first records of each class: place -> share, 0 where not given."""
     run = classify(folder, 1.5, n=n)
     items = read_results([run]).items["cnn"]["glaucoma"]
     truth = np.array([item.choices.index(item.truth) for item in items])
     tables = []
-    for place in (*(SHORTCUTS if shortcuts else ()), *PLACES, *([CEILING] if ceiling is not None else [])):
+    for place in (*(SHORTCUTS if shortcuts else ()), *PLACES, *([supervised] if ceiling is not None else [])):
         read = truth.copy()
         for c in (0, 1):
             own = np.flatnonzero(truth == c)
             off = own[: round(len(own) * wrong.get(place, 0.0))]
             read[off] = 1 - c
-        if place == CEILING:
+        if place == supervised:
             read[ceiling:] = ABSENT
-        given = None if place in (REPLY, CEILING) else np.where(np.eye(2)[read] > 0, 0.8, 0.2).tolist()
+        given = None if place in (REPLY, supervised) else np.where(np.eye(2)[read] > 0, 0.8, 0.2).tolist()
         table = {"id": [i.id for i in items], "group": [i.group for i in items], "truth": truth, "place": place}
         tables.append(pd.DataFrame({**table, "read": read, "probabilities": given or [None] * len(items)}))
     own = Dissected(run)
@@ -147,15 +148,17 @@ def test_the_best_layer_is_the_median_of_the_folds_with_their_spread(tmp_path, c
     assert f"at the best layer {said}" in WhereItIsLost.sentences(read_results([run]))[0]
 
 
-def test_a_ceiling_of_some_records_is_scored_on_these(tmp_path):
-    run = dissected(tmp_path / "cnn", {}, ceiling=N // 2)
-    _, tables = parts(run)
-    row = next(row for row in tables["lost_places-glaucoma"] if row["place"] == CEILING)
+@pytest.mark.parametrize("place", CEILINGS)
+def test_a_ceiling_of_some_records_is_scored_on_these(tmp_path, place):
+    run = dissected(tmp_path / "cnn", {}, ceiling=N // 2, supervised=place)
+    found, tables = parts(run)
+    row = next(row for row in tables["lost_places-glaucoma"] if row["place"] == place)
     assert (row["n"], row["score"]) == (N // 2, 1.0) and row[
         "recalls of the classes"
     ] == "GLAUCOMA 1.00, NON-GLAUCOMA 1.00"
     step = tables["lost_steps-glaucoma"][0]
-    assert (step["from"], step["to"], step["n"], step["change"]) == (CEILING, TOWER, N // 2, 0)
+    assert (step["from"], step["to"], step["n"], step["change"]) == (place, TOWER, N // 2, 0)
+    assert (figure := next(p for p in found if isinstance(p, Figure))).table.rows[0][1] == place, figure
 
 
 def test_nothing_is_lost_where_nothing_is_lost_and_not_where_nothing_could_be_read(tmp_path):

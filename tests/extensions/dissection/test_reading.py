@@ -17,7 +17,7 @@ from lmod_train.extensions.dissection.linear_reading import read_places
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
     BEST,
-    CEILING,
+    CEILINGS,
     CORRECTED,
     LAST,
     LIKELIHOOD,
@@ -118,14 +118,13 @@ def test_unparsed_replies_and_unknown_words_are_read_as_none(tmp_path):
     assert reply[:2] == [-1, -1] and reply[2:] == TRUTH[2:].tolist()
 
 
-def test_a_ceiling_counts_for_the_records_it_answers(tmp_path):
+@pytest.mark.parametrize("place", CEILINGS)
+def test_a_ceiling_counts_for_the_records_it_answers(tmp_path, place):
     items = write(tmp_path, set(), likelihoods())
     reached = {i.id: i.truth for i in items[:30]} | {items[0].id: Unparsed("empty"), "glaucoma/other/1": "GLAUCOMA"}
-    table = read_places(tmp_path, items, reached, permutations=0)
-    found = table[table["place"] == CEILING]["read"].tolist()
-    assert found == [-1, *TRUTH[1:30], *[ABSENT] * 18] and CEILING not in set(
-        read_places(tmp_path, items, permutations=0)["place"]
-    )
+    table = read_places(tmp_path, items, {place: reached}, permutations=0)
+    assert table[table["place"] == place]["read"].tolist() == [-1, *TRUTH[1:30], *[ABSENT] * 18]
+    assert not set(CEILINGS) & set(read_places(tmp_path, items, permutations=0)["place"])
 
 
 def test_records_without_states_take_no_part_and_a_run_without_any_is_refused(tmp_path):
