@@ -114,8 +114,6 @@ def reference_of(run: Path, task: str) -> pd.DataFrame:
 
 def keep_reference(out: Path, run: Path | None, exchanges: pd.DataFrame | None) -> None:
     """Keep the exchanges of a reference beside those of a run; refuse the same model, and another architecture."""
-    from lmod_train.cli.run_provenance import KEY
-    from lmod_train.core.artifacts.run import Run
     from lmod_train.core.files import remove
     from lmod_train.extensions.dissection.state_files import Dissected
 
@@ -127,13 +125,42 @@ def keep_reference(out: Path, run: Path | None, exchanges: pd.DataFrame | None) 
         [(p, part.stop - part.start) for p, part in one.places().items() if p.startswith("image.")]
         for one in (own, Dissected(run))
     ]
-    weights = [sorted(((Run(one).read_config().get(KEY) or {}).get("weights") or {}).values()) for one in (out, run)]
-    same = weights[0] == weights[1] != []
+    same = "" if layers[0] != layers[1] else _is_same_model(out, run)
     if same or layers[0] != layers[1]:
-        found = "the same model" if same else "a model of other layers"
-        cure = "name another, or leave `--reference` out; what has been computed is kept"
+        found = f"the same model: {same}" if same else "a model of other layers"
+        cure = (
+            "dissect the base before tuning, or a training of another seed, into a folder and name that; or leave "
+            "`--reference` out; what has been computed is kept"
+        )
         raise BadArgument("--reference", f"{run}, {found}", "another model of this architecture", cure)
     own.keep(own.reference, exchanges)
+
+
+SAME = 0.05
+"""Mean difference of log-likelihoods, in nats, below which two models are the same: what other files and another order
+of sums make of one, e.g. merged adapters, is smaller."""
+
+
+def _is_same_model(out: Path, run: Path) -> str:
+    """Return why two dissected runs are of one model, by its files or by its likelihoods; empty if they are not."""
+    import numpy as np
+
+    from lmod_train.cli.run_provenance import KEY
+    from lmod_train.core.artifacts.records import read_run_column
+    from lmod_train.core.artifacts.run import Run
+    from lmod_train.extensions.dissection.state_files import Dissected
+    from lmod_train.extensions.dissection.states import LIKELIHOODS
+
+    weights = [sorted(((Run(one).read_config().get(KEY) or {}).get("weights") or {}).values()) for one in (out, run)]
+    if weights[0] == weights[1] != []:
+        return "its files are the same"
+    both = [(Dissected(one), read_run_column(Run(one).records, "asked")) for one in (out, run)]
+    common = [i for i in both[0][1] if i in both[1][1] and all(one.has(asked[i]) for one, asked in both)]
+    if not common:
+        return ""
+    one, other = (own.states([asked[i] for i in common], own.places()[LIKELIHOODS]) for own, asked in both)
+    equal = one.shape == other.shape and float(np.abs(one - other).mean()) < SAME
+    return f"its log-likelihoods of {len(common)} records are equal" if equal else ""
 
 
 @contextmanager

@@ -297,7 +297,34 @@ def test_a_reference_is_another_model_of_the_architecture(model, folder, tuned, 
     Run(same).config.write_text(yaml.safe_dump(config))
     assert dissect(model, folder, *named, str(same)) == 2
     refused(capsys, "--reference", "other layers")
+    shutil.copy(own.folder / "places.json", Dissected(same).folder / "places.json")
+    assert dissect(model, folder, *named, str(same)) == 2, "other files, and the same replies"
+    refused(capsys, "--reference", "log-likelihoods of 16 records are equal", "the base before tuning")
     assert dissect(model, folder, "--pairs", "2") == 0 and not own.reference.exists(), "as typed last"
+
+
+@pytest.mark.slow
+def test_one_model_is_no_reference_for_itself_in_any_form(model, folder, tmp_path, capsys):
+    """The same checkpoint of `fit`, the same adapters merged, and a copy of the base; the base is one for the tuned."""
+    given = ["--model.init_args.checkpoint", str(model), "--trainer.max_steps", "8"]
+    given += ["--model.init_args.optimisation.lr", "0.02", "--model.init_args.max_new_tokens", "3"]
+    tuned = ["--model", "small_base_lora", "--data.curated", str(folder), "--data.tasks", "glaucoma", "--run", "fit"]
+    assert cli.main(["fit", *tuned, *given, "--doctor.refuse", "false", *QUIET]) == 0, capsys.readouterr().err
+    assert cli.main(["weights", "merge", "--ckpt", "fit/checkpoints/last.ckpt", "--out", "merged"]) == 0, (
+        capsys.readouterr().err
+    )
+    shutil.copytree(model, tmp_path / "copy")
+    for name, own in {"tuned": "fit", "base": model}.items():
+        assert dissect(own, folder, "--pairs", "2", out=name) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    for own, reference, told in (
+        ("fit", "tuned", "files are the same"),
+        ("merged", "tuned", "log-likelihoods of 16 records are equal"),
+        ("copy", "base", "files are the same"),
+    ):
+        assert dissect(own, folder, "--pairs", "2", "--reference", reference, out=f"{own}_out") == 2
+        refused(capsys, "--reference", told, "another seed")
+    assert dissect("fit", folder, "--pairs", "2", "--reference", "base", out="tuned") == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("lost", ["answers", "interchange", "all", "task"])
