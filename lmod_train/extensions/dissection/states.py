@@ -6,8 +6,8 @@ all replies of choices, so that states and likelihoods come from the same forwar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -15,24 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Record
-from lmod_train.extensions.dissection.scores import LAST, PROJECTOR, TOWER, UNTRAINED
+from lmod_train.extensions.dissection.scores import LAST, TOWER, UNTRAINED
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.decoding import choice_likelihoods, choice_replies
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import Encoded, Images, encode
 from lmod_train.models.chat.family import family_of
-from lmod_train.models.chat.family.base import Family
-
-CELLS = 3
-"""Rows and columns of the cells over which the tokens of the whole picture are averaged."""
-
-TOWER_STEP = 4
-"""Every how many layers the tower is read."""
+from lmod_train.models.chat.image_vectors import before, image_vectors, watched, whole_vector
 
 MOST_LAYERS = 12
 """Largest number of layers of the language model that are read."""
@@ -50,9 +43,8 @@ Vectors = dict[str, Tensor]
 def states_of(network: Any, dialect: Dialect, asked: ChatBatch, untrained: nn.Module | None = None) -> Vectors:
     """Return the vectors of one record at all places, in the order in which an image passes through them.
 
-    At the places of images, it is the mean and the maximum of all tokens and the means of 3 x 3 cells of the whole
-    picture, one after another; the cells are left out where the tokens are not on a grid. At the decision it is the
-    state of the token that predicts the first token in which the replies of the choices differ.
+    At the places of images they are those of `image_vectors`, of its tokens in the language model too. At the decision
+    it is the state of the token that predicts the first token in which the replies of the choices differ.
 
     Args:
         network: A `...ForConditionalGeneration` of a known family, adapters included.
@@ -63,26 +55,18 @@ def states_of(network: Any, dialect: Dialect, asked: ChatBatch, untrained: nn.Mo
     Returns:
         float32 vectors on the CPU.
     """
-    family = family_of(network)
-    item = asked.images.items[0]
     found = {} if untrained is None else {UNTRAINED: _behind(untrained, network, asked)}
+    vectors, encoded = image_vectors(network, asked.images)
     seen: dict[str, Tensor] = {}
-    with _watched(network, family, seen):
-        encoded = encode(network, asked.images)
+    with _layers_watched(network, seen):
         (likelihoods,) = choice_likelihoods(network, dialect, asked, encoded, "sum")
-    found |= {
-        place: _pooled(_tiles(family, state), family, item) for place, state in seen.items() if _is_of_tower(place)
-    }
-    found[PROJECTOR] = _pooled_whole(encoded.features[0], family, item)
-    for i, deep in enumerate(encoded.deep[0] if encoded.deep else (), 1):
-        found[f"deep.{i}"] = _pooled_whole(deep, family, item)
+    found |= vectors
+    family, item = family_of(network), asked.images.items[0]
     shown, decision = shown_tokens(network, asked), decision_of(dialect, asked)
-    for place, state in seen.items():
-        if not _is_of_tower(place):
-            layer = place.partition(".")[2]
-            if layer:
-                found[f"image.{layer}"] = _pooled_whole(state[0, shown.to(state.device)], family, item)
-            found[f"decision.{layer}" if layer else LAST] = state[0, decision]
+    for layer, state in seen.items():
+        if layer:
+            found[f"image.{layer}"] = whole_vector(state[0, shown.to(state.device)], family, item)
+        found[f"decision.{layer}" if layer else LAST] = state[0, decision]
     found[LIKELIHOODS] = torch.tensor([likelihoods[choice] for choice in asked.records[0].choices], dtype=torch.float64)
     return {place: vector.detach().float().cpu() for place, vector in found.items()}
 
@@ -105,15 +89,13 @@ def untrained_tower(network: Any) -> nn.Module:
 
 def _behind(untrained: nn.Module, network: Any, asked: ChatBatch) -> Tensor:
     """Return the vector of the tokens that the projector takes from another tower in the place of the network's."""
-    family = family_of(network)
-    own, seen = network.get_submodule(family.tower), dict[str, Tensor]()
-    network.set_submodule(family.tower, untrained)
+    path = family_of(network).tower
+    own = network.get_submodule(path)
+    network.set_submodule(path, untrained)
     try:
-        with _watched(network, family, seen):
-            encode(network, asked.images)
+        return image_vectors(network, asked.images)[0][TOWER]
     finally:
-        network.set_submodule(family.tower, own)
-    return _pooled(_tiles(family, seen[TOWER]), family, asked.images.items[0])
+        network.set_submodule(path, own)
 
 
 def readable(asked: ChatBatch, row: int) -> str:
@@ -175,77 +157,24 @@ def decoder_layers(network: Any) -> Sequence[nn.Module]:
 
 
 @contextmanager
-def _watched(network: Any, family: Family, seen: dict[str, Tensor]) -> Iterator[None]:
-    """Write the first state at each place to `seen` while networks run."""
-    handles = []
+def _layers_watched(network: Any, seen: dict[str, Tensor]) -> Iterator[None]:
+    """Write the first state behind each layer of the language model that is read to `seen`, by its number.
 
-    def keep(place: str) -> Callable[[Any], None]:
-        return lambda state: None if place in seen else seen.__setitem__(place, state)
-
-    tower: Sequence[nn.Module] = ()
-    with suppress(AttributeError):  # a convolutional tower has no such layers
-        tower = network.get_submodule(f"{family.tower}.{family.tower_layers}")
-    handles += [before(tower[i], keep(f"{TOWER}.{i}")) for i in range(TOWER_STEP, len(tower), TOWER_STEP)]
-    handles.append(before(network.get_submodule(family.projector[0]), keep(TOWER)))
+    The last layer has no number. A state is read before the next layer, as features can be added between the two.
+    """
     layers = decoder_layers(network)
-    for i in read_layers(network):
-        if i < len(layers):  # before the next layer, as features can be added between the two
-            handles.append(before(layers[i], keep(f"layer.{i}")))
-        else:
-            handles.append(layers[-1].register_forward_hook(lambda _, __, out: keep("layer")(_first(out))))
+    inside = {f"{i}": layers[i] for i in read_layers(network) if i < len(layers)}
+    last = layers[-1].register_forward_hook(lambda _, __, out: None if "" in seen else seen.update({"": _first(out)}))
     try:
-        yield
+        with watched(inside, seen):
+            yield
     finally:
-        for handle in handles:
-            handle.remove()
-
-
-def before(module: nn.Module, function: Callable[[Tensor], Tensor | None]) -> Any:
-    """Call a function of a module's first argument whenever it runs; a tensor that it returns takes its place."""
-
-    def hook(_: nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        made = function(positional[0] if positional else named["hidden_states"])
-        if made is None:
-            return None
-        return ((made, *positional[1:]), named) if positional else (positional, named | {"hidden_states": made})
-
-    return module.register_forward_pre_hook(hook, with_kwargs=True)
+        last.remove()
 
 
 def _first(out: Any) -> Tensor:
     state: Tensor = out[0] if isinstance(out, tuple) else out
     return state
-
-
-def _is_of_tower(place: str) -> bool:
-    return place.partition(".")[0] == TOWER
-
-
-def _tiles(family: Family, state: Tensor) -> Tensor:
-    """Return tokens of a tower as (tiles, tokens, features); a tower without tiles has one."""
-    return state if state.ndim == 3 else state[None]
-
-
-def _pooled(tiles: Tensor, family: Family, item: Mapping[str, Tensor]) -> Tensor:
-    """Return the vector of a tower's tokens (tiles, tokens, features); a class token takes no part."""
-    grid = family.on_grid(tiles[family.whole_tile], item)
-    patches = tiles if grid is None else tiles[:, -grid.shape[:2].numel() :]
-    return _vector(patches.flatten(0, 1), grid)
-
-
-def _pooled_whole(tokens: Tensor, family: Family, item: Mapping[str, Tensor]) -> Tensor:
-    """Return the vector of an image's embeddings in the language model, (..., features)."""
-    tokens = tokens.flatten(0, -2)
-    return _vector(tokens, family.on_grid(tokens[family.whole_picture(item)], item))
-
-
-def _vector(tokens: Tensor, grid: Tensor | None) -> Tensor:
-    """Return mean and maximum of tokens (tokens, features), and the means of 3 x 3 cells of a grid."""
-    pooled = [tokens.float().mean(0), tokens.float().amax(0)]
-    if grid is not None:
-        cells = functional.adaptive_avg_pool2d(grid.float().permute(2, 0, 1), CELLS)
-        pooled.append(cells.flatten(1).T.flatten())
-    return torch.cat(pooled)
 
 
 def joined(vectors: Vectors) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lmod_train.extensions.dissection.scores import LAST, PROJECTOR, TOWER, UNTRAINED
+from lmod_train.extensions.dissection.scores import LAST, TOWER, UNTRAINED
 from lmod_train.extensions.dissection.states import (
     LIKELIHOODS,
     alone,
@@ -95,55 +95,6 @@ def test_a_record_in_a_batch_has_the_states_it_has_alone(kin, eyes):
     (likelihoods,) = choice_likelihoods(kin.network, kin.dialect, single, encode(kin.network, single.images), "sum")
     assert first[LIKELIHOODS].tolist() == pytest.approx(list(likelihoods.values()))
     assert len(joined(first)) == sum(map(len, first.values())) and joined(first).dtype == np.float32
-
-
-def test_cells_are_of_the_whole_picture(kin, eyes):
-    """The mean of the nine cells is the mean of the tokens of the whole picture where 3 divides the grid evenly."""
-    family = family_of(kin.network)
-    one = alone(batch_of(kin, eyes, RECORDS[:1]), 0)
-    found = states_of(kin.network, kin.dialect, one)
-    features = encode(kin.network, one.images).features[0].flatten(0, -2)
-    whole = family.on_grid(features[family.whole_picture(one.images.items[0])], one.images.items[0])
-    assert whole is not None and len(found[PROJECTOR]) == 11 * features.shape[1] and len(found[TOWER]) % 11 == 0
-    rows, columns, width = whole.shape
-    corner = whole[: -(-rows // 3), : -(-columns // 3)].mean((0, 1))
-    torch.testing.assert_close(found[PROJECTOR][2 * width : 3 * width], corner, rtol=1e-3, atol=1e-4)
-
-
-def test_tokens_inside_a_tower_lie_where_the_pictures_patches_do(kin):
-    """A picture whose brightness grows to the right: so do the tokens' places, in every family's own order."""
-    if not kin.model_type.startswith("qwen"):
-        pytest.skip("the tokens of other towers are row by row")
-    from PIL import Image
-
-    ramp = np.tile(np.linspace(0, 255, 160, dtype=np.uint8), (120, 1))
-    ramp[:60] //= 4
-    images = kin.dialect.images([Image.fromarray(np.stack([ramp] * 3, -1))])
-    family, item = family_of(kin.network), images.items[0]
-    tower = kin.network.get_submodule(family.tower)
-    inside = {}
-
-    def embedded(_, __, out):
-        inside["before"] = out
-
-    def permuted(_, positional, named):
-        inside["after"] = positional[0] if positional else named["hidden_states"]
-
-    hooks = [tower.patch_embed.register_forward_hook(embedded)]
-    hooks.append(tower.blocks[0].register_forward_pre_hook(permuted, with_kwargs=True))
-    with torch.no_grad():
-        encode(kin.network, images)
-    for hook in hooks:
-        hook.remove()
-    high, wide = (int(n) for n in item["image_grid_thw"][0, 1:])
-    brightness = item["pixel_values"].mean(1)
-    match = (inside["after"][:, None] - inside["before"][None]).abs().sum(-1).argmin(1)  # which patch each token is
-    if kin.model_type != "qwen2_5_vl":
-        match = torch.arange(len(brightness))  # positions are added before the first block, and nothing is permuted
-    grid = family.on_grid(brightness[match][:, None], item)[..., 0]
-    assert grid.shape == (high, wide)
-    assert (grid[:, 1:] >= grid[:, :-1] - 1e-4).all(), "brighter to the right"
-    assert (grid[-1] > grid[0] - 1e-4).all() and grid[-1, -1] > grid[0, -1], "darker above"
 
 
 def test_what_cannot_be_dissected_says_why(kin, eyes):
