@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import softmax
 from tqdm import tqdm
 
@@ -15,7 +14,6 @@ from lmod_train.core.artifacts.records import read_run_column
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Answer, Unparsed
-from lmod_train.extensions.dissection.callback import DividedRecords, Probe, best_of, divided, permuted, probe
 from lmod_train.extensions.dissection.prior import prior_biases
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
@@ -32,10 +30,16 @@ from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.extensions.dissection.states import LIKELIHOODS, nothing_to_read
 from lmod_train.scoring.classification import label_of
 from lmod_train.scoring.items import Item
-
-Floats = NDArray[np.float64]
-
-Classes = NDArray[np.intp]
+from lmod_train.scoring.linear_probe import (
+    Classes,
+    DividedRecords,
+    Floats,
+    Probe,
+    best_of,
+    divided,
+    permuted,
+    probe,
+)
 
 PERMUTATIONS = 10
 """Number of times that the labels of whole patients are permuted, for the probe of the tower."""

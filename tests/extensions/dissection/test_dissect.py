@@ -23,7 +23,6 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Message, Part, Reply
 from lmod_train.core.types import Prediction as Predicted
 from lmod_train.extensions.dissection import callback as features
-from lmod_train.extensions.dissection import callback as probes
 from lmod_train.extensions.dissection import ceiling as ceilings
 from lmod_train.extensions.dissection import command as command
 from lmod_train.extensions.dissection import linear_reading as reading
@@ -31,6 +30,7 @@ from lmod_train.extensions.dissection.scores import ABSENT, CEILING, CHEAP
 from lmod_train.extensions.dissection.state_files import Dissected
 from lmod_train.models.chat.checkpoint import load
 from lmod_train.models.chat.family import family_of
+from lmod_train.scoring import linear_probe
 from lmod_train.scoring.items import images_of
 from tests.behind_timm import write_behind
 from tests.families import write_tiny
@@ -77,7 +77,7 @@ def out(complete, tmp_path):
 def quick(patched):
     """Make probes of one strength in two folds."""
     for name, value in {"FOLDS": 2, "INNER": 2, "STRENGTHS": (1.0,)}.items():
-        patched.setattr(probes, name, value)
+        patched.setattr(linear_probe, name, value)
     patched.setattr(reading, "PERMUTATIONS", 1)
 
 

@@ -12,7 +12,6 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.cache import Cache
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.types import Unparsed
-from lmod_train.extensions.dissection import callback as probes
 from lmod_train.extensions.dissection.linear_reading import read_places
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
@@ -26,6 +25,7 @@ from lmod_train.extensions.dissection.scores import (
     TOWER,
 )
 from lmod_train.extensions.dissection.state_files import Dissected
+from lmod_train.scoring import linear_probe
 from tests.scoring.make import item
 from tests.tiny import record
 
@@ -37,9 +37,9 @@ LENGTHS = {TOWER: WIDTH, "projector": WIDTH, "image.1": WIDTH, "decision.1": WID
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    """Probes of one strength in three folds; `test_probes.py` has them whole."""
+    """Probes of one strength in three folds; `tests/scoring/test_linear_probe.py` has them whole."""
     for name, value in {"FOLDS": 3, "INNER": 2, "STRENGTHS": (1.0,)}.items():
-        monkeypatch.setattr(probes, name, value)
+        monkeypatch.setattr(linear_probe, name, value)
 
 
 def write(run, holding, likelihoods, truth=TRUTH, left=()):

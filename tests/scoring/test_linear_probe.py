@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.extensions.dissection.callback import STRENGTHS, best_of, divided, permuted, probe, reduced
+from lmod_train.scoring import linear_probe
+from lmod_train.scoring.linear_probe import STRENGTHS, best_of, coordinates, divided, permuted, probe, products_of
 
 
 def drawn(n=60, width=300, classes=3, seed=0, patients=None):
@@ -21,34 +21,74 @@ def drawn(n=60, width=300, classes=3, seed=0, patients=None):
     return features, truth, groups
 
 
-@pytest.mark.parametrize("width", [20, 300])
-def test_a_probe_is_scikit_learns_behind_a_scaler_in_every_fold(width):
+def pipeline(c, width):
+    """Return scikit-learn's classifier by its own solver; the strength is scaled by the number of features."""
+    return LogisticRegression(C=c / width, class_weight="balanced", max_iter=50_000, tol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("width", "kind", "correlated"),
+    [(20, np.float64, False), (300, np.float64, False), (300, np.float32, True)],
+)
+def test_a_probe_is_scikit_learns_behind_a_scaler_in_every_fold(width, kind, correlated):
+    """The same strength is chosen, with the same loss, and the same is read with it."""
     features, truth, groups = drawn(width=width)
-    own = divided(truth, groups)
+    if correlated:  # a few hidden values in all features, and a mean far from 0
+        noise = np.random.default_rng(1)
+        features += 5 * noise.normal(size=(60, 3)) @ noise.normal(size=(3, width)) + 100
+    features, own = features.astype(kind), divided(truth, groups)
     found = probe(features, own, 3)
-    for fit, read in own.folds:
-        expected = []
-        for c in STRENGTHS:  # the strength is scaled by the number of features
-            model = make_pipeline(
-                StandardScaler(), LogisticRegression(C=c / width, class_weight="balanced", max_iter=50_000, tol=1e-8)
-            )
-            expected.append(model.fit(features[fit], truth[fit]).predict_proba(features[read]))
-        nearest = min(np.abs(e - found.probabilities[read]).max() for e in expected)
-        assert nearest < 2e-3
-    assert (found.probabilities.argmax(1) == truth).mean() > 0.6
+    for number, ((fit, read), inner) in enumerate(zip(own.folds, own.inner, strict=True)):
+        scaler = StandardScaler().fit(features[fit].astype(float))
+        x, y = scaler.transform(features[fit].astype(float)), truth[fit]
+        losses = []
+        for c in STRENGTHS:
+            logs = [(pipeline(c, width).fit(x[a], y[a]).predict_log_proba(x[b]), y[b]) for a, b in inner]
+            losses.append(np.mean([np.mean([-log[of == k, k].mean() for k in set(of)]) for log, of in logs]))
+        assert found.loss[number] == pytest.approx(min(losses), abs=1e-3)
+        best = pipeline(STRENGTHS[int(np.argmin(losses))], width).fit(x, y)
+        expected = best.predict_proba(scaler.transform(features[read].astype(float)))
+        assert found.probabilities[read] == pytest.approx(expected, abs=2e-3)
+    assert correlated or (found.probabilities.argmax(1) == truth).mean() > 0.6
     assert found.probabilities.sum(1) == pytest.approx(np.ones(60))
 
 
-def test_reduction_keeps_all_products():
-    features, _, _ = drawn()
-    fitted, read = reduced(features[:40], features[40:])
-    whole = StandardScaler().fit(features[:40])
-    a, b = (whole.transform(part) / np.sqrt(300) for part in (features[:40], features[40:]))
-    assert (
-        fitted.shape[1] < 40
-        and fitted @ fitted.T == pytest.approx(a @ a.T)
-        and read @ fitted.T == pytest.approx(b @ a.T)
-    )
+def test_a_fit_that_float32_does_not_end_is_ended_in_float64(monkeypatch):
+    features, truth, groups = drawn(n=24, width=40, classes=2)
+    own, rounded = divided(truth, groups), features.astype(np.float32)
+    monkeypatch.setattr(linear_probe, "TOLERANCE", 1e-10)
+    exact = probe(rounded.astype(np.float64), own, 2).probabilities
+    assert probe(rounded, own, 2).probabilities == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_fit_that_does_not_converge_is_not_read(kind, monkeypatch):
+    features, truth, groups = drawn(n=24, width=40)
+    monkeypatch.setattr(linear_probe, "TOLERANCE", 0.0)
+    with pytest.raises(UserWarning, match=r"Line Search failed|failed to converge"):
+        probe(features.astype(kind), divided(truth, groups), 3)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_constant_features_far_from_zero_are_left_out_in_every_type(kind):
+    """A mean that is rounded in the features' type must not make a feature of its rounding."""
+    constant = np.full((60, 5), 1000.1).astype(kind)
+    assert not products_of(constant.astype(np.float32), np.arange(40)).any()
+    features, truth, groups = drawn()
+    own = divided(truth, groups)
+    found = probe(features.astype(kind), own, 3).probabilities
+    assert found == pytest.approx(probe(features.astype(kind).astype(float), own, 3).probabilities, abs=1e-3)
+
+
+@pytest.mark.parametrize("width", [20, 300, 5000])
+def test_coordinates_keep_all_products(width):
+    features, _, _ = drawn(width=width)
+    fit, rest = np.arange(40), np.arange(40, 60)
+    fitted, read = coordinates(products_of(features, fit), fit, rest)
+    whole = StandardScaler().fit(features[fit])
+    a, b = (whole.transform(features[rows]) / np.sqrt(width) for rows in (fit, rest))
+    assert fitted.shape[1] == min(width, 39), "the rank of centred features"
+    assert fitted @ fitted.T == pytest.approx(a @ a.T) and read @ fitted.T == pytest.approx(b @ a.T)
 
 
 def test_constant_features_read_nothing_and_do_not_fail():
