@@ -10,12 +10,14 @@ named. Finished cells are not computed again.
 
     python scripts/benchmarks/dissection.py --cost small_base --curated CUR --work W    time and size an image
     python scripts/benchmarks/dissection.py --coverage 1000                             intervals of the steps
+    python scripts/benchmarks/dissection.py --probes 4000 45056                         probes of as many images, values
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -49,6 +51,7 @@ from lmod_train.extensions.dissection.scores import (  # noqa: E402
     steps,
 )
 from lmod_train.report.results import read_results  # noqa: E402
+from lmod_train.scoring.linear_probe import STRENGTHS, DividedRecords, divided, probe  # noqa: E402
 from lmod_train.tasks.building import build  # noqa: E402
 from lmod_train.training.evaluation import evaluate  # noqa: E402
 
@@ -240,6 +243,76 @@ def cost(checkpoint: str, curated: Path, work: Path, device: str, dtype: str, co
     print(f"{checkpoint}: {each} an image of {count}: {ratio:.2f} times (at most 1.3); {size:.2f} MiB an image{peak}")
 
 
+def probes(n: int, width: int, places: int) -> None:
+    """Print the processor time of a probe beside scikit-learn's own pipeline, and how their balanced accuracies differ.
+
+    Features are correlated, with a spectrum that falls as a power; two records are of a patient.
+    """
+    noise = np.random.default_rng(0)
+    patient = np.arange(n) // 2
+    truth = noise.choice(4, patient[-1] + 1, p=[0.55, 0.25, 0.13, 0.07])[patient]
+    own = divided(truth, [f"{p}" for p in patient])
+    for signal in (1.0, 0.3, 0.0):
+        features = drawn(noise, truth, patient, width, signal)
+        began = time.process_time()
+        score = mean_recall(truth, probe(features, own, 4).probabilities.argmax(1))
+        fitted, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        seconds = fitted - began
+        print(
+            f"{n} records, {width} values, signal {signal}: {seconds:.1f} s a probe, "
+            f"{places * seconds / 60:.1f} min for {places} (at most 60), peak memory {peak:.1f} GiB",
+            flush=True,
+        )
+        plain = mean_recall(truth, pipeline(features, own))
+        print(
+            f"  scikit-learn's pipeline {time.process_time() - fitted:.1f} s; balanced accuracy {plain:.4f}, "
+            f"difference {abs(score - plain):.4f} (at most 0.01)",
+            flush=True,
+        )
+
+
+def pipeline(features: np.ndarray, own: DividedRecords) -> np.ndarray:
+    """Return the classes that scikit-learn's pipeline reads, its strength chosen as the probe's is."""
+    from sklearn.decomposition import KernelPCA
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    read, root = np.zeros_like(own.truth), np.sqrt(features.shape[1])
+    for (fit, rest), inner in zip(own.folds, own.inner, strict=True):
+        reducing = make_pipeline(StandardScaler(), KernelPCA(eigen_solver="dense", remove_zero_eig=True))
+        x, y = reducing.fit_transform(features[fit].astype(float)) / root, own.truth[fit]
+        models = [LogisticRegression(C=c, class_weight="balanced", max_iter=50_000, tol=1e-8) for c in STRENGTHS]
+        losses = []
+        for model in models:
+            each = []
+            for a, b in inner:
+                log = model.fit(x[a], y[a]).predict_log_proba(x[b])[np.arange(len(b)), y[b]]
+                each.append(-np.mean([log[y[b] == k].mean() for k in np.unique(y[b])]))
+            losses.append(np.mean(each))
+        best = models[int(np.argmin(losses))].fit(x, y)
+        read[rest] = best.predict(reducing.transform(features[rest].astype(float)) / root)
+    return read
+
+
+def drawn(
+    noise: np.random.Generator, truth: np.ndarray, patient: np.ndarray, width: int, signal: float
+) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return correlated features of 200 hidden values, some of which know the class, some the patient."""
+    hidden = noise.normal(size=(len(truth), 200)) + 0.7 * noise.normal(size=(patient[-1] + 1, 200))[patient]
+    hidden[:, 5:60] += 0.25 * signal * noise.normal(size=(4, 55))[truth]
+    hidden *= np.arange(1, 201) ** -0.6
+    features: np.ndarray[Any, np.dtype[np.float32]] = hidden.astype(np.float32) @ noise.normal(
+        size=(200, width)
+    ).astype(np.float32)
+    np.tanh(features, out=features)
+    features *= noise.lognormal(size=width).astype(np.float32)
+    for column in range(0, width, 4096):
+        own = features[:, column : column + 4096]
+        own += 0.5 * noise.normal(size=own.shape) + 3 * noise.normal(size=own.shape[1])
+    return features
+
+
 def main() -> None:
     """Plant, dissect and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
@@ -251,6 +324,8 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=0)
     parser.add_argument("--null", type=int, default=0)
     parser.add_argument("--coverage", type=int, default=0, help="Simulations of each cell, instead.")
+    parser.add_argument("--probes", type=int, nargs=2, default=(), help="Images and values an image, instead.")
+    parser.add_argument("--places", type=int, default=30, help="Number of places of --probes.")
     parser.add_argument("--cost", default="", help="Checkpoint whose states are timed instead.")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32")
@@ -258,6 +333,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.coverage:
         coverage(given.coverage)
+        return
+    if given.probes:
+        probes(given.probes[0], given.probes[1], given.places)
         return
     if given.cost:
         cost(given.cost, given.curated[0], given.work, given.device, given.dtype, given.images)
