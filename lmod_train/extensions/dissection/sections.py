@@ -64,17 +64,17 @@ class WhereItIsLost(Section):
         return [one.sentence for one in dissected_runs(results)]
 
     def parts(self, results: Results) -> Iterator[Part]:
-        """Yield a sentence a model, a staircase and tables a task; nothing without dissected runs."""
+        """Yield a sentence a model, then a staircase and tables a task; nothing without dissected runs."""
         found = list(dissected_runs(results))
         yield from (Remark(f"{one.model}: {one.sentence}") for one in found)
-        if found:
-            yield Text(_TEXTS["note"])
-        for task in dict.fromkeys(one.task for one in found):
+        for i, task in enumerate(dict.fromkeys(one.task for one in found)):
             own = [one for one in found if one.task == task]
             rows = [row for one in own for row in one.stairs()]
             drawn = table(f"lost-{task}", COLUMNS, rows)
             title, alt = f"{task}: what can be read, place by place", _TEXTS["alt"].format(task)
             yield Figure(drawn.name, title, alt, drawn, draw_places)
+            if not i:
+                yield Text(_TEXTS["note"])
             for name, rows_of in (("steps", DissectedRun.step_rows), ("places", DissectedRun.place_rows)):
                 listed = [row for one in own for row in rows_of(one)]
                 yield table(f"lost_{name}-{task}", _HEADS[name], listed, f"{task}: {name}")

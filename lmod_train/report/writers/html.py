@@ -73,6 +73,7 @@ def write_html(
         contents=contents,
         screen=screen,
         opening=opening(contents),
+        drawn=drawn(contents),
         signs=SIGNS,
         dot_of=dot,
         most=MOST_ROWS,
@@ -101,6 +102,13 @@ def opening(contents: Contents) -> list[str]:
     """Return the remarks that the first chapter begins with: the page opens with them, before the scores."""
     parts = contents.chapters[0].parts if contents.chapters else ()
     return [part.text for part in takewhile(lambda part: isinstance(part, Remark), parts) if isinstance(part, Remark)]
+
+
+def drawn(contents: Contents) -> Figure | None:
+    """Return the figure that follows these remarks, which the page shows below them; None without one."""
+    parts = contents.chapters[0].parts if contents.chapters else ()
+    behind = parts[len(opening(contents)) :][:1] if opening(contents) else ()
+    return next((part for part in behind if isinstance(part, Figure)), None)
 
 
 SIGNS: Mapping[str, str] = package_data(__file__, "words.yaml")["html"]["signs"]

@@ -219,12 +219,17 @@ def test_no_part_without_a_dissected_run_and_one_beside_others(tmp_path):
     assert [p.text.split(":")[0] for p in found if isinstance(p, Remark)] == ["cnn"] and len(tables) == 2
 
 
-def test_the_page_has_the_section(tmp_path):
-    page = write_report([dissected(tmp_path / "cnn", BEHIND)], tmp_path / "out", sections=[WhereItIsLost(), Scores()])
+@pytest.mark.parametrize("n", [40, N])
+def test_the_page_opens_with_the_sentence_and_the_staircase(tmp_path, n):
+    page = write_report(
+        [dissected(tmp_path / "cnn", BEHIND, n=n)], tmp_path / "out", sections=[WhereItIsLost(), Scores()]
+    )
     opened = page.read_text().partition('<section id="scores"')[2]
     first, second = re.findall(r'<p class="(found|finding)" dir="auto".*?>(.*?)</p>', opened)[:2]
-    assert first[0] == "finding" and "lost to the prior" in first[1], "the page opens with what was found"
+    assert first[0] == "finding" and " can be read from the tower, " in first[1], "the page opens with what was found"
     assert second[0] == "found" and second[1].startswith("Glaucoma: ")
+    said, drawn, scores = (opened.index(text) for text in (first[1], "figures/lost-glaucoma.png", second[1]))
+    assert said < drawn < scores and "<details" not in opened[:drawn], "before scores and examples, not folded"
     assert '<details id="chapter-dissection" class="chapter" open>' in opened and opened.count(" open>") == 1
     text = (tmp_path / "out" / "tables.md").read_text()
     assert page.exists() and "Where is it lost?" in text and "lost to the prior" in text
