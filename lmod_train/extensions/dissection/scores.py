@@ -442,22 +442,24 @@ def exchanged_at(layer: int, alike: Flags, followed: Flags, groups: Sequence[str
     return Exchanged(layer, share(~alike), share(alike), used)
 
 
-def prior_name(own: Sequence[Exchanged], reference: Sequence[Exchanged]) -> str:
+def prior_name(own: Sequence[Exchanged], reference: Sequence[Exchanged], unsaid: bool = False) -> str:
     """Return what a loss to the prior is called by the exchange of images in a model and in its reference.
 
     It is the prior where the model uses the image at least half as much as the reference, by the lower end, in front of
-    every layer where the reference uses it (`FOLLOWED`); comprehension where it uses less, by the upper end.
+    every layer where the reference uses it (`FOLLOWED`); comprehension where it uses less, by the upper end. Where a
+    model does not reply with the choice that it prefers, something else is damaged, and may shift the preferences too.
 
     Args:
         own: What exchange shows in the model, layer by layer, of preferences without the prior.
         reference: The same of another model of the architecture; empty for none.
+        unsaid: Whether the replies lose what the likelihoods still have.
     """
     at = {one.layer: one.used for one in own}
     limits = [(at.get(one.layer), (one.used.value or 0.0) / 2) for one in reference if (one.used.low or 0.0) > FOLLOWED]
     if any(used and used.high is not None and used.high < half for used, half in limits):
         return STEPS[PROJECTOR, BEST]
     follows = [bool(used and used.low is not None and used.low > half) for used, half in limits]
-    return PRIOR if follows and all(follows) else ACTS_LIKE
+    return PRIOR if follows and all(follows) and not unsaid else ACTS_LIKE
 
 
 def _sides(sums: Columns) -> Floats:

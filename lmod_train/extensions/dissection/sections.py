@@ -20,6 +20,7 @@ from lmod_train.extensions.dissection.scores import (
     CEILINGS,
     CHAIN,
     CHEAP,
+    LIKELIHOOD,
     MARGIN,
     PRIOR,
     REPLY,
@@ -112,7 +113,8 @@ class DissectedRun:
         """The steps between the places of the chain; the exchange of images names a loss to the prior."""
         found = steps(self._truth, self._read, self._groups, len(self.choices))
         lost = [s.name == PRIOR and s.high is not None and s.high < 0 for s in found]
-        name = prior_name(self.exchanged, self.reference)
+        unsaid = any(s.first == LIKELIHOOD and s.is_loss for s in found)
+        name = prior_name(self.exchanged, self.reference, unsaid)
         return [replace(s, name=name) if is_lost else s for s, is_lost in zip(found, lost, strict=True)]
 
     @property

@@ -189,6 +189,18 @@ def test_a_reference_tells_the_prior_from_an_image_that_is_not_used(tmp_path, fo
     assert shown == [*ours, ("cnn: reference", 0, 1.0), ("cnn: reference", 1, 1.0)]
 
 
+@pytest.mark.parametrize(("reply", "told"), [(0.4, "lost to the prior ("), (0.6, "that acts like one (")])
+def test_replies_that_lose_more_than_the_likelihoods_leave_the_prior_open(tmp_path, reply, told):
+    """A damaged language model shifts its likelihoods and cannot reply: the shift alone is no prior."""
+    used = [(0, False, True)] * 40 + [(0, True, True)] * 40
+    run = dissected(tmp_path / "cnn", {LIKELIHOOD: 0.4, REPLY: reply}, exchanges=used)
+    other = [(i, *row) for i, row in enumerate(used)]
+    own = Dissected(run)
+    own.keep(own.reference, pd.DataFrame(other, columns=["group", "layer", "alike", "followed"]))
+    (said,) = WhereItIsLost.sentences(read_results([run]))
+    assert told in said and ("look at these first; else add" in said) == (reply > 0.4)
+
+
 def test_exchanged_images_are_followed_by_layer(tmp_path):
     rows = [(0, False, True)] * 40 + [(0, True, True)] * 40
     rows += [(12, False, True), (12, False, False), (2, True, False), (2, False, True), (2, True, True)]

@@ -99,3 +99,8 @@ def test_without_a_reference_or_pairs_the_prior_is_not_told():
     assert prior_name(own, layers([0.3, 0.2, 0.1, 0.0])) == ACTS_LIKE, "a reference that does not use the image"
     assert prior_name(own, own) == PRIOR and prior_name(own[:1], own) == ACTS_LIKE, "a layer is missing"
     assert prior_name(layers(HEALTHY, pairs=3), own) == ACTS_LIKE, "few pairs"
+
+
+def test_a_model_that_does_not_say_what_it_prefers_may_have_another_fault_than_its_prior():
+    own, cut = layers(HEALTHY), layers([1.0, 0.0, 0.0, 0.0])
+    assert [prior_name(one, own, unsaid=True) for one in (own, cut)] == [ACTS_LIKE, "comprehension"]
