@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
@@ -107,24 +110,80 @@ def noise_at(layer: int) -> Plant:
 
 def _change_image_tokens(network: Any, layer: int, change: Callable[[Tensor, Tensor], Tensor]) -> None:
     """Change the states of image tokens in front of a layer; steps of decoding show none."""
-    token = family_of(network).image_token_id
-    ids: list[Tensor] = []
-
-    def remember(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> None:
-        ids[:] = [given["input_ids"]]
+    shown_in = _watched_ids(network)
 
     def put(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> Any:
         hidden = positional[0] if positional else given["hidden_states"]
-        shown = ids[0] == token
-        if shown.shape != hidden.shape[:2] or not shown.any():
+        shown = shown_in(hidden)
+        if shown is None:
             return None
         made = hidden.clone()
         for row in range(len(made)):
             made[row : row + 1, shown[row]] = change(hidden[row : row + 1], shown[row])
         return ((made, *positional[1:]), given) if positional else (positional, given | {"hidden_states": made})
 
-    network.register_forward_pre_hook(remember, with_kwargs=True)
     decoder_layers(network)[layer].register_forward_pre_hook(put, with_kwargs=True)
+
+
+def _watched_ids(network: Any) -> Callable[[Tensor], Tensor | None]:
+    """Return a function of hidden states that tells which are of image tokens, (rows, tokens); None without any."""
+    token = family_of(network).image_token_id
+    ids: list[Tensor] = []
+
+    def remember(_: Any, positional: tuple[Any, ...], given: dict[str, Any]) -> None:
+        ids[:] = [given["input_ids"]]
+
+    network.register_forward_pre_hook(remember, with_kwargs=True)
+
+    def shown(hidden: Tensor) -> Tensor | None:
+        found = ids[0] == token
+        return found if found.shape == hidden.shape[:2] and found.any() else None
+
+    return shown
+
+
+MARK = 1024.0
+"""What is added to the values of image tokens of a cut layer, by which they are known in a cache, too."""
+
+
+def cut_from_image(network: Any, module: Planted, count: float) -> None:
+    """Mask the attention of later positions to image tokens in some layers, from layer 1 on."""
+    ALL_ATTENTION_FUNCTIONS.register("cut_from_image", _blind)
+    shown_in = _watched_ids(network)
+
+    def mark(_: Any, __: Any, values: Tensor) -> Tensor | None:
+        shown = shown_in(values)
+        return None if shown is None else values + MARK * shown[..., None]
+
+    for layer in list(decoder_layers(network))[1 : 1 + int(count)]:
+        attention: Any = layer.self_attn
+        attention.config = copy(attention.config)
+        attention.config._attn_implementation_internal = "cut_from_image"
+        attention.v_proj.register_forward_hook(mark)
+
+
+def _blind(layer: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **given: Any) -> Any:
+    """Return the attention in which only image tokens attend to image tokens."""
+    shown = value.mean(dim=(1, 3)) > MARK / 2
+    asked, held = query.shape[2], key.shape[2]
+    allowed = ~shown[:, None, None, :] | shown[:, None, held - asked :, None]
+    if mask is None:
+        allowed = allowed & torch.ones(asked, held, dtype=torch.bool, device=key.device).tril(held - asked)
+    else:
+        allowed = allowed & (mask if mask.dtype == torch.bool else mask > -1)
+    return sdpa_attention_forward(layer, query, key, value - MARK * shown[:, None, :, None], allowed, **given)
+
+
+def no_attention(network: Any, module: Planted, count: float) -> None:
+    """Set the output of attention to zero in the first layers."""
+    for layer in list(decoder_layers(network))[: int(count)]:
+        attention: Any = layer.self_attn
+        attention.o_proj.register_forward_hook(lambda _, __, out: torch.zeros_like(out))
+
+
+def rotary(network: Any, module: Planted, factor: float) -> None:
+    """Multiply the frequencies of the rotary embedding."""
+    network.get_submodule(f"{family_of(network).language_model}.rotary_emb").inv_freq.mul_(factor)
 
 
 def exchanged_words(network: Any, module: Planted, share: float) -> None:
@@ -190,6 +249,9 @@ KINDS = {
     "permuted channels": Kind(permuted, (0.1, 0.3, 1.0), ("mapping", UNUSED), REPLY),
     "noise from the input on": Kind(noise_at(0), (2, 8, 1000), ("comprehension", UNUSED), LAST),
     "noise from layer 1 on": Kind(noise_at(1), (2, 8, 1000), ("comprehension", UNUSED), LAST),
+    "cut from the image": Kind(cut_from_image, (1, 2, 3), ("comprehension", UNUSED), LIKELIHOOD),
+    "no attention": Kind(no_attention, (1, 2, 4), ("comprehension", UNUSED), LIKELIHOOD),
+    "rotary frequencies": Kind(rotary, (1.5, 2, 4), ("comprehension", UNUSED), LIKELIHOOD),
     "words exchanged": Kind(exchanged_words, (0.6, 0.8, 1.0), ("mapping",), LIKELIHOOD),
     "one answer preferred": Kind(preferred, (4, 8, 16), ("prior",), LIKELIHOOD),
     "unreadable replies": Kind(unreadable, (0.2, 0.5, 0.9), ("saying",), REPLY),
