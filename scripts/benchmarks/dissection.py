@@ -51,6 +51,7 @@ from lmod_train.extensions.dissection.scores import (  # noqa: E402
     REPLY,
     TOWER,
     Finding,
+    mean_recall,
     named,
     steps,
 )

@@ -231,7 +231,7 @@ def test_no_part_without_a_dissected_run_and_one_beside_others(tmp_path):
     assert [p.text.split(":")[0] for p in found if isinstance(p, Remark)] == ["cnn"] and len(tables) == 2
 
 
-@pytest.mark.parametrize("n", [40, N])
+@pytest.mark.parametrize("n", [100, N])
 def test_the_page_opens_with_the_sentence_and_the_staircase(tmp_path, n):
     page = write_report(
         [dissected(tmp_path / "cnn", BEHIND, n=n)], tmp_path / "out", sections=[WhereItIsLost(), Scores()]
