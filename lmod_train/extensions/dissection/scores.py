@@ -446,8 +446,10 @@ def prior_name(own: Sequence[Exchanged], reference: Sequence[Exchanged], unsaid:
     """Return what a loss to the prior is called by the exchange of images in a model and in its reference.
 
     It is the prior where the model uses the image at least half as much as the reference, by the lower end, in front of
-    every layer where the reference uses it (`FOLLOWED`); comprehension where it uses less, by the upper end. Where a
-    model does not reply with the choice that it prefers, something else is damaged, and may shift the preferences too.
+    every layer where the reference uses it (`FOLLOWED`). It is comprehension where it is not shown to use it at all
+    there, and uses it less than half as much by the upper end: healthy models of two seeds take an image in at other
+    depths, and one that takes it in earlier is not to blame. Where a model does not reply with the choice that it
+    prefers, something else is damaged, and may shift the preferences too.
 
     Args:
         own: What exchange shows in the model, layer by layer, of preferences without the prior.
@@ -456,7 +458,7 @@ def prior_name(own: Sequence[Exchanged], reference: Sequence[Exchanged], unsaid:
     """
     at = {one.layer: one.used for one in own}
     limits = [(at.get(one.layer), (one.used.value or 0.0) / 2) for one in reference if (one.used.low or 0.0) > FOLLOWED]
-    if any(used and used.high is not None and used.high < half for used, half in limits):
+    if any(used and not (used.low or 0.0) > 0 and used.high is not None and used.high < half for used, half in limits):
         return STEPS[PROJECTOR, BEST]
     follows = [bool(used and used.low is not None and used.low > half) for used, half in limits]
     return PRIOR if follows and all(follows) and not unsaid else ACTS_LIKE

@@ -76,7 +76,7 @@ def layers(follows, moves=0.0, choices=2, seed=0, pairs=PAIRS):
         ([1.0, 0.9, 0.0, 0.0], PRIOR),  # late layers are not asked
         ([0.95, 0.75, 0.0, 0.0], PRIOR),
         ([1.0, 0.0, 0.0, 0.0], "comprehension"),  # cut behind the first layer
-        ([0.1, 0.9, 0.2, 0.1], "comprehension"),
+        ([0.0, 0.9, 0.2, 0.1], "comprehension"),
         ([1.0, 0.48, 0.2, 0.1], ACTS_LIKE),
     ],
 )
@@ -85,6 +85,13 @@ def test_the_prior_is_named_where_the_image_is_used_as_in_the_reference(follows,
     found = [prior_name(layers(follows, 0.0, choices, 10 * s), layers(HEALTHY, 0.0, choices, s)) for s in range(20)]
     wrong = [one for one in found if one not in (name, ACTS_LIKE)]
     assert len(wrong) <= (2 if name == ACTS_LIKE else 0) and found.count(name) >= 14, found
+
+
+@pytest.mark.parametrize("deep", [[1.0, 0.97, 0.87, 0.55], HEALTHY])
+def test_a_healthy_model_that_takes_the_image_in_earlier_than_the_reference_is_not_blamed(deep):
+    """Two seeds of one tuning, seen: one uses 0.18 in front of layer 2, the other 0.87."""
+    found = [prior_name(layers([1.0, 0.83, 0.2, 0.1], 0.0, 4, 10 * s), layers(deep, 0.0, 4, s)) for s in range(20)]
+    assert found.count("comprehension") <= 1, found
 
 
 def test_an_image_that_only_disturbs_is_not_the_prior():
