@@ -411,11 +411,14 @@ def judged(found: Sequence[Finding]) -> list[Judged]:
 
     Does not look: the upper end of the change under `OTHER` is below `SMALL`. Looks at the evidence: the lower end of
     the specific effect is above `SMALL` for every fill, and those of `Finding.following` and `Finding.recall` are above
-    0. Reacts to the removal, does not follow it: the first of these, and the upper end of following is below `SMALL`.
+    0. Reacts to the removal, does not follow it: the first of these, and the upper end of following is below `SMALL`;
+    not where recall, or redrawn phantoms, show that the answer follows. (A reader that gives an answer in fewer than
+    half of the images where it is true changes no more often under `OTHER` than under `SAME`, however well it reads.)
     Looks, not at the evidence: the lower end of the change under `OTHER` is above 0, and the upper end of the specific
-    effect is below `SMALL`, for every fill. Otherwise it cannot be told; nor where two of these hold, nor where a
-    removal could not show it: the evidence for another answer may be looked at, and without it an answer is given that
-    is given here, too. Changes that are hidden count against each verdict.
+    effect is below `SMALL`, for every fill. A verdict that redrawn phantoms contradict is not given. Otherwise it
+    cannot be told; nor where two of these hold, nor where a removal could not show it: the evidence for another answer
+    may be looked at, and without it an answer is given that is given here, too. Changes that are hidden count against
+    each verdict.
 
     Args:
         found: Of all tasks of one model.
@@ -451,8 +454,11 @@ def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding], nea
         passed = [_NAMED["reacts"]]  # no answer follows an image that is looked at for its removal alone
     same = _same_without(found, near if passed else at)
     if same and passed in ([], [_NAMED["off"]]):
-        why = f"removal leads to {same}, which is answered here in any case: its use cannot be shown for this truth"
+        led = "replies without an answer" if same.startswith("(") else same
+        why = f"removal leads to {led}, as some images here do: its use cannot be shown for this truth"
         return Judged(found, "cannot be told", why, default=same)
+    if len(passed) == 1 and (why := _contradicted(found, passed[0])):
+        return Judged(found, "cannot be told", why)
     if len(passed) == 1:
         return Judged(found, passed[0])
     if held["follows"] and not passed and found.recall.low is not None:
@@ -462,6 +468,24 @@ def _judged(found: Finding, held: Mapping[str, bool], at: Sequence[Finding], nea
         return Judged(found, "cannot be told", why)
     effects = [e for e in (found.changes[OTHER], found.following, *found.specific.values()) if e.low is not None]
     return Judged(found, "cannot be told", "the intervals are too wide", max(effects, key=_spread))
+
+
+def _contradicted(found: Finding, verdict: Verdict) -> str:
+    """Return what contradicts a verdict: recall, redrawn phantoms, right answers that stay; empty if nothing does."""
+    ignored, followed = _below(found.obeys, 0.0) < LEVEL, _above(found.obeys, 0.0, SMALL) < LEVEL
+    redrawn = "phantoms redrawn with only the asked fact changed"
+    if verdict == _NAMED["reacts"] and (_above(found.recall, 0.0) < LEVEL or followed):
+        given = "the answer is given more often where it is true" if not followed else f"the answer follows {redrawn}"
+        return f"removal counts and {given}, but another patient's image changes it no more often than one of the same"
+    if verdict == _NAMED["at"] and ignored:
+        return (
+            f"the evidence is needed, but {redrawn} change fewer than 5 points of the answers: they are read elsewhere"
+        )
+    if verdict == _NAMED["at"] and any(_below(share, 0.0) < LEVEL for share in found.grounded.values()):
+        return "fewer than 5 points of the right answers need the evidence: its use cannot be shown for this truth"
+    if verdict == _NAMED["off"] and followed:
+        return f"removal changes nothing, but {redrawn} are followed: the answer is read at the evidence and elsewhere"
+    return ""
 
 
 def _same_without(found: Finding, others: Sequence[Finding]) -> str:

@@ -11,7 +11,7 @@ from lmod_train.core.artifacts.shortcuts import Shortcut, read_shortcuts
 from lmod_train.core.removal import ALL
 from lmod_train.core.tables import INTERVAL, SCORE, Cell, Estimate, Heads, N, table
 from lmod_train.extensions.looking.results import COLUMNS, Look, draw_strip, looks_of, one_eye, stated
-from lmod_train.extensions.looking.scores import NOTHING, SMALL, Effect, Finding, Judged, asked_of, enough
+from lmod_train.extensions.looking.scores import NOTHING, REDRAWN, SMALL, Effect, Finding, Judged, asked_of, enough
 from lmod_train.extensions.looking.task import Grounding
 from lmod_train.report.contents import Figure, Part, Remark, Text, heads, noted, texts
 from lmod_train.report.figures.qualitative import MODELS
@@ -126,9 +126,13 @@ def _checks(found: Mapping[str, Sequence[Judged]]) -> Iterator[str]:
     for name, several in found.items():
         own = [(_task(one.finding), one.finding.truth, one.finding.obeys) for one in several]
         each = [f"{task}, {truth}: {_percent(effect)} of {effect.n}" for task, truth, effect in own if effect.n]
+        any_change = [
+            f"{100 * (one.finding.changes[REDRAWN].value or 0):.0f} %" for one in several if one.finding.obeys.n
+        ]
         if each:
             pairs = "Phantoms redrawn with only the asked fact changed"
-            yield f"{pairs}, {name} changes its answer to it: {'; '.join(each)}."
+            at_all = f"it changes in {' and '.join(any_change)}"
+            yield f"{pairs}, {name} changes its answer to that fact: {'; '.join(each)} ({at_all})."
 
 
 def _percent(effect: Effect) -> str:

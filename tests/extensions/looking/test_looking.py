@@ -15,6 +15,7 @@ from lmod_train.extensions.looking.scores import (
     ELSEWHERE,
     EVIDENCE,
     OTHER,
+    REDRAWN,
     SAME,
     enough,
     findings,
@@ -218,6 +219,60 @@ def test_what_changes_with_the_removal_and_does_not_follow_is_never_told_as_look
     told = verdicts(replied(model, n))
     assert told[YES] == "reacts to the removal, does not follow it", told
     assert told[NO] != "looks at the evidence", told
+
+
+@pytest.mark.parametrize("share", [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_reader_that_gives_an_answer_seldom_is_not_told_not_to_follow(share, mirrored):
+    """It answers by the disc in a share of the eyes only, so that another image of the answer changes it as often."""
+    mine, default = (NO, YES) if mirrored else (YES, NO)
+    rng = np.random.default_rng(0)
+    reads = {(at, other): rng.random() < share for at in range(300) for other in (False, True, 2)}
+
+    def model(at, truth, shown):
+        if shown in (GONE, BLANK):
+            return default
+        own = {YES: NO, NO: YES}[truth] if shown in (OTHER, REDRAWN) else truth
+        place = True if shown == OTHER else 2 if shown == SAME else False
+        return mine if own == mine and reads[at, place] else default
+
+    told = verdicts(replied(model, 300))
+    assert told[mine] in ("cannot be told", "looks at the evidence")
+    assert told[default] == "cannot be told"
+
+
+def test_who_needs_a_disc_and_reads_the_answer_elsewhere_is_not_told_where_phantoms_are_redrawn():
+    def gate(at, truth, shown):  # the patient is recognised, and the disc only needs to be there
+        if shown in (GONE, BLANK):
+            return NO
+        return {YES: NO, NO: YES}[truth] if shown == OTHER else truth
+
+    (yes, no) = judged(findings("t", replied(gate, 300)))
+    assert (yes.verdict, no.verdict) == ("cannot be told", "cannot be told")
+    assert "redrawn" in yes.why
+    without = tuple(name for name in SHOWN if name != REDRAWN)
+    assert verdicts(replied(gate, 300, without))[YES] == "looks at the evidence"  # what the page says it cannot tell
+
+
+def test_the_answer_read_twice_is_not_told_as_read_elsewhere_where_phantoms_are_redrawn():
+    def twice(at, truth, shown):  # by the disc, and without it by who the patient is
+        return {YES: NO, NO: YES}[truth] if shown in (OTHER, REDRAWN) else truth
+
+    assert set(verdicts(replied(twice, 300)).values()) == {"cannot be told"}
+    assert "followed" in judged(findings("t", replied(twice, 300)))[0].why
+
+
+def test_looks_with_a_grounded_share_of_zero_is_no_verdict():
+    """Removal turns wrong answers alone: those that are right need no evidence."""
+
+    def model(at, truth, shown):
+        own = {YES: NO, NO: YES}[truth] if shown in (OTHER, REDRAWN) else truth
+        wrong = own == NO and at // 2 % 3 == 0
+        if shown in (GONE, BLANK):
+            return NO
+        return YES if own == YES or wrong else NO
+
+    assert verdicts(replied(model, 600))[NO] == "cannot be told"
 
 
 @pytest.mark.parametrize("seed", range(3))

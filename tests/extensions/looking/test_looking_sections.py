@@ -110,7 +110,9 @@ def test_a_truth_that_removal_leads_to_has_no_grounded_share(planted):
 def test_redrawn_phantoms_check_the_verdicts_in_a_line_a_model():
     found = {name: judged(findings(TASK.name, replied(own))) for name, own in (("words", words), ("disc", disc))}
     lines = list(_checks(found))
-    assert [f"changed, {name} changes its answer to it: " in text for name, text in zip(found, lines, strict=True)] == [
+    assert [
+        f"changed, {name} changes its answer to that fact: " in text for name, text in zip(found, lines, strict=True)
+    ] == [
         True,
         True,
     ]
