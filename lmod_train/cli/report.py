@@ -92,7 +92,7 @@ def _kinds(compare: str) -> list[str]:
     return kinds
 
 
-def rescore(run: Path, *, trust: list[str] | None = None) -> None:
+def rescore(run: Path, *, facts: Path | None = None, trust: list[str] | None = None) -> None:
     """Parse and score the saved replies of a run again, in seconds and without a model.
 
     Rewrites predictions.parquet and scores.csv, e.g. after a parser was improved, with the verdicts of judges (`judge`)
@@ -101,13 +101,17 @@ def rescore(run: Path, *, trust: list[str] | None = None) -> None:
 
     Args:
         run: Folder of a run, containing records.parquet and replies/, or of several seeds of a run.
+        facts: Curated folder whose facts replace those of the run, of the same questions about the same images.
         trust: Module outside this package with task classes that the run names, which may be imported; can be repeated.
     """
     from lmod_train.core.artifacts.run import Run
     from lmod_train.core.artifacts.series import members
+    from lmod_train.tasks.rescore import replace_facts
     from lmod_train.tasks.rescore import rescore as again
 
     several = [] if Run(run).has_begun() else [own for own in members(run) if Run(own).replies.is_dir()]
     for one in several or [run]:
+        if facts is not None:
+            print(replace_facts(one, facts))
         for line in again(one, tuple(trust or ())):
             print(line)

@@ -73,6 +73,32 @@ class Region:
     id: int = 0
 
 
+FACTS_VERSION = 1
+"""Version of the definitions of facts (`lmod_train.data.curation.facts`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A property of one image that its annotation decides.
+
+    Attributes:
+        name: E.g. ``vcdr``, ``rim.inferior``, ``lesion.hard exudates``, ``lesion.hard exudates.fovea``, ``hole.width``.
+        value: A number, or a word: yes, no, or a sector of the rim.
+        unit: Unit of a number: ``ratio``, ``px`` of the original image, ``disc diameters``, ``disc areas``,
+            ``components``; empty for a word.
+        error: Half the difference that two measures of one image have; 0 for words and counts.
+        origin: What it was measured from, or ``label NAME`` for a fact that a label states.
+        version: Of its definition.
+    """
+
+    name: str
+    value: float | str
+    unit: str = ""
+    error: float = 0.0
+    origin: str = ""
+    version: int = FACTS_VERSION
+
+
 Page = int | Literal["", "middle"]
 """A picture of a file of several, from 1; by its empty default such a file is refused."""
 
@@ -290,6 +316,8 @@ class Sample:
             Samples that share an image are in one split.
         asked: Ready questions of the sample, each asked by the task of its name.
         split: Split that the source states, in which its whole group is put; empty if curation divides.
+        facts: Measures of the own image that the source states (``vcdr``, ``fovea.x``, ``fovea.y``); curation adds
+            those of masks, outlines and labels.
     """
 
     source: str
@@ -311,6 +339,7 @@ class Sample:
     shared_images: tuple[ImageFile, ...] = ()
     asked: tuple[Question, ...] = ()
     split: Literal["", "train", "val", "test"] = ""
+    facts: tuple[Fact, ...] = ()
 
     @property
     def own_image(self) -> Path:
@@ -359,7 +388,9 @@ class Record:
     entry per image placeholder of the messages, in order. `chain` is ``source/chain``, `chain_step` the step of the
     chain, and `needs` are the ids of the records whose answers are inserted in the prompt (see
     `lmod_train.tasks.filled`). `variant` is the name of one of several questions of a task about a sample. Each key of
-    `tags` is a subset of the scores. `phantom` marks images drawn by this project.
+    `tags` is a subset of the scores. `phantom` marks images drawn by this project. `facts` are those of the image that
+    is shown, without the label that is asked for; `target` is what tuning teaches, empty for `answer`. Neither is part
+    of what is asked.
     """
 
     id: str
@@ -388,6 +419,8 @@ class Record:
     phantom: bool = False
     patient: Patient = Patient()
     licence: str = ""
+    facts: tuple[Fact, ...] = ()
+    target: str = ""
 
 
 def class_path(kind: type) -> str:

@@ -123,6 +123,10 @@ class Task(ABC):
         """Return task and variant of the question whose order of options this one has: its own, but for a probe's."""
         return question.task, question.variant
 
+    def asked_label(self, question: Question) -> str:
+        """Return the label of a sample that the answer to a question states; a fact of it would be the answer again."""
+        return self.name
+
     def in_form(self, sample: Sample, question: Question, form: Form) -> Question | None:
         """Return a question with other words, for probes; None where the sample lacks what it takes.
 

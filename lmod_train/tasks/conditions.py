@@ -75,6 +75,10 @@ class Conditions(Task):
                 self.name, prompt(text), self.choices, answer, variant=variant_of(finding.condition), stratum=truth
             )
 
+    def asked_label(self, question: Question) -> str:
+        """Return the condition that is asked about."""
+        return asked_of(question).condition
+
     def parse(self, reply: Reply, record: Record) -> Answer | Unparsed:
         """Return TRUE or FALSE, or why neither (see `lmod_train.tasks.parsing`)."""
         asked = asked_of(record)
@@ -109,8 +113,8 @@ def variant_of(condition: str) -> str:
     return condition.replace(" ", "_").replace("-", "_")
 
 
-def asked_of(record: Record) -> Finding:
-    """Return what a record asks: its reference reply begins with the short word.
+def asked_of(record: Record | Question) -> Finding:
+    """Return what a record or question asks: its reference reply begins with the short word.
 
     Raises:
         BadArgument: It begins with none.
@@ -121,4 +125,5 @@ def asked_of(record: Record) -> Finding:
             return finding
     known = ", ".join(finding.short for finding in FINDINGS)
     cure = "curate it again"
-    raise BadArgument(f"answer of record {record.id}", record.answer, f"it to begin with one of {known}", cure)
+    name = record.id if isinstance(record, Record) else record.task
+    raise BadArgument(f"answer of record {name}", record.answer, f"it to begin with one of {known}", cure)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from lmod_train.core.artifacts.bert_scores import read_bert_scores
 from lmod_train.core.artifacts.predictions import write_predictions
-from lmod_train.core.artifacts.records import read_run_column, read_run_records
+from lmod_train.core.artifacts.records import read_records, read_run_column, read_run_records, write_run_records
 from lmod_train.core.artifacts.replies import models_of, read_replies
 from lmod_train.core.artifacts.run import Run
 from lmod_train.core.artifacts.scores import write_scores
-from lmod_train.core.errors import ArtifactError, ExtensionMissing
+from lmod_train.core.errors import ArtifactError, BadArgument, ExtensionMissing
 from lmod_train.core.lock import locked
 from lmod_train.core.types import Prediction, Record, Score
 from lmod_train.scoring.completeness import Account
 from lmod_train.scoring.items import items_of
+from lmod_train.scoring.ways import question_of
 from lmod_train.tasks.asked import Current
 from lmod_train.tasks.base import Task
 from lmod_train.tasks.building import task_arguments, tasks_here
@@ -98,6 +100,30 @@ def _rescored(
     if changed:
         yield f"left out: BERTScores of {changed} answers that have changed; `validate` computes them again"
     yield f"wrote {run.predictions} and {run.scores}"
+
+
+def replace_facts(folder: Path, curated: Path) -> str:
+    """Take the facts of a run's records from a curated folder, by question and images; return a line to print.
+
+    What was asked stays as it is. Records that the folder lacks, or shows another image for, keep their facts.
+
+    Raises:
+        ArtifactError: The run or the folder cannot be read.
+        BadArgument: The folder has none of the run's questions about the same images.
+    """
+    run = Run(folder)
+    with locked(folder, "run"):
+        records, asked = read_run_records(run.records), read_run_column(run.records, "asked")
+        there = {(r.id, r.image_sha256): r.facts for r in read_records(curated / "records")}
+        found = {r.id: there.get((question_of(r.id, r.tags), r.image_sha256)) for r in records}
+        known = {id: facts for id, facts in found.items() if facts is not None}
+        if not known:
+            cure = "name the one that was asked, curated again: `python -m lmod_train curate --raw RAW --out CURATED`"
+            raise BadArgument("--facts", str(curated), f"questions of {folder} about the same images", cure)
+        write_run_records(run.records, (replace(r, facts=known.get(r.id, r.facts)) for r in records), asked)
+    measured, left = sum(map(bool, known.values())), len(records) - len(known)
+    lacking = f"; {left} are not in it, or show another image, and keep theirs" if left else ""
+    return f"{folder}: facts of {measured} of {len(records)} records from {curated}{lacking}"
 
 
 def _account(records: Sequence[Record], predictions: Sequence[Prediction]) -> Account:

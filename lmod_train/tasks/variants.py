@@ -29,6 +29,10 @@ class Derived(Task):
         """Return the record as the task itself would ask it, under its own id."""
         return record
 
+    def asked_label(self, question: Question) -> str:
+        """Return that of the task."""
+        return self.of.asked_label(question)
+
     def _named(self, question: Question, variant: str) -> Question:
         """Return a question under this task's name; its needs are those of the same variant."""
 

@@ -80,7 +80,7 @@ def test_a_model_that_is_named_replaces_that_of_the_config_with_its_options():
 
 
 def test_every_shipped_experiment_passes_but_for_its_curated_folder(tmp_path: Path):
-    (tmp_path / "manifest.json").write_text('{"schema_version": 3}')
+    (tmp_path / "manifest.json").write_text('{"schema_version": 4}')
     files = sorted(configs_folder().glob("*.yaml"))
     assert files
     for file in files:
@@ -115,7 +115,7 @@ def test_a_typo_does_not_wait_for_torch(tmp_path: Path):
 
 
 def test_a_checkpoint_that_is_missing_leaves_the_run_folder_alone(tmp_path: Path):
-    (tmp_path / "manifest.json").write_text('{"schema_version": 3}')
+    (tmp_path / "manifest.json").write_text('{"schema_version": 4}')
     given = ["--config", str(configs_folder() / "quickstart.yaml"), f"--data.curated={tmp_path}"]
     with pytest.raises(BadArgument, match=r"--ckpt_path='gone.ckpt': expected an existing file"):
         check_names("validate", [*given, "--ckpt_path", "gone.ckpt", "--run", str(tmp_path / "run")])
@@ -126,7 +126,7 @@ def test_a_checkpoint_that_is_missing_leaves_the_run_folder_alone(tmp_path: Path
 def places(tmp_path: Path) -> Path:
     """Everything that may be named by mistake where a checkpoint, a run or a curated folder belongs."""
     (tmp_path / "curated").mkdir()
-    (tmp_path / "curated" / "manifest.json").write_text('{"schema_version": 3}')
+    (tmp_path / "curated" / "manifest.json").write_text('{"schema_version": 4}')
     (tmp_path / "empty").mkdir()
     (tmp_path / "run" / "replies").mkdir(parents=True)
     (tmp_path / "text").write_text("hi")

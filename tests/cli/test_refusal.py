@@ -82,7 +82,7 @@ MONITOR = "--trainer.callbacks+=lightning.pytorch.callbacks.DeviceStatsMonitor"
 def test_a_class_of_another_package_is_accepted(
     typed: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (tmp_path / "manifest.json").write_text('{"schema_version": 3}')
+    (tmp_path / "manifest.json").write_text('{"schema_version": 4}')
     command = ["fit", "--config", "quickstart", "--data.curated", str(tmp_path), *typed.split()]
     with pytest.raises(SystemExit) as ended:
         main([*command, "--print_config"])
@@ -104,7 +104,7 @@ def test_a_class_of_another_package_is_accepted(
 def test_a_class_that_cannot_be_used_is_refused_with_the_reason(
     typed: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (tmp_path / "manifest.json").write_text('{"schema_version": 3}')
+    (tmp_path / "manifest.json").write_text('{"schema_version": 4}')
     command = ["fit", "--config", "quickstart", "--data.curated", str(tmp_path), *typed.split()]
     with pytest.raises(SystemExit) as ended:
         main([*command, "--print_config"])

@@ -185,7 +185,7 @@ def test_a_task_of_a_folder_has_settings_of_any_length(tmp_path: Path):
     options = {"CFP": [f"structure {i}" for i in range(300)]}
     asked = {"class": f"{TASK}.anatomy.Anatomy", "version": 6, "language": "en", "settings": {"options": options}}
     counts = {"anatomy": {"test": {"records": 1}}}
-    manifest = {"schema_version": 3, "settings": {"tasks": {"anatomy/en": asked}}, "counts": counts}
+    manifest = {"schema_version": 4, "settings": {"tasks": {"anatomy/en": asked}}, "counts": counts}
     write_json(tmp_path / "manifest.json", manifest)
     (_, _, _, found) = by_name("validate", ["--data.curated", str(tmp_path), "--data.tasks", "anatomy"])
     (task,) = json.loads(found)

@@ -166,7 +166,7 @@ def test_a_task_or_split_that_would_lead_elsewhere_as_a_file_is_refused(tmp_path
     write_records(file, [record("a/b/1"), record("a/b/2", **{field: value})])
     with pytest.raises(LeavesFolder, match=field):
         read_records(file.parent)
-    (tmp_path / "manifest.json").write_text('{"schema_version": 3}')
+    (tmp_path / "manifest.json").write_text('{"schema_version": 4}')
     for to in get_args(Format):
         with pytest.raises(LeavesFolder, match=field):
             export(tmp_path, to, tmp_path / "out")
@@ -178,7 +178,7 @@ def test_a_link_to_records_or_manifest_of_another_folder_is_not_read(tmp_path: P
     for place in ("mine", "received"):
         (tmp_path / place / "records").mkdir(parents=True)
         write_records(tmp_path / place / "records" / "a.parquet", [record("a/b/1")])
-        write_json(tmp_path / place / "manifest.json", {"schema_version": 3})
+        write_json(tmp_path / place / "manifest.json", {"schema_version": 4})
     received = tmp_path / "received"
     (received / name).rename(tmp_path / "aside")
     (received / name).symlink_to(tmp_path / "mine" / name)

@@ -116,7 +116,7 @@ def curate(folder, n=24, redistributable=True):
         picture.save(file)
     write_json(
         folder / "manifest.json",
-        {"schema_version": 3, "sources": {"phantoms": {"licence": "CC0", "redistributable": redistributable}}},
+        {"schema_version": 4, "sources": {"phantoms": {"licence": "CC0", "redistributable": redistributable}}},
     )
     write_records(folder / "records" / "all.parquet", records(n))
     return folder

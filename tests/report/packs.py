@@ -69,7 +69,7 @@ def curated(folder, n=24, manifest=None):
         "open": {"licence": "CC0", "redistributable": True, "root": str(folder / "raw"), "sha256": "a" * 64},
         "closed": {"licence": "secret", "redistributable": False, "root": str(folder / "raw"), "sha256": "b" * 64},
     }
-    told = {"schema_version": 3, "protocol": "own", "command": f"curate {folder}", "sources": sources}
+    told = {"schema_version": 4, "protocol": "own", "command": f"curate {folder}", "sources": sources}
     write_json(folder / "manifest.json", told | (manifest or {}))
     return folder
 

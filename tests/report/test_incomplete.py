@@ -110,7 +110,7 @@ def test_a_run_of_another_schema_is_left_out_beside_others(runs, tmp_path):
     found = read_results(runs)
     assert [run.run for run in found.runs] == ["good"]
     assert [line for line in incomplete(found) if line.startswith("other is left out: it is of another schema version")]
-    with pytest.raises(ArtifactError, match="is of schema version 9, expected 3"):
+    with pytest.raises(ArtifactError, match="is of schema version 9, expected 4"):
         read_results(runs[1:])
 
 

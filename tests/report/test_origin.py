@@ -45,7 +45,7 @@ def tuned(tmp_path: Path) -> Path:
 
 def test_weights_code_split_and_leaks_are_told(tuned: Path, tmp_path: Path):
     counts = {"group": {"crossing_splits": 0}, "near": {"crossing_splits": 7}}
-    write_json(tmp_path / "curated" / "manifest.json", {"schema_version": 3, "leakage": {"counts": counts}})
+    write_json(tmp_path / "curated" / "manifest.json", {"schema_version": 4, "leakage": {"counts": counts}})
     said = {"lmod_train": "0.9", "git": "ab" * 20, "weights": {"base/model.safetensors": "cd" * 32}}
     configure(tuned, data={"curated": str(tmp_path / "curated")}, provenance=said)
     origin = origin_of(read_outcomes(tuned))

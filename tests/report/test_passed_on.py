@@ -65,7 +65,7 @@ def curated(folder: Path, redistributable: bool = False) -> Path:
         Image.new("RGB", (64, 48), (200, 40 + place * 8, 30)).save(file, exif=exif)
     write_json(
         folder / "manifest.json",
-        {"schema_version": 3, "sources": {"clinic": {"licence": "none", "redistributable": redistributable}}},
+        {"schema_version": 4, "sources": {"clinic": {"licence": "none", "redistributable": redistributable}}},
     )
     write_records(folder / "records" / "all.parquet", records())
     return folder

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lmod_train.core.types import Box, Message, Part, Patient, Record, Region
+from lmod_train.core.types import Box, Fact, Message, Part, Patient, Record, Region
 from lmod_train.tasks.asked import asked
 from tests.tabled import tabled
 
@@ -39,6 +39,7 @@ UNSEEN: dict[str, Any] = {
     "image": ("x",), "image_plain": ("x",), "split": "test", "group": "x", "language": "zh", "answer": "NO",
     "regions": (Region("optic disc", Box(0, 0, 1, 1), 1),), "scale": 0.5, "chain": "x", "chain_step": "x",
     "needs": ("x",), "variant": "x", "tags": {"level": "1"}, "phantom": True, "patient": Patient(age=1), "licence": "x",
+    "facts": (Fact("vcdr", 0.5),), "target": "x",
 }  # fmt: skip
 OTHERS: dict[str, dict[str, Any]] = {
     "weights": {"weights": ["a", "c"]},

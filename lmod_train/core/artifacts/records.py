@@ -16,7 +16,7 @@ from lmod_train.core.artifacts.parquet import check_filled, each_row, read_rows,
 from lmod_train.core.artifacts.schema import RECORD_SCHEMA, RUN_SCHEMA
 from lmod_train.core.errors import BadArgument, CuratedDamaged, NotAsked
 from lmod_train.core.links import check_link
-from lmod_train.core.types import Box, Message, Part, Patient, Record, Region
+from lmod_train.core.types import Box, Fact, Message, Part, Patient, Record, Region
 
 
 def record_id(task: str, source: str, key: str, *rest: str) -> str:
@@ -52,7 +52,20 @@ def record_row(record: Record) -> dict[str, Any]:
     row["regions"] = [{"id": r.id, "structure": r.structure, **asdict(r.box)} for r in record.regions]
     row["tags"] = [{"key": k, "value": v} for k, v in sorted(record.tags.items())]
     row["patient"] = {name: value for name, value in asdict(record.patient).items() if name != "visit"}
+    row["facts"] = list(map(_fact_row, record.facts))
     return row
+
+
+def _fact_row(fact: Fact) -> dict[str, Any]:
+    row = asdict(fact)
+    value = row.pop("value")
+    is_word = isinstance(value, str)
+    return row | {"number": None if is_word else value, "word": value if is_word else None}
+
+
+def _fact(row: Mapping[str, Any]) -> Fact:
+    value = row["number"] if row["word"] is None else row["word"]
+    return Fact(row["name"], value, row["unit"], row["error"], row["origin"], row["version"])
 
 
 def record_of(row: Mapping[str, Any]) -> Record:
@@ -68,6 +81,7 @@ def record_of(row: Mapping[str, Any]) -> Record:
     )
     values["tags"] = {tag["key"]: tag["value"] for tag in row["tags"]}
     values["patient"] = Patient(**row["patient"])
+    values["facts"] = tuple(map(_fact, row["facts"]))
     return Record(**values)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The one version of all that is written: curated folders, runs, packs, stored features."""
 VERSION = b"lmod_train.schema"
 
@@ -13,6 +13,8 @@ _sides = [(side, pa.int32()) for side in ("x0", "y0", "x1", "y1")]
 _region = pa.struct([("id", pa.int32()), ("structure", TEXT), *_sides])
 _part = pa.struct([("type", TEXT), ("text", TEXT)])
 _patient = pa.struct([("age", pa.float64()), ("sex", TEXT), ("laterality", TEXT), ("camera", TEXT), ("quality", TEXT)])
+_value = [("name", TEXT), ("number", pa.float64()), ("word", TEXT)]
+_fact = pa.struct([*_value, ("unit", TEXT), ("error", pa.float64()), ("origin", TEXT), ("version", pa.int32())])
 
 RECORD_SCHEMA = pa.schema(
     [
@@ -42,6 +44,8 @@ RECORD_SCHEMA = pa.schema(
         ("phantom", pa.bool_()),
         ("patient", _patient),
         ("licence", TEXT),
+        ("facts", pa.list_(_fact)),
+        ("target", TEXT),
     ],
     metadata={VERSION: str(SCHEMA_VERSION)},
 )

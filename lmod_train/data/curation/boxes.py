@@ -11,10 +11,10 @@ from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from lmod_train.core.errors import BadArgument, check_one_of
-from lmod_train.core.pixels import UNREADABLE, orientation_of
+from lmod_train.core.pixels import UNREADABLE, orientation_of, turned_by
 from lmod_train.core.raw import read_bytes
 from lmod_train.core.types import OTHER, Box, Dropped, MaskFile, Outline, Region, Sample
 from lmod_train.data.curation.guard import detail_of
@@ -56,8 +56,25 @@ class BoxRule:
 DEFAULT_RULE = BoxRule()
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The pixels of an annotated structure, upright and cut to their box.
+
+    Attributes:
+        structure: Its name in the vocabulary.
+        inside: Whether a pixel is of the structure, (height, width); (0, 0) where a mask codes it and has none.
+        x: Column of the photograph that is the first of `inside`.
+        y: Row of the photograph that is the first of `inside`.
+    """
+
+    structure: str
+    inside: npt.NDArray[np.bool_]
+    x: int = 0
+    y: int = 0
+
+
 def read_boxes(
-    sample: Sample, orientation: int = 1, rule: BoxRule = DEFAULT_RULE
+    sample: Sample, orientation: int = 1, rule: BoxRule = DEFAULT_RULE, shapes: list[Shape] | None = None
 ) -> tuple[Sample, tuple[Dropped, ...]]:
     """Return the sample with a region for every structure in its outlines and masks, after those it had already.
 
@@ -75,8 +92,10 @@ def read_boxes(
         sample: Its `size` must be known.
         orientation: EXIF orientation by which the photograph was turned.
         rule: How annotations become boxes.
+        shapes: Where the pixels of structures are added, for facts; empty at the end if an annotation is not trusted.
     """
     frame, regions, listed = Frame(sample.size, orientation), list[Region](), list[Dropped]()
+    shapes = [] if shapes is None else shapes
     try:
         known = [Outline(r.structure, ((r.box.x0, r.box.y0), (r.box.x1, r.box.y1))) for r in sample.regions]
         if orientation == 1:
@@ -85,14 +104,16 @@ def read_boxes(
         for outline in (*known, *sample.outlines):
             region, far = _region_of(outline, frame, rule)
             regions.append(region)
+            shapes += _drawn(outline, region, frame)
             listed += [Dropped.of(sample, "boxes", "outline_far_part", far, "part")] if far else []
         for mask in sample.masks:
-            found, notes = _regions_in(mask, frame, rule)
+            found, notes = _regions_in(mask, frame, rule, shapes)
             regions += found
             listed += [Dropped(sample.source, sample.key, str(mask.path), "boxes", *note, "part") for note in notes]
     except Untrusted as error:
         file = str(error.file or sample.image or "")
         untrusted = Dropped(sample.source, sample.key, file, "boxes", error.reason, error.detail, "part")
+        shapes.clear()
         return replace(sample, regions=()), (untrusted,)
     return replace(sample, regions=tuple(regions)), tuple(listed)
 
@@ -179,15 +200,41 @@ def box_of(outline: Outline, size: tuple[int, int]) -> Box | str:
     return Box(left, top, right, bottom)
 
 
-def _regions_in(mask: MaskFile, frame: Frame, rule: BoxRule) -> tuple[list[Region], list[tuple[str, str]]]:
+def _drawn(outline: Outline, region: Region, frame: Frame) -> Iterator[Shape]:
+    """Yield the pixels of a polygon on a photograph that is not turned; boxes and turned polygons give none."""
+    polygons = polygons_of(outline, frame.size)
+    box = region.box
+    if frame.orientation != 1 or not all(len(points) > 2 for points in polygons):
+        return
+    canvas = Image.new("1", (box.width, box.height))
+    for points in polygons:
+        ImageDraw.Draw(canvas).polygon([(x - box.x0 - 0.5, y - box.y0 - 0.5) for x, y in points], fill=1)
+    yield Shape(outline.structure, np.asarray(canvas), box.x0, box.y0)
+
+
+def _regions_in(
+    mask: MaskFile, frame: Frame, rule: BoxRule, shapes: list[Shape]
+) -> tuple[list[Region], list[tuple[str, str]]]:
     """Return the regions of a mask in pixels of the upright photograph, and (reason, detail) of what is listed."""
     regions, notes = [], []
     for name, inside, orientation in structures_in(mask, frame, rule):
         extent = extent_of(inside, name, rule.specks)
+        shapes.append(_shape(name, inside, orientation))
         if extent is not None:
             regions.append(Region(name, turn(extent.box, orientation, inside.shape[::-1])))
             notes += [("mask_far_component", extent.far)] if extent.far else []
     return regions, notes if regions else [("mask_empty", "no structure in it")]
+
+
+def _shape(name: str, inside: npt.NDArray[np.bool_], orientation: int) -> Shape:
+    """Return the pixels of a structure as stored as an upright shape."""
+    box = bounding_box(inside)
+    if box is None:
+        return Shape(name, np.zeros((0, 0), dtype=np.bool_))
+    own = inside[box.y0 : box.y1, box.x0 : box.x1]
+    at = turn(box, orientation, inside.shape[::-1])
+    upright = own if orientation == 1 else np.asarray(turned_by(Image.fromarray(own), orientation))
+    return Shape(name, upright.copy(), at.x0, at.y0)
 
 
 def structures_in(

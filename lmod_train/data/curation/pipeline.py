@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ from lmod_train.core.artifacts.schema import SCHEMA_VERSION
 from lmod_train.core.csv_files import write_csv
 from lmod_train.core.errors import BadArgument, CurationConflict, LmodError, check_one_of
 from lmod_train.core.files import make_folder, remove, remove_empty, sha256_of, sweep
-from lmod_train.core.types import Dropped, Region, Sample
+from lmod_train.core.types import FACTS_VERSION, Dropped, Region, Sample
 from lmod_train.data.curation import foreign as abroad
 from lmod_train.data.curation import manifest_files as manifest
 from lmod_train.data.curation.accepted import Refusal
@@ -353,6 +353,7 @@ def write_results(
     if pairs:
         write_csv(plan.out / "leakage.csv", manifest.LEAK_COLUMNS, (p.row().values() for p in pairs))
     shown = _write_records(plan.out, asked)
+    measured = Counter(fact.name for done in results.done.values() for fact in done.facts)
     _sweep(plan.out, shown)
     used = [p for p in asked.photographs if p.image in shown]
     return {
@@ -364,6 +365,7 @@ def write_results(
         "balance": asked.balanced,
         "families": {**family_account(divided.images, divided.alike), "contradictory": len(divided.contradictory)},
         "leakage": account(pairs),
+        "facts": {"version": FACTS_VERSION, "images": dict(sorted(measured.items()))},
         "images": {**FORMAT, "longest_side": plan.longest_side, "files": len(shown)},
         **({"joined_parts": [asdict(one) for one in asked.joined]} if asked.joined else {}),
         **({"accounts": asked.accounts} if asked.accounts else {}),

@@ -19,11 +19,12 @@ from lmod_train.core.perturbations import parse_perturbation, perturbed
 from lmod_train.core.raw import open_file
 from lmod_train.core.removal import parse_removal
 from lmod_train.core.shuffling import shuffle_key
-from lmod_train.core.types import Box, Dropped, Question, Region, Sample
+from lmod_train.core.types import Box, Dropped, Fact, Question, Region, Sample
 from lmod_train.core.vocabulary.phantoms import REDRAWN
-from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule, read_boxes
+from lmod_train.data.curation.boxes import DEFAULT_RULE, BoxRule, Shape, read_boxes
 from lmod_train.data.curation.copies import thumbnail
 from lmod_train.data.curation.evidence import Shapes, redrawn, removed
+from lmod_train.data.curation.facts import facts_of
 from lmod_train.data.curation.filters import BoxFilter, Loss, keep_boxes
 from lmod_train.data.curation.guard import died, guarded
 from lmod_train.data.curation.image_files import Opened, open_image, shrink, write_image
@@ -81,6 +82,7 @@ class Prepared:
         grey: Largest value of 16-bit grey whose file does not state the bits used; 0 for other images.
         bits: Bits that were taken for its full range; 0 for other images.
         waits: Whether it waits for the greys of the whole source to be known; nothing else is known of it yet.
+        facts: Facts of the image.
     """
 
     source: str
@@ -100,6 +102,7 @@ class Prepared:
     grey: int = 0
     bits: int = 0
     waits: bool = False
+    facts: tuple[Fact, ...] = ()
 
     @property
     def curated(self) -> dict[str, str]:
@@ -116,6 +119,7 @@ class Prepared:
         values["lost"] = tuple((structure, reason) for structure, reason in row["lost"])
         values["dropped"] = Dropped(**row["dropped"]) if row["dropped"] else None
         values["listed"] = tuple(Dropped(**one) for one in row["listed"])
+        values["facts"] = tuple(Fact(**one) for one in row["facts"])
         return cls(**values)
 
 
@@ -140,10 +144,11 @@ def _ending(perturbation: str, marked: bool) -> str:
 
 
 def numbered(sample: Sample, done: Prepared) -> Sample:
-    """Return the sample as tasks see it: with size, hash, numbered regions and the structures that were too small."""
+    """Return the sample as tasks see it: with size, hash, numbered regions, too small structures, and facts."""
     small = tuple(structure for structure, reason in done.lost if reason == "too_small")
     sha256 = done.files[0] if done.files else ""
-    return replace(sample, size=done.size, sha256=sha256, regions=done.regions, too_small=small)
+    sample = replace(sample, size=done.size, sha256=sha256, facts=done.facts)
+    return replace(sample, regions=done.regions, too_small=small)
 
 
 def prepare(sample: Sample, plan: Plan) -> Prepared:
@@ -209,7 +214,8 @@ def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image, int] | Pre
     size = opened.image.size
     small, scale = shrink(opened.image, plan.longest_side)
     opened = replace(opened, image=small)  # four bytes a pixel less, before the masks take theirs
-    boxed, listed = read_boxes(replace(sample, size=size, sha256=files[0]), opened.orientation, plan.boxes)
+    shapes: list[Shape] = []
+    boxed, listed = read_boxes(replace(sample, size=size, sha256=files[0]), opened.orientation, plan.boxes, shapes)
     kept, lost = keep_boxes(boxed, plan.box_filter, plan.cutoffs[sample.source])
     ready = number(kept, plan.seed)
     done = Prepared(
@@ -225,6 +231,7 @@ def _read(sample: Sample, plan: Plan) -> tuple[Prepared, Image.Image, int] | Pre
         listed=(*listed, *_unclear_greys(sample, opened)),
         grey=opened.most,
         bits=opened.bits,
+        facts=facts_of(boxed, shapes),
     )
     return done, small, opened.orientation
 

@@ -161,6 +161,7 @@ def _together(first: Sample, second: Sample) -> Sample:
         labels={**second.labels, **first.labels},
         regions=(*first.regions, *further),
         too_small=tuple(dict.fromkeys((*first.too_small, *second.too_small))),
+        facts=tuple({fact.name: fact for fact in (*second.facts, *first.facts)}.values()),
         patient=Patient(**asdict(second.patient) | {k: v for k, v in asdict(first.patient).items() if v is not None}),
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 from lmod_train.core.artifacts.records import chain_id, record_id
 from lmod_train.core.errors import LmodError
 from lmod_train.core.perturbations import is_defect, parse_perturbation
-from lmod_train.core.types import Dropped, Message, Question, Record, Sample, Split, class_path
+from lmod_train.core.types import Dropped, Fact, Message, Question, Record, Sample, Split, class_path
 from lmod_train.data.curation.balance import Candidate, Over, draw
 from lmod_train.data.curation.prepare import SHOW_IMAGES, Prepared, image_path
 from lmod_train.data.curation.splits import Place
@@ -225,7 +225,21 @@ def _record(asked: PlacedQuestion) -> Record:
         phantom=sample.phantom,
         patient=sample.patient,
         licence="; ".join(dict.fromkeys(p.licence for p in pictures)) or sample.licence,
+        facts=_facts(asked),
     )
+
+
+def _facts(asked: PlacedQuestion) -> tuple[Fact, ...]:
+    """Return the facts of the image that a question shows, without those that only the asked label states.
+
+    A changed image has none, but for a defect of the photograph, and nor has another patient's.
+    """
+    question = asked.question
+    shows_own = question.shows == "own" and len(asked.pictures) == 1
+    if not shows_own or (question.perturbation and not is_defect(question.perturbation)):
+        return ()
+    label = f"label {asked.task.asked_label(question)}"
+    return tuple(fact for fact in asked.sample.facts if fact.origin != label)
 
 
 def _defect(pictures: Sequence[Picture]) -> dict[str, str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
 from lmod_train.core.errors import SourceNotFound, check_one_of
-from lmod_train.core.types import Cut, Dropped, MaskFile, Patient, Sample
+from lmod_train.core.types import Cut, Dropped, Fact, MaskFile, Patient, Sample
 from lmod_train.data.sources.base import UNPLACED
 from lmod_train.data.sources.clutter import entries
 from lmod_train.data.sources.marked import marked_folder
@@ -144,7 +145,8 @@ class Origa(WalkedSource[_Found]):
         entry = found.labels.get(key, Entry())
         masks, patient = tuple(self._mask(found.masks.get(key, {}))), Patient(laterality=entry.laterality)
         labels = {"glaucoma": entry.glaucoma} if entry.glaucoma else {}
-        return self._taken(file.stem, file, labels=labels, masks=masks, patient=patient)
+        facts = () if entry.ratio is None else (Fact("vcdr", entry.ratio, "ratio", origin="ExpCDR"),)
+        return self._taken(file.stem, file, labels=labels, masks=masks, patient=patient, facts=facts)
 
     def _mask(self, kinds: Mapping[str, Path]) -> Iterator[MaskFile]:
         """Yield the mask that is used, if there is one."""
@@ -195,7 +197,8 @@ class Origa(WalkedSource[_Found]):
             if entry.glaucoma not in (None, label) and not fills:
                 problems.append(f"{number}: another table has a different label")
                 label = ""
-            found.labels[number] = Entry(label, before.laterality or entry.laterality)
+            ratio = before.ratio if before.ratio is not None else entry.ratio
+            found.labels[number] = Entry(label, before.laterality or entry.laterality, ratio)
         found.unclear |= {number_of(problem.partition(":")[0]) for problem in problems}
         found.dropped += self._problems(file, "unreadable label", problems)
 
@@ -230,10 +233,14 @@ _SIDES = {"od": "right", "os": "left", "": None}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Row of one photograph: glaucoma (``yes``, ``no`` or None) and laterality (``left``, ``right`` or None)."""
+    """Row of one photograph: glaucoma (``yes``, ``no`` or None), laterality (``left``, ``right`` or None), and ExpCDR.
+
+    The ratio is the vertical cup-to-disc ratio of the experts, 0 to 1; None if not stated.
+    """
 
     glaucoma: str | None = None
     laterality: str | None = None
+    ratio: float | None = None
 
 
 def read_entries(path: Path, label_column: str = "") -> tuple[dict[str, Entry], list[str]]:
@@ -260,7 +267,8 @@ def read_entries(path: Path, label_column: str = "") -> tuple[dict[str, Entry], 
         if not name or misfit(row):
             problems.append(f"{name or 'a row without a file name'}: {misfit(row) or 'cannot be used'}")
             continue
-        number, entry = number_of(name), Entry(*_read(name, row.get(label, ""), row.get("eye", ""), problems))
+        number, cells = number_of(name), (row.get(label, ""), row.get("eye", ""), row.get("expcdr", ""))
+        entry = Entry(*_read(name, *cells, problems))
         before = entries.setdefault(number, entry)
         if before != entry and number not in twice:
             problems.append(f"{name}: two rows with different values")
@@ -290,10 +298,18 @@ def _column(columns: Sequence[str], wanted: Sequence[str], what: str, option: st
     return found
 
 
-def _read(name: str, label: str, eye: str, problems: list[str]) -> tuple[str | None, str | None]:
-    """Return label and laterality of one row; add unknown values to `problems`."""
+def _read(
+    name: str, label: str, eye: str, expert: str, problems: list[str]
+) -> tuple[str | None, str | None, float | None]:
+    """Return label, laterality and ratio of one row; add values that cannot be used to `problems`."""
     if label and label.casefold() not in YES_NO:
         problems.append(f"{name}: label {label!r} is neither 0 nor 1")
     if eye.casefold() not in _SIDES:
         problems.append(f"{name}: eye {eye!r} is neither OD nor OS")
-    return YES_NO.get(label.casefold()), _SIDES.get(eye.casefold())
+    ratio = None
+    with suppress(ValueError):
+        ratio = float(expert) if expert else None
+    if expert and (ratio is None or not 0 <= ratio <= 1):
+        problems.append(f"{name}: ExpCDR {expert!r} is no ratio from 0 to 1")
+        ratio = None
+    return YES_NO.get(label.casefold()), _SIDES.get(eye.casefold()), ratio

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 from lmod_train.core.errors import SourceNotFound
 from lmod_train.core.package_data import package_data
 from lmod_train.core.raw import read_json
-from lmod_train.core.types import Dropped, MaskFile, Sample
+from lmod_train.core.types import Dropped, Fact, MaskFile, Sample
 from lmod_train.data.sources.clutter import entries
 from lmod_train.data.sources.sheets import UnreadableSheet, misfit, read_sheet
 from lmod_train.data.sources.spelling import YES_NO, composed, plain_name, plain_stem
@@ -55,6 +57,7 @@ class _Found:
     photographs: list[tuple[str, Path]] = field(default_factory=list)
     masks: dict[tuple[str, str], Path] = field(default_factory=dict)
     labels: dict[tuple[str, str], str] = field(default_factory=dict)
+    foveae: dict[tuple[str, str], tuple[Fact, ...]] = field(default_factory=dict)
     sheets: dict[str, Path] = field(default_factory=dict)
     damaged: set[str] = field(default_factory=set)
     dropped: list[Dropped] = field(default_factory=list)
@@ -136,13 +139,17 @@ class Refuge(WalkedSource[_Found]):
         elif part not in found.damaged:
             images = {key: sample.own_image for key, sample in own.items()}
             yield from self._missing("label", images, labelled, "no label in the table")
+            if placed := {key for key, sample in own.items() if sample.facts}:
+                known = {key: image for key, image in images.items() if key in labelled}  # one line a row
+                yield from self._missing("fovea", known, placed, "no position in the table")
 
     def _sample(self, key: str, file: Path, found: _Found) -> Sample:
         place = (key.split("/")[0], plain_stem(file))
         label = _CLASSES.get(plain_name(file.parent.name)) or found.labels.get(place)
         mask = found.masks.get(place)
         masks = (MaskFile(mask, _CODINGS),) if mask else ()
-        return self._taken(key, file, file.stem, labels={"glaucoma": label} if label else {}, masks=masks)
+        labels = {"glaucoma": label} if label else {}
+        return self._taken(key, file, file.stem, labels=labels, masks=masks, facts=found.foveae.get(place, ()))
 
     def _walk(self) -> _Found:
         """Return every file below the root, sorted into photographs, masks, labels and dropped files."""
@@ -175,11 +182,13 @@ class Refuge(WalkedSource[_Found]):
         """Add the labels of one table; if it cannot be read, the photographs are kept without labels."""
         try:
             labels, problems = read_labels(file)
+            foveae = read_foveae(file)
         except UnreadableSheet as error:
             found.dropped.append(self._cost(file, "unreadable sheet", str(error)))
             found.damaged.add(part)
             return
         found.sheets.setdefault(part, file)
+        found.foveae |= {(part, stem): facts for stem, facts in foveae.items()}
         for stem, label in labels.items():
             if found.labels.setdefault((part, stem), label) != label:
                 problems.append(f"{stem}: another table has a different label")
@@ -227,6 +236,29 @@ def read_labels(path: Path) -> tuple[dict[str, str], list[str]]:
     return {stem: word for stem, word in labels.items() if word}, problems
 
 
+def read_foveae(path: Path) -> dict[str, tuple[Fact, ...]]:
+    """Return file stem (lower case) -> x and y of the fovea in pixels from the left and upper edge, where stated.
+
+    Args:
+        path: As of `read_labels`; columns are ``Fovea_X`` and ``Fovea_Y``, whose pixels count from 1.
+
+    Raises:
+        UnreadableSheet: As `read_labels`.
+    """
+    is_json = path.suffix.lower() == ".json"
+    names = ("fovea_x", "fovea_y") if is_json else ("foveax", "foveay")
+    found = {}
+    for row in _json_records(path) if is_json else read_sheet(path, "ImgName"):
+        with suppress(ValueError, TypeError):
+            at = [float(row[name]) - 0.5 for name in names if row.get(name)]
+            if len(at) == 2 and all(map(math.isfinite, at)):
+                facts = (
+                    Fact(f"fovea.{axis}", value, "px", origin=path.name) for axis, value in zip("xy", at, strict=True)
+                )
+                found[plain_stem(str(row.get("imgname", "")).strip())] = tuple(facts)
+    return found
+
+
 def _sheet_rows(path: Path, problems: list[str]) -> list[tuple[Any, Any]]:
     """Return image name and label of every row that has both; [] if no column name contains glaucoma."""
     rows = read_sheet(path, "ImgName")
@@ -238,6 +270,12 @@ def _sheet_rows(path: Path, problems: list[str]) -> list[tuple[Any, Any]]:
 
 def _json_rows(path: Path) -> list[tuple[Any, Any]]:
     """Return image name and label of every record that has both."""
+    pairs = [(record.get("imgname"), record.get("label")) for record in _json_records(path)]
+    return [(name, label) for name, label in pairs if name is not None and label is not None]
+
+
+def _json_records(path: Path) -> list[dict[str, Any]]:
+    """Return the records with their fields in lower case."""
     try:
         index = read_json(path)
     except (ValueError, OSError) as error:
@@ -248,5 +286,4 @@ def _json_rows(path: Path) -> list[tuple[Any, Any]]:
     lowered = [{str(k).casefold(): v for k, v in record.items()} for record in records]
     if lowered and not any("imgname" in record for record in lowered):
         raise UnreadableSheet("no field ImgName")
-    pairs = [(record.get("imgname"), record.get("label")) for record in lowered]
-    return [(name, label) for name, label in pairs if name is not None and label is not None]
+    return lowered

@@ -70,20 +70,24 @@ def _summary(one: Blind) -> str:
 
 
 def curate_with_sheet(*, out: Path, sheet: Path, **settings: Any) -> None:
-    """Turn raw datasets into records, and draw contact sheets of the images in their variants.
+    """Turn raw datasets into records, and draw contact sheets of the images in their variants, and with their facts.
 
     Args:
         out: Curated folder to write images, records and manifest to; new, empty, or from the same command.
-        sheet: Folder for a contact sheet a task of images in their variants, e.g. with the evidence removed.
+        sheet: Folder for a contact sheet a task of images in their variants, e.g. with the evidence removed, and one a
+            source of images with the facts measured in them.
         **settings: Options of `curate`.
     """
     from lmod_train.core.artifacts.records import read_records
-    from lmod_train.extensions.looking.results import contact_sheets, draw_strip
+    from lmod_train.extensions.looking.results import contact_sheets, draw_strip, fact_sheets
+    from lmod_train.report.figures.qualitative import draw_qualitative
 
     curate(out=out, **settings)
-    for table in contact_sheets(read_records(out / "records")):
-        draw_strip(table, sheet, out)
-        print(f"wrote {sheet / table.name}.png: images in their variants")
+    records = read_records(out / "records")
+    for draw, tables in ((draw_strip, contact_sheets(records)), (draw_qualitative, fact_sheets(records))):
+        for table in tables:
+            draw(table, sheet, out)
+            print(f"wrote {sheet / table.name}.png: {table.title}")
 
 
 def phantom_with_counterfactuals(

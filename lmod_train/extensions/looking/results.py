@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lmod_train.core.tables import Cell, Heads, Table, table
-from lmod_train.core.types import Record
+from lmod_train.core.types import Fact, Record
 from lmod_train.extensions.looking.scores import (
     AGAIN,
     AS_IS,
@@ -23,7 +23,8 @@ from lmod_train.extensions.looking.scores import (
     variant_parts,
 )
 from lmod_train.report.figures.lines import Line, distinct, lines, parts
-from lmod_train.report.figures.qualitative import fitted, inches
+from lmod_train.report.figures.qualitative import COLUMNS as QUALITATIVE
+from lmod_train.report.figures.qualitative import boxes_of, fitted, inches
 from lmod_train.report.figures.sheet import LINE, SMALL, WIDTH, sheet
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.sorted_errors import GROUNDING
@@ -140,6 +141,32 @@ def contact_sheets(records: Iterable[Record]) -> Iterator[Table]:
             for shown in in_order(questions[question].keys() - {AGAIN})
         ]
         yield table(f"variants-{task}", COLUMNS, rows, task.removesuffix(GROUNDING))
+
+
+def fact_sheets(records: Iterable[Record]) -> Iterator[Table]:
+    """Yield for each source a table of a few images with boxes and facts, without replies (`draw_qualitative`)."""
+    sources: dict[str, dict[str, Record]] = {}
+    for record in records:
+        if record.facts and record.image_plain:
+            images = sources.setdefault(record.source, {})
+            if record.key not in images or len(record.regions) > len(images[record.key].regions):
+                images[record.key] = record
+    for source, images in sorted(sources.items()):
+        chosen = sorted(images, key=lambda key: hashlib.sha256(key.encode()).hexdigest())[:SHEET]
+        rows = [_measured(images[key]) for key in chosen]
+        yield table(f"facts-{source}", QUALITATIVE, rows, f"{source}: facts")
+
+
+def _measured(record: Record) -> list[Cell]:
+    facts = "; ".join(map(_written, record.facts))
+    return [record.source, record.key, record.image_plain[0], boxes_of(record), facts, "", "", ""]
+
+
+def _written(fact: Fact) -> str:
+    if isinstance(fact.value, str):
+        return f"{fact.name} {fact.value}"
+    error = f" ± {fact.error:.2g}" if fact.error else ""
+    return f"{fact.name} {fact.value:.3g}{error}{f' {fact.unit}' if fact.unit not in ('', 'ratio') else ''}"
 
 
 # A strip: one eye in its variants, with the answers of each model beneath.

@@ -13,6 +13,7 @@ from typing import Any
 
 from lmod_train.core.escaping import for_terminal
 from lmod_train.core.tables import Heads, Table
+from lmod_train.core.types import Record
 from lmod_train.report.canvas import fonts
 from lmod_train.report.figures.lines import Line, lines, parts
 from lmod_train.report.figures.sheet import SMALL, WIDTH, sheet
@@ -21,7 +22,7 @@ from lmod_train.report.thumbnails import picture_of
 
 COLUMNS: Heads = ["task", "record", "image", "boxes", "truth", "model", "outcome", "reply"]
 """Columns of the table: a row for each record and model. `image` is a path within the curated folder, empty if the
-question shows none; `boxes` is JSON: [[id, x0, y0, x1, y1], ...] in pixels of the image."""
+question shows none; `boxes` are those of `boxes_of`; a row without `model` has no reply."""
 MODELS = 4
 """Maximum number of models in one figure."""
 NOT_ASKED = "not asked"
@@ -40,6 +41,12 @@ _BOLD = 0.85
 
 _Passage = tuple[str, dict[str, Any]]
 _Picture = tuple[Any, int, int]
+
+
+def boxes_of(record: Record) -> str:
+    """Return id and corners of each region in pixels of the curated image, as JSON."""
+    corners = [(r.id, (r.box.x0, r.box.y0, r.box.x1, r.box.y1)) for r in record.regions]
+    return json.dumps([[id, *(round(side * record.scale, 1) for side in box)] for id, box in corners])
 
 
 def draw_qualitative(table: Table, out: Path, curated: Path | None = None) -> None:
@@ -74,8 +81,8 @@ def _passages(rows: Sequence[Line]) -> Iterator[_Passage]:
     """Yield the lines of text of an example with their style."""
     first, most = rows[0], max(2, 6 // len(rows))
     yield from _fitted(f"{first['task']}: {first['record']}", 2, weight="bold")
-    yield from _fitted(f"truth: {first['truth']}", 3)
-    for row in rows:
+    yield from _fitted(f"truth: {first['truth']}", 5)
+    for row in (row for row in rows if row["model"]):
         mark, colour = MARKS.get(row["outcome"], CROSS)
         yield from _fitted(f"{mark} {row['model']}: {row['outcome']}", 2, weight="bold", color=colour)
         yield from _fitted(row["reply"], most, indent=_INDENT) if row["reply"] else ()

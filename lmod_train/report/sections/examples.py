@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, zip_longest
@@ -15,7 +14,7 @@ from lmod_train.core.tables import Cell, table
 from lmod_train.core.types import Prediction, Record
 from lmod_train.report.canvas import undrawn
 from lmod_train.report.contents import Figure, Part, Remark, Text, texts
-from lmod_train.report.figures.qualitative import COLUMNS, MODELS, NOT_ASKED, draw_qualitative
+from lmod_train.report.figures.qualitative import COLUMNS, MODELS, NOT_ASKED, boxes_of, draw_qualitative
 from lmod_train.report.results import Results
 from lmod_train.report.section import Section
 from lmod_train.report.thumbnails import licences
@@ -122,18 +121,12 @@ def _row(
     truth = next(items[record.id].truth for items in asked.values() if record.id in items)
     outcome = outcome_of(item) if item else NOT_ASKED
     reply = _reply(replied[name][record.id]) if item else ""
-    return [record.task, record.id, _image(record), _boxes(record), answer_text(truth), name, outcome, reply]
+    return [record.task, record.id, _image(record), boxes_of(record), answer_text(truth), name, outcome, reply]
 
 
 def _image(record: Record) -> str:
     """Return the path of the first image, without marks where there is such a file; never an absolute one."""
     return without_folders((record.image_plain or record.image or ("",))[0])
-
-
-def _boxes(record: Record) -> str:
-    """Return id and corners of each region in pixels of the curated image, as JSON."""
-    corners = [(r.id, (r.box.x0, r.box.y0, r.box.x1, r.box.y1)) for r in record.regions]
-    return json.dumps([[id, *(round(side * record.scale, 1) for side in box)] for id, box in corners])
 
 
 def _reply(prediction: Prediction) -> str:

@@ -33,7 +33,7 @@ CASES = [
 
 @pytest.mark.parametrize(("one", "stay"), CASES)
 def test_a_record_leaves_if_its_source_and_those_of_its_images_are_free(tmp_path: Path, one, stay):
-    write_json(tmp_path / "manifest.json", {"schema_version": 3, "sources": SOURCES})
+    write_json(tmp_path / "manifest.json", {"schema_version": 4, "sources": SOURCES})
     assert closed_sources([shown("free"), one], tmp_path) == stay
     assert closed_sources([one], tmp_path, allowed=stay) == []
 

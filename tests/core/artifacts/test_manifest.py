@@ -16,7 +16,7 @@ def test_the_manifest_comes_back_and_others_are_refused(tmp_path: Path):
     write_json(tmp_path / "manifest.json", manifest)
     assert read_manifest(tmp_path) == manifest
     assert "协议" in (tmp_path / "manifest.json").read_text(encoding="utf-8")
-    for damage, problem in (("{", "is not JSON"), ('{"schema_version": 2}', "schema version 2, expected 3")):
+    for damage, problem in (("{", "is not JSON"), ('{"schema_version": 2}', "schema version 2, expected 4")):
         (tmp_path / "manifest.json").write_text(damage)
         with pytest.raises(ArtifactError, match=problem) as refused:
             read_manifest(tmp_path)

@@ -30,7 +30,7 @@ def patient(key: str, source: str = "clinic", task: str = "glaucoma", **more) ->
 
 def folder(path: Path, **redistributable: bool) -> Path:
     sources = {name: {"redistributable": may} for name, may in redistributable.items()}
-    write_json(path / "manifest.json", {"schema_version": 3, "sources": sources})
+    write_json(path / "manifest.json", {"schema_version": 4, "sources": sources})
     return path
 
 

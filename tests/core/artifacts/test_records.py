@@ -48,11 +48,12 @@ def test_the_schema_is_the_stated_one_with_and_without_rows(tmp_path: Path):
         assert write_records(tmp_path / f"{name}.parquet", records) == len(records)
         schema = pq.read_schema(tmp_path / f"{name}.parquet")
         assert schema.equals(RECORD_SCHEMA)
-        assert schema.metadata == RECORD_SCHEMA.metadata == {b"lmod_train.schema": b"3"}
+        assert schema.metadata == RECORD_SCHEMA.metadata == {b"lmod_train.schema": b"4"}
     assert read_records(tmp_path / "none.parquet") == []
     assert " ".join(RECORD_SCHEMA.names) == (
         "id task task_class task_version source key modality image image_plain image_sha256 split group language "
-        "messages choices answer regions scale chain chain_step needs variant tags phantom patient licence"
+        "messages choices answer regions scale chain chain_step needs variant tags phantom patient licence "
+        "facts target"
     )
 
 
@@ -87,12 +88,12 @@ def as_lists(value: Any) -> Any:
 @tabled(
     ("table", "named"),
     [
-        (pa.table({"id": ["1"]}), "schema version none, expected 3"),
+        (pa.table({"id": ["1"]}), "schema version none, expected 4"),
         (
             RECORD_SCHEMA.empty_table().replace_schema_metadata({"lmod_train.schema": "2"}),
-            "schema version 2, expected 3",
+            "schema version 2, expected 4",
         ),
-        (RECORD_SCHEMA.empty_table().replace_schema_metadata(None), "schema version none, expected 3"),
+        (RECORD_SCHEMA.empty_table().replace_schema_metadata(None), "schema version none, expected 4"),
         (PREDICTION_SCHEMA.empty_table(), "other columns"),
         (
             RECORD_SCHEMA.empty_table().set_column(3, "task_version", pa.array([], pa.int64())),
@@ -145,7 +146,7 @@ def test_a_run_of_another_version_is_refused_with_the_command_that_asks_it_again
         ("predictions.parquet", PREDICTION_SCHEMA, read_predictions),
     ):
         pq.write_table(schema.empty_table().replace_schema_metadata({"lmod_train.schema": "2"}), run / name)
-        with pytest.raises(ArtifactError, match="is of schema version 2, expected 3") as refused:
+        with pytest.raises(ArtifactError, match="is of schema version 2, expected 4") as refused:
             read(run / name)
         assert str(refused.value).endswith(f"\nNext: `python -m lmod_train {again}` rewrites it and keeps the replies")
 

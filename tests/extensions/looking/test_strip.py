@@ -1,11 +1,16 @@
 """Strips of images with answers beneath."""
 
+from dataclasses import replace
+
 from PIL import Image
 
 from lmod_train.core.tables import table
+from lmod_train.core.types import Box, Fact, Region
 from lmod_train.data.curation.image_files import write_image
 from lmod_train.extensions.looking import results as strip
-from lmod_train.extensions.looking.results import CHANGED, COLUMNS, STAYED, draw_strip
+from lmod_train.extensions.looking.results import CHANGED, COLUMNS, STAYED, draw_strip, fact_sheets
+from lmod_train.report.figures.qualitative import draw_qualitative
+from tests import tiny
 
 
 def rows(records=("a",), models=("m",)):
@@ -45,3 +50,18 @@ def test_a_sheet_without_replies_and_a_missing_image(tmp_path, monkeypatch):
     (tmp_path / "images/s/blank.jpg").unlink()
     draw_strip(table("strip", COLUMNS, list(rows()), ""), tmp_path, tmp_path)
     draw_strip(table("strip", COLUMNS, list(rows()), ""), tmp_path, None)
+
+
+def test_a_sheet_of_facts_has_a_row_an_image_with_its_boxes(tmp_path):
+    facts = (Fact("vcdr", 0.625, "ratio", 0.07), Fact("rim.thinnest", "inferior"), Fact("hole.width", 12.0, "px", 1.0))
+    disc = (Region("optic disc", Box(2, 2, 8, 8), 1),)
+    one = tiny.record("glaucoma/refuge/1", source="refuge", key="1", image_plain=("images/refuge/1.jpg",), facts=facts)
+    boxed, bare = replace(one, task="anatomy", regions=disc), replace(one, key="2", facts=())
+    (sheet,) = fact_sheets([one, boxed, bare])
+    assert sheet.name == "facts-refuge"
+    ((source, key, image, boxes, measured, *no_reply),) = sheet.rows
+    assert (source, key, image) == ("refuge", "1", "images/refuge/1.jpg")
+    assert measured == "vcdr 0.625 ± 0.07; rim.thinnest inferior; hole.width 12 ± 1 px"
+    assert boxes == "[[1, 2.0, 2.0, 8.0, 8.0]]" and no_reply == ["", "", ""]
+    draw_qualitative(sheet, tmp_path)
+    assert (tmp_path / "facts-refuge.png").exists()

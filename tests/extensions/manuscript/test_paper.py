@@ -162,7 +162,7 @@ def test_the_main_table_is_that_of_the_report_with_names_and_patients(eight):
 def test_few_patients_and_none_stated_have_their_footnotes(tmp_path, groups, stated, expected):
     _, curated = many(tmp_path, models=0, n=2 * groups)
     notes = {} if stated is None else {"states_patients": stated}
-    write_json(curated / "manifest.json", {"schema_version": 3, "sources": {"phantoms": {"licence": "CC0", **notes}}})
+    write_json(curated / "manifest.json", {"schema_version": 4, "sources": {"phantoms": {"licence": "CC0", **notes}}})
     shown = main_table(read_results([run(tmp_path / "run", 0.5, curated=curated, n=2 * groups)]))
     assert {row[3] for row in shown.rows} == {expected}
     assert ("fewer than 5 patients" in shown.note) is (expected == 2)
@@ -187,7 +187,7 @@ def test_without_its_curated_folder_a_report_says_what_is_left_out(tmp_path):
     for key, value in (("samples", "many"), ("states_patients", [])):
         sources = {"phantoms": {"licence": "CC0", key: value}}
         write_json(
-            curated / "manifest.json", {"schema_version": 3, "sources": sources, "images": [key] if not value else {}}
+            curated / "manifest.json", {"schema_version": 4, "sources": sources, "images": [key] if not value else {}}
         )
         assert [part for part in ForPaper().parts(read_results(runs)) if isinstance(part, Remark)], "it is damaged"
     shutil.rmtree(curated)

@@ -45,7 +45,7 @@ def test_questions_without_an_image_have_a_key_too():
 def test_the_identity_of_a_manifest_does_not_depend_on_the_machine():
     def told(root, **more):
         sources = {"a": {"root": root, "sha256": "1"}}
-        return {"schema_version": 3, "command": f"curate {root}", "sources": sources, "seed": 0, **more}
+        return {"schema_version": 4, "command": f"curate {root}", "sources": sources, "seed": 0, **more}
 
     assert identity(told("/srv/ada", versions={"x": 1})) == identity(told("/srv/x"))
     first, other = identity(told("/x")), identity(told("/x", seed=1))

@@ -21,7 +21,7 @@ STAGE = "lmod_train.tasks.staging.Staging"
 def curated(folder, protocol="lmod_naacl", balanced=("macular_hole_stage",)):
     accounts = {task: [{"cell": [task, "en", "all", ""], "n_per_class": 19}] for task in balanced}
     write_json(
-        folder / "manifest.json", {"schema_version": 3, "protocol": protocol, "balance": accounts, "sources": {}}
+        folder / "manifest.json", {"schema_version": 4, "protocol": protocol, "balance": accounts, "sources": {}}
     )
     return folder
 

@@ -26,7 +26,7 @@ def curated(folder, phantom=False):
             made.append(replace(record(str(i), task="anatomy", regions=regions, **of), phantom=phantom))
     (folder / "records").mkdir(parents=True)
     write_records(folder / "records" / "anatomy.parquet", made)
-    write_json(folder / "manifest.json", {"schema_version": 3, "protocol": "mine"})
+    write_json(folder / "manifest.json", {"schema_version": 4, "protocol": "mine"})
     return folder
 
 

@@ -26,7 +26,7 @@ from tests.scoring.make import record
 def test_patients_that_no_source_states_are_not_counted(tmp_path):
     curated = curate(tmp_path / "curated")
     model = run(tmp_path / "run", 0.5, curated=curated)
-    manifest = {"schema_version": 3, "sources": {"phantoms": {"licence": "CC0", "states_patients": False}}}
+    manifest = {"schema_version": 4, "sources": {"phantoms": {"licence": "CC0", "states_patients": False}}}
     write_json(curated / "manifest.json", manifest)
     assert first_screen(read_results([model])).title == "1 model, 72 questions, 24 images, 0 stated patients"
 

@@ -154,7 +154,7 @@ def test_the_next_address_of_a_name_is_tried():
 
 def test_images_that_may_not_be_passed_on_are_not_sent_away(tmp_path):
     sources = {"idrid": {"redistributable": True}, "brset": {"redistributable": False}}
-    (tmp_path / "manifest.json").write_text(json.dumps({"schema_version": 3, "sources": sources}))
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema_version": 4, "sources": sources}))
     free, closed, unknown = (record(source=name) for name in ("idrid", "brset", "other"))
     check_sources([free, record(source="brset", image=[])], tmp_path, [])
     for one in (closed, unknown):
