@@ -89,19 +89,25 @@ def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path)
     from lmod_train.phantom.contact_sheet import contact_sheet
 
     known = source_classes()
-    sources = {s.name: s for s in discover(folder, wanted=[known[name]() for name in names]).sources}
-    tiles = [tile for name in names if name in sources for tile in _tiles(sources[name], n, seed)]
+    modules = {name: named(drawn_folders()[name]) for name in names}
+    layouts = {name: getattr(module, "LAYOUT", name) for name, module in modules.items()}
+    wanted = [known[layout]() for layout in dict.fromkeys(layouts.values()) if layout in known]
+    sources = {s.name: s for s in discover(folder, wanted=wanted).sources}
+    shown = [name for name in names if layouts[name] in sources]  # a table has no layout of a source
+    tiles = [t for name in shown for t in _tiles(sources[layouts[name]], modules[name].truths(n, seed))]
+    if not tiles:
+        expected = "phantoms in the layout of a source, whose boxes are drawn"
+        raise BadArgument("--sheet", str(out), expected, "add one, e.g. `--sources refuge`, or leave `--sheet` out")
     contact_sheet(tiles, out, columns=2 * A_SOURCE if len(names) > 1 else A_SOURCE)
     return len(tiles)
 
 
-def _tiles(source: Source, n: int, seed: int) -> Iterator[Tile]:
+def _tiles(source: Source, truths: Sequence[Truth]) -> Iterator[Tile]:
     """Yield the tiles of a source, with labels as different as possible."""
     from lmod_train.data.curation.image_files import open_image
     from lmod_train.phantom.contact_sheet import Tile
 
     samples = {item.key: item for item in source.samples() if isinstance(item, Sample)}
-    truths: list[Truth] = named(drawn_folders()[source.name]).truths(n, seed)
     for truth in _various([truth for truth in truths if truth.key in samples])[:A_SOURCE]:
         opened = open_image(samples[truth.key])
         if not isinstance(opened, Dropped):

@@ -17,7 +17,7 @@ from lmod_train.phantom.checks import check_seed
 from lmod_train.phantom.vessels import Tree, Vessel
 
 Point: TypeAlias = tuple[float, float]
-LesionKind = Literal["microaneurysm", "haemorrhage", "hard exudate", "cotton-wool spot"]
+LesionKind = Literal["microaneurysm", "haemorrhage", "hard exudate", "cotton-wool spot", "disc haemorrhage"]
 
 DIAGNOSES = ("cataract", "diabetic retinopathy", "glaucoma", "normal")
 """Diagnoses that can be drawn: the words of the four-way diagnosis."""
@@ -80,6 +80,7 @@ class Eye:
         pigment: Pigment of the fundus, 0 (pale orange) to 1 (dark brown).
         mottle: Strength of the choroid's texture, 0 to 1.
         camera: Exposure.
+        notch: Centre and radius of a round notch, by which the cup reaches into the rim; None without one.
     """
 
     seed: int
@@ -97,6 +98,7 @@ class Eye:
     pigment: float
     mottle: float
     camera: Camera
+    notch: tuple[Point, float] | None = None
 
 
 def draw_eye(seed: int, diagnosis: str) -> Eye:

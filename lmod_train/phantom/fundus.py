@@ -71,7 +71,11 @@ def cup_mask(eye: Eye, size: int) -> _Mask:
         >>> cup_mask(draw_eye(3, "glaucoma"), 256).sum() > cup_mask(draw_eye(3, "normal"), 256).sum()
         np.True_
     """
-    return _ellipse(eye.cup, eye.cup_radii, size) <= 1
+    inside: _Mask = _ellipse(eye.cup, eye.cup_radii, size) <= 1
+    if eye.notch is not None:
+        centre, radius = eye.notch
+        inside |= (_ellipse(centre, (radius, radius), size) <= 1) & disc_mask(eye, size)
+    return inside
 
 
 def _colour(values: Sequence[float]) -> _Plane:
@@ -132,6 +136,11 @@ def _lay_disc(scene: _Plane, eye: Eye, size: int) -> None:
     for centre, radii, edge, colour in ((eye.disc, eye.disc_radii, 0.016, _RIM), (eye.cup, eye.cup_radii, 0.014, _CUP)):
         alpha = 0.95 * _soft(_ellipse(centre, radii, size), radii[1], edge)
         _blend(scene, alpha, _colour(colour) * (1 - 0.15 * eye.pigment))
+    if eye.notch is not None:
+        centre, radius = eye.notch
+        alpha = 0.95 * _soft(_ellipse(centre, (radius, radius), size), radius, 0.014)
+        alpha *= _soft(_ellipse(eye.disc, eye.disc_radii, size), eye.disc_radii[1], 0.016)
+        _blend(scene, alpha, _colour(_CUP) * (1 - 0.15 * eye.pigment))
 
 
 def _lay_vessels(scene: _Plane, eye: Eye, size: int) -> None:
@@ -170,7 +179,7 @@ def _lay_lesions(scene: _Plane, eye: Eye, size: int, rng: np.random.Generator) -
     """Draw lesions with irregular outlines: soft cotton-wool spots first, then blood, then sharp exudates."""
     for kinds, colour in (
         (("cotton-wool spot",), _COTTON),
-        (("microaneurysm", "haemorrhage"), _BLOOD),
+        (("microaneurysm", "haemorrhage", "disc haemorrhage"), _BLOOD),
         (("hard exudate",), _EXUDATE),
     ):
         lesions = [lesion for lesion in eye.lesions if lesion.kind in kinds]

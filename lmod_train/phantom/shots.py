@@ -24,7 +24,8 @@ from lmod_train.core.files import make_folder, write_beside, write_text
 from lmod_train.core.processes import spawning
 from lmod_train.core.raw import read_json
 from lmod_train.core.vocabulary.phantoms import NOTE
-from lmod_train.phantom.fundus import cup_mask, disc_mask, draw_eye, render
+from lmod_train.phantom.eye import Eye
+from lmod_train.phantom.fundus import cup_mask, disc_mask, render
 
 FEW = 48
 """Number of drawings that take about as long in this process as in two whose start takes a second each."""
@@ -38,15 +39,13 @@ class Shot:
     """One photograph to draw.
 
     Attributes:
-        seed: Seed of the eye.
-        diagnosis: Diagnosis of the eye.
+        eye: Truth of the eye.
         photograph: JPEG file to write.
         mask: Mask file to write, None for none.
         codes: Grey values of background, disc rim and cup in the mask.
     """
 
-    seed: int
-    diagnosis: str
+    eye: Eye
     photograph: Path
     mask: Path | None = None
     codes: tuple[int, int, int] = (0, 1, 2)
@@ -169,7 +168,7 @@ def write_workbook(path: Path, header: Sequence[str], rows: Iterable[Sequence[ob
 
 def _take_one(files: Files, shot: Shot, size: int) -> None:
     """Write mask and photograph of one shot; the photograph last."""
-    eye = draw_eye(shot.seed, shot.diagnosis)
+    eye = shot.eye
     if shot.mask:
         background, rim, cup = shot.codes
         codes = np.where(disc_mask(eye, size), rim, background).astype(np.uint8)

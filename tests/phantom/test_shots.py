@@ -13,7 +13,8 @@ from lmod_train.phantom.shots import FEW, Shot, draw_all, eye_seed, note, take
 
 def shots(folder, n=3):
     return [
-        Shot(eye_seed("x", 0, i), "glaucoma", folder / "a" / f"{i}.jpg", folder / "b" / f"{i}.png") for i in range(n)
+        Shot(draw_eye(eye_seed("x", 0, i), "glaucoma"), folder / "a" / f"{i}.jpg", folder / "b" / f"{i}.png")
+        for i in range(n)
     ]
 
 
@@ -43,7 +44,7 @@ def test_a_few_drawings_start_no_process_and_more_do(tmp_path):
 
 
 def test_masks_hold_the_three_codes_where_the_truth_has_them(tmp_path):
-    shot = Shot(5, "glaucoma", tmp_path / "x.jpg", tmp_path / "x.bmp", (255, 128, 0))
+    shot = Shot(draw_eye(5, "glaucoma"), tmp_path / "x.jpg", tmp_path / "x.bmp", (255, 128, 0))
     take([shot], 64, "x", workers=0)
     codes, eye = np.asarray(Image.open(shot.mask)), draw_eye(5, "glaucoma")
     assert set(np.unique(codes)) == {0, 128, 255}

@@ -72,9 +72,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
         side, sex = {"right": "OD", "left": "OS"}[person.laterality or ""], (person.sex or "")[:1].upper()
         rows.append([f"{one.key}.jpg", one.group, side, diagnosis, person.age, sex, person.quality])
     write_workbook(root / "patients.xlsx", HEADER, rows, "patients")
-    shots = [
-        Shot(eye.seed, eye.diagnosis, root / "photos" / f"{t.key}.jpg") for t, eye in zip(drawn, eyes, strict=True)
-    ]
+    shots = [Shot(eye, root / "photos" / f"{t.key}.jpg") for t, eye in zip(drawn, eyes, strict=True)]
     take(shots, size, _SOURCE, workers)
 
 

@@ -71,7 +71,7 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     """
     root = Path(out) / "eye_diseases_classification"
     note(root, {"source": _SOURCE, "n": check_count(n), "seed": seed, "size": size})
-    shots = [Shot(eye.seed, eye.diagnosis, root / "dataset" / f"{key}.jpg") for key, eye in truth(n, seed)]
+    shots = [Shot(eye, root / "dataset" / f"{key}.jpg") for key, eye in truth(n, seed)]
     take(shots, size, _SOURCE, workers)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,15 +75,17 @@ def truths(n: int, seed: int, size: int = 384) -> list[Truth]:
         >>> [(t.key, t.labels["glaucoma"], [name for name, _ in t.boxes]) for t in truths(4, seed=0)][:1]
         [('train/g0001', 'yes', ['optic disc', 'optic cup'])]
     """
-    return [
-        Truth(
-            key=key,
-            group=key.partition("/")[2],
-            labels={"glaucoma": "yes" if eye.diagnosis == "glaucoma" else "no"},
-            boxes=(("optic disc", extent(disc_mask(eye, size))), ("optic cup", extent(cup_mask(eye, size)))),
-        )
-        for key, eye in truth(n, seed)
-    ]
+    return [truth_of(key, eye, size) for key, eye in truth(n, seed)]
+
+
+def truth_of(key: str, eye: Eye, size: int) -> Truth:
+    """Return the truth of a photograph of this layout."""
+    return Truth(
+        key=key,
+        group=key.partition("/")[2],
+        labels={"glaucoma": "yes" if eye.diagnosis == "glaucoma" else "no"},
+        boxes=(("optic disc", extent(disc_mask(eye, size))), ("optic cup", extent(cup_mask(eye, size)))),
+    )
 
 
 def _stems(part: str, sick: Sequence[bool]) -> Iterator[str]:
@@ -107,15 +109,29 @@ def write(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> No
     Raises:
         BadArgument: A number is out of range, or the folder contains phantoms drawn with other options.
     """
-    root = Path(out) / "REFUGE"
-    eyes = truth(n, seed)
-    note(root, {"source": _SOURCE, "n": n, "seed": seed, "size": size})
+    draw(out, truth(n, seed), {"source": _SOURCE, "n": n, "seed": seed, "size": size}, workers)
+
+
+def draw(out: Path, eyes: Sequence[tuple[str, Eye]], drawn: Mapping[str, int | str], workers: int = 2) -> None:
+    """Draw eyes with masks and tables below ``out/REFUGE``, by their keys; keep existing files.
+
+    Args:
+        out: Folder to write below.
+        eyes: Key, of those of `truth`, and eye of each.
+        drawn: Options by which they were drawn, ``size`` and ``source`` among them.
+        workers: Number of processes to start; 0 works in this one.
+
+    Raises:
+        BadArgument: The folder contains phantoms drawn with other options.
+    """
+    root, size = Path(out) / "REFUGE", int(drawn["size"])
+    note(root, drawn)
     shots: list[Shot] = []
     for name, part in _PARTS.items():
         members = [(key.split("/")[1], eye) for key, eye in eyes if key.startswith(f"{name}/")]
         shots += [_shot(root, part, stem, eye) for stem, eye in members]
         _write_sheet(root / part.notes / part.sheet, part.label, members, size)
-    take(shots, size, _SOURCE, workers)
+    take(shots, size, str(drawn["source"]), workers)
 
 
 def write_counterfactuals(out: Path, n: int, seed: int, size: int = 384, workers: int = 2) -> None:
@@ -134,9 +150,9 @@ def write_counterfactuals(out: Path, n: int, seed: int, size: int = 384, workers
     for key, eye in truth(n, seed):
         part, stem = key.split("/")
         own = _shot(out / "REFUGE", _PARTS[part], stem, eye)
-        other = "normal" if eye.diagnosis == "glaucoma" else "glaucoma"
+        other = draw_eye(eye.seed, "normal" if eye.diagnosis == "glaucoma" else "glaucoma")
         there = own.photograph.parent / f".{REDRAWN}" / own.photograph.name
-        shots.append(Shot(eye.seed, other, there))
+        shots.append(Shot(other, there))
     take(shots, size, _SOURCE, workers)
 
 
@@ -145,7 +161,7 @@ def _shot(root: Path, part: _Part, stem: str, eye: Eye) -> Shot:
     well = eye.diagnosis != "glaucoma"
     photograph = root / part.photographs / part.sorted_photographs[well] / f"{stem}.jpg"
     mask = root / part.notes / "Disc_Cup_Masks" / part.sorted_masks[well] / f"{stem}.bmp"
-    return Shot(eye.seed, eye.diagnosis, photograph, mask, _GREYS)
+    return Shot(eye, photograph, mask, _GREYS)
 
 
 def _write_sheet(path: Path, label: Sequence[str], members: Sequence[tuple[str, Eye]], size: int) -> None:
