@@ -87,6 +87,7 @@ LOADED_LATE = {
     "lmod_train.extensions.dissection.states": "hooks in a model, imported by `dissect` when it has loaded one",
     "lmod_train.extensions.dissection.callback": "the callback of `dissect`",
     "lmod_train.extensions.dissection.linear_reading": "imported by `dissect` when the states are there",
+    "lmod_train.extensions.reason.targets": "its datamodule, imported where it is named",
     "lmod_train.extensions.ophthalwechat.datamodule": "its datamodule, imported where it is named",
     "lmod_train.extensions.xpcr.datamodule": "its datamodules, imported where one is named",
     "lmod_train.extensions.audit.image_processor": "of a checkpoint, imported by `audit` for one",

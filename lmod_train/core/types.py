@@ -422,6 +422,11 @@ class Record:
     facts: tuple[Fact, ...] = ()
     target: str = ""
 
+    @property
+    def taught(self) -> str:
+        """What tuning teaches as the reply: the target, which begins with the answer, or the answer."""
+        return self.target or self.answer
+
 
 def class_path(kind: type) -> str:
     """Return the path of a class, by which configs and files name it.

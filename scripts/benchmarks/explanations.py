@@ -1,7 +1,7 @@
 """Planted explainers, and labelled explanations: what the section on explanations says of them.
 
     python scripts/benchmarks/explanations.py --draws 300 --patients 60    coverage and verdicts of planted explainers
-    python scripts/benchmarks/explanations.py --labelled explanations.csv  precision and recall of the claims
+    python scripts/benchmarks/explanations.py --labelled tests/extensions/reason/explanations.csv    claims
 
 Labels were made before the claims were read, by somebody who had not seen the reader.
 """

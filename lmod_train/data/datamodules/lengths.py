@@ -28,7 +28,7 @@ class Length(NamedTuple):
 def length_of(record: Record) -> Length:
     """Return the length of a question: its number of images, and of characters of prompt and answer."""
     asked = sum(len(part.text) for message in record.messages for part in message.parts)
-    return Length(len(record.image), asked + len(record.answer))
+    return Length(len(record.image), asked + len(record.taught))
 
 
 def steps_of_like_length(

@@ -7,5 +7,6 @@ EXTENSION = Extension(
     about="Is an explanation true of this eye",
     phantoms={"refuge_rims": "lmod_train.extensions.reason.phantom"},
     sections={"lmod_train.extensions.reason.sections.Reasons": "Looking ErrorTypes"},
+    configs="lmod_train.extensions.reason.configs",
     pages={"findings": "lmod_train.extensions.reason.sections:findings"},
 )

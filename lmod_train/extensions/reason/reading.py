@@ -17,7 +17,7 @@ from lmod_train.core.types import Record
 from lmod_train.extensions.reason.claims import SECTORS, Claim, Relation
 from lmod_train.tasks.failures.case import LONGEST
 from lmod_train.tasks.parsing.normalise import in_place
-from lmod_train.tasks.parsing.stance import clause_spans, contains_negation, hedges, stance
+from lmod_train.tasks.parsing.stance import clause_spans, contains_negation, stance
 from lmod_train.tasks.parsing.visible import split_repetition, visible_spans
 
 _MARKUP = re.compile(r"[*_`#>|\\$]|\s")
@@ -107,19 +107,24 @@ def _denied(clause: str, found: re.Match[str], words: str | None = None) -> bool
     """
     parts = found.groupdict()
     gap, between = (parts.get("gap") or "") if words is None else words, parts.get("between") or ""
-    first = max((m.end() for m in _word("reset").finditer(clause, 0, found.start())), default=0)
+    first = max((m.end() for m in _word("reset").finditer(clause, 0, found.end())), default=0)
     before, after = clause[first : found.start()], clause[found.end() :]
     if any(_word("general").search(text) for text in (before, gap)) or _word("after").match(after):
         return None
-    if re.fullmatch(r"\W*(?:an?|any|every)\s", before, re.I) and _word("generic").match(after):
+    opens = re.fullmatch(r"\W*(?:an?|any|every)\s(?:normal\s)?", before, re.I)
+    if opens and (_word("generic").match(after) or _word("generic").match(gap)):
+        return None
+    if re.fullmatch(r"\W*had\s", before, re.I):  # "had exudates been found"
         return None
     first = max(first, _statement(clause, found))
     before = clause[first : found.start()]
     if any(_word("hedge").search(text) for text in (before, gap, between)) or contains_negation(between):
         return None
-    if re.search(r"\bthan\b|较|比", gap):  # with something else
+    if re.search(r"\bthan\b|较|比", f"{gap}|{between}") or any(
+        _word("noun").search(text) for text in (gap, between)
+    ):  # of else
         return None
-    if _word("denied_after").match(after):
+    if _word("denied_after").match(after) or ("gap" not in parts and _denied_list().match(after)):
         said: str | None = None if contains_negation(before) else "denied"
     else:
         negators = [m.span() for m in _word("negator").finditer(before)]
@@ -136,7 +141,7 @@ def _denied(clause: str, found: re.Match[str], words: str | None = None) -> bool
 def _statement(clause: str, found: re.Match[str]) -> int:
     """Return where the statement begins that a mention stands in: behind a comma, if the part has a verb of its own."""
     comma = max(clause.rfind(",", 0, found.start()), clause.rfind(" and ", 0, found.start())) + 1
-    if "gap" in found.groupdict() and (_HAN.search(found[0]) or _word("verb").search(found[0])):
+    if found.groupdict() and (_HAN.search(found[0]) or _word("verb").search(found[0])):
         return comma
     end = clause.find(",", found.end())
     part = clause[clause.rfind(",", 0, found.start()) + 1 : end if end >= 0 else len(clause)]
@@ -146,7 +151,8 @@ def _statement(clause: str, found: re.Match[str]) -> int:
 
 def _placed(rule: _Rule, clause: str, found: re.Match[str], denied: bool) -> Iterator[Claim]:
     """Yield the claims of a rule: one a sector of the rim, one near the fovea, or one of the whole."""
-    claim = Claim(rule.subject, rule.relation, denied=denied != rule.reversed, start=found.start(), end=found.end())
+    denied = denied != rule.reversed and rule.relation != "unseen"  # not seen either way
+    claim = Claim(rule.subject, rule.relation, denied=denied, start=found.start(), end=found.end())
     if rule.subject == "rim" and rule.relation != "isnt":
         yield from (replace(claim, place=place) for place in _sectors_of(clause, found))
         return
@@ -179,8 +185,10 @@ def _sectors_of(clause: str, found: re.Match[str]) -> list[str]:
 
 def _sector(name: str) -> str:
     plain = next((s for s in SECTORS if name.startswith(s)), "")
-    if plain and name.removeprefix(plain) in ("", "ly"):
+    if plain and name.removeprefix(plain) in ("", "ly", " pole"):
         return plain
+    if clock := re.match("6|12|lower|upper", name):
+        return "inferior" if clock[0] in ("6", "lower") else "superior"
     han = [own for sign, own in _SECTORS.items() if sign in name]
     if len(han) == 1:
         return han[0]
@@ -247,7 +255,8 @@ def _rules() -> tuple[_Rule, ...]:
 @cache
 def _numbered() -> tuple[re.Pattern[str], ...]:
     """Return the patterns of a ratio with its number behind it, and in front of it."""
-    named = r"(?:{ratio}|(?:the|this|a|an)\sratio|(?:here|in this (?:eye|image|case|one)),?\s(?:it|this)(?=\s)|本(?:图|例|眼)则?(?=[是为]))"
+    here = r"(?:here|in this (?:eye|image|case|one)),?\s(?:it|this)(?=\s)|本(?:图|例|眼)则?(?=[是为])"
+    named = rf"(?:{{ratio}}|(?:the|this|a|an)\s(?:vertical\s)?ratio|(?<!径)比值|{here})"
     filled = r"(?:cup (?:occup\w+|spans?|takes up|fills)|视杯)(?P<gap>[^.;\n0-9]{0,30}?)"
     return (
         _compiled(named + r"(?P<gap>[^.;\n0-9]{0,50}?)(?<![a-z0-9.])" + _RANGE),
@@ -262,6 +271,13 @@ def _subjects() -> re.Pattern[str]:
     """Return a pattern of all that claims are about: a clause without it is not searched with all others."""
     several = [*_numbered(), *(pattern for rule in _rules() for pattern in rule.patterns)]
     return re.compile("|".join(re.sub(r"\?P<\w+>", "?:", one.pattern) for one in several), re.IGNORECASE)
+
+
+@cache
+def _denied_list() -> re.Pattern[str]:
+    """Return the pattern of what denies a mention behind others that are listed with it."""
+    words = package_data(__file__, "words.yaml")
+    return _compiled(f"{words['listed']}(?:{words['denied_after']})")
 
 
 @cache

@@ -123,7 +123,7 @@ def batch_loss(
         token = family_of(network).image_token_id
         shared = share([prompts[i] for i in kept], [answers[i] for i in kept], [images[i] for i in kept], token)
         rows = [[kept[i] for i in row] for row in shared]
-    sequences = pack(rows, prompts, answers, images, pad, device or network.device)
+    sequences = pack(rows, prompts, answers, images, pad, device or network.device, batch.leads)
     encoded = encode(network, batch.images or blank)
     grids = encoded.grids_of(sequences.images)
     loss = answer_loss(network, sequences, encoded.select(sequences.images), grids, over)

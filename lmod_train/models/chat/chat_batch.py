@@ -20,6 +20,7 @@ class ChatBatch(Batch):
         rendered: Each prompt as text, with one image marker per image.
         images: The distinct images that the records show; empty for a batch of text.
         images_of: For each record the indices of its images in `images`, in the order of its prompt; () for none.
+        leads: For each record the number of tokens of `answer_ids` that are its answer, where more follows; 0 for all.
         refused: Index of a record that cannot be trained on -> why. Without a prompt it cannot be asked either.
         share: Weight of the batch's mean loss in the mean over its optimiser step; 1 where all batches are equal.
     """
@@ -37,6 +38,7 @@ class ChatBatch(Batch):
         self.prompt_ids, self.answer_ids, self.rendered = list(prompt_ids), list(answer_ids), list(rendered)
         self.images = Images([], []) if images is None else images
         self.images_of: list[tuple[int, ...]] = [() for _ in self.records] if images_of is None else list(images_of)
+        self.leads = [0] * len(self.records)
         self.refused: dict[int, str] = {}
         self.share: float | Tensor = 1.0
 
@@ -49,4 +51,6 @@ class ChatBatch(Batch):
         prompts, answers, rendered, shown = (
             [values[i] for i in kept] for values in (self.prompt_ids, self.answer_ids, self.rendered, self.images_of)
         )
-        return ChatBatch([self.records[i] for i in kept], prompts, answers, rendered, self.images, shown)  # type: ignore[arg-type]
+        one = ChatBatch([self.records[i] for i in kept], prompts, answers, rendered, self.images, shown)  # type: ignore[arg-type]
+        one.leads = [self.leads[i] for i in kept]
+        return one

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -163,7 +165,7 @@ class Dialect:
             places, token = sum((images.tokens or [])[row] for row in own), self.family.image_token_id
             if ids[0].count(token) != places:  # the token in another spelling than the marker
                 refused[i], images_of[i], ids = self._rendering.image_token_in("words"), (), ([], [])
-            elif why := self._rendering.refused_answer(record.answer):
+            elif why := self._rendering.refused_answer(record.taught):
                 refused[i], ids = why, (ids[0], [])
             elif token in ids[1]:
                 refused[i], ids = self._rendering.image_token_in("answer"), (ids[0], [])
@@ -177,7 +179,15 @@ class Dialect:
             images_of=images_of,
         )
         batch.refused = refused
+        batch.leads = [self._lead(record, ids) for record, (_, ids) in zip(records, encoded, strict=True)]
         return batch
+
+    def _lead(self, record: Record, target: Sequence[int]) -> int:
+        """Return how many tokens of a target are those of the answer that it begins with; 0 for an answer alone."""
+        if not (record.target and target):
+            return 0
+        _, alone = self.encode(*self.render(replace(record, target="")))
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(alone, target, strict=False)))
 
     def _refusal(self, record: Record, pictures: Mapping[str, Image.Image]) -> str:
         """Return why a record cannot be asked; empty if it can."""

@@ -97,7 +97,7 @@ class Rendering:
             WeightsMismatch: The template raises an error, or renders the prompt differently before an answer.
             BadArgument: The template does not render the record's system message as such.
         """
-        if not (answer := record.answer.strip()):
+        if not (answer := record.taught.strip()):
             return self.prompt(record), ""
         turns = self._checked(record)
         try:

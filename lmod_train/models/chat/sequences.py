@@ -27,7 +27,8 @@ class Sequences:
     Attributes:
         input_ids: Token ids, image tokens expanded.
         labels: Ids of answer tokens, -100 elsewhere.
-        weights: One over the length of the answer on its tokens, 0 elsewhere; those of a record sum to 1.
+        weights: One over the length of the answer on its tokens, 0 elsewhere; those of an answer sum to 1, and those of
+            an explanation behind it to 1 more, so that the answer keeps its weight.
         place: Position that the token would have in a sequence of its record alone, from 0.
         segment: 0 for the shared prefix, 1, 2, ... for each record, -1 for padding.
         records: Number of records.
@@ -77,6 +78,7 @@ def pack(
     images: Sequence[tuple[int, ...]],
     pad: int,
     device: torch.device | str = "cpu",
+    leads: Sequence[int] = (),
 ) -> Sequences:
     """Return records as padded sequences, one for each row of `rows`.
 
@@ -88,6 +90,7 @@ def pack(
         images: Indices of the images of each record, () for none; equal for the records of a sequence.
         pad: Id of the padding token.
         device: Device of the result.
+        leads: Number of tokens of each answer in front of an explanation, 0 for an answer alone; empty for none.
 
     Raises:
         ValueError: An answer is empty.
@@ -101,7 +104,8 @@ def pack(
     """
     if not all(answers[i] for row in rows for i in row):
         raise ValueError("an answer has no tokens, so that it has no loss")
-    laid = [_lay([(prompts[i], answers[i]) for i in row]) for row in rows] or [_nothing(pad)]
+    parts = leads or [0] * len(answers)
+    laid = [_lay([(prompts[i], answers[i], parts[i]) for i in row]) for row in rows] or [_nothing(pad)]
     longest = max(len(ids) for ids, *_ in laid)
 
     def column(which: int, fill: float) -> Tensor:
@@ -123,16 +127,17 @@ def pack(
 _Laid = tuple[list[int], list[int], list[float], list[int], list[int]]
 
 
-def _lay(records: Sequence[tuple[Sequence[int], Sequence[int]]]) -> _Laid:
+def _lay(records: Sequence[tuple[Sequence[int], Sequence[int], int]]) -> _Laid:
     """Return ids, labels, weights, places and segments of one sequence, without padding."""
-    first, shared = records[0][0], common([prompt for prompt, _ in records])
+    first, shared = records[0][0], common([prompt for prompt, *_ in records])
     ids, labels, weights = list(first[:shared]), [IGNORED] * shared, [0.0] * shared
     place, segment = list(range(shared)), [0] * shared
-    for number, (prompt, answer) in enumerate(records, 1):
+    for number, (prompt, answer, lead) in enumerate(records, 1):
         own = prompt[shared:]
         ids += [*own, *answer]
         labels += [*[IGNORED] * len(own), *answer]
-        weights += [*[0.0] * len(own), *[1 / len(answer)] * len(answer)]
+        halves = (lead, len(answer) - lead) if 0 < lead < len(answer) else (len(answer),)
+        weights += [*[0.0] * len(own), *(1 / half for half in halves for _ in range(half))]
         place += range(shared, len(prompt) + len(answer))
         segment += [number] * (len(own) + len(answer))
     return ids, labels, weights, place, segment

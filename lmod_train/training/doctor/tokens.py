@@ -60,7 +60,7 @@ def replies(subject: Subject) -> Iterator[CheckResult]:
     A token is at least one byte, so that only answers with more bytes than the limit are tokenised.
     """
     limit, tokenizer = subject.module.max_new_tokens, subject.module.dialect.tokenizer
-    counted = Counter(r.answer.strip() for r in [*subject.records(), *subject.asked()])
+    counted = Counter(r.taught.strip() for r in [*subject.records(), *subject.asked()])
     doubtful = [answer for answer in counted if len(answer.encode()) > limit]
     lengths = {answer: len(tokenizer(answer, add_special_tokens=False).input_ids) for answer in doubtful}
     cut = sum(counted[answer] for answer, n in lengths.items() if n > limit)
@@ -81,7 +81,7 @@ def _long(subject: Subject, batch: ChatBatch, image: int) -> Iterator[tuple[Reco
     dialect, limit = module.dialect, module.max_tokens
     around = len(batch.rendered[0].encode()) - sum(len(w.strip().encode()) for w in _words(batch.records[0]))
     for record in subject.records():
-        words = sum(len(text.encode()) for text in (*_words(record), record.answer, dialect.end))
+        words = sum(len(text.encode()) for text in (*_words(record), record.taught, dialect.end))
         if words + around * len(record.messages) + image * len(record.image) > limit:
             yield record, sum(map(len, dialect.encode(*dialect.render(record))))
 
@@ -150,7 +150,7 @@ def _replaced(subject: Subject) -> Iterator[CheckResult]:
 
 def _holding_the_image_token(subject: Subject) -> list[str]:
     token = subject.module.dialect.processor.image_token
-    return [r.id for r in subject.records() if any(token in words for words in (*_words(r), r.answer))]
+    return [r.id for r in subject.records() if any(token in words for words in (*_words(r), r.taught))]
 
 
 def _words(record: Record) -> list[str]:
