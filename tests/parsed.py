@@ -9,7 +9,8 @@ from typing import Any
 from lmod_train import cli
 from lmod_train.cli.commands import LIGHTNING, asks, chosen, commands, whole_name
 from lmod_train.cli.parse import parser_of, parted
-from lmod_train.cli.short_names import by_name
+from lmod_train.cli.parser import Refusing
+from lmod_train.cli.short_names import by_name, data_class
 from lmod_train.core.shipped import configs_folder
 
 SERIES = ("--seeds", "--folds")
@@ -20,8 +21,12 @@ TABLE = "curate --table"
 
 
 @cache
-def lightning_parser() -> Any:
-    """Return Lightning's parser with our classes behind it; it parses and builds nothing."""
+def lightning_parser(data: str = "") -> Any:
+    """Return Lightning's parser with our classes behind it; it parses and builds nothing.
+
+    Args:
+        data: Class path of the data, where it is another one.
+    """
     from lightning.pytorch.cli import LightningCLI
 
     from lmod_train.cli.doctor import Parsed
@@ -32,6 +37,7 @@ def lightning_parser() -> Any:
 
     scripted, task = configs_folder() / "model" / "scripted.yaml", configs_folder() / "task" / "glaucoma.yaml"
     arguments = ["fit", "--data.curated", "c", "--data.tasks", f"[{task}]", "--model", str(scripted)]
+    arguments += ["--data", data] if data else []
     return Every(ExitStack(), **options(), args=arguments).parser
 
 
@@ -63,7 +69,13 @@ def parse(arguments: list[str]) -> None:
         plain_parser(command).parse_args(rest)
     elif command in LIGHTNING:
         single = [w for before, w in zip(["", *rest], rest, strict=False) if not {before, w} & {*SERIES}]
-        lightning_parser().parse_args(["fit" if command == "doctor" else command, *single])
+        kind = data_class(single)
+        parser, before = lightning_parser(kind), Refusing.data_class
+        Refusing.data_class = kind  # as the command sets it, before configs are read
+        try:
+            parser.parse_args(["fit" if command == "doctor" else command, *single])
+        finally:
+            Refusing.data_class = before
     else:
         cli._refuse([command, *rest])
 

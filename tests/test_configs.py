@@ -189,6 +189,7 @@ def test_a_config_that_a_run_has_written_means_the_same_to_another_run(parser: A
 def test_experiments_ask_what_their_protocol_curates():
     for file in of(""):
         data = read(file)["data"]
+        data = data.get("init_args", data)
         folder = Path(data["curated"])  # curated/PROTOCOL, PROTOCOL/curated, or any
         protocol = folder.parent.name if folder.name == "curated" and folder.parent.name else folder.name
         protocol = "default" if protocol == "curated" else protocol

@@ -154,7 +154,7 @@ def test_a_run_of_another_version_is_asked_by_the_command_that_its_refusal_names
     cure = f"Next: `python -m lmod_train validate --config CONFIG --run {run}` rewrites it and keeps the replies"
     for command in (["rescore", str(run)], ["report", str(run), "--out", str(again / "page")]):
         assert cli.main(command) == 2
-        assert capsys.readouterr().err.endswith(f"schema version 2, expected 3\n{cure}\n")
+        assert capsys.readouterr().err.endswith(f"schema version 2, expected 4\n{cure}\n")
     assert validate(again) == 0 and lines(again) == before
     assert cli.main(["rescore", str(run)]) == 0
 

@@ -16,6 +16,6 @@ EXTENSION = Extension(
         "lmod_train.extensions.looking.sections.Shortcuts": "Agreement Provenance",
         "lmod_train.extensions.looking.sections.Looking": "ErrorTypes",
     },
-    rows=("lmod_train.extensions.looking.sections:rows",),
+    rows=("lmod_train.extensions.looking.command:rows",),
     pages={"findings": "lmod_train.extensions.looking.results:cautions"},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,17 @@ def _summary(one: Blind) -> str:
         f"words alone {one.accuracy:.3f} [{one.low:.3f}, {one.high:.3f}], most frequent answer {one.prior:.3f}, "
         f"n {one.n}: {verdict}; keys and paths alone {one.names:.3f} (not shown to models)"
     )
+
+
+def rows(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the verdicts on a run of the audit, a line for each true answer (`lmod_train.core.extension.Extension`)."""
+    from lmod_train.extensions.looking.task import Grounding
+    from lmod_train.tasks.run_scores import read_run_scores
+
+    if any(name.endswith(f"_{Grounding.name}") for name in read_run_scores([run])[0].tasks()):
+        from lmod_train.extensions.looking.sections import verdict_lines  # the report: not for other runs
+
+        yield verdict_lines(run, trusted)
 
 
 def curate_with_sheet(*, out: Path, sheet: Path, **settings: Any) -> None:

@@ -25,7 +25,6 @@ from lmod_train.scoring.comparison import paired_difference
 from lmod_train.scoring.items import Item
 from lmod_train.scoring.share import share_score
 from lmod_train.scoring.status import chance_of
-from lmod_train.tasks.run_scores import read_run_scores
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
 
@@ -54,12 +53,11 @@ class Looking(Section):
         yield from WithoutImage().parts(results)
 
 
-def rows(run: Path, against: Sequence[Path], trusted: Sequence[str], arguments: Sequence[str]) -> Iterator[str]:
-    """Yield the verdicts on a run of the audit, a line for each true answer (`lmod_train.core.extension.Extension`)."""
-    if any(name.endswith(GROUNDING) for name in read_run_scores([run])[0].tasks()):
-        found = {name: look.judged for name, look in looks_of(read_results([run], None, tuple(trusted))).items()}
-        verdicts = [_line(name, one) for name, several in found.items() for one in several]
-        yield "\n".join(["Does it look?", *verdicts, *_checks(found)])
+def verdict_lines(run: Path, trusted: Sequence[str]) -> str:
+    """Return the verdicts on a run of the audit, a line for each true answer."""
+    found = {name: look.judged for name, look in looks_of(read_results([run], None, tuple(trusted))).items()}
+    verdicts = [_line(name, one) for name, several in found.items() for one in several]
+    return "\n".join(["Does it look?", *verdicts, *_checks(found)])
 
 
 def _line(name: str, one: Judged) -> str:

@@ -200,7 +200,7 @@ def vectors_of(module: Any, data: RecordsDataModule, records: Sequence[Record]) 
 
     network = getattr(module, "network", None)
     if network is None or not hasattr(module, "dialect"):
-        cure = "name one with a tower, `--model small_base_lora`, or teach without it: `--data.gate false`"
+        cure = "name one with a tower, `--model small_base_lora`, or teach without it: `gate: false` in the config"
         raise BadArgument("data.gate", "true", "a model whose tower can be read", cure)
     images = {r.image[0]: r for r in records if len(r.image) == 1}
     drawn = sorted(images, key=lambda name: shuffle_key(0, "gate", name))[:MOST]
