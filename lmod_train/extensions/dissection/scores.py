@@ -258,6 +258,7 @@ def named(found: Sequence[Step]) -> Finding:
 
 def _decided(judged: Sequence[Step]) -> Finding:
     """Return what judged steps say, without the largest fall."""
+    judged = [step for i, step in enumerate(judged) if not _is_recovered(judged[i:])]
     for i, step in enumerate(judged):
         if step.is_loss and all(step.exceeds(one) for one in judged[:i]):
             behind = next((one for one in judged[:i] if one.high is not None and one.high < 0), None)
@@ -268,6 +269,15 @@ def _decided(judged: Sequence[Step]) -> Finding:
             return Finding(None, None, f"{may.name} may lose as much before {step.name}")
     unsure = dict.fromkeys(step.name for step in judged if not step.excludes_loss)
     return Finding(None, None, f"{' and '.join(unsure)} may lose {POINTS}" if unsure else NONE)
+
+
+def _is_recovered(steps: Sequence[Step]) -> bool:
+    """Return whether the replies do not show the loss of the first of some steps, as the last one regains it.
+
+    Likelihoods that are nearly flat punish long choices by their sums, and the replies may be right all the same.
+    """
+    regained = steps[-1].second == REPLY and (steps[-1].low or 0.0) > 0 and len(steps) > 1
+    return steps[0].is_loss and regained and sum(step.change or 0.0 for step in steps) > -MARGIN
 
 
 def _tells(finding: Finding) -> bool:
@@ -378,6 +388,7 @@ def _largest(finding: Finding) -> str:
     if step is None or step == finding.loss or not step.is_loss:
         return ""
     follows = ", which may follow from it" if finding.loss else ""
+    follows = ", which the replies do not show" if finding.reason == NONE and not finding.loss else follows
     return f"the largest fall is in {step.name}, {step.change:+.2f}{follows}"
 
 
@@ -446,9 +457,10 @@ def prior_name(own: Sequence[Exchanged], reference: Sequence[Exchanged], unsaid:
     """Return what a loss to the prior is called by the exchange of images in a model and in its reference.
 
     It is the prior where the model uses the image at least half as much as the reference, by the lower end, in front of
-    every layer where the reference uses it (`FOLLOWED`). It is comprehension where it is not shown to use it at all
-    there, and uses it less than half as much by the upper end: healthy models of two seeds take an image in at other
-    depths, and one that takes it in earlier is not to blame. Where a model does not reply with the choice that it
+    every layer where the reference uses it (`FOLLOWED`). It is comprehension where it is not shown to use it at all in
+    front of one of the first of these layers (at least two, at most half), and uses it less than half as much by the
+    upper end: healthy models of two seeds take an image in at other depths, and one that takes it in earlier is not to
+    blame. Where a model does not reply with the choice that it
     prefers, something else is damaged, and may shift the preferences too.
 
     Args:
@@ -458,7 +470,8 @@ def prior_name(own: Sequence[Exchanged], reference: Sequence[Exchanged], unsaid:
     """
     at = {one.layer: one.used for one in own}
     limits = [(at.get(one.layer), (one.used.value or 0.0) / 2) for one in reference if (one.used.low or 0.0) > FOLLOWED]
-    if any(used and not (used.low or 0.0) > 0 and used.high is not None and used.high < half for used, half in limits):
+    early = limits[: max(2, len(limits) // 2)]
+    if any(used and not (used.low or 0.0) > 0 and used.high is not None and used.high < half for used, half in early):
         return STEPS[PROJECTOR, BEST]
     follows = [bool(used and used.low is not None and used.low > half) for used, half in limits]
     return PRIOR if follows and all(follows) and not unsaid else ACTS_LIKE

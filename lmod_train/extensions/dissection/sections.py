@@ -16,10 +16,12 @@ from lmod_train.core.tables import Cell, Heads, Table, table
 from lmod_train.core.types import Score, Unparsed
 from lmod_train.extensions.dissection.scores import (
     ABSENT,
+    ACTS_LIKE,
     BEST,
     CEILINGS,
     CHAIN,
     CHEAP,
+    CORRECTED,
     LIKELIHOOD,
     MARGIN,
     PRIOR,
@@ -121,6 +123,8 @@ class DissectedRun:
     def finding(self) -> Finding:
         """Where it is lost; nothing can be lost behind a tower from which nothing can be read."""
         found, tower = named(self.steps), self.scores.get(TOWER)
+        if found.loss and found.loss.first == CORRECTED and found.loss.name not in (PRIOR, ACTS_LIKE):
+            found = replace(found, behind=None)  # exchanged images show it in front of what is said behind it
         if found.loss is None and tower is not None and (tower.low is None or tower.low <= self.chance):
             return replace(found, reason="the probe of the tower is not shown to be above chance", times=None)
         return found

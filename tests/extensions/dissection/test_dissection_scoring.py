@@ -15,7 +15,9 @@ from lmod_train.extensions.dissection.scores import (
     CEILING,
     CEILINGS,
     CHAIN,
+    CORRECTED,
     LAST,
+    LIKELIHOOD,
     NEXT,
     NONE,
     PROJECTOR,
@@ -115,6 +117,20 @@ SMALL, WIDE = step("mapping", -0.03, -0.04, -0.01), step("comprehension", -0.15,
 NEARLY = step("prior", -0.2, -0.36, -0.04)
 UNJUDGED = step("reading", None, None, None)
 """A step that is not judged."""
+
+
+def test_a_loss_of_likelihoods_that_the_replies_regain_is_no_loss():
+    """Seen at a temperature of 100: flat likelihoods punish long choices, and the replies are all right."""
+    lost = Step("prior", CORRECTED, LIKELIHOOD, 200, -0.25, -0.27, -0.21)
+    regained = Step("saying", LIKELIHOOD, REPLY, 200, 0.25, 0.21, 0.27)
+    finding = named([SURE, lost, regained])
+    assert (finding.loss, finding.reason) == (None, NONE)
+    said = sentence("four_way", {TOWER: 0.99, REPLY: 0.99}, finding)
+    assert "no loss is found" in said and "the replies do not show" in said and "next:" not in said
+    half = replace(regained, change=0.1, low=0.06, high=0.14)
+    assert named([SURE, lost, half]).loss == lost
+    unsure = replace(regained, low=-0.01)
+    assert named([SURE, lost, unsure]).loss == lost
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,8 @@ def test_a_planted_prior_is_named_with_what_is_read_at_each_place(tmp_path):
         and "at the best layer (decision, layer 1)" in said
     )
     assert "GLAUCOMA falls most, from 1.00 in the tower to 0.60 in the reply" in said
-    assert "add `--reference RUN`" in said and "correct the prior" not in said
-    assert said.endswith("more `--pairs` (3 records could not be dissected)")
+    assert "by `--reference RUN`" in said and "correct the prior" not in said
+    assert said.endswith("images by `--pairs` (3 records could not be dissected)")
     (figure,) = [p for p in found if isinstance(p, Figure)]
     shown = [row[1] for row in figure.table.rows]
     assert set(shown) == set(PLACES) and [p for p in shown if p in CHAIN] == list(CHAIN[1:]), "as they are passed"
@@ -198,7 +198,7 @@ def test_replies_that_lose_more_than_the_likelihoods_leave_the_prior_open(tmp_pa
     own = Dissected(run)
     own.keep(own.reference, pd.DataFrame(other, columns=["group", "layer", "alike", "followed"]))
     (said,) = WhereItIsLost.sentences(read_results([run]))
-    assert told in said and ("look at these first; else add" in said) == (reply > 0.4)
+    assert told in said and ("look at the replies first; else compare" in said) == (reply > 0.4)
 
 
 def test_exchanged_images_are_followed_by_layer(tmp_path):
