@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 
 from lmod_train.core.package_data import package_data
-from lmod_train.core.types import Record
+from lmod_train.core.types import Reply
 from lmod_train.extensions.reason.claims import SECTORS, Claim, Relation
 from lmod_train.tasks.failures.case import LONGEST
 from lmod_train.tasks.parsing.normalise import in_place
@@ -53,15 +53,22 @@ def claims_of(text: str) -> tuple[Claim, ...]:
     return tuple(sorted(placed, key=lambda c: (c.start, c.end)))
 
 
-def claims_in(reply: str, record: Record) -> tuple[Claim, ...]:
-    """Return the claims of a reply without its thinking and loops; only its first characters are read.
+def claims_in(reply: Reply) -> tuple[Claim, ...]:
+    """Return the claims of the first `LONGEST` characters of a reply.
 
-    Args:
-        reply: The text of a model.
-        record: The question, whose image decides what no image shows.
+    The last sentence of a reply that was cut off claims nothing: it might have gone on ("the ratio is 0.").
+
+    Example:
+        >>> claims_in(Reply("a", "The cup is large. The CDR is 0.", finish_reason="length"))[-1].subject
+        'cup'
     """
-    del record  # kept for modalities that show other things
-    return claims_of(reply[:LONGEST])
+    text = reply.reply[:LONGEST]
+    if reply.finish_reason in ("length", "content_filter") or len(reply.reply) > LONGEST:
+        text = text[: max((m.end() for m in _SENTENCE_END.finditer(text)), default=0)]
+    return claims_of(text)
+
+
+_SENTENCE_END = re.compile(r"[.!?;](?=\s)|[。!?;\n]")
 
 
 def _compact(text: str) -> tuple[str, list[int]]:
@@ -120,9 +127,8 @@ def _denied(clause: str, found: re.Match[str], words: str | None = None) -> bool
     before = clause[first : found.start()]
     if any(_word("hedge").search(text) for text in (before, gap, between)) or contains_negation(between):
         return None
-    if re.search(r"\bthan\b|较|比", f"{gap}|{between}") or any(
-        _word("noun").search(text) for text in (gap, between)
-    ):  # of else
+    elsewhere = any(_word("noun").search(text) for text in (gap, between))
+    if elsewhere or re.search(r"\bthan\b|较|比", f"{gap}|{between}"):
         return None
     if _word("denied_after").match(after) or ("gap" not in parts and _denied_list().match(after)):
         said: str | None = None if contains_negation(before) else "denied"

@@ -114,7 +114,7 @@ def explained(prediction: Prediction, task: Task) -> Explained:
     """Return a reply with its claims, each content once, and the facts of its image."""
     record = prediction.record
     truth, given = task.truth(record), prediction.answer
-    claims = {claim.content: claim for claim in reversed(claims_in(prediction.reply.reply, record))}
+    claims = {claim.content: claim for claim in reversed(claims_in(prediction.reply))}
     return Explained(
         record.id,
         record.source,
@@ -129,7 +129,7 @@ def explained(prediction: Prediction, task: Task) -> Explained:
 def _without_facts(results: Results) -> Iterator[Part]:
     """Yield how facts are added, if a reply makes a claim that they would decide."""
     several = [p for own in results.outcomes.values() for p in own.predictions if not p.record.facts][:_TRIED]
-    if any(claims_in(p.reply.reply, p.record) for p in several):
+    if any(claims_in(p.reply) for p in several):
         yield Remark(_TEXTS["without_facts"])
 
 

@@ -175,6 +175,18 @@ def test_a_turned_mask_measures_the_upright_eye(orientation: int, tmp_path: Path
     assert values(BLANK, shapes) == pytest.approx(values(BLANK, disc_and_cup(eye)))
 
 
+def test_a_mask_of_another_size_measures_nothing_and_is_listed(tmp_path: Path) -> None:
+    eye = draw_eye(4, "glaucoma")
+    drawn = np.where(cup_mask(eye, SIDE), 255, 128 * disc_mask(eye, SIDE)).astype(np.uint8)
+    Image.fromarray(drawn).resize((SIDE // 2, SIDE // 3)).save(tmp_path / "m.png")
+    mask = MaskFile(tmp_path / "m.png", ({"background": (0,), "optic disc": (128, 255), "optic cup": (255,)},))
+    around = Outline("optic disc", ((5.0, 5.0), (50.0, 5.0), (50.0, 50.0), (5.0, 50.0)))
+    shapes: list[Shape] = []
+    _, dropped = read_boxes(replace(BLANK, outlines=(around,), masks=(mask,)), shapes=shapes)
+    assert [one.reason for one in dropped] == ["mask_size_differs"]
+    assert shapes == [] and values(BLANK, shapes) == {}
+
+
 def test_outlines_measure_as_masks_do() -> None:
     eye = draw_eye(6, "glaucoma")
     turns = np.linspace(0, 2 * np.pi, 200, endpoint=False)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from lmod_train.core.types import Ending, Reply
 from lmod_train.extensions.reason.claims import Claim
-from lmod_train.extensions.reason.reading import claims_of
+from lmod_train.extensions.reason.reading import claims_in, claims_of
+from lmod_train.tasks.failures.case import LONGEST
 
 Content = tuple[str, str, float | None, float | None, str, bool]
 
@@ -145,10 +148,63 @@ def test_numbers_that_are_no_ratio_are_not_read() -> None:
     assert Claim("vcdr", "=", 0.8, 0.8).content in [c.content for c in claims_of("The vertical CDR is 0.8.")]
 
 
+@pytest.mark.parametrize("ending", ["length", "content_filter"])
+def test_a_reply_that_is_cut_off_anywhere_claims_nothing_that_the_whole_does_not(ending: Ending) -> None:
+    """Read to its end, 241 of 569 pairs of texts are cut into a claim of another number or sign."""
+    claims = 0
+    for before, after in list(pairwise(row["text"] for row in labelled()))[::6]:
+        text = f"{before.rstrip()} {after}"
+        whole = {claim.content for claim in claims_of(text)}
+        for end in range(len(before), len(text)):
+            own = {claim.content for claim in claims_in(Reply("a", text[:end], ending))}
+            assert own <= whole, (text, end)
+            claims += len(own)
+    assert claims > 1000
+
+
+def test_only_the_first_characters_are_read_and_their_last_sentence_is_not() -> None:
+    head = "The disc is round. " + " ".join(f"word{i}" for i in range(1500)) + ". The CDR is 0.6. "
+    at = LONGEST - len("The CDR is 0.")
+    reply = f"{head}{'w' * (at - len(head) - 2)}. The CDR is 0.85. {'x y ' * 5000}"
+    assert reply[LONGEST:].startswith("85") and len(reply) > LONGEST + 15_000
+    assert [claim.low for claim in claims_in(Reply("a", reply))] == [0.6]
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("The intraocular pressure is 28 mmHg.", "intraocular pressure"),
+        ("The visual field shows an arcuate defect.", "visual field"),
+        ("There is a family history of glaucoma.", "history"),
+        ("眼压升高。", "intraocular pressure"),
+    ],
+)
+def test_what_no_image_shows_is_a_claim_of_its_own_kind(text: str, subject: str) -> None:
+    assert [(name, relation) for name, relation, *_ in read(text)] == [(subject, "unseen")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das Verhältnis von Exkavation zu Papille beträgt 0,7; keine Blutungen.",
+        "La relación copa-disco es de 0.7, sin hemorragias.",
+        "視神経乳頭陥凹比は0.7です。",
+        "Отношение экскавации к диску 0,7.",
+    ],
+)
+def test_an_explanation_in_another_language_claims_nothing(text: str) -> None:
+    assert read(f"GLAUCOMA. {text}") == []
+
+
+def labelled() -> list[dict[str, str]]:
+    path = Path(__file__).parent / "explanations.csv"
+    return list(csv.DictReader(path.open(encoding="utf-8", newline="")))
+
+
 def test_labelled_explanations_are_read() -> None:
     """570 texts of people who had not seen the reader, by which it was mended afterwards."""
     found = right = stated = reversed_ = 0
-    for row in csv.DictReader((Path(__file__).parent / "explanations.csv").open(encoding="utf-8", newline="")):
+    for row in labelled():
         expected = {Claim(*one).content for one in json.loads(row["claims"])}
         own = {claim.content for claim in claims_of(row["text"])}
         reversed_ += len({(*content[:-1], not content[-1]) for content in expected - own} & own)
