@@ -10,7 +10,7 @@ from typing import Literal
 def export(
     curated: Path,
     *,
-    to: Literal["llava", "sharegpt", "vlmevalkit", "lmms_eval", "hugging_face"],
+    to: str,
     out: Path,
     tasks: str = "",
     split: Literal["train", "val", "test", "all"] = "all",
@@ -25,8 +25,9 @@ def export(
 
     Args:
         curated: Folder written by `curate` or `import`.
-        to: Format: LLaVA's training file; `sharegpt` for LLaMA-Factory and ms-swift; tables for VLMEvalKit; a task
-            folder for lmms-eval; Parquet with a dataset card for the `datasets` library.
+        to: Format: `llava` for LLaVA's training file; `sharegpt` for LLaMA-Factory and ms-swift; `vlmevalkit` for its
+            tables; `lmms_eval` for a task folder; `hugging_face` for Parquet with a dataset card for the `datasets`
+            library; or one of an extension, which are listed where a name is unknown.
         out: Folder to write; new or empty.
         tasks: Names of tasks to export, separated by commas; default: all.
         split: Split to export. With `all`, each split has its own file (VLMEvalKit: a column).

@@ -49,6 +49,8 @@ class Extension:
         published: Functions that return published scores (`lmod_train.report.published.Published`) for the report.
         replies: Readers of outcomes that are not a model's, e.g. judges' (`lmod_train.tasks.verdicts.OtherReplies`).
         phantoms: Name of a drawn folder -> module with ``write(folder, n, seed)``.
+        formats: Name of a format of `export` -> module with ``write(selection, folder)``, and ``EMBEDS``: whether
+            images lie inside its files.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Extension:
     published: Sequence[str] = ()
     replies: Sequence[str] = ()
     phantoms: Mapping[str, str] = field(default_factory=dict)
+    formats: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache

@@ -10,7 +10,6 @@ from dataclasses import replace
 from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -21,7 +20,7 @@ from lmod_train.core.artifacts.records import read_records, write_records, write
 from lmod_train.core.artifacts.replies import reply_line
 from lmod_train.core.artifacts.scores import read_scores
 from lmod_train.core.extension import PACKAGE
-from lmod_train.data.formats.export import Format
+from lmod_train.data.formats.export import formats
 from tests import forks
 from tests.report.make import run as write_run
 
@@ -42,7 +41,7 @@ OPTIONAL = (
 
 MARKS = "import os\nopen({mark!r}, 'a').write(__name__ + chr(10))\n"
 EVIL = MARKS + "from lmod_train.tasks.glaucoma import Glaucoma\nclass Evil(Glaucoma):\n    pass\n"
-FORMATS = get_args(Format)
+FORMATS = tuple(formats())
 
 
 def copied(source: Path, to: Path) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from PIL import Image, PngImagePlugin
@@ -18,7 +17,7 @@ from lmod_train.core.artifacts.run import Run
 from lmod_train.core.curated import Curated, check_name
 from lmod_train.core.errors import CuratedDamaged, LeavesFolder
 from lmod_train.core.links import FOLLOW, links_followed
-from lmod_train.data.formats.export import Format, export
+from lmod_train.data.formats.export import export, formats
 from lmod_train.extensions.drafting.caption_files import GENERATION, RELEASED, Folder, ReviewedCaptions, Settings
 from lmod_train.models.chat.base_files import processor_files
 from tests.tiny import record
@@ -167,7 +166,7 @@ def test_a_task_or_split_that_would_lead_elsewhere_as_a_file_is_refused(tmp_path
     with pytest.raises(LeavesFolder, match=field):
         read_records(file.parent)
     (tmp_path / "manifest.json").write_text('{"schema_version": 4}')
-    for to in get_args(Format):
+    for to in tuple(formats()):
         with pytest.raises(LeavesFolder, match=field):
             export(tmp_path, to, tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Literal
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, did_you_mean
+from lmod_train.core.extension import merged, named
 from lmod_train.data.formats.chosen_records import select
 from lmod_train.data.formats.folder import ExportFolder, Images
 
-Format = Literal["llava", "sharegpt", "vlmevalkit", "lmms_eval", "hugging_face"]
+_OURS = "llava", "sharegpt", "vlmevalkit", "lmms_eval", "hugging_face"
+
+
+def formats() -> dict[str, str]:
+    """Return name -> module of every format, those of extensions behind ours.
+
+    Example:
+        >>> list(formats())[:2]
+        ['llava', 'sharegpt']
+    """
+    ours = {name: f"{__package__}.{name}" for name in _OURS}
+    return ours | merged("formats", taken=ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +36,7 @@ class Exported:
 
 def export(
     curated: Path,
-    to: Format,
+    to: str,
     out: Path,
     *,
     tasks: Sequence[str] = (),
@@ -41,7 +51,7 @@ def export(
 
     Args:
         curated: Folder that `curate` or `import` wrote.
-        to: Name of the format, which is the name of its file beside this one.
+        to: Name of a format.
         out: New or empty folder.
         tasks: Names; empty for every task.
         split: train, val, test or all.
@@ -57,7 +67,11 @@ def export(
         BadArgument: A name is unknown, nothing is left, or `out` holds something.
         ArtifactError: The curated folder is not whole.
     """
-    form = import_module(f"lmod_train.data.formats.{to}")
+    known = formats()
+    if to not in known:
+        expected = f"one of {', '.join(known)}"
+        raise BadArgument("--to", to, expected, did_you_mean("--to", [to], list(known), "e.g. `--to llava`"))
+    form = named(known[to])
     if form.EMBEDS and images == "link":
         raise BadArgument("--images", images, f"copy or none, as {to} holds the images in its files", "leave it out")
     selection = select(curated, tasks, split, sources, for_own_use=for_own_use, progress=progress, trust=trust)

@@ -71,6 +71,7 @@ class ExportFolder:
             must not be told), or ``none``: paths stay relative to the curated folder.
 
     Attributes:
+        out: Where the folder appears.
         path: Where to write while the block runs.
         written: Records written, counted by the format.
         key: Key of the hashes in names and ids; empty if every source may be passed on.
@@ -82,7 +83,7 @@ class ExportFolder:
 
     def __init__(self, out: Path, selection: Selection, images: Images = "copy") -> None:
         refuse_filled(out, "--out")
-        self._out, self._selection, self.images = out, selection, images
+        self.out, self._selection, self.images = out, selection, images
         self._writing, self._curated = new_folder(out, "--out"), Curated(selection.curated)
         self.path = out
         self.written = 0
@@ -116,7 +117,7 @@ class ExportFolder:
         if lost:
             problem = f"{len(lost)} of {len(self._placed)} images are not there after they were written, e.g. {lost[0]}"
             cure = "find out what removes files there, and export again, or to another disk: `--out DIR`"
-            raise ArtifactError(self._out, f"{problem}; nothing was exported", cure)
+            raise ArtifactError(self.out, f"{problem}; nothing was exported", cure)
 
     def name(self, image: str) -> str:
         """Return the path of an image in this folder."""

@@ -6,21 +6,20 @@ import gc
 import json
 import tracemalloc
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.data.formats.chosen_records import NotRedistributable
-from lmod_train.data.formats.export import Format, export
+from lmod_train.data.formats.export import export, formats
 from tests.data.formats.conftest import record, write_curated
 from tests.tabled import tabled
 
-FORMATS = get_args(Format)
+FORMATS = tuple(formats())
 
 
 @tabled("to", FORMATS)
-def test_nothing_of_a_closed_source_leaves(mixed: Path, tmp_path: Path, to: Format):
+def test_nothing_of_a_closed_source_leaves(mixed: Path, tmp_path: Path, to: str):
     with pytest.raises(NotRedistributable):
         export(mixed, to, tmp_path / "out", images="none")  # the questions belong to the source, too
     assert list(tmp_path.iterdir()) == []
@@ -33,7 +32,7 @@ def test_nothing_of_a_closed_source_leaves(mixed: Path, tmp_path: Path, to: Form
 
 
 @pytest.mark.parametrize("to", ["vlmevalkit", "lmms_eval", "hugging_face"])
-def test_images_inside_a_file_cannot_be_links(free: Path, tmp_path: Path, to: Format):
+def test_images_inside_a_file_cannot_be_links(free: Path, tmp_path: Path, to: str):
     with pytest.raises(BadArgument, match="copy or none"):
         export(free, to, tmp_path / "out", images="link")
 
@@ -54,7 +53,7 @@ def test_two_exports_are_the_same(free: Path, tmp_path: Path):
         assert all((tmp_path / to / "a" / f).read_bytes() == (tmp_path / to / "b" / f).read_bytes() for f in files)
 
 
-def peak(curated: Path, to: Format, out: Path) -> int:
+def peak(curated: Path, to: str, out: Path) -> int:
     tracemalloc.start()
     export(curated, to, out)
     most = tracemalloc.get_traced_memory()[1]
@@ -63,7 +62,7 @@ def peak(curated: Path, to: Format, out: Path) -> int:
 
 
 @pytest.mark.parametrize("to", ["llava", "sharegpt"])
-def test_memory_does_not_grow_with_the_records(tmp_path: Path, to: Format, monkeypatch: pytest.MonkeyPatch, request):
+def test_memory_does_not_grow_with_the_records(tmp_path: Path, to: str, monkeypatch: pytest.MonkeyPatch, request):
     monkeypatch.setattr("lmod_train.core.batches.ROWS_A_GROUP", 32)
     usual = gc.get_threshold()
     gc.set_threshold(700, 10, 10)  # Python's own; the suite collects more rarely

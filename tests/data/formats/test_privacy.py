@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from pathlib import Path
-from typing import get_args
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +13,7 @@ from lmod_train.core.artifacts.manifest import read_manifest
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.pixels import KINDS
 from lmod_train.data.curation.pipeline import curate
-from lmod_train.data.formats.export import Format, export
+from lmod_train.data.formats.export import export, formats
 from lmod_train.report.thumbnails import thumbnail
 from lmod_train.tasks.four_way import FourWay
 from tests.core.test_pixels import NAME, told
@@ -63,11 +62,13 @@ def test_a_curated_folder_holds_no_name(curated: Path):
         assert NAME not in base64.b64decode(coded.partition(",")[2])
 
 
-@tabled("to", get_args(Format))
+@tabled("to", tuple(formats()))
 @tabled("images", ["copy", "link", "none"])
-def test_an_export_holds_no_name_and_no_folder(curated: Path, tmp_path: Path, to: Format, images):
+def test_an_export_holds_no_name_and_no_folder(curated: Path, tmp_path: Path, to: str, images):
     if images == "link" and to not in ("llava", "sharegpt"):
         return  # images lie inside the files
+    if images == "none" and to == "trl_grpo":
+        return  # which needs them
     for name in {image for r in read_records(curated / "records") for image in r.image}:
         file = curated / name  # a curated folder from elsewhere
         bare = file.read_bytes()
