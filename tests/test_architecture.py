@@ -397,6 +397,7 @@ WRITE_ELSEWHERE = {
     "models/chat/delta.py": "parts of the new folder that is begun there",
     "extensions/weights/server_names.py": "the new folder of `merge`",
     "models/chat/base_files.py": "the new folder of `merge`",
+    "extensions/reason/grpo.py": "parts of the new folder that `ExportFolder` begins",
     "data/formats/": "parts of the new folder that `ExportFolder` or a reading sheet begins",
 }
 """File or folder that writes by other ways than those of `core/files.py`, and why."""

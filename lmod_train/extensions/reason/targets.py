@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from lightning_utilities.core.rank_zero import rank_zero_info
+from lightning_utilities.core.rank_zero import rank_zero_only
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -74,10 +74,12 @@ class ExplainedRecords(RecordsDataModule):
         taught = {kind for r in held for kind in _kinds(r)}
         if self.gate:
             read = gated(held, vectors_of(self._module(), self, held))
-            rank_zero_info("\n  ".join(["facts that the model's own tower shows:", *(one.line() for one in read)]))
+            rank_zero_only(print)(
+                "\n  ".join(["facts that the model's own tower shows:", *(one.line() for one in read)])
+            )
             taught = {one.kind for one in read if one.passes}
         targets = {r.id: target for r in held if (target := self._target(r, taught))}
-        rank_zero_info(f"{len(targets)} of {len(records)} training records are explained")
+        rank_zero_only(print)(f"{len(targets)} of {len(records)} training records are explained")
         return targets
 
     def _target(self, record: Record, taught: set[str]) -> str:

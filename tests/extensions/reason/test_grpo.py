@@ -12,7 +12,7 @@ from datasets import load_dataset
 
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.errors import ArtifactError, BadArgument
-from lmod_train.core.types import Box, Record, Region
+from lmod_train.core.types import Box, Message, Part, Record, Region
 from lmod_train.data.formats.export import export
 from lmod_train.data.formats.folder import exported_id
 from lmod_train.extensions.reason.grpo import trl_reward
@@ -27,10 +27,11 @@ SPLITS = "train", "train", "train", "val"
 
 def questions() -> list[Record]:
     """Half of them of a second task, whose answers have other words and no facts; one of each task is open."""
-    classed = {"regions": (), "task_class": "lmod_train.tasks.glaucoma.Glaucoma"}
+    words = (Message("user", (Part("image"), Part("text", "Does this eye have glaucoma?"))),)
+    classed = {"regions": (), "messages": words, "task_class": "lmod_train.tasks.glaucoma.Glaucoma"}
     made = [replace(asked(i), id=f"glaucoma/phantoms/{i}", split=SPLITS[i // 2 % 4], **classed) for i in range(40)]
     example = FourWay().example()
-    fields = {name: getattr(example, name) for name in ("task", "task_version", "messages", "choices")}
+    fields = {name: getattr(example, name) for name in ("task", "task_version", "choices")}
     fields["task_class"] = "lmod_train.tasks.four_way.FourWay"
     for i, one in enumerate(made[:16]):
         own = {"id": f"four_way/phantoms/{i}", "facts": (), "answer": example.choices[i % 2]}
