@@ -89,7 +89,8 @@ def draw_sheet(folder: Path, names: Sequence[str], n: int, seed: int, out: Path)
     from lmod_train.phantom.contact_sheet import contact_sheet
 
     known = source_classes()
-    modules = {name: named(drawn_folders()[name]) for name in names}
+    folders = drawn_folders()
+    modules = {name: named(folders[name]) for name in names}
     layouts = {name: getattr(module, "LAYOUT", name) for name, module in modules.items()}
     wanted = [known[layout]() for layout in dict.fromkeys(layouts.values()) if layout in known]
     sources = {s.name: s for s in discover(folder, wanted=wanted).sources}

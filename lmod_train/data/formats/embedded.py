@@ -72,7 +72,11 @@ def schema(images: bool) -> pa.Schema:
     Args:
         images: Whether there is a column ``images``.
     """
-    columns = [(name, kind) for name, kind in COLUMNS if images or name != "images"]
+    return typed([(name, kind) for name, kind in COLUMNS if images or name != "images"])
+
+
+def typed(columns: Sequence[tuple[str, pa.DataType]]) -> pa.Schema:
+    """Return the schema of some columns, the ``datasets`` types in its metadata."""
     features = {name: feature(kind) for name, kind in columns}
     return pa.schema(columns, metadata={"huggingface": json.dumps({"info": {"features": features}})})
 

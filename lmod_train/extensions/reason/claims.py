@@ -184,9 +184,8 @@ def _isnt(claim: Claim, facts: Facts, tolerance: float) -> bool | None:
 
 
 def _present(claim: Claim, facts: Facts, tolerance: float) -> bool | None:
-    return (
-        None if claim.place else _yes(word(facts, claim.subject))
-    )  # a place is decided by no annotation but the fovea
+    # a place is decided by no annotation but the fovea
+    return None if claim.place else _yes(word(facts, claim.subject))
 
 
 def _near(claim: Claim, facts: Facts, tolerance: float) -> bool | None:

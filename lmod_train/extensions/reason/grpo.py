@@ -6,7 +6,6 @@ function with ``prompts``, ``completions`` and every other column of the data by
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -24,7 +23,7 @@ from lmod_train.core.package_data import package_data
 from lmod_train.core.raw import dump_yaml
 from lmod_train.core.types import Record
 from lmod_train.data.formats.chosen_records import Selection
-from lmod_train.data.formats.embedded import COLUMNS, ROWS_A_GROUP, feature, row_of
+from lmod_train.data.formats.embedded import COLUMNS, ROWS_A_GROUP, row_of, typed
 from lmod_train.data.formats.folder import ExportFolder, exported_id
 from lmod_train.data.formats.turns import NEEDS_ANSWERS
 from lmod_train.extensions.reason.reward import Rewards
@@ -47,11 +46,13 @@ def write(selection: Selection, folder: ExportFolder) -> None:
     """
     if folder.images == "none":
         raise BadArgument("--images", "none", "copy, as TRL reads the images from these files", "leave it out")
-    explained = 0
-    for split in selection.splits:
-        kept = [r for r in selection if r.split == split and _is_kept(r, folder)]
-        explained += sum(bool(r.facts) for r in kept)
-        _write_split(kept, folder, folder.path / "data" / f"{split}.parquet")
+    kept: dict[str, list[Record]] = {split: [] for split in selection.splits}
+    for record in selection:
+        if _is_kept(record, folder):
+            kept[record.split].append(record)
+    for split, records in kept.items():
+        _write_split(records, folder, folder.path / "data" / f"{split}.parquet")
+    explained = sum(bool(r.facts) for records in kept.values() for r in records)
     at = os.path.relpath(selection.curated.resolve(), folder.out.resolve())
     folder.write_text("reward.py", f"from {__name__} import trl_reward\n\nreward = trl_reward(__file__, {at!r})\n")
     files = [{"split": split, "path": f"data/{split}.parquet"} for split in selection.splits]
@@ -69,9 +70,7 @@ def _is_kept(record: Record, folder: ExportFolder) -> bool:
 
 
 def _write_split(records: Iterable[Record], folder: ExportFolder, path: Path) -> None:
-    columns = [(_NAMES[name], kind) for name, kind in COLUMNS if name in _NAMES]
-    features = {"info": {"features": {name: feature(kind) for name, kind in columns}}}
-    schema = pa.schema(columns, metadata={"huggingface": json.dumps(features)})
+    schema = typed([(_NAMES[name], kind) for name, kind in COLUMNS if name in _NAMES])
     make_folder(path.parent)
     waiting = iter(records)
     with pq.ParquetWriter(path, schema, compression="zstd") as file:

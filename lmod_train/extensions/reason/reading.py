@@ -68,6 +68,12 @@ def claims_in(reply: Reply) -> tuple[Claim, ...]:
     return claims_of(text)
 
 
+def distinct_claims(reply: Reply) -> tuple[Claim, ...]:
+    """Return the claims of a reply, each content once, where it is said first."""
+    found = {claim.content: claim for claim in reversed(claims_in(reply))}
+    return tuple(reversed(found.values()))
+
+
 _SENTENCE_END = re.compile(r"[.!?;](?=\s)|[。!?;\n]")
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lmod_train.core.types import Record, Reply
 from lmod_train.extensions.reason.claims import TOLERANCE, Claim, Facts, is_true
-from lmod_train.extensions.reason.reading import claims_in
+from lmod_train.extensions.reason.reading import distinct_claims
 from lmod_train.extensions.reason.scores import FEWEST, UNSPECIFIC
 from lmod_train.scoring.items import group_of
 from lmod_train.tasks.base import Task
@@ -74,8 +74,8 @@ class Rewards:
         if self._task.prediction(record, Reply(record.id, reply)).answer != truth:
             return Reward(0.0)
         facts = {fact.name: fact for fact in record.facts}
-        several = {claim.content: claim for claim in reversed(claims_in(Reply(record.id, reply)))}
-        decided = [c for c in reversed(several.values()) if is_true(c, facts, self._tolerance) is not None]
+        several = distinct_claims(Reply(record.id, reply))
+        decided = [c for c in several if is_true(c, facts, self._tolerance) is not None]
         worth = (self._worth(claim, facts, record, truth) for claim in decided[:MOST])
         return Reward(1.0, tuple(one for one in worth if one is not None))
 

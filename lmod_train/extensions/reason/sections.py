@@ -11,7 +11,7 @@ from lmod_train.core.errors import BadArgument
 from lmod_train.core.tables import Cell, Estimate, table
 from lmod_train.core.types import Prediction, Score
 from lmod_train.extensions.reason.claims import BOUNDS, TOLERANCE, VERSION, Claim, Facts, number, word
-from lmod_train.extensions.reason.reading import claims_in
+from lmod_train.extensions.reason.reading import claims_in, distinct_claims
 from lmod_train.extensions.reason.scores import (
     FEWEST,
     MARGIN,
@@ -114,7 +114,6 @@ def explained(prediction: Prediction, task: Task) -> Explained:
     """Return a reply with its claims, each content once, and the facts of its image."""
     record = prediction.record
     truth, given = task.truth(record), prediction.answer
-    claims = {claim.content: claim for claim in reversed(claims_in(prediction.reply))}
     return Explained(
         record.id,
         record.source,
@@ -122,7 +121,7 @@ def explained(prediction: Prediction, task: Task) -> Explained:
         given if isinstance(given, str) else "",
         group_of(record),
         {fact.name: fact for fact in record.facts},
-        tuple(reversed(claims.values())),
+        distinct_claims(prediction.reply),
     )
 
 

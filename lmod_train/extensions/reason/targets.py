@@ -111,11 +111,12 @@ def explained(record: Record, taught: set[str], seed: int = 0) -> str:
         >>> "0.75" in explained(record, {"vcdr"}), explained(record, set())
         (True, '')
     """
-    kinds = sorted(_kinds(record).keys() & taught, key=lambda kind: shuffle_key(seed, "fact", kind, record.id))
+    values = _kinds(record)
+    kinds = sorted(values.keys() & taught, key=lambda kind: shuffle_key(seed, "fact", kind, record.id))
     if not kinds:
         return ""
     count = 1 + int(shuffle_key(seed, "facts", record.id), 16) % 2
-    said = [_sentence(record, kind, seed) for kind in kinds[:count]]
+    said = [_sentence(record, kind, values[kind], seed) for kind in kinds[:count]]
     stop = "。" if record.language == "zh" else ". "
     return stop.join([record.answer.rstrip(" .。"), *said]).strip() + stop.strip()
 
@@ -138,8 +139,7 @@ def _rounded(value: float, error: float) -> float:
     return round(round(value / step) * step, 2)
 
 
-def _sentence(record: Record, kind: str, seed: int) -> str:
-    value = _kinds(record)[kind]
+def _sentence(record: Record, kind: str, value: str | float, seed: int) -> str:
     language = "zh" if record.language == "zh" else "en"
     if isinstance(value, float):
         own, word = _sentences()[kind]["number"][language], f"{value:.2f}"
