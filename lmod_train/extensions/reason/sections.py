@@ -28,7 +28,8 @@ from lmod_train.report.figures.qualitative import COLUMNS, draw_qualitative
 from lmod_train.report.results import Outcomes, Results
 from lmod_train.report.section import Section
 from lmod_train.report.thumbnails import licences
-from lmod_train.scoring.items import group_of
+from lmod_train.report.viewer.outcome_text import outcome_of
+from lmod_train.scoring.items import Item, group_of
 from lmod_train.tasks.base import Task
 
 _TEXTS, _HEADS = texts(__file__), heads(__file__)
@@ -180,7 +181,8 @@ def _strips(results: Results, runs: Runs) -> Iterator[Part]:
         others = [pair for pair in shown if pair not in wrong]
         half = max(EYES // 2, EYES - len(others))
         chosen = [*wrong[:half], *others[: EYES - len(wrong[:half])]]
-        rows = [_row(task, name, p, own) for p, own in chosen]
+        items = {item.id: item for item in results.outcomes[name].items[task]}
+        rows = [_row(name, items[p.record.id], p, own) for p, own in chosen]
         curated = results.images.get(name)
         stay = [
             f"{own.source} ({own.licence})" for own in licences(curated, [p.record for p, _ in chosen]) if own.stays
@@ -196,14 +198,14 @@ def _strips(results: Results, runs: Runs) -> Iterator[Part]:
         )
 
 
-def _row(task: str, name: str, prediction: Prediction, held: HeldReply) -> list[Cell]:
+def _row(name: str, item: Item, prediction: Prediction, held: HeldReply) -> list[Cell]:
     record = prediction.record
-    outcome = "right" if prediction.answer == record.answer else prediction.status
     facts = {fact.name: fact for fact in record.facts}
     subjects = [name for one in held.claims for name in _measured_by(one.claim) if name in facts]
     measured = ", ".join(dict.fromkeys(f"{name} {_value(facts, name)}" for name in subjects))
     truth = f"{record.answer}; measured: {measured or 'nothing that is claimed'}"
-    return [task, record.id, record.image_plain[0], "[]", truth, name, outcome, marked(prediction.reply.reply, held)]
+    said = marked(prediction.reply.reply, held)
+    return [record.task, record.id, record.image_plain[0], "[]", truth, name, outcome_of(item), said]
 
 
 def _measured_by(claim: Claim) -> tuple[str, ...]:

@@ -88,6 +88,17 @@ def test_a_strip_marks_claims_in_the_words_of_the_reply_beside_measures(runs: li
     assert (tmp_path / "reason-glaucoma-explained.png").stat().st_size > 10_000
 
 
+def wrong(record: Record) -> str:
+    other = "NON-GLAUCOMA" if record.answer == "GLAUCOMA" else "GLAUCOMA"
+    return f"{other}. The cup-to-disc ratio is about 0.5."
+
+
+def test_a_strip_says_which_answers_are_wrong(tmp_path: Path) -> None:
+    own = run(tmp_path / "wrong", wrong, curate(tmp_path / "curated", EYES))
+    (figure,) = [p for p in parts_of([own]) if isinstance(p, Figure)]
+    assert [row[6] for row in figure.table.rows] == ["wrong"] * 6
+
+
 def test_without_facts_the_section_says_how_to_add_them(tmp_path: Path) -> None:
     own = run(tmp_path / "claimed", textbook, curate(tmp_path / "curated", EYES), with_facts=False)
     (remark,) = parts_of([own])
