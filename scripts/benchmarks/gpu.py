@@ -35,7 +35,7 @@ from transformers import AutoConfig, AutoModelForImageTextToText
 from lmod_train.models.chat.adapters import Lora, trainable
 from lmod_train.models.chat.answer_loss import batch_loss
 from lmod_train.models.chat.chat_batch import ChatBatch
-from lmod_train.models.chat.decoding import greedy
+from lmod_train.models.chat.decoding import decoded
 from lmod_train.models.chat.encoding import Images, encode
 from lmod_train.models.chat.family import family_of
 from lmod_train.models.chat.prefixes import Asked
@@ -179,7 +179,7 @@ def batch_of(network: Any, name: str, images: int, questions: int, a: argparse.N
 def ours(network: Any, batch: ChatBatch, a: argparse.Namespace) -> list[list[int]]:
     """Return the tokens of our replies."""
     asked = Asked(network, encode(network, batch.images), batch.prompt_ids, batch.images_of, set(), 0)
-    return greedy(asked, a.tokens)
+    return decoded(asked, a.tokens)
 
 
 @torch.inference_mode()

@@ -23,7 +23,7 @@ from tuning import HERE, ran
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.checkpoint import load
-from lmod_train.models.chat.decoding import greedy
+from lmod_train.models.chat.decoding import decoded
 from lmod_train.models.chat.dialect import Dialect
 from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.prefixes import Asked
@@ -34,7 +34,7 @@ Tokens = list[list[int]]
 def ours(network: Any, batch: ChatBatch, new: int) -> Tokens:
     """Return the tokens of our replies to a batch."""
     images = encode(network, batch.images)
-    return greedy(Asked(network, images, batch.prompt_ids, batch.images_of, {2}, 0), new)
+    return decoded(Asked(network, images, batch.prompt_ids, batch.images_of, {2}, 0), new)
 
 
 def plain(network: Any, batch: ChatBatch, new: int) -> Tokens:

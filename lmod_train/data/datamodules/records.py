@@ -371,6 +371,10 @@ class RecordsDataModule(LightningDataModule):
             return [r for r in own if r.task not in TASKS]  # these are added by their share
         return own
 
+    def _taught(self, records: list[Record]) -> list[Record]:
+        """Return the records of the tasks as they are trained on: here as curated."""
+        return records
+
     def _general(self) -> list[Record]:
         found = read_conversations(self._replay_from) if self._replay else []
         self.images.check(name for r in found for name in (*r.image, *r.image_plain))
@@ -378,7 +382,7 @@ class RecordsDataModule(LightningDataModule):
 
     def _draw(self) -> tuple[list[Record], Draw]:
         """Return all training records, those of the tasks first, and the draw of each epoch."""
-        own = self._own()
+        own = self._taught(self._own())
         if not own:
             cure = "curate with more samples"
             raise BadArgument("data.curated", str(self.curated), "records in the split train", cure)

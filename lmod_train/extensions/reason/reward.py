@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lmod_train.core.types import Record, Reply
-from lmod_train.extensions.reason.claims import TOLERANCE, Claim, Facts, is_true
+from lmod_train.extensions.reason.claims import TOLERANCE, Facts
 from lmod_train.extensions.reason.reading import distinct_claims
-from lmod_train.extensions.reason.scores import FEWEST, UNSPECIFIC
+from lmod_train.extensions.reason.scores import Cell, Held
 from lmod_train.scoring.items import group_of
 from lmod_train.tasks.base import Task
 
@@ -55,11 +55,12 @@ class Rewards:
 
     def __init__(self, task: Task, records: Sequence[Record], tolerance: float = TOLERANCE) -> None:
         self._task, self._tolerance = task, tolerance
-        self._others: defaultdict[tuple[str, object], list[tuple[str, Facts]]] = defaultdict(list)
+        eyes: defaultdict[tuple[str, object], dict[object, tuple[str, Facts]]] = defaultdict(dict)
         for record in records:
-            if record.facts:
-                place = record.source, self._task.truth(record)
-                self._others[place].append((group_of(record), {fact.name: fact for fact in record.facts}))
+            if record.facts:  # an eye counts once, however many questions there are about it
+                eye = record.image_sha256 or record.id
+                eyes[record.source, task.truth(record)][eye] = group_of(record), _facts_of(record)
+        self._cells = {place: Cell(list(own.values()), tolerance) for place, own in eyes.items()}
 
     def __call__(self, reply: str, record: Record) -> Reward:
         """Return the reward of a reply.
@@ -70,23 +71,31 @@ class Rewards:
             reply: Text of the model.
             record: The question, with the facts of its image.
         """
-        truth = self._task.truth(record)
-        if self._task.prediction(record, Reply(record.id, reply)).answer != truth:
+        held = self.held(Reply(record.id, reply), record)
+        if held is None:
             return Reward(0.0)
-        facts = {fact.name: fact for fact in record.facts}
-        several = distinct_claims(Reply(record.id, reply))
-        decided = [c for c in several if is_true(c, facts, self._tolerance) is not None]
-        worth = (self._worth(claim, facts, record, truth) for claim in decided[:MOST])
-        return Reward(1.0, tuple(one for one in worth if one is not None))
+        decided = [one for one in held if one.true is not None][:MOST]
+        worth = (_worth(one) for one in decided if one.is_specific or not one.true)
+        return Reward(1.0, tuple(worth))
 
-    def _worth(self, claim: Claim, facts: Facts, record: Record, truth: object) -> float | None:
-        """Return the worth of a claim; None if it is true of any such eye, or of too few to know."""
-        if not is_true(claim, facts, self._tolerance):
-            return -CLAIM
-        own = group_of(record)
-        others = [(who, known) for who, known in self._others[record.source, truth] if who != own]
-        held = [true for _, known in others if (true := is_true(claim, known, self._tolerance)) is not None]
-        if len({who for who, _ in others}) < FEWEST or not held:
+    def held(self, reply: Reply, record: Record) -> list[Held] | None:
+        """Return the claims of a reply, each content once, held against the facts; None if its answer is not right.
+
+        Args:
+            reply: The reply.
+            record: The question, with the facts of its image.
+        """
+        truth = self._task.truth(record)
+        if self._task.prediction(record, reply).answer != truth:
             return None
-        specific = 1 - sum(held) / len(held)
-        return CLAIM * specific if specific >= UNSPECIFIC else None
+        cell = self._cells.get((record.source, truth)) or Cell([], self._tolerance)
+        facts, patient = _facts_of(record), group_of(record)
+        return [cell.held(claim, patient, facts) for claim in distinct_claims(reply)]
+
+
+def _facts_of(record: Record) -> Facts:
+    return {fact.name: fact for fact in record.facts}
+
+
+def _worth(one: Held) -> float:
+    return CLAIM * (1 - (one.exchanged or 0.0)) if one.true else -CLAIM

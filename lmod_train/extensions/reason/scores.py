@@ -106,37 +106,49 @@ def held_against_facts(replies: Sequence[Explained], tolerance: float = TOLERANC
         cells[one.source, one.truth, one.given].append(i)
     found = [HeldReply(())] * len(replies)
     for places in cells.values():
-        cell = _Cell([replies[i] for i in places], tolerance)
-        held = [tuple(cell.held(claim, at) for claim in replies[i].claims) for at, i in enumerate(places)]
+        own = [replies[i] for i in places]
+        cell = Cell([(one.patient, one.facts) for one in own], tolerance)
+        held = [tuple(cell.held(claim, one.patient, one.facts) for claim in one.claims) for one in own]
         for i, claims, received in zip(places, held, cell.received(held), strict=True):
             found[i] = HeldReply(claims, received)
     return found
 
 
-class _Cell:
-    """Eyes of one source with one true and one given answer, and what claims of each kind are true of."""
+class Cell:
+    """Eyes of one source and answer, among which claims are exchanged, and what claims of each kind are true of.
 
-    def __init__(self, replies: Sequence[Explained], tolerance: float) -> None:
-        self._replies, self._tolerance = replies, tolerance
-        names, self._patients = np.unique([one.patient for one in replies], return_inverse=True)
-        self._enough = len(names) >= FEWEST
+    Args:
+        eyes: Patient and facts of each.
+        tolerance: How far a stated ratio may be from the measured one.
+    """
+
+    def __init__(self, eyes: Sequence[tuple[str, Facts]], tolerance: float = TOLERANCE) -> None:
+        self._facts, self._tolerance = [facts for _, facts in eyes], tolerance
+        self._numbers = {name: number for number, name in enumerate(dict.fromkeys(name for name, _ in eyes))}
+        self._patients = np.array([self._numbers[name] for name, _ in eyes], dtype=np.intp)
         self._true: dict[tuple[object, ...], Floats] = {}
         self._shares: dict[tuple[object, ...], Floats] = {}
         self._most: dict[tuple[object, ...], float | None] = {}
 
-    def held(self, claim: Claim, at: int) -> Held:
-        """Return the claim of the reply at a place of the cell."""
-        true = is_true(claim, self._replies[at].facts, self._tolerance)
-        if true is None or not self._enough:
+    def held(self, claim: Claim, patient: str, facts: Facts) -> Held:
+        """Return a claim about an eye, held against its facts and those of the other patients of the cell.
+
+        Args:
+            claim: The claim.
+            patient: Patient of the eye, in the cell or not.
+            facts: Facts of the eye.
+        """
+        true = is_true(claim, facts, self._tolerance)
+        if true is None or len(self._numbers.keys() | {patient}) < FEWEST:
             return Held(claim, true)
         if claim.content not in self._shares:
             self._shares[claim.content] = self._of_others(self._of_all(claim))
-        share = float(self._shares[claim.content][at])
+        share = float(self._shares[claim.content][self._numbers.get(patient, -1)])
         return Held(claim, true) if np.isnan(share) else Held(claim, true, share, self._most_of(claim))
 
     def received(self, held: Sequence[Sequence[Held]]) -> list[float]:
-        """Return `HeldReply.received` of each reply of the cell."""
-        sums = np.zeros(len(self._replies))
+        """Return `HeldReply.received` of each eye of the cell, whose claims are given in its order."""
+        sums = np.zeros(len(self._facts))
         exchanged = [(one, at) for at, own in enumerate(held) for one in own if one.is_specific]
         for one, at in exchanged:
             true = self._of_all(one.claim)
@@ -147,18 +159,21 @@ class _Cell:
     def _of_all(self, claim: Claim) -> Floats:
         """Return whether a claim is true of each eye: 1, 0, or NaN where it is not decided."""
         if claim.content not in self._true:
-            truths = (is_true(claim, one.facts, self._tolerance) for one in self._replies)
+            truths = (is_true(claim, facts, self._tolerance) for facts in self._facts)
             self._true[claim.content] = np.array([np.nan if true is None else float(true) for true in truths])
         return self._true[claim.content]
 
     def _of_others(self, values: Floats) -> Floats:
-        """Return for each eye the mean of the defined values of the eyes of other patients; NaN without any."""
+        """Return for each patient the mean of the defined values of other patients' eyes, and last that of all.
+
+        NaN without any.
+        """
         kept = ~np.isnan(values)
-        patients = self._patients.max() + 1
         sums, counts = (
-            np.bincount(self._patients, weights, patients) for weights in (np.where(kept, values, 0), kept * 1.0)
+            np.append(np.bincount(self._patients, weights, len(self._numbers)), 0)
+            for weights in (np.where(kept, values, 0), kept * 1.0)
         )
-        return ratio(sums.sum() - sums[self._patients], counts.sum() - counts[self._patients])
+        return ratio(sums.sum() - sums, counts.sum() - counts)
 
     def _most_of(self, claim: Claim) -> float | None:
         """Return the specific share that truthful claims of a kind would have."""
@@ -172,18 +187,28 @@ class _Cell:
 
     def _words_apart(self, true: Floats) -> Floats:
         """Return for each decided eye the share of other patients' eyes of which its truthful claim is false."""
-        others = self._of_others(true)
+        others = self._of_others(true)[self._patients]
         return np.where(true == 1, 1 - others, np.where(true == 0, others, np.nan))
 
     def _numbers_apart(self, subject: str) -> Floats:
         """Return for each measured eye the share of other patients' eyes whose number is not the same."""
-        numbers = [number(one.facts, subject) for one in self._replies]
+        numbers = [number(facts, subject) for facts in self._facts]
         values = np.array([np.nan if value is None else value for value in numbers])
-        away = (np.abs(values[:, None] - values[None, :]) > self._tolerance + 1e-9).astype(np.float64)
-        away[np.isnan(values)[:, None] | np.isnan(values)[None, :]] = np.nan
-        away[self._patients[:, None] == self._patients[None, :]] = np.nan
-        counts = (~np.isnan(away)).sum(axis=1)
-        return ratio(np.nansum(away, axis=1), counts.astype(np.float64))
+        kept = np.flatnonzero(~np.isnan(values))
+        near, count = _near(values[kept], values[kept], self._tolerance), np.full(len(kept), len(kept))
+        for patient in np.unique(self._patients[kept]):
+            own = self._patients[kept] == patient
+            near[own] -= _near(values[kept][own], values[kept][own], self._tolerance)
+            count[own] -= own.sum()
+        away = np.full(len(values), np.nan)
+        away[kept] = ratio((count - near).astype(np.float64), count.astype(np.float64))
+        return away
+
+
+def _near(values: Floats, others: Floats, tolerance: float) -> NDArray[np.int64]:
+    """Return the number of other values that are the same within the tolerance."""
+    ordered, reach = np.sort(others), tolerance + 1e-9
+    return np.searchsorted(ordered, values + reach, "right") - np.searchsorted(ordered, values - reach, "left")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from lmod_train.core.errors import BadArgument, check_one_of
 from lmod_train.core.package_data import package_data
 from lmod_train.core.shuffling import shuffle_key
 from lmod_train.core.types import Record, Reply, Score
-from lmod_train.data.datamodules.class_balance import Draw
 from lmod_train.data.datamodules.records import RecordsDataModule
 from lmod_train.extensions.reason.claims import LARGE, SECTORS, SMALL
 from lmod_train.scoring.intervals import Measure, compute_scores, ratio
@@ -57,13 +56,12 @@ class ExplainedRecords(RecordsDataModule):
         self.explain, self.gate = explain, gate
         self._explained: dict[str, str] | None = None
 
-    def _draw(self) -> tuple[list[Record], Draw]:
-        records, draw = super()._draw()
+    def _taught(self, records: list[Record]) -> list[Record]:
         if self.explain == "none":
-            return records, draw
+            return records
         if self._explained is None:  # once, also where a schedule asks for the number of steps first
             self._explained = self._targets(records)
-        return [replace(r, target=self._explained.get(r.id, "")) for r in records], draw
+        return [replace(r, target=self._explained.get(r.id, "")) for r in records]
 
     def _targets(self, records: Sequence[Record]) -> dict[str, str]:
         """Return record id -> target of those that are explained, and say which facts are taught."""

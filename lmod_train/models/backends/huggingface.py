@@ -47,7 +47,8 @@ class HuggingFace(Backend):
         decoding: ``papers`` is greedy, with the penalties of the checkpoint's generation_config (repetition_penalty,
             no_repeat_ngram_size ...), which are printed and stored with the replies; ``plain`` is greedy without them;
             ``model`` is as that file states, often with sampling.
-        seed: Seed of `decoding: model`. The reply to a record depends on it and on the record only.
+        temperature: 0 for greedy decoding; above 0 the tokens of replies are drawn, e.g. for `data.asking.repeats`.
+        seed: Seed of drawn replies. The reply to a record depends on it and on the record only.
         attention: Implementation of attention; null for the choice of transformers.
 
     Raises:
@@ -67,10 +68,11 @@ class HuggingFace(Backend):
         decoding: Method = "papers",
         seed: int = 0,
         attention: Attention | None = None,
+        temperature: float = 0.0,
     ) -> None:
         self._folder = find_any(checkpoint, family)
         self._name, self._dtype, self._attention = checkpoint, getattr(torch, dtype), attention
-        self._decoding = Decoding(max_new_tokens, likelihoods, decoding, seed)
+        self._decoding = Decoding(max_new_tokens, likelihoods, decoding, seed, None, temperature)
         self._prompt, self._images = prompt, images
         self._dialect = self._dialect_of(self._folder)
         self.collate = self._dialect
@@ -113,8 +115,8 @@ class HuggingFace(Backend):
                 )
 
     def _obstacle(self, model: PreTrainedModel, dialect: PlainDialect) -> str:
-        if self._decoding.method == "model":
-            return "its generation_config may depend on neighbours (`decoding: model`)"
+        if self._decoding.samples:
+            return "its replies are drawn, each with a seed of its own"
         return plain_generation.obstacle(model, dialect)
 
     def constrain(self) -> None:

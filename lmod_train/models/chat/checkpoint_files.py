@@ -99,7 +99,8 @@ def _how_to_fetch(checkpoint: str) -> str:
         f"download one in transformers layout: `hf download OWNER/NAME --local-dir {place}` on a machine with access "
         "to the hub; `python -m lmod_train list models --table` shows OWNER/NAME. Weights of its route K are in "
         "another layout: download them to another folder, and convert that: "
-        f"`python -m lmod_train weights convert FOLDER --out {place}`"
+        f"`python -m lmod_train weights convert FOLDER --out {place}`. A tuned checkpoint becomes one by "
+        f"`python -m lmod_train weights merge --ckpt CKPT --out {place}`"
     )
 
 

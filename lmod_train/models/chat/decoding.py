@@ -1,4 +1,4 @@
-"""Replies of a vision-language model to a batch of records, and the greedy decoding of many questions of an image.
+"""Replies of a vision-language model to a batch of records: many questions of an image decoded together.
 
 The replies of all choices of all questions about an image share sequences, as in training
 (`lmod_train.models.chat.shared_prefix`): the image is computed once a sequence, and each reply sees its own question
@@ -7,11 +7,14 @@ alone.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -20,7 +23,7 @@ from torch import Tensor
 from transformers import LogitsProcessorList
 from transformers.cache_utils import Cache, DynamicLayer
 
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.errors import BadArgument, check_number
 from lmod_train.core.package_data import package_data
 from lmod_train.core.reference_replies import replies_of
 from lmod_train.core.types import Batch, Constrain, Likelihoods, Record, Reply
@@ -43,6 +46,9 @@ without them; ``model``: as the checkpoint's generation_config."""
 PENALTIES: list[str] = package_data(__file__, "penalties.yaml")
 """Options of a generation_config that change logits, and so the choice of tokens in greedy decoding too."""
 
+HOTTEST = 100.0
+"""Largest temperature; tokens are then drawn almost evenly."""
+
 
 @dataclass(frozen=True)
 class Decoding:
@@ -54,9 +60,10 @@ class Decoding:
         method: Greedy, as in the papers; greedy without the checkpoint's penalties; or as the checkpoint's
             generation_config states, often with sampling. A repetition penalty of that file applies to the first and
             the last.
-        seed: Seed of the sampling of method ``model``; each record's own seed follows from it and the record's id.
+        seed: Seed of sampling; each record's own seed follows from it and the record's id.
         constrain: ``choices`` gives a record with choices the likeliest token that continues the reply of one of them
             in each step; None for free replies.
+        temperature: 0 for greedy decoding; above 0 each token is drawn from all tokens, with the logits divided by it.
     """
 
     max_new_tokens: int = 512
@@ -64,16 +71,33 @@ class Decoding:
     method: Method = "papers"
     seed: int = 0
     constrain: Constrain | None = None
+    temperature: float = 0.0
 
     def __post_init__(self) -> None:
         """Check that a reply has at least one token, and that a seed is used."""
         if self.max_new_tokens < 1:
             raise BadArgument("max_new_tokens", self.max_new_tokens, "at least 1 token", "leave it out for 512")
-        if self.seed and self.method != "model":
-            raise BadArgument("seed", self.seed, "0, as greedy decoding has no seed", "add `decoding: model`")
-        if self.constrain and self.method == "model":
-            cure = "leave `decoding: model` out, or add `--model.constrain null`"
+        check_number("temperature", self.temperature, 0, HOTTEST, "leave it out for greedy decoding")
+        if self.temperature and self.method == "model":
+            cure = "leave `decoding: model` out, or the temperature, which its generation_config states"
+            raise BadArgument("temperature", self.temperature, "0 with `decoding: model`", cure)
+        if self.seed and not self.samples:
+            raise BadArgument(
+                "seed", self.seed, "0, as greedy decoding has no seed", "add a temperature, or `decoding: model`"
+            )
+        if self.constrain and self.samples:
+            cure = "leave `decoding: model` or the temperature out, or add `--model.constrain null`"
             raise BadArgument("model.constrain", self.constrain, "greedy decoding", cure)
+
+    @property
+    def samples(self) -> bool:
+        """Whether tokens are drawn; each record then has a seed of its own."""
+        return self.method == "model" or self.temperature > 0
+
+    def seed_of(self, record: Record) -> int:
+        """Return the seed of the reply to a record, from 0 to 2**63 - 1."""
+        drawn = hashlib.sha256(f"{self.seed} {record.id}".encode()).digest()[:8]
+        return int.from_bytes(drawn, "big") >> 1
 
     def checked(self, record: Record, reply: Sequence[int]) -> list[int]:
         """Return the tokens of a reply that a record may have, after checking that they are not too many."""
@@ -84,6 +108,8 @@ class Decoding:
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `generate` that choose tokens."""
+        if self.temperature:
+            return {"do_sample": True, "num_beams": 1, "temperature": self.temperature, "top_k": 0, "top_p": 1.0}
         return {} if self.method == "model" else {"do_sample": False, "num_beams": 1}
 
     def applied_to(self, model: Any, name: str) -> None:
@@ -112,6 +138,7 @@ class Decoding:
     def __str__(self) -> str:
         chosen = self.arguments() or {"generation_config": "model", "seed": self.seed}
         settings = {**chosen, "max_new_tokens": self.max_new_tokens}
+        settings |= {"seed": self.seed} if self.temperature else {}
         settings |= {"penalties": "none"} if self.method == "plain" else {}
         wanted = {} if self.likelihoods == "none" else {"likelihoods": self.likelihoods}
         return json.dumps(settings | wanted, sort_keys=True)
@@ -165,7 +192,8 @@ def respond(
         only[choice.row].append(decoding.checked(own.records[choice.row], choice.ids))
     pad = int(dialect.tokenizer.pad_token_id)
     asked = Asked(model, encoded, prompts, own.images_of, ends, pad, stop, kept, only)
-    made = greedy(asked, decoding.max_new_tokens)
+    drawn = [Random(decoding.seed_of(record)) for record in own.records] if decoding.temperature else []
+    made = decoded(asked, decoding.max_new_tokens, decoding.temperature, drawn)
     likelihoods = choice_likelihoods(model, dialect, own, encoded, decoding.likelihoods)
     kept.end(own)
     seconds = (time.perf_counter() - began) / max(len(batch), 1)
@@ -283,35 +311,41 @@ def _sums(model: Any, batch: ChatBatch, few: Sequence[ChoiceReply], encoded: Enc
     return torch.zeros(len(few), device=losses.device).index_add(0, owners, -losses)
 
 
-# Greedy decoding of many questions together, each prefix once.
+# Decoding of many questions together, each prefix once.
 _Adjust = Callable[[int, Sequence[int], Tensor], Tensor]
 """Function of a prompt's index, its reply so far and the logits (1, vocabulary) to the adjusted logits."""
 
+_Pick = Callable[[Sequence[int], Tensor], list[int]]
+"""Function of the indices of prompts and their logits (prompts, vocabulary) to the next token of each."""
+
 
 @torch.no_grad()
-def greedy(asked: Asked, new: int) -> list[list[int]]:
-    """Return the tokens of each reply: the most likely one in each step, up to and including the first end token.
+def decoded(asked: Asked, new: int, temperature: float = 0.0, drawn: Sequence[Random] = ()) -> list[list[int]]:
+    """Return the tokens of each reply, up to and including the first end token.
 
     Args:
         asked: The prompts.
         new: Maximum number of tokens of a reply.
+        temperature: 0 for the most likely token in each step; else tokens are drawn.
+        drawn: Random numbers of each prompt, one a token, so that a reply does not depend on the others.
     """
     made: list[list[int]] = [[] for _ in asked.prompts]
+    pick = partial(_drawn, temperature=temperature, drawn=drawn) if temperature else _likeliest
     with dense_attention(asked.model):
         alone = bool(unshareable(asked.model))  # then one prompt after the other
     every = list(range(len(made)))
     for together in [[row] for row in every] if alone else [every] if every else []:
         prefixes = [prefilled(asked, group, whole=not alone) for group in alike(asked, together)]
-        _decode(asked, Running(asked, prefixes, new, alone), made, new)
+        _decode(asked, Running(asked, prefixes, new, alone), made, new, pick)
     return made
 
 
-def _decode(asked: Asked, running: Running, made: list[list[int]], new: int) -> None:
+def _decode(asked: Asked, running: Running, made: list[list[int]], new: int, pick: _Pick) -> None:
     """Append the tokens of the replies to `made`."""
     adjust = _adjustment(asked, new)
     scores = running.first()
     while scores:
-        for row, token in _chosen(asked, scores, made, adjust):
+        for row, token in _chosen(asked, scores, made, adjust, pick):
             made[row].append(token)
             if token in asked.ends or len(made[row]) == new or asked.stops(made[row]):
                 running.end(row)
@@ -319,15 +353,30 @@ def _decode(asked: Asked, running: Running, made: list[list[int]], new: int) -> 
 
 
 def _chosen(
-    asked: Asked, scores: Sequence[Scores], made: list[list[int]], adjust: _Adjust | None
+    asked: Asked, scores: Sequence[Scores], made: list[list[int]], adjust: _Adjust | None, pick: _Pick
 ) -> Iterator[tuple[int, int]]:
     """Yield each prompt's index with its next token."""
     for rows, logits in scores:
         values = logits.float()
         if adjust is not None:
             values = torch.cat([adjust(row, made[row], values[i : i + 1]) for i, row in enumerate(rows)])
-        for row, likeliest, own in zip(rows, values.argmax(-1).tolist(), values, strict=True):
-            yield row, next_of(asked.only[row], made[row], own) if row in asked.only else likeliest
+        for row, token, own in zip(rows, pick(rows, values), values, strict=True):
+            yield row, next_of(asked.only[row], made[row], own) if row in asked.only else token
+
+
+def _likeliest(rows: Sequence[int], logits: Tensor) -> list[int]:
+    tokens: list[int] = logits.argmax(-1).tolist()
+    return tokens
+
+
+def _drawn(rows: Sequence[int], logits: Tensor, temperature: float, drawn: Sequence[Random]) -> list[int]:
+    """Return a token of each row, drawn by one random number: the first whose cumulative probability exceeds it."""
+    apart = logits.double() - logits.amax(-1, keepdim=True).double()  # so that no small temperature overflows
+    shares = (apart / temperature).softmax(-1).cumsum(-1)
+    numbers = torch.tensor([[drawn[row].random()] for row in rows], dtype=shares.dtype, device=shares.device)
+    found = torch.searchsorted(shares, numbers * shares[:, -1:], right=True).squeeze(-1)
+    tokens: list[int] = found.clamp(max=logits.shape[-1] - 1).tolist()
+    return tokens
 
 
 def next_of(replies: Sequence[Sequence[int]], begun: Sequence[int], scores: Tensor) -> int:

@@ -1,7 +1,7 @@
 """Generation by transformers' own `generate`, for any class of `AutoModelForImageTextToText`.
 
 Several records are generated together if padding on the left changes nothing for this processor and network, and one at
-a time otherwise. With method ``model`` each record is generated alone, with a seed of its own, so that its reply does
+a time otherwise. Where tokens are drawn each record is generated alone, with a seed of its own, so that its reply does
 not depend on the records beside it.
 
 The tokens of a choice are forced in `generate`, so that the network's inputs are those of its own generation; no
@@ -10,7 +10,6 @@ knowledge about masks or positions of the class is needed.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -56,7 +55,7 @@ def respond(
     own = PlainBatch.of(batch)
     given: dict[str, Any] = {"finish_reason": "error", "model": name, "settings": str(decoding)}
     replies = {i: Reply(own.records[i].id, "", error=why, **given) for i, why in own.refused.items()}
-    for rows in _groups(own, together and decoding.method != "model"):
+    for rows in _groups(own, together and not decoding.samples):
         replies |= dict(zip(rows, _replies(model, dialect, own, rows, decoding, name), strict=True))
     return [replies[row] for row in range(len(own))]
 
@@ -176,12 +175,11 @@ def _until_end(tokens: list[int], ends: set[int]) -> list[int]:
 @contextmanager
 def _seeded(model: Any, record: Record, decoding: Decoding) -> Iterator[None]:
     """Set the seed of a record, and restore torch's random numbers afterwards; nothing for greedy decoding."""
-    if decoding.method != "model":
+    if not decoding.samples:
         yield
         return
-    drawn = hashlib.sha256(f"{decoding.seed} {record.id}".encode()).digest()[:8]
     with torch.random.fork_rng(devices=[model.device] if model.device.type == "cuda" else []):
-        torch.manual_seed(int.from_bytes(drawn, "big") >> 1)
+        torch.manual_seed(decoding.seed_of(record))
         yield
 
 

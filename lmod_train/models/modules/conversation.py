@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -77,6 +78,8 @@ class VisionLanguageModel(LmodModule):
         decoding: ``papers`` is greedy, with the penalties of the checkpoint's generation_config, which are printed;
             ``plain`` is greedy without them.
         constrain: ``choices`` decodes the reply to every question with listed choices over their tokens, see `Frozen`.
+        temperature: 0 for greedy decoding; above 0 the tokens of replies are drawn, e.g. for `data.asking.repeats`.
+        seed: Seed of drawn replies; a reply depends on it and on the record only.
 
     Raises:
         WeightsNotFound: There is no such checkpoint.
@@ -106,13 +109,16 @@ class VisionLanguageModel(LmodModule):
         attention: Attention | None = None,
         decoding: Literal["papers", "plain"] = "papers",
         constrain: Constrain | None = None,
+        temperature: float = 0.0,
+        seed: int = 0,
     ) -> None:
         super().__init__()
         if max_tokens < 2:
             raise BadArgument("max_tokens", max_tokens, "at least 2", "use 2048, as LLaVA does")
         self._folder, self._name = find(checkpoint, family), checkpoint
         self.lora, self.optimisation = lora, optimisation
-        self._decoding, self._kept = Decoding(max_new_tokens, likelihoods, decoding, 0, constrain), Kept()
+        self._decoding = Decoding(max_new_tokens, likelihoods, decoding, seed, constrain, temperature)
+        self._kept = Kept()
         self._weights_dtype: torch.dtype = getattr(torch, dtype)
         self._gradient_checkpointing, self.tune_tower = gradient_checkpointing, tune_tower
         self.tune_language_model, self._kept_as = tune_language_model, dtype
@@ -228,9 +234,22 @@ class VisionLanguageModel(LmodModule):
         self._refused.append({ids[i]: (why,) for i, why in batch.refused.items()}, *place)
 
     def respond(self, batch: Batch) -> list[Reply]:
-        """Return the replies to a batch, decoded greedily."""
+        """Return the replies to a batch."""
         with self.whole():
             return respond(self.network, self.dialect, batch, self._decoding, self._name, self.step, self._kept)
+
+    @contextmanager
+    def sampling(self, temperature: float, seed: int) -> Iterator[None]:
+        """Draw the tokens of replies in a context, without dropout; see the arguments of the class."""
+        usual, modes = self._decoding, {part: part.training for part in self.modules()}
+        self._decoding = replace(usual, temperature=temperature, seed=seed, likelihoods="none", constrain=None)
+        self.eval()
+        try:
+            yield
+        finally:
+            self._decoding = usual
+            for part, mode in modes.items():
+                part.training = mode
 
     def configure_optimizers(self) -> Any:
         """Return AdamW with a group for each learning rate, and warm-up and half cosine over all steps of the run."""

@@ -148,7 +148,7 @@ class GenerationEval(Callback):
         who = module.identity()
         _log_equal_repeats(self._records.values(), who)
         _log_asked_freely(self._records.values(), who)
-        weights = _weights(trainer, who, stage)
+        weights = weights_of(trainer, who, stage)
         self._asked = {r.id: asked(r, weights, who.template, who.settings) for r in self._records.values()}
         saved = list(read_replies(run.replies).values())
         if trainer.is_global_zero:
@@ -186,7 +186,7 @@ class GenerationEval(Callback):
         if {r.id for r in replies} != {r.id for r in batch.records}:
             raise RuntimeError("a responder must return one reply per record of the batch, with its id")
         sent = [r for r in replies if not r.not_asked]
-        marked = [replace(_writable(r), asked=self._sent.get(r.id, self._asked[r.id])) for r in sent]
+        marked = [replace(writable(r), asked=self._sent.get(r.id, self._asked[r.id])) for r in sent]
         self._file.append(marked)
         self._replies |= {r.id: r for r in marked}
         self._count(r.id for r in marked)
@@ -236,13 +236,13 @@ class GenerationEval(Callback):
         return Scored(ordered, scores_with_spread(self._tasks[name], ordered, scores))
 
 
-def _writable(reply: Reply) -> Reply:
+def writable(reply: Reply) -> Reply:
     """Return a reply with a question mark for each lone surrogate, which no file in UTF-8 holds."""
     texts = {name: getattr(reply, name).encode("utf-8", "replace").decode() for name in ("reply", "rendered", "error")}
     return replace(reply, **texts)
 
 
-def _weights(trainer: Trainer, who: Identity, stage: str) -> list[str]:
+def weights_of(trainer: Trainer, who: Identity, stage: str) -> list[str]:
     """Return the hashes or names of a command's weights; the first rank reads the files for all.
 
     In `fit` these are the weights at step 0; the step of a reply identifies the later ones.

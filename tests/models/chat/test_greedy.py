@@ -9,7 +9,7 @@ from transformers import GenerationConfig
 
 from lmod_train.core.types import Message, Part
 from lmod_train.data.datamodules.order import ImageBatches, by_image
-from lmod_train.models.chat.decoding import Decoding, KeyValues, greedy, respond
+from lmod_train.models.chat.decoding import Decoding, KeyValues, decoded, respond
 from lmod_train.models.chat.encoding import encode
 from lmod_train.models.chat.prefixes import Asked
 from tests.models.chat.quick import two_kin
@@ -107,7 +107,7 @@ def test_a_question_that_has_ended_takes_no_further_part(llava, eyes, steps):
     assert min(lasting) < max(lasting) == NEW
     steps.clear()
     batch = llava.dialect(RECORDS[:4], eyes)
-    found = greedy(asked(llava, batch, {end}), NEW)
+    found = decoded(asked(llava, batch, {end}), NEW)
     assert [len(tokens) for tokens in found] == lasting
     assert [ids.numel() for ids in steps[2:]] == [sum(n > step for n in lasting) for step in range(1, NEW)]
 
@@ -117,7 +117,7 @@ def test_a_sequence_without_questions_leaves_the_batch(llava, eyes, steps):
     made = [generated(llava, eyes, one, NEW)[1] for one in chosen]
     end = next(token for token in made[0] if token not in made[1])
     steps.clear()
-    found = greedy(asked(llava, llava.dialect(chosen, eyes), {end}), NEW)
+    found = decoded(asked(llava, llava.dialect(chosen, eyes), {end}), NEW)
     assert found == [made[0][: made[0].index(end) + 1], made[1]]
     assert [len(ids) for ids in steps[2:]] == [2] * made[0].index(end) + [1] * (NEW - 1 - made[0].index(end))
 
