@@ -221,6 +221,7 @@ class Explanations:
         patients: Number of patients with a claim that counts for `specific`.
         claims: Number of these claims.
         unspecific: Number of claims that are as true of any such eye, which stand apart.
+        alone: Number of decided claims in cells of too few patients, which are not exchanged.
         undecided: Number of claims that the facts do not decide.
         unseen: Number of claims of what no image of this kind shows.
         checkable: Share of the replies with a claim that is decided.
@@ -238,6 +239,7 @@ class Explanations:
     patients: int
     claims: int
     unspecific: int
+    alone: int
     undecided: int
     unseen: int
     checkable: Score
@@ -248,6 +250,13 @@ class Explanations:
     all_true: Score
     one_false: Score
     none: Score
+
+    @property
+    def matched(self) -> float | None:
+        """Share of the exchanged claims that are true of this eye; `exchanged` and `specific` are of the same ones."""
+        if self.specific.value is None or self.exchanged.value is None:
+            return None
+        return self.exchanged.value + self.specific.value
 
     @property
     def of_possible(self) -> float | None:
@@ -317,6 +326,7 @@ def _explained(replies: Sequence[Explained], held: Sequence[HeldReply], task: st
         len({one.patient for one, own in zip(replies, specific, strict=True) if own}),
         sum(map(len, specific)),
         sum(one.exchanged is not None and not one.is_specific for one in several),
+        sum(one.true is not None and one.exchanged is None for one in several),
         sum(one.true is None and one.claim.relation != "unseen" for one in several),
         sum(one.claim.relation == "unseen" for one in several),
         **by_name,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import ClassVar
 
 from lmod_train.core.errors import BadArgument
-from lmod_train.core.tables import Cell, Estimate, table
+from lmod_train.core.tables import Cell, Estimate, Table, table
 from lmod_train.core.types import Prediction, Score
 from lmod_train.extensions.reason.claims import BOUNDS, TOLERANCE, VERSION, Claim, Facts, number, word
 from lmod_train.extensions.reason.reading import claims_in, distinct_claims
@@ -64,6 +65,7 @@ class Reasons(Section):
             return
         yield Text(_TEXTS["note"].format(FEWEST, UNSPECIFIC, OF_THIS_EYE, MARGIN))
         yield from _tables(_found(runs))
+        yield _kinds(runs)
         yield from _strips(results, runs)
         rows: list[list[Cell]] = [list(row) for row in BOUNDS]
         rows[0][1] = f"within {self.tolerance:g} of the measured one"
@@ -89,10 +91,10 @@ def findings(results: Results) -> dict[str, str]:
     told: dict[str, list[str]] = {}
     for (task, name), several in _found(_runs_of(results, TOLERANCE)).items():
         own = [
-            f"{one.truth}: {one.verdict} ({one.true.value:.2f} of {one.true.n} claims true, "
+            f"{one.truth}: {one.verdict} ({one.matched:.2f} of {one.claims} claims true, "
             f"{one.exchanged.value:.2f} of other eyes with this answer)"
             for one in several
-            if one.true.value is not None and one.exchanged.value is not None
+            if one.matched is not None and one.exchanged.value is not None
         ]
         told.setdefault(task, []).extend([f"{name}, {', '.join(own)}"] if own else [])
     return {task: f"Is the explanation true? {'; '.join(own)}." for task, own in told.items() if own}
@@ -145,15 +147,31 @@ def _tables(found: Mapping[tuple[str, str], Sequence[Explanations]]) -> Iterator
             counts: list[Cell] = [one.claims, one.patients]
             rows.append([task, one.truth, name, one.replies, *shares, *counts, one.verdict, _next(one)])
             kinds = [_estimate(score) for score in (one.all_true, one.one_false, one.none)]
-            right.append([task, one.truth, name, one.none.n, *kinds, one.unspecific, one.undecided, one.unseen])
+            apart: list[Cell] = [one.unspecific, one.alone, one.undecided, one.unseen]
+            right.append([task, one.truth, name, one.none.n, *kinds, *apart])
     yield table(
         "reason", _HEADS["reason"], rows, "Claims held against the eye, and against others with the same answer"
     )
     yield table("reason_right", _HEADS["right"], right, "Right answers by their reasons")
-    bare = [(task, name) for (task, name), several in found.items() if not any(one.true.n for one in several)]
-    for task, name in bare:
-        replies = sum(one.replies for one in found[task, name])
-        yield Remark(_TEXTS["bare"].format(name, task, replies))
+    bare = [
+        f"{name} ({sum(one.replies for one in several)} replies to {task})"
+        for (task, name), several in found.items()
+        if not any(one.true.n for one in several)
+    ]
+    if bare:
+        yield Remark(_TEXTS["bare"].format(", ".join(bare)))
+
+
+def _kinds(runs: Runs) -> Table:
+    """Return how many claims of each kind are made, and how many of those that the facts decide are true."""
+    rows: list[list[Cell]] = []
+    for (task, name), (_, _, held) in runs.items():
+        kinds: defaultdict[str, list[bool | None]] = defaultdict(list)
+        for one in (one for own in held for one in own.claims):
+            kinds[one.claim.subject].append(one.true)
+        for kind, several in sorted(kinds.items()):
+            rows.append([task, name, kind, len(several), len(several) - several.count(None), several.count(True)])
+    return table("reason_kinds", _HEADS["kinds"], rows, "Claims by what they are about")
 
 
 def _next(one: Explanations) -> str:
@@ -161,7 +179,7 @@ def _next(one: Explanations) -> str:
     if one.verdict != "cannot be told":
         return ""
     if not one.claims:
-        return "no claim that the facts decide and other eyes do not share"
+        return "no claim was made that could be exchanged"
     return f"about {one.needed:,} patients with such claims would tell" if one.needed else "more patients may not tell"
 
 
@@ -190,7 +208,7 @@ def _strips(results: Results, runs: Runs) -> Iterator[Part]:
         note = f"; must stay on this machine: {', '.join(stay)}" if stay else ""
         yield Figure(
             f"reason-{task}-{name}",
-            f"{task}, {name}: claims and measures of {len(rows)} eyes",
+            f"{task}, {name}: claims and measures of {len(rows)} eyes, {min(len(wrong), half)} with a false claim",
             _TEXTS["alt"].format(task, name),
             table(f"reason-{task}-{name}", COLUMNS, rows, f"{task}, {name}{note}"),
             partial(draw_qualitative, curated=curated),
@@ -219,7 +237,7 @@ def _measured_by(claim: Claim) -> tuple[str, ...]:
 
 def _value(facts: Facts, name: str) -> str:
     value = number(facts, name)
-    return word(facts, name) if value is None else f"{value:.2f}"
+    return word(facts, name) if value is None else f"{value:.3f}"
 
 
 MARKS = {True: "✓", False: "✗", None: "?"}

@@ -121,3 +121,16 @@ def test_claims_that_facts_do_not_decide_are_counted_apart() -> None:
     (one,) = found(several)
     assert (one.undecided, one.unseen, one.true.n) == (6, 6, 0)
     assert one.checkable.value == 0
+
+
+def test_the_sentence_pairs_shares_of_the_same_claims() -> None:
+    """Claims behind a rare wrong answer are not exchanged: they are counted, and in neither share of the sentence."""
+    several = replies(truthful, 30, 0)
+    odd = [replace(one, given="GLAUCOMA") for one in several if one.truth == "NON-GLAUCOMA"][:2]
+    wrong = tuple(replace(claim, low=0.99, high=0.99) for claim in odd[0].claims[:1])
+    odd = [replace(one, claims=wrong) for one in odd]
+    kept = [one for one in several if one.id not in {o.id for o in odd}]
+    told = {one.truth: one for one in explanations([*kept, *odd], held_against_facts([*kept, *odd]))}["NON-GLAUCOMA"]
+    assert told.alone == 2 and told.true.n == told.claims + told.unspecific + 2
+    assert told.matched == pytest.approx(told.specific.value + told.exchanged.value)
+    assert told.matched == pytest.approx(1.0) and told.true.value < 1
