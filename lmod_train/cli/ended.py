@@ -48,6 +48,8 @@ def asked(experiment: Any, held: ExitStack, done: str, trusted: Sequence[str] = 
     if not experiment.trainer.is_global_zero:
         return Ended()
     folder, data = Path(experiment.trainer.default_root_dir), experiment.datamodule
+    if experiment.config[experiment.subcommand].get("estimate"):  # asked a sample, whose scores are of no use
+        return Ended()
     written = any(file.stat().st_size for file in Run(folder).replies.glob("*.jsonl"))
     if experiment.subcommand == "fit" and not written:  # it has no validation
         return Ended()

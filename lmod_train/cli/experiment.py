@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from jsonargparse import Namespace
-from jsonargparse.typing import NonNegativeInt
+from jsonargparse.typing import NonNegativeFloat, NonNegativeInt
 from lightning import LightningDataModule, LightningModule
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import ModelCheckpoint
@@ -54,6 +54,7 @@ from lmod_train.tasks.building import task_arguments
 from lmod_train.tasks.headline import headline, headline_table
 from lmod_train.tasks.statements import findings
 from lmod_train.training.callbacks.energy import EnergyOfReplies
+from lmod_train.training.callbacks.estimate import SAMPLE, Estimate
 from lmod_train.training.callbacks.generation import GenerationEval
 from lmod_train.training.callbacks.learning import Learning
 from lmod_train.training.callbacks.progress import Progress
@@ -65,12 +66,19 @@ from lmod_train.training.doctor.read_back import ReadBack
 WRITTEN = ("provenance", "weights")
 """Keys that a run writes to its ``config.yaml`` and that are not read from it."""
 
+ONCE = ("estimate", "max_cost")
+"""Keys that a run does not keep: another command with its ``config.yaml`` asks as usual."""
+
 NUMBERS: Mapping[str, tuple[float, float]] = package_data(__file__, "defaults.yaml")["numbers"]
 """Options that Lightning does not check, or that end in an error of its own -> smallest and largest value."""
 
 TRUST: str = package_data(__file__, "texts.yaml")["trust"]
 
 AGAINST: str = package_data(__file__, "texts.yaml")["against"]
+
+ESTIMATE: str = package_data(__file__, "texts.yaml")["estimate"]
+
+MAX_COST: str = package_data(__file__, "texts.yaml")["max_cost"]
 
 DEEPSPEED = "lmod_train.models.strategies.sharding_deepspeed.DeepSpeed"
 
@@ -234,6 +242,8 @@ class Experiment(LightningCLI):
         parser.add_argument("--run", type=Path, default=None, help="Folder; default runs/<config>/<command>.")
         parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
         parser.add_argument("--against", action="append", default=[], metavar="RUN", help=AGAINST)
+        parser.add_argument("--estimate", type=NonNegativeInt, nargs="?", const=SAMPLE, default=0, help=ESTIMATE)
+        parser.add_argument("--max_cost", type=NonNegativeFloat, default=0.0, help=MAX_COST)
         for key in WRITTEN:  # so that another run can use the config.yaml of a run
             parser.add_argument(f"--{key}", type=Any, default=None, help=SUPPRESS)
         parser.link_arguments("data", "model.init_args.choices", _choices, apply_on="instantiate")
@@ -314,7 +324,7 @@ class Experiment(LightningCLI):
         self.config_dump = plain(parser, config)  # or Lightning would write it to YAML again, and read it slowly
         resolved = self._with_path(self.config_dump)
         self.defaults = plain(parser, parser.get_defaults())
-        resolved = {key: value for key, value in resolved.items() if key not in WRITTEN}
+        resolved = {key: value for key, value in resolved.items() if key not in (*WRITTEN, *ONCE)}
         self.own = list(_modules(resolved["data"]))
         self.loaded = [Path(config.ckpt_path)] if config.ckpt_path else []
         if config.ckpt_path:
@@ -331,6 +341,13 @@ class Experiment(LightningCLI):
         if last is not None:  # its own checkpoint takes the place of the one it started from
             rank_zero_info(f"continuing from {last}")
             config.ckpt_path = str(last)
+
+    def instantiate_trainer(self, **options: Any) -> Any:
+        """Build the trainer, with the callback that estimates the costs of a service."""
+        trainer: Any = super().instantiate_trainer(**options)
+        config = self.config[self.subcommand]
+        trainer.callbacks.append(Estimate(config.estimate, config.max_cost))
+        return trainer
 
     def instantiate_classes(self) -> None:
         """Build model, data and trainer.

@@ -161,6 +161,7 @@ class RecordsDataModule(LightningDataModule):
         self._answered: Callable[[], Iterable[str]] = frozenset
         self._failed: Callable[[], Collection[str]] = frozenset
         self._due: Due = _refuse_cascade
+        self._choice: Callable[[list[Record]], list[Record]] = list
 
     @classmethod
     def configured(cls, curated: Path, trust: tuple[str, ...] = ()) -> list[Configured]:
@@ -314,6 +315,14 @@ class RecordsDataModule(LightningDataModule):
         """
         self._due = due
 
+    def choose(self, choice: Callable[[list[Record]], list[Record]]) -> None:
+        """Ask only some of the records without a reply.
+
+        Args:
+            choice: Function that returns them.
+        """
+        self._choice = choice
+
     def leave_out(
         self, answered: Callable[[], Iterable[str]], failed: Callable[[], Collection[str]] = frozenset
     ) -> None:
@@ -436,7 +445,7 @@ class RecordsDataModule(LightningDataModule):
             expected = f"a split with records to {stage} (records by split: {splits})"
             raise BadArgument("data.split", self._split, expected, "name another")
         own = Shard.parse(self.shard).of(asked) if self.shard else asked
-        left, module = [r for r in own if r.id not in done], self._module()
+        left, module = self._choice([r for r in own if r.id not in done]), self._module()
         if stage != "fit":
             self._refuse_classifier()
         (rank, ranks), size = self._place(), self._eval_batch_size

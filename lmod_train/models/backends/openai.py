@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from queue import SimpleQueue
 from typing import Any
@@ -115,6 +115,27 @@ class OpenAI(StreamBackend):
             raise BadArgument("backend.extra", taken, "fields that `--model.constrain choices` does not set", cure)
         self._constrained = True
 
+    @property
+    def at_once(self) -> int:
+        """Maximum number of concurrent requests to all servers."""
+        return self._pace.concurrency * len(self._routes)
+
+    @property
+    def share_paid(self) -> float:
+        """Share of the price of a single request that is paid."""
+        return 1.0
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
+        """Return the price of a single request; None without prices."""
+        return self._budget.cost(tokens_in, tokens_out) if self._budget.priced else None
+
+    def limit_cost(self, most: float) -> None:
+        """Limit the costs of a command, unless its budget is smaller."""
+        self._budget = replace(self._budget, money=min(most, self._budget.money or most))
+
+    def ask_singly(self) -> None:
+        """Do nothing, as all requests are single ones."""
+
     def prepare(self, device: Any) -> None:
         """Do nothing; the server is contacted with the first record."""
 
@@ -161,7 +182,7 @@ class OpenAI(StreamBackend):
 
         A reply counts as written when the next one is fetched; only then another request is sent in its place.
         """
-        places = self._pace.concurrency * len(self._routes)
+        places = self.at_once
         done: SimpleQueue[Future[Reply]] = SimpleQueue()
         waiting: dict[Future[Reply], str] = {}
         try:

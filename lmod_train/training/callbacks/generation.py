@@ -98,6 +98,11 @@ class GenerationEval(Callback):
         if stage == "fit":
             self._begin(trainer, module, stage)
 
+    @property
+    def answered(self) -> Mapping[str, Reply]:
+        """Return record id -> reply of the questions that have one, failed requests not counted."""
+        return {id: reply for id, reply in self._replies.items() if not has_failed(reply)}
+
     def _forget(self) -> None:
         self._read, self._counted = {}, set()
         for metrics in self._metrics.values():

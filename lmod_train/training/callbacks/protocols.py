@@ -82,6 +82,28 @@ class Answering(Protocol):
         """Return one reply for each record, with its id."""
 
 
+@runtime_checkable
+class Charging(Protocol):
+    """A service that charges for its replies, such as the backend of endpoints."""
+
+    @property
+    def at_once(self) -> int:
+        """Maximum number of concurrent requests."""
+
+    @property
+    def share_paid(self) -> float:
+        """Share of the price of a single request that is paid; 1 unless requests are sent as batches of the service."""
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
+        """Return the price of a single request; None if the user has stated no prices."""
+
+    def limit_cost(self, most: float) -> None:
+        """Send no request beyond these costs of a command, in the currency of the prices."""
+
+    def ask_singly(self) -> None:
+        """Send what follows as single requests, whose replies come at once."""
+
+
 def data_of(trainer: Trainer) -> EvaluationData:
     """Return the datamodule of a Trainer.
 

@@ -39,10 +39,15 @@ class Budget:
         for name in ("requests", "tokens", "money", "price_in", "price_out"):
             if not getattr(self, name) >= 0:
                 raise BadArgument(f"budget.{name}", getattr(self, name), "0 or more; 0 is no limit", "set 0")
-        if self.money and not (self.price_in or self.price_out):
+        if self.money and not self.priced:
             cure = "add `--model.backend.budget.price_in P --model.backend.budget.price_out Q` from the price list"
             expected = "`price_in` or `price_out` to be set, the prices of a million tokens"
             raise BadArgument("budget.money", self.money, expected, cure)
+
+    @property
+    def priced(self) -> bool:
+        """Whether the user has stated a price."""
+        return bool(self.price_in or self.price_out)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
         """Return the costs of prompt and reply tokens.
