@@ -209,7 +209,9 @@ def plain(network: Any, batch: ChatBatch, a: argparse.Namespace) -> list[list[in
 
 def step_of(model: Any, network: Any, batch: ChatBatch, learning: bool) -> Callable[[], Any]:
     """Return a function that computes a training step: loss and gradients, and the update where it is learning."""
-    made, _ = optimiser(model.named_parameters(), Optimisation(), 100) if learning else (None, None)
+    part, settings = family_of(network).part, Optimisation()
+    rates = ((p, settings.rate(part(n), "lora_" in n)) for n, p in model.named_parameters())
+    made, _ = optimiser(rates, settings, 100) if learning else (None, None)
 
     def step() -> None:
         with torch.autocast(network.device.type, torch.bfloat16):

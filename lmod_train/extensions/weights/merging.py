@@ -104,7 +104,10 @@ def _stop_as_trained(folder: Path, network: Any) -> None:
 def _card(folder: Path, facts: Mapping[str, Any], steps: int) -> str:
     """Return the model card: licence, base and training."""
     licence, lora = licence_of(folder), facts["lora"]
-    how = f"LoRA of rank {lora['rank']} (alpha {lora['alpha']}) on the language model" if lora else "no adapters"
+    where = "language model and vision tower" if lora and lora.get("tower") else "language model"
+    how = f"LoRA of rank {lora['rank']} (alpha {lora['alpha']}) on the {where}" if lora else "no adapters"
+    if lora and lora.get("peft"):
+        how += f", with {', '.join(f'{name} {value}' for name, value in lora['peft'].items())}"
     parts = ["projector", *(p for p in ("tower", "language_model") if facts[f"tune_{p}"])]
     reader = "" if tower_config(folder) is None else f"{READ_BY}\n\n"
     stated = licence if licence != "other" else "not stated in the base's card; the terms of the base apply"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,9 +22,10 @@ from lmod_train.core.csv_files import read_csv
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.escaping import for_csv
 from lmod_train.core.files import append_to, replace_folder, write_text
+from lmod_train.core.raw import read_json
 from lmod_train.core.types import Batch, Constrain, Identity, Likelihoods, Reply
 from lmod_train.core.weight_values import write_sha256sums
-from lmod_train.models.chat.adapters import Lora, check_scale, trainable
+from lmod_train.models.chat.adapters import Lora, check_scale, plain_adapters, trainable
 from lmod_train.models.chat.answer_loss import Over, batch_loss, left_out, too_long, weight_of
 from lmod_train.models.chat.base_files import check_base, fingerprint, hashes_of, identity_of
 from lmod_train.models.chat.chat_batch import ChatBatch
@@ -55,7 +57,7 @@ class VisionLanguageModel(LmodModule):
         max_new_tokens: Maximum length of a reply in tokens; 512 in LMOD Table 6.
         dtype: Type of the frozen weights; trained weights are float32.
         gradient_checkpointing: Recompute activations of the language model in the backward pass to save memory.
-        tune_tower: Train the vision tower too, at the projector's learning rate.
+        tune_tower: Train the vision tower itself too; `lora.tower` puts adapters on it instead.
         tune_language_model: Full tuning: train the language model itself at `lr`, embeddings and head included; needs
             `lora: null`.
         shared_prefix: Train the questions about one image of a batch as one sequence with the image once. Loss and
@@ -128,6 +130,7 @@ class VisionLanguageModel(LmodModule):
         self.shared_prefix, self.max_tokens = shared_prefix, max_tokens
         self._too_long, self._refused = list_too_long(max_tokens), list_refused()
         self._tower_features, self.loss_over = tower_features, loss_over
+        self._first: dict[str, Tensor] = {}
         self.model: Any = None
 
     def identity(self) -> Identity:
@@ -166,6 +169,9 @@ class VisionLanguageModel(LmodModule):
         if self._gradient_checkpointing:
             base.gradient_checkpointing_enable({"use_reentrant": False})
         self.model = trainable(base, self.lora, self.tune_tower, self.tune_language_model)
+        if self.lora is not None and self.lora.moves_base:
+            own = ((n, p) for n, p in self.model.named_parameters() if ".lora_A." in n or ".lora_B." in n)
+            self._first = whole_tensors(own)
         if self._tower_features is not None:
             TowerFeatures(self.network, Path(self._tower_features))
 
@@ -260,16 +266,10 @@ class VisionLanguageModel(LmodModule):
         return {"optimizer": made, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def optimiser(self, steps: int, fused: bool = False) -> Any:
-        """Return optimiser and schedule for `steps`: `lr` for the language model, `projector_lr` for the rest."""
-        family = family_of(self.network)
-        language = ("language_model", "head")
-        return optimiser(
-            self.named_parameters(),
-            self.optimisation,
-            steps,
-            lambda name: "lora_" in name or family.part(name) in language,
-            fused,
-        )
+        """Return optimiser and schedule for `steps`, with the learning rates of `Optimisation` by part."""
+        part, settings = family_of(self.network).part, self.optimisation
+        rates = ((p, settings.rate(part(n), "lora_" in n)) for n, p in self.named_parameters())
+        return optimiser(rates, settings, steps, fused)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add what is needed to use the trained tensors: name and fingerprint of the base, settings, processor files.
@@ -311,18 +311,25 @@ class VisionLanguageModel(LmodModule):
     def on_train_end(self) -> None:
         """Write adapter, projector, template and processor to ``checkpoints/adapter``, in peft's layout.
 
-        LLaVA-NeXT's `image_newline`, for which peft's layout has no place, is written to a file of its own.
+        LLaVA-NeXT's `image_newline`, for which peft's layout has no place, is written to a file of its own. Adapters
+        whose first values are taken out of the base's weights (PiSSA, OLoRA) become plain ones of twice the rank.
         """
         if self.lora is None:
             return
         copied = ((n, p) for n, p in self.named_parameters() if p.requires_grad or ".modules_to_save." in n)
         tensors = {name.removeprefix("model."): tensor for name, tensor in whole_tensors(copied).items()}
+        changed: dict[str, Any] = {}
+        if self._first:
+            tensors, changed = plain_adapters(self.model, tensors, self._first)
         if self.trainer.is_global_zero:
             with replace_folder(Path(self.trainer.default_root_dir) / "checkpoints" / "adapter") as part:
                 self.model.save_pretrained(part, state_dict=tensors)
                 for file in (part / "adapter_config.json", part / "README.md"):  # peft writes a folder of this machine
                     told = file.read_text(encoding="utf-8")
                     write_text(file, told.replace(str(self._folder), self._folder.name))
+                if changed:
+                    file = part / "adapter_config.json"
+                    write_text(file, json.dumps(read_json(file) | changed, indent=2))
                 self.dialect.processor.save_pretrained(part)
                 for name, tensor in tensors.items():
                     if self.dialect.family.is_loose(name):  # peft copies modules, and this parameter is in none

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from lmod_train.core.errors import check_number
+from lmod_train.models.chat.family.base import Part
 from lmod_train.models.strategies.sharding import shape_of
 
 MOST = 1e6
@@ -26,7 +27,8 @@ class Optimisation:
 
     Attributes:
         lr: Peak learning rate of the adapters, or of the language model itself in full tuning.
-        projector_lr: Peak learning rate of the projector, and of the tower if it is trained.
+        projector_lr: Peak learning rate of the projector.
+        tower_lr: Peak learning rate of the tower or its adapters; null for `projector_lr`, of its adapters for `lr`.
         weight_decay: Weight decay of matrices; vectors have none.
         warmup: Share of all optimiser steps in the warm-up, in [0, 1].
         betas: Betas of AdamW.
@@ -37,6 +39,7 @@ class Optimisation:
     weight_decay: float = 0.0
     warmup: float = 0.03
     betas: tuple[float, float] = (0.9, 0.999)
+    tower_lr: float | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers.
@@ -44,33 +47,43 @@ class Optimisation:
         Raises:
             BadArgument: One is outside its range.
         """
-        for name in ("lr", "projector_lr", "weight_decay"):
-            check_number(f"optimisation.{name}", getattr(self, name), 0, MOST, "leave it out for the default")
+        for name in ("lr", "projector_lr", "tower_lr", "weight_decay"):
+            if getattr(self, name) is not None:
+                check_number(f"optimisation.{name}", getattr(self, name), 0, MOST, "leave it out for the default")
         check_number("optimisation.warmup", self.warmup, 0, 1, "set warmup: 0.03")
         for beta in self.betas:
             check_number("optimisation.betas", beta, 0, 1 - 1e-9, "set betas: [0.9, 0.999]")
 
+    def rate(self, part: Part, adapter: bool) -> float:
+        """Return the peak learning rate of a parameter.
+
+        Args:
+            part: Part of the model that it belongs to.
+            adapter: Whether it is one of an adapter.
+
+        Example:
+            >>> Optimisation(tower_lr=1e-6).rate("tower", False), Optimisation().rate("tower", True)
+            (1e-06, 0.0002)
+        """
+        if part == "tower" and self.tower_lr is not None:
+            return self.tower_lr
+        return self.lr if adapter or part in ("language_model", "head") else self.projector_lr
+
 
 def optimiser(
-    parameters: Iterable[tuple[str, nn.Parameter]],
-    settings: Optimisation,
-    steps: int,
-    is_language: Callable[[str], bool] = lambda name: "lora_" in name,
-    fused: bool = False,
+    parameters: Iterable[tuple[nn.Parameter, float]], settings: Optimisation, steps: int, fused: bool = False
 ) -> tuple[torch.optim.AdamW, torch.optim.lr_scheduler.LambdaLR]:
     """Return AdamW with a group for each learning rate and decay, and its schedule over all steps.
 
     Args:
-        parameters: Pairs of name and parameter; frozen ones are skipped.
-        settings: Learning rates and schedule.
+        parameters: Pairs of a parameter and its peak learning rate; frozen ones are skipped.
+        settings: Weight decay, betas and warm-up.
         steps: Number of optimiser steps of the run.
-        is_language: Function of a parameter's name: whether its learning rate is `lr`, otherwise `projector_lr`.
         fused: Whether to use the fused implementation, which is faster with optimiser states on the CPU.
     """
     groups: dict[tuple[float, float], list[Tensor]] = {}
-    for name, parameter in parameters:
+    for parameter, lr in parameters:
         if parameter.requires_grad:
-            lr = settings.lr if is_language(name) else settings.projector_lr
             decay = settings.weight_decay if len(shape_of(parameter)) > 1 else 0.0
             groups.setdefault((lr, decay), []).append(parameter)
     made = torch.optim.AdamW(

@@ -48,7 +48,7 @@ MOST_DECAY, WORST_DECAY = 0.5, 5.0
 LONG_BETA = 0.98
 """First beta of AdamW above which the step follows gradients of more than 50 steps ago; published are 0.9 and 0.95."""
 
-RATES = ("lr", "projector_lr", "base_lr")
+RATES = ("lr", "projector_lr", "tower_lr", "base_lr")
 
 
 def recipe(subject: Subject) -> Iterator[CheckResult]:
@@ -91,7 +91,8 @@ def rates(model: Values) -> Iterator[CheckResult]:
     """
     for name, rate in _rates(model).items():
         if rate <= 0:
-            level: Level = "warn" if rate == 0 and name == "projector_lr" and not _alone(model) else "fail"
+            beside = name in ("projector_lr", "tower_lr") and not _alone(model)
+            level: Level = "warn" if rate == 0 and beside else "fail"
             yield problem("recipe.rate_zero", level, f"{name}={rate:g}", key=_key(model, name))
         elif rate >= HIGH_RATE and name in _options(model) and name != "base_lr":  # a classifier's head allows more
             level = "fail" if rate >= HIGHEST_RATE else "warn"
@@ -114,14 +115,19 @@ def steps(model: Values, config: Any = None) -> Iterator[CheckResult]:
     """
     rate, lora, whole = _rates(model), model.get("lora") or {}, bool(model.get("tune_language_model"))
     text, tower = _width(config, "text_config"), _width(config, "vision_config")
+    stable = (lora.get("peft") or {}).get("use_rslora") and lora.get("alpha")
+    of_adapters = "alpha x root of rank" if stable else "alpha"
+    scaled = stable * lora["rank"] ** 0.5 if stable else lora.get("alpha")
+    seeing = "tower_lr" if "tower_lr" in rate else "projector_lr"
     for name, trained, factor, times in (
-        ("lr", "adapters", "alpha", lora.get("alpha")),
+        ("lr", "adapters", of_adapters, scaled),
+        ("tower_lr", "adapters of the tower", of_adapters, scaled if lora.get("tower") else None),
         ("lr", "the whole language model", "width", text if whole and not lora else None),
-        ("projector_lr", "the vision tower", "width", tower if model.get("tune_tower") else None),
+        (seeing, "the vision tower", "width", tower if model.get("tune_tower") else None),
     ):
         step = rate.get(name, 0.0) * (times or 0)
         if step > HIGH_STEP and rate[name] < HIGH_RATE:
-            what = f"{name}={rate[name]:g} for {trained}: {factor} {times} x rate = {step:.2g}"
+            what = f"{name}={rate[name]:g} for {trained}: {factor} {times:g} x rate = {step:.2g}"
             yield problem("recipe.step", step > WORST_STEP, what, key=_key(model, name), rate=0.08 / (times or 1))
     trained = "adapters" if lora else "the whole language model" if whole else "the projector alone"
     name = "projector_lr" if _alone(model) else "lr"
@@ -205,16 +211,31 @@ def adapters(lora: Values, config: Any = None) -> Iterator[CheckResult]:
     alpha, dropout = lora.get("alpha", 1), lora.get("dropout", 0.0)
     if alpha <= 0:
         yield problem("recipe.alpha", "fail", f"lora.alpha={alpha}")
-    rank, width = lora.get("rank", 1), _width(config, "text_config")
-    if alpha > 0 and not LEAST_SCALE <= alpha / rank <= MOST_SCALE:
-        what = f"lora: alpha {alpha:g} / rank {rank} = {alpha / rank:g}"
-        yield problem("recipe.scale", "warn", what, least=LEAST_SCALE, most=MOST_SCALE, twice=2 * rank)
-    if width and rank > width:
-        yield problem("recipe.rank", "warn", f"lora.rank={rank} in matrices of width {width}")
+    rank, width, options = lora.get("rank", 1), _width(config, "text_config"), lora.get("peft") or {}
+    for layer, own_rank, own_alpha in _ranks(rank, alpha, options):
+        root = bool(options.get("use_rslora"))
+        scale, where = own_alpha / own_rank ** (0.5 if root else 1), f" in {layer}" if layer else ""
+        if alpha > 0 and not LEAST_SCALE <= scale <= MOST_SCALE:
+            what = f"lora: alpha {own_alpha:g} / {'root of ' if root else ''}rank {own_rank} = {scale:g}{where}"
+            yield problem("recipe.scale", "warn", what, least=LEAST_SCALE, most=MOST_SCALE, twice=2 * own_rank)
+        if width and own_rank > width:
+            yield problem("recipe.rank", "warn", f"lora.rank={own_rank} in matrices of width {width}{where}")
     if dropout >= 1:
         yield problem("recipe.dropout_all", "fail", f"lora.dropout={dropout:g}")
     elif dropout > MOST_DROPOUT:
         yield problem("recipe.dropout", "warn", f"lora.dropout={dropout:g}")
+
+
+def _ranks(rank: int, alpha: float, options: Values) -> Iterator[tuple[str, int, float]]:
+    """Yield (layer, rank, alpha) for all layers, under an empty name, and for each pattern of peft's options.
+
+    Example:
+        >>> list(_ranks(8, 16, {"rank_pattern": {"q_proj": 2}}))
+        [('', 8, 16), ('q_proj', 2, 16)]
+    """
+    ranks, alphas = options.get("rank_pattern") or {}, options.get("alpha_pattern") or {}
+    yield "", rank, alpha
+    yield from ((layer, ranks.get(layer, rank), alphas.get(layer, alpha)) for layer in {**ranks, **alphas})
 
 
 def clipping(trainer: Values) -> Iterator[CheckResult]:
@@ -391,7 +412,8 @@ def census(subject: Subject) -> Iterator[CheckResult]:
         if parameter.requires_grad:
             learns[family.part(name)].append((name, parameter))
     adapters = {n for part in learns.values() for n, _ in part if "lora_" in n}
-    astray = sorted(n for n in adapters if family.part(n) != "language_model")
+    meant = ("language_model", "tower") if module.lora and module.lora.tower else ("language_model",)
+    astray = sorted(n for n in adapters if family.part(n) not in meant)
     tower = any(name not in adapters for name, _ in learns.get("tower", []))
     yield from _astray(module, astray, tower, "projector" in learns)
     for part, owned in learns.items():

@@ -119,19 +119,25 @@ def spectra(network: Any) -> dict[str, dict[str, float]]:
 
     A block is a layer of tower or language model, or a matrix of the projector.
     """
-    family, blocks = family_of(network), defaultdict[tuple[str, str], list[Tensor]](list)
+    family, blocks = family_of(network), defaultdict[tuple[str, str], list[tuple[Tensor, Any]]](list)
     for name, parameter in network.named_parameters():
         layer = re.search(r"\.(?:layers|blocks|layer)\.\d+\.", name)
         part = family.part(name)
         key = part, name if part == "projector" else name[: layer.end() - 1] if layer else ""
         measurable = parameter.ndim > 1 and min(parameter.flatten(1).shape) >= LEAST_SIDE
         if measurable and key[1] and "lora_" not in name and len(blocks[key]) < IN_BLOCK:
-            blocks[key].append(parameter)
+            layer, adapted, _ = name.partition(".base_layer.weight")
+            blocks[key].append((parameter, network.get_submodule(layer) if adapted else None))
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for (owner, block), matrices in blocks.items():
         if matrices:
-            found[owner][block] = max(map(over_the_edge, matrices))
+            found[owner][block] = max(over_the_edge(_original(*matrix)) for matrix in matrices)
     return found
+
+
+def _original(values: Tensor, layer: Any) -> Tensor:
+    """Return a matrix with what PiSSA has taken out of it, its largest singular values; `layer` is its adapter."""
+    return values if layer is None else values + layer.get_delta_weight("default")
 
 
 def over_the_edge(matrix: Tensor, rounds: int = 8) -> float:
