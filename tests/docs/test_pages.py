@@ -19,7 +19,7 @@ from lmod_train.cli.commands import LIGHTNING, groups
 from lmod_train.cli.commands import commands as every_command
 from lmod_train.core.artifacts.records import read_records
 from lmod_train.core.extension import Extension, extensions
-from lmod_train.core.shipped import configs_folder, shipped_as
+from lmod_train.core.shipped import config_folders, configs_folder, shipped_as
 from lmod_train.core.types import Box, Dropped, Sample, Unparsed
 from lmod_train.data.sources.discovery import source_classes
 from lmod_train.scoring.items import Item
@@ -168,8 +168,9 @@ def absent(words: list[str]) -> Iterator[str]:
 @cache
 def weight_folders() -> set[str]:
     """Return the folders of weights that the configs name."""
-    checkpoints = [yaml.safe_load(read(f))["init_args"] for f in configs_folder().glob("model/*.yaml")]
+    checkpoints = [yaml.safe_load(read(f))["init_args"] for at in config_folders() for f in at.glob("model/*.yaml")]
     folders = {str(value.get("checkpoint")) for value in checkpoints}
+    folders |= {value["towers"]["init_args"]["weights"] for value in checkpoints if "towers" in value}
     return folders | {str(Path(str(value.get("weights"))).parent) for value in checkpoints}
 
 

@@ -91,13 +91,19 @@ def _check_known(checkpoint: str, model_type: str) -> None:
         raise BadArgument("checkpoint", checkpoint, expected, cure)
 
 
-def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention | None = None) -> PreTrainedModel:
+def load(
+    folder: Path,
+    dtype: torch.dtype = torch.float32,
+    attention: Attention | None = None,
+    kind: Any = AutoModelForImageTextToText,
+) -> PreTrainedModel:
     """Return a model with all its weights loaded.
 
     Args:
         folder: Folder of a checkpoint, as `find` or `find_any` returns it.
         dtype: Data type of the weights.
         attention: Implementation of attention; None for the choice of transformers.
+        kind: Class of transformers that builds it.
 
     Raises:
         WeightsNotFound: There is no model.safetensors, and no index that names other files; or a tensor holds
@@ -113,7 +119,7 @@ def load(folder: Path, dtype: torch.dtype = torch.float32, attention: Attention 
     level = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity(logging.ERROR)  # the load report is checked below and belongs in the error
     try:
-        loaded: Any = AutoModelForImageTextToText.from_pretrained(
+        loaded: Any = kind.from_pretrained(
             folder,
             dtype=dtype,
             output_loading_info=True,
