@@ -1,9 +1,13 @@
-"""Calibration of probabilities: Brier score, expected calibration error and the reliability curve."""
+"""Calibration of probabilities: Brier score, expected calibration error, the reliability curve, and recalibration.
+
+Recalibration is fitted on some items, those of a validation split, and applied to others.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq, isotonic_regression
 
 from lmod_train.scoring.intervals import Floats, Measure, items_in, share_measure
 from lmod_train.scoring.reliability import TENTHS, Reliability, bin_columns, calibration_error, reliability_points
@@ -56,3 +60,86 @@ def reliability(truths: NDArray[np.intp], probabilities: Floats) -> Reliability:
         (2.0, 0.875, 0.5)
     """
     return reliability_points(*_likeliest(truths, probabilities), TENTHS)
+
+
+LEAST, MOST = 0.05, 20.0
+"""Bounds of a fitted temperature, which has no optimum where the likeliest class is always, or never, the true one."""
+
+_TINY = 1e-12
+
+Curve = tuple[Floats, Floats]
+"""Ascending probabilities, and the frequencies at them."""
+
+
+def temperature_of(truths: NDArray[np.intp], probabilities: Floats) -> float:
+    """Return the temperature with the least mean negative log-likelihood of the true classes (Guo et al. 2017).
+
+    Args:
+        truths: Index of the true class, (n), of at least one item.
+        probabilities: (n, classes), each row summing to 1.
+
+    Example:
+        >>> sure = np.array([[0.99, 0.01]] * 4)
+        >>> round(temperature_of(np.array([0, 0, 0, 1]), sure), 2)
+        4.18
+    """
+    logs = np.log(np.maximum(probabilities, _TINY))
+    true = logs[np.arange(len(logs)), truths]
+
+    def slope(log: float) -> float:
+        """Derivative of the negative log-likelihood by the inverse temperature, which grows with it."""
+        expected: Floats = (_softmax(logs * np.exp(-log)) * logs).sum(axis=1)
+        return float((expected - true).mean())
+
+    low, high = np.log(LEAST), np.log(MOST)
+    if slope(low) <= 0 or slope(high) >= 0:
+        return LEAST if slope(low) <= 0 else MOST
+    return float(np.exp(brentq(slope, low, high, xtol=1e-10)))
+
+
+def with_temperature(probabilities: Floats, temperature: float) -> Floats:
+    """Return the softmax of the log-probabilities divided by a temperature; the order of the classes stays.
+
+    Example:
+        >>> with_temperature(np.array([[0.9, 0.1]]), 2.0).round(2)
+        array([[0.75, 0.25]])
+    """
+    return _softmax(np.log(np.maximum(probabilities, _TINY)) / temperature)
+
+
+def _softmax(logs: Floats) -> Floats:
+    weights: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    shares: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return shares
+
+
+def isotonic_of(truths: NDArray[np.intp], probabilities: Floats) -> list[Curve]:
+    """Return for each class the non-decreasing curve of its frequency by its probability with the least squared error.
+
+    Args:
+        truths: Index of the true class, (n), of at least one item.
+        probabilities: (n, classes), each row summing to 1.
+    """
+    curves = []
+    for place in range(probabilities.shape[1]):
+        at, where, held = np.unique(probabilities[:, place], return_inverse=True, return_counts=True)
+        means = np.bincount(where, truths == place) / held
+        curves.append((at, np.asarray(isotonic_regression(means, weights=held).x)))
+    return curves
+
+
+def with_isotonic(probabilities: Floats, curves: list[Curve]) -> Floats:
+    """Return the frequencies on the curves of `isotonic_of`, in between by straight lines, divided by their sum.
+
+    Equal probabilities where all are 0 (Zadrozny & Elkan 2002, each class against the rest).
+
+    Example:
+        >>> curves = isotonic_of(np.array([0, 0, 1]), np.array([[0.9, 0.1], [0.4, 0.6], [0.3, 0.7]]))
+        >>> with_isotonic(np.array([[0.95, 0.05], [0.35, 0.65]]), curves).round(2)
+        array([[1. , 0. ],
+               [0.5, 0.5]])
+    """
+    found = np.stack([np.interp(probabilities[:, i], *curve) for i, curve in enumerate(curves)], axis=1)
+    sums = found.sum(axis=1, keepdims=True)
+    shares: Floats = np.where(sums > 0, found / np.where(sums > 0, sums, 1), 1 / len(curves))
+    return shares

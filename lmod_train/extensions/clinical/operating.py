@@ -64,7 +64,7 @@ def _rows(results: Results, task: str, own: Evaluated) -> Iterator[list[Cell]]:
     """Yield the rows of one model, with the cells of `SPREAD`, which are empty for a single run."""
     several = len(own.runs) > 1
     for point in operating_points(task, own.validation, own.test, results.choices[task]):
-        counts = f"{_place(own)}: {point.positives} + {point.negatives}"
+        counts = f"{place_of(own)}: {point.positives} + {point.negatives}"
         reached: list[Cell] = [Estimate.of(point.sensitivity), Estimate.of(point.specificity)]
         sds = np.std(point.each, axis=0, ddof=1).tolist() if len(point.each) > 1 else [np.nan] * 2
         spread = [None if np.isnan(sd) else sd for sd in sds]
@@ -72,7 +72,7 @@ def _rows(results: Results, task: str, own: Evaluated) -> Iterator[list[Cell]]:
         yield [*first, _threshold(point.thresholds), counts, *reached, len(own.runs) if several else None, *spread]
 
 
-def _place(own: Evaluated) -> str:
+def place_of(own: Evaluated) -> str:
     """Return where the validation records of a model are from."""
     if own.chosen_on == own.runs:
         return "same run" if len(own.runs) == 1 else "same runs"
