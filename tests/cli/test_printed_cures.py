@@ -54,7 +54,7 @@ PUT_IN = {
 VALUES = {
     "--tasks": "glaucoma", "--data.tasks": "glaucoma", "--config": "quickstart", "--sources": "refuge",
     "--model.backend.max_new_tokens": "5", "--data.subset": "own.yaml", "--model.backend.rules": "no_temperature",
-    "--kinds": "open_question",
+    "--kinds": "open_question", "--max_cost": "20",
 }  # fmt: skip
 """Option -> value that stands for ``VALUE``."""
 

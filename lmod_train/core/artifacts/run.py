@@ -65,6 +65,8 @@ class Run:
     """What is asked."""
     replies = _Place("replies")
     """Folder of what was replied, a file a rank: the only thing that a run cannot make again."""
+    batches = _Place("batches")
+    """Folder of the batches that were left at a service, a file a rank, and of their results; absent without any."""
     energy = _Place("energy")
     """Folder of what GPUs used for the replies, a file a rank; absent where it was not measured."""
     predictions = _Place("predictions.parquet")

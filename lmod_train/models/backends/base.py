@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from lmod_train.core.errors import BadArgument
@@ -39,6 +40,15 @@ class Backend(ABC):
     @abstractmethod
     def identity(self) -> Identity:
         """Return what determines the replies: weights, template and settings; for an endpoint URL and model."""
+
+    def stored_in(self, run: Path, name: str) -> None:
+        """Take note of where the replies are stored, for what a backend itself must keep from command to command.
+
+        Args:
+            run: Folder of the run.
+            name: Name of the file of this process.
+        """
+        return
 
     def summary(self) -> str:
         """Return a summary of usage to print at the end of a command; empty if there is none."""

@@ -6,15 +6,20 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from lmod_train.core.artifacts.model_facts import of_service
-from lmod_train.core.errors import BadArgument
+from lmod_train.core.artifacts.run import Run
+from lmod_train.core.errors import BadArgument, LmodError
 from lmod_train.core.types import Batch, Identity, Likelihoods, Reply
 from lmod_train.models.backends.base import StreamBackend
 from lmod_train.models.backends.endpoint.address import check_encrypted, checked, route_to
 from lmod_train.models.backends.endpoint.background import Background
+from lmod_train.models.backends.endpoint.batch_asking import BatchAsking
+from lmod_train.models.backends.endpoint.batch_ledger import Ledger
+from lmod_train.models.backends.endpoint.batch_services import SERVICES, SHARE_PAID, Batches
 from lmod_train.models.backends.endpoint.budget import BY_REQUESTS, UNMETERED, Budget, Spending
 from lmod_train.models.backends.endpoint.client import Client
 from lmod_train.models.backends.endpoint.constraint import FORMS
@@ -22,7 +27,7 @@ from lmod_train.models.backends.endpoint.features import probe
 from lmod_train.models.backends.endpoint.fleet import Fleet, Replica
 from lmod_train.models.backends.endpoint.image_urls import ImagePolicy
 from lmod_train.models.backends.endpoint.key import NO_KEY, Key
-from lmod_train.models.backends.endpoint.likelihood import Method
+from lmod_train.models.backends.endpoint.likelihood import NO_LIKELIHOODS, Method
 from lmod_train.models.backends.endpoint.pace import Pace
 from lmod_train.models.backends.endpoint.request import Decoding, Rules
 from lmod_train.models.backends.endpoint.request_batch import RequestBatch, Writing
@@ -37,6 +42,7 @@ class _Open:
     asking: Asking
     spending: Spending
     method: Method
+    batches: BatchAsking | None = None
 
 
 class OpenAI(StreamBackend):
@@ -70,6 +76,7 @@ class OpenAI(StreamBackend):
             only numeric addresses can be in your network.
         pace: Concurrent requests, time-outs and attempts.
         budget: Maximum number of requests, tokens or costs per command and process.
+        batches: Whether requests are left at the service as batches, at half price, and collected by a later command.
 
     Raises:
         BadArgument: The value of an option is invalid.
@@ -94,6 +101,7 @@ class OpenAI(StreamBackend):
         proxy: str = "",
         pace: Pace = Pace(),
         budget: Budget = Budget(),
+        batches: Batches = Batches(),
     ) -> None:
         self._key, self._ending_stated = Key(key_variable), ending_stated
         for url in (base_url, *(replicas or ()), proxy):
@@ -105,15 +113,33 @@ class OpenAI(StreamBackend):
         self._likelihoods = likelihoods
         self.collate = Writing(self._decoding, images, self._routes, tuple(send_sources or ()))
         self._plain_key = plain_key
+        self._batches, self._ledger = batches, (Path(), "")
+        self._share_paid = 1.0 if batches.interface == "none" else SHARE_PAID
+        if batches.interface != "none":
+            self._refuse_in_batches()
         self._opened: _Open | None = None
         self._constrained = False
 
     def constrain(self) -> None:
         """Ask for one of the choices by a field of the request (`endpoint.constraint`); the first reply is checked."""
+        if self._batches.interface != "none":
+            super().constrain()
         if taken := sorted(FORMS.keys() & self._decoding.extra.keys()):
             cure = "leave it out, or add `--model.constrain null`"
             raise BadArgument("backend.extra", taken, "fields that `--model.constrain choices` does not set", cure)
         self._constrained = True
+
+    def _refuse_in_batches(self) -> None:
+        """Refuse what needs the reply of one request before the next is sent."""
+        others = {"likelihoods": self._likelihoods != "none", "replicas": len(self._routes) > 1}
+        limits = {"budget.tokens": self._budget.tokens, "budget.money": self._budget.money}
+        if found := [name for name, is_set in (others | limits).items() if is_set]:
+            cure = "leave it out, or ask by single requests; `--max_cost` limits what batches cost"
+            raise BadArgument(f"backend.{found[0]}", "set", "not set where requests are sent in batches", cure)
+
+    def stored_in(self, run: Path, name: str) -> None:
+        """Take note of where the run keeps its batches."""
+        self._ledger = Run(run).batches, name
 
     @property
     def at_once(self) -> int:
@@ -123,18 +149,21 @@ class OpenAI(StreamBackend):
     @property
     def share_paid(self) -> float:
         """Share of the price of a single request that is paid."""
-        return 1.0
+        return self._share_paid
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
         """Return the price of a single request; None without prices."""
         return self._budget.cost(tokens_in, tokens_out) if self._budget.priced else None
 
     def limit_cost(self, most: float) -> None:
-        """Limit the costs of a command, unless its budget is smaller."""
+        """Limit the costs of a command, unless its budget is smaller; those of batches are not known in time."""
+        if self._batches.interface != "none":
+            return
         self._budget = replace(self._budget, money=min(most, self._budget.money or most))
 
     def ask_singly(self) -> None:
-        """Do nothing, as all requests are single ones."""
+        """Send what follows as single requests."""
+        self._batches = Batches()
 
     def prepare(self, device: Any) -> None:
         """Do nothing; the server is contacted with the first record."""
@@ -152,7 +181,9 @@ class OpenAI(StreamBackend):
         if self._opened is None:
             return ""
         asking = self._opened.asking
-        lines = [f"{self._routes[0]}: {self._opened.spending.summary()}"]
+        lines = [f"{self._routes[0]}: {self._opened.spending.summary() or 'no reply was collected'}"]
+        if self._opened.batches is not None:
+            lines += filter(None, [self._opened.batches.summary()])
         if asking.stopped:
             lines.append(f"stopped asking: {asking.stopped}")
         if asking.stopped == UNMETERED:
@@ -182,6 +213,11 @@ class OpenAI(StreamBackend):
 
         A reply counts as written when the next one is fetched; only then another request is sent in its place.
         """
+        if self._batches.interface != "none":
+            batching = self._open().batches
+            assert batching is not None
+            yield from batching.replies(batches)
+            return
         places = self.at_once
         done: SimpleQueue[Future[Reply]] = SimpleQueue()
         waiting: dict[Future[Reply], str] = {}
@@ -235,15 +271,43 @@ class OpenAI(StreamBackend):
                     self._key.required(route.url)
                 if self._key.value() != NO_KEY:
                     check_encrypted(route, self._plain_key)
-            background, spending = Background(), Spending(self._budget)
+            background = Background()
+            in_batches = self._batches.interface != "none"
+            spending = Spending(self._budget.at_share(SHARE_PAID) if in_batches else self._budget)
             clients = [Client(route, self._key, self._pace.timeout, self._ending_stated) for route in self._routes]
             fleet = Fleet([Replica(client, self._pace.concurrency) for client in clients])
             asking = Asking(fleet, self._decoding, self._pace, spending, self._settings())
             if note := self.ending(date.today()):
                 rank_zero_info(note)
+            if in_batches:
+                batching = self._batching(clients[0], asking, spending, background)
+                self._opened = _Open(background, asking, spending, NO_LIKELIHOODS, batching)
+                return self._opened
             wanted = self._likelihoods, self._constrained
             support = background.run(probe(asking, clients[0], self._decoding, self._key, *wanted))
             rank_zero_info(support.summary(str(self._routes[0])))
             asking.form = support.form
             self._opened = _Open(background, asking, spending, support.method)
         return self._opened
+
+    def _batching(self, client: Client, asking: Asking, spending: Spending, background: Background) -> BatchAsking:
+        """Return what leaves requests at the service, with the batches that the run has left there.
+
+        Raises:
+            LmodError: Replies are not stored in a run.
+        """
+        folder, name = self._ledger
+        if not name:
+            why = "batches: expected a run folder that remembers them"
+            raise LmodError(f"{why}.\nNext: ask by `validate` or a Trainer, or leave out `batches`")
+        return BatchAsking(
+            SERVICES[self._batches.interface](client, self._key),
+            Ledger(folder, name),
+            self._batches,
+            self._decoding.fields(),
+            self._settings(),
+            asking,
+            spending,
+            background,
+            self._budget.requests,
+        )

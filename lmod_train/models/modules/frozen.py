@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 
+from lmod_train.core.artifacts.run import Run
 from lmod_train.core.types import Batch, Constrain, Identity, Record, Reply, StreamResponder
 from lmod_train.models.backends.base import Backend
 from lmod_train.models.modules.base import LmodModule
@@ -41,8 +43,10 @@ class Frozen(LmodModule):
         return self.backend.identity().constrained(self._constrain)
 
     def on_validation_start(self) -> None:
-        """Let the backend load its network once, now that the device is known."""
+        """Let the backend load its network once, now that the device is known, and know where replies are stored."""
         self.backend.prepare(self.device)
+        run, shard = Run(Path(self.trainer.default_root_dir)), getattr(self.trainer.datamodule, "shard", "")  # type: ignore[attr-defined]
+        self.backend.stored_in(run.folder, run.replies_of(self.trainer.global_rank, shard).name)
 
     on_test_start = on_validation_start
 

@@ -55,12 +55,12 @@ class Estimate(Callback):
             cure = "leave it out; `fit`, and a model on this machine, cost no money"
             raise BadArgument(option, self._sample or self._most, "an evaluation of a model behind an endpoint", cure)
         if self._sample:
-            if self._most:
-                self._service.limit_cost(self._most)
             if not hasattr(data, "choose") or any(r.needs for r in data.asked(stage)):
                 expected = "records whose words hold no earlier answers, in a RecordsDataModule"
                 raise BadArgument(option, self._sample, expected, "estimate with `--data.regime oracle`")
             self._service.ask_singly()
+            if self._most:
+                self._service.limit_cost(self._most)
             data.choose(lambda left: spread(left, self._sample - len(measured(self._answered(trainer)))))
 
     def _answered(self, trainer: Trainer) -> Mapping[str, Reply]:

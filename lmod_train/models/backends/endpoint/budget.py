@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lmod_train.core.errors import BadArgument
 from lmod_train.core.package_data import package_data
@@ -48,6 +48,10 @@ class Budget:
     def priced(self) -> bool:
         """Whether the user has stated a price."""
         return bool(self.price_in or self.price_out)
+
+    def at_share(self, share: float) -> Budget:
+        """Return the limits with a share of the prices, without one of money or tokens."""
+        return replace(self, money=0.0, tokens=0, price_in=share * self.price_in, price_out=share * self.price_out)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
         """Return the costs of prompt and reply tokens.

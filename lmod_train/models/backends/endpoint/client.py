@@ -59,28 +59,66 @@ class Client:
         Returns:
             The result, and the parsed body of a completion (else None), with the key removed from both.
         """
+        text = await self.exchange("POST", "/chat/completions", json.dumps(body).encode())
+        if not isinstance(text, str):
+            return text, None
         try:
-            async with asyncio.timeout(self._timeout):
-                status, headers, text = await self._answer("POST", "/chat/completions", json.dumps(body).encode())
-        except TimeoutError:
-            return Trouble(f"no reply within {self._timeout:g} s", again=True, slower=True), None
-        except _TooLarge:
-            return Trouble(f"the reply is larger than {MOST_BYTES // 2**20} MiB", own=True), None
-        except (_Undecodable, zlib.error) as error:
-            return Trouble(f"no reply: {self._key.hide(_named(error))}", again=True, unread=True), None
-        except Exception as error:  # of the connection, or raised for replies that are no HTTP
-            unreachable = type(error).__name__ in ("ConnectError", "ConnectTimeout", "ProxyError")
-            return Trouble(f"connection: {self._key.hide(_named(error))}", again=True, unreachable=unreachable), None
-        if status // 100 != 2:
-            return refused_status(status, headers, self._key.hide(text)), None
-        try:
-            received = self._key.hide(parsed(text))
+            received = self.read(text)
         except (ValueError, RecursionError):
             return Trouble(f"not JSON: {self._key.hide(text)[:80]!r}", again=True, unread=True), None
         ended = completion_of(received, self._stated)
         return ended, received if isinstance(ended, Completion) else None  # which may be large, and wait for a retry
 
-    async def _answer(self, method: str, path: str, content: bytes = b"") -> tuple[int, dict[str, str], str]:
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        content: bytes = b"",
+        more: Mapping[str, str] | None = None,
+        most: int = MOST_BYTES,
+        timeout: float = 0.0,
+    ) -> str | Completion | Trouble:
+        """Return the text of a response with status 2xx, from which the key is not removed; else what it means.
+
+        Args:
+            method: GET or POST.
+            path: Path below the base URL.
+            content: Body of the request.
+            more: Headers besides the usual ones, which they replace; one that is empty is not sent.
+            most: Maximum bytes of the response.
+            timeout: Seconds until it is aborted; 0 for those of the client.
+        """
+        seconds = timeout or self._timeout
+        try:
+            async with asyncio.timeout(seconds):
+                status, headers, text = await self._answer(method, path, content, more or {}, most)
+        except TimeoutError:
+            return Trouble(f"no reply within {seconds:g} s", again=True, slower=True)
+        except _TooLarge:
+            return Trouble(f"the reply is larger than {most // 2**20} MiB", own=True)
+        except (_Undecodable, zlib.error) as error:
+            return Trouble(f"no reply: {self._key.hide(_named(error))}", again=True, unread=True)
+        except Exception as error:  # of the connection, or raised for replies that are no HTTP
+            unreachable = type(error).__name__ in ("ConnectError", "ConnectTimeout", "ProxyError")
+            return Trouble(f"connection: {self._key.hide(_named(error))}", again=True, unreachable=unreachable)
+        return text if status // 100 == 2 else refused_status(status, headers, self._key.hide(text))
+
+    def read(self, text: str) -> Any:
+        """Return the value of a JSON text with the key removed.
+
+        Raises:
+            ValueError, RecursionError: It is not JSON.
+        """
+        return self._key.hide(parsed(text))
+
+    async def _answer(
+        self,
+        method: str,
+        path: str,
+        content: bytes = b"",
+        more: Mapping[str, str] | None = None,
+        most: int = MOST_BYTES,
+    ) -> tuple[int, dict[str, str], str]:
         """Return status, headers with names in lower case, and text of a response; redirects are not followed.
 
         Raises:
@@ -97,10 +135,11 @@ class Client:
             "Accept-Encoding": "identity",
             "User-Agent": "lmod-train",
         }
+        sent = {name: value for name, value in {**sent, **(more or {})}.items() if value}
         async with self._pool.stream(method, self.route.url + path, headers=sent, content=content) as response:
             headers = {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
             try:
-                data = await _read(response.aiter_stream(), headers.get("content-encoding", ""))
+                data = await _read(response.aiter_stream(), headers.get("content-encoding", ""), most)
             except (_TooLarge, _Undecodable, zlib.error):
                 if response.status // 100 == 2:
                     raise
@@ -129,11 +168,11 @@ class _Undecodable(Exception):
     pass
 
 
-async def _read(parts: Any, encoding: str) -> bytes:
+async def _read(parts: Any, encoding: str, most: int = MOST_BYTES) -> bytes:
     """Return the body of a response, unpacked; packed though it was asked for as it is, it is at most packed once.
 
     Raises:
-        _TooLarge: It is larger than `MOST_BYTES`.
+        _TooLarge: It is larger than `most`.
         _Undecodable: It is packed in another way, or ends too early.
         zlib.error: It is damaged.
     """
@@ -144,8 +183,8 @@ async def _read(parts: Any, encoding: str) -> bytes:
     data, came = bytearray(), 0
     async for part in parts:
         came += len(part)
-        data += unpacking.decompress(part, MOST_BYTES + 1 - len(data)) if unpacking else part
-        if max(came, len(data)) > MOST_BYTES:
+        data += unpacking.decompress(part, most + 1 - len(data)) if unpacking else part
+        if max(came, len(data)) > most:
             raise _TooLarge
     if unpacking and not unpacking.eof:
         raise _Undecodable("the packed reply ends too early")

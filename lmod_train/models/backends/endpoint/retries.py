@@ -68,7 +68,7 @@ class Asking:
         A reply that is none of the choices that it was constrained to is a failure, and ends the asking.
         """
         if self.stopped:
-            return self._not_asked(record)
+            return self.not_asked(record)
         began = time.perf_counter()
         only = list(replies_of(record).values()) if self.form else []
         limits = FORMS[self.form](only) if only else {}
@@ -82,13 +82,12 @@ class Asking:
                 self._failed_in_a_row, self._any_answered = 0, True
                 how: dict[str, str] = {"likelihoods_by": method.by} if rated else {}
                 how |= {"constrain": "choices", "constrained_by": self.form} if only else {}
-                return self._replied(record, ended, rendered, seconds, rated, how)
+                return self.replied(record, ended, rendered, seconds, rated, how)
             ended = replace(rated, text=f"no likelihoods: {rated.text}", sent=True)
         if not ended.sent:
-            return self._not_asked(record)
+            return self.not_asked(record)
         self._count(ended)
-        waited = time.perf_counter() - began
-        return Reply(record.id, "", "error", ended.text, rendered, seconds=waited, model=self._model)
+        return self.failed(record, ended, rendered, time.perf_counter() - began)
 
     def written(self, id: str) -> None:
         """Give the place of a record, whose reply is written or no longer wanted, to the next one."""
@@ -181,13 +180,13 @@ class Asking:
     def _unmetered(self) -> None:
         """Stop after a reply whose tokens are not known, if the budget limits tokens or costs."""
         if self._spending.metered:
-            self._end(UNMETERED)
+            self.end(UNMETERED)
 
     async def _spent(self) -> str:
         """Wait while requests in flight may exhaust the budget; return why no request may be sent, empty if one may."""
         while not self.stopped and (spent := self._spending.spent()):
             if not self._spending.in_flight:
-                self._end(spent)
+                self.end(spent)
             else:
                 await self._ended.wait()
         return self.stopped
@@ -219,18 +218,24 @@ class Asking:
         """
         self._failed_in_a_row += not (trouble.own and self._any_answered)
         if trouble.hopeless:
-            self._end(trouble.text)
+            self.end(trouble.text)
         elif self._failed_in_a_row >= self._pace.give_up_after:
-            self._end(f"{self._failed_in_a_row} consecutive records failed, the last with: {trouble.text}")
+            self.end(f"{self._failed_in_a_row} consecutive records failed, the last with: {trouble.text}")
 
-    def _end(self, reason: str) -> None:
+    def end(self, reason: str) -> None:
+        """Send no more requests."""
         self.stopped = self.stopped or reason
         self._stop.set()
 
-    def _not_asked(self, record: Record) -> Reply:
-        return Reply(record.id, "", "error", f"{NOT_ASKED}{self.stopped}", model=self._model)
+    def not_asked(self, record: Record, why: str = "") -> Reply:
+        """Return what stands for the reply to a record that was not asked, with the reason."""
+        return Reply(record.id, "", "error", f"{NOT_ASKED}{why or self.stopped}", model=self._model)
 
-    def _replied(
+    def failed(self, record: Record, trouble: Trouble, rendered: str, waited: float) -> Reply:
+        """Return what stands for the reply to a record whose request has failed."""
+        return Reply(record.id, "", "error", trouble.text, rendered, seconds=waited, model=self._model)
+
+    def replied(
         self,
         record: Record,
         ended: Completion,
@@ -239,6 +244,7 @@ class Asking:
         likelihoods: Mapping[str, float],
         how: Mapping[str, str],
     ) -> Reply:
+        """Return the reply to a record, with likelihoods, and how these and the reply were obtained."""
         self.without_text += ended.ending == "length" and not without_thinking(ended.text)
         self.models |= {ended.model} - {""} if ended.ending != "content_filter" else set()
         settings = {**self._settings, "system_fingerprint": ended.fingerprint, **how}
