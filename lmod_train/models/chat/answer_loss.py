@@ -7,11 +7,16 @@ so that a diagnosis weighs as much as a list of regions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import torch
+from lightning_utilities.core.rank_zero import rank_zero_warn
 from torch import Tensor
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from lmod_train.models.chat.chat_batch import ChatBatch
 from lmod_train.models.chat.encoding import Images, encode
@@ -55,15 +60,67 @@ def answer_loss(
 def token_losses(
     network: Any, sequences: Sequences, encoded: dict[str, Any] | None = None, grids: Tensor | None = None
 ) -> Tensor:
-    """Return the negative log-likelihood of each token of the answers in nats, (tokens), float32.
+    """Return the negative log-likelihood of each token of the answers in nats, (tokens), at least in float32.
 
     The tokens are those that the places of `sequences.predicting()` predict, in their order. Logits are computed for
-    these places only. Arguments are those of `answer_loss`.
+    these places only, and of at most `AT_ONCE` words at once: the head computes the losses of some places, and their
+    logits again in the backward pass. Arguments are those of `answer_loss`.
     """
     keep = sequences.predicting()
     inputs = network_inputs(network, sequences, grids)
-    logits = network(**inputs, mm_encoder_outputs=encoded or {}, logits_to_keep=keep).logits
-    return functional.cross_entropy(logits.float(), sequences.labels.roll(-1, 1)[keep], reduction="none")
+    targets = sequences.labels.roll(-1, 1)[keep]
+    given = {**inputs, "mm_encoder_outputs": encoded or {}, "logits_to_keep": keep}
+    step = max(1, AT_ONCE // network.config.get_text_config().vocab_size)
+    if len(targets) > step and _ENDS_IN_HEAD.get(network, True):
+        with _losses_of_head(network.get_output_embeddings(), targets, step) as made:
+            losses: Tensor = network(**given).logits
+        if network not in _ENDS_IN_HEAD:  # compared once, as it waits for the device
+            _ENDS_IN_HEAD[network] = torch.equal(losses.nan_to_num(), made[0].nan_to_num())
+        if _ENDS_IN_HEAD[network]:
+            return losses
+        rank_zero_warn(
+            f"{type(network).__name__} changes the logits behind its head, so that they are kept whole, which takes "
+            "about 10 bytes a token of the answers and word of the vocabulary"
+        )
+    return _losses(network(**given).logits, targets)
+
+
+def _losses(logits: Tensor, targets: Tensor) -> Tensor:
+    exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    return functional.cross_entropy(exact, targets, reduction="none")
+
+
+AT_ONCE = 2**25
+"""Number of logits that are held at once; 128 MiB in float32, and about 430 with copies and gradients."""
+
+_ENDS_IN_HEAD: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+"""Network -> whether what its head returns are its logits, once it is known."""
+
+
+@contextmanager
+def _losses_of_head(head: Any, targets: Tensor, step: int) -> Iterator[list[Tensor]]:
+    """Let a head return losses instead of logits, of `step` places at once; yields the list to which it appends them.
+
+    They are computed inside of its `forward`, where sharding strategies have gathered its weights.
+    """
+    own, before = head.forward, vars(head).get("forward")
+    made: list[Tensor] = []
+
+    def losses_of(hidden: Tensor, expected: Tensor) -> Tensor:
+        return _losses(own(hidden), expected)
+
+    def forward(hidden: Tensor) -> Tensor:
+        parts = zip(hidden.split(step), targets.split(step), strict=True)
+        made.append(torch.cat([checkpoint(losses_of, *part, use_reentrant=False) for part in parts]))
+        return made[-1]
+
+    head.forward = forward
+    try:
+        yield made
+    finally:
+        del head.forward
+        if before is not None:
+            head.forward = before
 
 
 def weight_of(batch: ChatBatch, max_tokens: int, over: Over) -> int:

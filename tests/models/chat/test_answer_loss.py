@@ -1,5 +1,7 @@
 """The loss of a batch with adapters on every family: shared or not, mixed, text alone, too long, nothing at all."""
 
+from weakref import WeakKeyDictionary
+
 import pytest
 import torch
 from PIL import Image
@@ -136,3 +138,80 @@ def test_what_a_batch_is_divided_by_leaves_out_what_is_too_long(tuned):
     assert weight_of(batch, max(lengths) - 1, "answer") == len(kept)
     assert weight_of(batch, max(lengths) - 1, "token") == sum(map(len, kept))
     assert weight_of(batch, 1, "token") == 0 and tuned.loss(TEXT, max_tokens=5, over="token").item() == 0
+
+
+@pytest.mark.parametrize("words", [300, 5000])
+def test_in_chunks_loss_and_gradients_are_those_of_all_logits_at_once(tuned, monkeypatch, words):
+    """`words` logits at once are those of one place, or of several and a rest; the head learns too.
+
+    Gradients are compared in float64, in which norms stay in float32. In float32 they differ by less than those of all
+    logits at once are off.
+    """
+    head = tuned.network.get_output_embeddings()
+    head.weight.requires_grad_(True)
+
+    def computed(at_once):
+        monkeypatch.setattr("lmod_train.models.chat.answer_loss.AT_ONCE", at_once)
+        loss = tuned.loss(RECORDS)
+        return loss.item(), {n: g.double() for n, g in tuned.gradients(loss).items() if g is not None}
+
+    def apart(some, other):
+        assert some.keys() == other.keys()
+        return torch.stack([(some[n] - g).norm() for n, g in other.items()]).norm().item()
+
+    sizes = []
+    try:
+        whole, chunks = computed(2**25), computed(words)
+        tuned.network.double()
+        exact = computed(2**25)
+        hook = head.register_forward_hook(lambda _, given, made: sizes.append(tuple(made.shape)))
+        found = computed(words)
+        hook.remove()
+    finally:
+        tuned.network.float()
+        head.weight.requires_grad_(False)
+    assert len(sizes) == 1 and len(sizes[0]) == 1, "the head returned losses"
+    length = torch.stack([g.norm() for g in exact[1].values()]).norm().item()
+    assert found[0] == pytest.approx(exact[0], rel=1e-12) and apart(found[1], exact[1]) < 1e-7 * length
+    assert any(g.abs().sum() > 0 for n, g in found[1].items() if "lm_head" in n)
+    rounded = apart(whole[1], exact[1])
+    print(
+        f"{tuned.network.config.model_type}: {apart(chunks[1], whole[1]) / length:.1e}, rounding {rounded / length:.1e}"
+    )
+    assert chunks[0] == pytest.approx(whole[0], rel=1e-6) and apart(chunks[1], whole[1]) < rounded
+
+
+def test_no_logits_are_kept_for_the_backward_pass(tuned, monkeypatch):
+    vocabulary = tuned.network.get_output_embeddings().weight.shape[0]
+    monkeypatch.setattr("lmod_train.models.chat.answer_loss.AT_ONCE", 300)
+    kept = []
+
+    def keep(tensor):
+        kept.append(tuple(tensor.shape))
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        tuned.loss(RECORDS).backward()
+    tuned.model.zero_grad()
+    assert kept and not [shape for shape in kept if len(shape) == 2 and shape[1] == vocabulary and shape[0] > 1]
+
+
+def test_logits_that_change_behind_the_head_are_kept_whole(tuned, monkeypatch):
+    """As Gemma 2's, whose logits are bounded; here by a hook of the network."""
+
+    def bounded(module, given, made):
+        made.logits = 3 * torch.tanh(made.logits / 3)
+        return made
+
+    whole = tuned.loss(RECORDS).item()
+    hook = tuned.network.register_forward_hook(bounded)
+    try:
+        monkeypatch.setattr("lmod_train.models.chat.answer_loss._ENDS_IN_HEAD", WeakKeyDictionary())
+        expected = tuned.loss(RECORDS).item()
+        monkeypatch.setattr("lmod_train.models.chat.answer_loss.AT_ONCE", 300)
+        with pytest.warns(UserWarning, match="changes the logits behind its head"):
+            assert tuned.loss(RECORDS).item() == pytest.approx(expected, abs=1e-6)
+    finally:
+        hook.remove()
+    assert abs(whole - expected) > 1e-3
+    assert "forward" not in vars(tuned.network.get_output_embeddings())

@@ -11,6 +11,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.strategies import DDPStrategy
 
 from lmod_train.data.datamodules.records import RecordsDataModule
+from lmod_train.models.chat import answer_loss
 from lmod_train.models.chat.adapters import Lora
 from lmod_train.models.modules.conversation import VisionLanguageModel
 from lmod_train.models.modules.optimisation import Optimisation
@@ -106,7 +107,8 @@ def quick(place, name, watch, *more, **options):
     return made
 
 
-def fit(place, curated, tiny, name, kind, trainer_options, stop_at=None, ckpt=None, size=4, **options):
+def fit(place, curated, tiny, name, kind, trainer_options, stop_at=None, ckpt=None, size=4, at_once=2**25, **options):
+    answer_loss.AT_ONCE = at_once
     watch = Watch(stop_at)
     kept = ModelCheckpoint(place / "kept", save_last=True, save_top_k=0, every_n_train_steps=2)
     back = ReadBack()
@@ -119,7 +121,8 @@ def fit(place, curated, tiny, name, kind, trainer_options, stop_at=None, ckpt=No
     made.fit(module(tiny, kind, **options), datamodule=data(curated, made.world_size, size), ckpt_path=ckpt)
     if stop_at is None:
         made.save_checkpoint(place / "last.ckpt")
-    return {"losses": watch.losses, "norms": watch.norms, "replies": watch.replies, "compared": back.compared}
+    found = {"losses": watch.losses, "norms": watch.norms, "replies": watch.replies, "compared": back.compared}
+    return found | {"in_chunks": list(answer_loss._ENDS_IN_HEAD.values())}
 
 
 def validate(place, curated, tiny, name, kind, ckpt, trainer_options, **options):

@@ -140,9 +140,13 @@ def merged_over_ranks(found):
 
 
 def test_fsdp2_gives_the_losses_and_replies_of_one_process(place, alone):
-    """Eleven records, five batches of uneven length a rank: a rank that waits for the other would hang."""
-    jobs = [("fit", "fit", job_options(place, "fsdp2", "lora", place=place / "quick"))]
+    """Eleven records, five batches of uneven length a rank: a rank that waits for the other would hang.
+
+    Few logits are held at once, so that the sharded head computes the losses, and again in the backward pass.
+    """
+    jobs = [("fit", "fit", job_options(place, "fsdp2", "lora", place=place / "quick", at_once=300))]
     found = sharded.run(place / "quick-out", jobs)["fit"]
+    assert [f["in_chunks"] for f in found] == [[True], [True]]
     assert mean(found) == pytest.approx(alone("lora")["losses"], rel=1e-5)
     assert merged_over_ranks(found) == alone("lora")["replies"]
     assert min(f["compared"] for f in found) > 0, "its first checkpoint was read back as it is"
@@ -239,10 +243,13 @@ def test_every_strategy_trains_resumes_loads_and_merges_the_same(place, alone, n
         ("half", "fit", job_options(place, name, kind, place=here / "half", stop_at=4)),
         ("rest", "fit", job_options(place, name, kind, place=here / "half", ckpt=str(here / "half" / "half.ckpt"))),
         ("validate", "validate", job_options(place, name, kind, place=here / "val", ckpt=str(last))),
+        ("chunks", "fit", job_options(place, name, kind, place=here / "chunks", at_once=300)),
     ]
     found = sharded.run(here / "out", jobs)
     assert mean(found["fit"]) == pytest.approx(one["losses"], rel=1e-4)
     assert merged_over_ranks(found["fit"]) == one["replies"]
+    assert mean(found["chunks"]) == pytest.approx(one["losses"], rel=1e-4), "few logits at once"
+    assert [f["in_chunks"] for f in found["chunks"]] == [[True], [True]] != [f["in_chunks"] for f in found["fit"]]
     assert min(f["compared"] for label in ("fit", "half", "rest") for f in found[label]) > 0, "read back as it is"
     for half, rest, whole in zip(found["half"], found["rest"], found["fit"], strict=True):
         assert half["losses"] + rest["losses"] == whole["losses"], "resumed in the middle of the second epoch"
